@@ -25,6 +25,7 @@
 //! | [`ports`] | the traits that the machine implements, and the deployment's settings |
 //! | [`live_text`] | a submission's text as it grows, and its delivery to watchers |
 //! | [`outbound`] | calls to services of the operator's own |
+//! | [`identity`] | who asks: callers, what their credentials permit, tickets |
 //! | [`json`] | reading JSON objects with the place of each value |
 //! | [`encoding`] | hex, SHA-256, base64, media types, server-sent events, points in time |
 //! | [`platform`] | the Workers runtime behind the ports; it decides nothing |
@@ -71,6 +72,7 @@ pub mod contract;
 pub mod encoding;
 pub mod entry;
 pub mod files;
+pub mod identity;
 pub mod json;
 pub mod live_text;
 pub mod llm_call;

@@ -41,8 +41,9 @@ impl<'a> CallParameters<'a> {
 
 /// The key under which the service caches a session's prompts: 32 hex digits, the same for all calls of
 /// the session. Neither tenant nor session can be read from it.
-pub fn prompt_cache_key(tenant: &str, session_id: &str) -> String {
-    let mut key = sha256_hex(format!("{tenant}\n{session_id}").as_bytes());
+pub fn prompt_cache_key(tenant: &str, user: Option<&str>, session_id: &str) -> String {
+    let owner = user.map(|user| format!("~{user}\n")).unwrap_or_default();
+    let mut key = sha256_hex(format!("{tenant}\n{owner}{session_id}").as_bytes());
     key.truncate(32);
     key
 }

@@ -56,9 +56,11 @@ error_codes! {
     EmptyTurn = "empty_turn", 400, Client, false, None,
         "A user turn needs a non-empty Instruction, InputArtifacts or ClipboardImages.";
     Unauthenticated = "unauthenticated", 401, Client, false, None,
-        "The request carries no valid bearer key.";
+        "The request carries no valid credential: a key, a ticket or a provider's token.";
+    CredentialExpired = "credential_expired", 401, Client, false, None,
+        "The credential was good and is so no more, by time or by revocation; send the request with a new one.";
     Forbidden = "forbidden", 403, Client, false, None,
-        "The page's origin, the host, or a cap of the deployment does not permit this.";
+        "The credential, the page's origin, the host, or a cap of the deployment does not permit this.";
     BudgetExceeded = "budget_exceeded", 403, Operator, false, Some(Failed),
         "The turn or the session has spent the tokens that the operator permits.";
     NotFound = "not_found", 404, Client, false, None,
@@ -69,6 +71,8 @@ error_codes! {
         "The session has no such turn.";
     ContextNotFound = "context_not_found", 404, Client, false, None,
         "The catalog has no agent or conversation context of that id.";
+    UserNotFound = "user_not_found", 404, Client, false, None,
+        "The service knows no session of the user.";
     MethodNotAllowed = "method_not_allowed", 405, Client, false, None,
         "The address exists, but not with this HTTP method.";
     RequestTimeout = "request_timeout", 408, Client, true, None,
@@ -93,7 +97,7 @@ error_codes! {
     UnsupportedMediaType = "unsupported_media_type", 415, Client, false, None,
         "The body must be sent as application/json.";
     RateLimited = "rate_limited", 429, Nobody, true, None,
-        "The key has used up its rate; wait as Retry-After says and repeat the request.";
+        "The key or the user has used up its rate; wait as Retry-After says and repeat the request.";
     Internal = "internal", 500, Operator, true, Some(Failed),
         "A fault of this service.";
     CatalogInvalid = "catalog_invalid", 500, Operator, false, None,
@@ -118,6 +122,8 @@ error_codes! {
          content.";
     Overloaded = "overloaded", 503, Nobody, true, None,
         "Too many long bodies are being received at once; wait as Retry-After says and repeat the request.";
+    IdentityUnavailable = "identity_unavailable", 503, Operator, true, None,
+        "The identity provider's keys cannot be had, so its tokens cannot be checked.";
     UpstreamTimeout = "upstream_timeout", 504, Nobody, true, Some(Failed),
         "The model service went silent, or the turn took longer than permitted.";
 }

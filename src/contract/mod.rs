@@ -8,6 +8,7 @@
 //! Architecture Invariant: this folder names only `encoding` and `json`. A field of the model
 //! service cannot leak to a client, because no type here can hold one.
 
+mod caller_record;
 mod closed_list;
 mod document;
 mod error_code;
@@ -19,15 +20,19 @@ mod identifiers;
 pub mod interface {}
 mod invoke_result;
 pub mod limits;
+mod operation;
 mod progress;
 mod relative_path;
 mod request;
 mod response;
+mod ticket_request;
 mod tool_result;
 mod turn_status;
+mod user_id;
 mod user_warning;
 mod validation;
 
+pub use caller_record::CallerRecord;
 pub use closed_list::ClosedList;
 pub(crate) use closed_list::closed_list;
 pub use document::{Document, ListedDocuments, Properties, SearchRequest};
@@ -36,6 +41,7 @@ pub use fault::{Fault, Notice, Warning};
 pub use fingerprint::fingerprint;
 pub use identifiers::{SessionId, TurnId};
 pub use invoke_result::InvokeResult;
+pub use operation::Operation;
 pub use progress::{Progress, ToolState};
 pub use relative_path::{normal_path, quoted_path, relative_path_problem};
 pub use request::{
@@ -47,10 +53,12 @@ pub use response::{
     AgentExecuteResponse, FileRef, FinalResponse, ToolCall, ToolCalls, ToolContinuationResponse,
     Usage,
 };
+pub use ticket_request::TicketRequest;
 pub use tool_result::{ToolOutcome, ToolResult};
 pub use turn_status::TurnStatus;
+pub use user_id::UserId;
 pub use user_warning::UserWarning;
 pub use validation::{
     ComparisonReading, MemberOrder, object_text, parse, parse_documents, parse_object,
-    parse_search, peek_session_id,
+    parse_search, parse_ticket_request, peek_session_id,
 };

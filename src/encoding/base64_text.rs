@@ -2,6 +2,11 @@
 //!
 //! It checks and pads without decoding: a request's data goes on as text. Short texts are written here, too: the
 //! encoder of the `base64` crate, which is made for long ones, is 3 KB of the Worker.
+//!
+//! Signed texts have base64url (RFC 7515, section 2) of one form only.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 /// The text in its canonical, padded form. `None` when it is not base64: another alphabet, white space,
 /// a `data:` prefix, an impossible length, or stray bits after the last byte.
@@ -47,9 +52,24 @@ pub fn base64_of(bytes: &[u8]) -> String {
     text
 }
 
+/// Bytes in base64url, without padding.
+pub fn base64url_of(bytes: &[u8]) -> String {
+    let digit = |digit| match digit {
+        '+' => '-',
+        '/' => '_',
+        digit => digit,
+    };
+    base64_of(bytes).chars().filter(|digit| *digit != '=').map(digit).collect()
+}
+
+/// The bytes of a text in base64url. `None` for any other form than the one: the other alphabet, padding, white space,
+/// an impossible length, or stray bits after the last byte.
+pub fn base64url_bytes(text: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use proptest::prelude::*;
 
@@ -59,6 +79,7 @@ mod tests {
         #[test]
         fn bytes_are_written_as_others_write_them(bytes in prop::collection::vec(any::<u8>(), 0..20)) {
             prop_assert_eq!(base64_of(&bytes), STANDARD.encode(&bytes));
+            prop_assert_eq!(base64url_of(&bytes), URL_SAFE_NO_PAD.encode(&bytes));
         }
     }
 
@@ -92,6 +113,21 @@ mod tests {
             "ÄÖÜß",
         ] {
             assert_eq!(canonical_base64(bad.to_owned()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn base64url_has_one_form() {
+        for (text, bytes) in
+            [("", &b""[..]), ("QQ", b"A"), ("QUI", b"AB"), ("-_-_", b"\xfb\xff\xbf")]
+        {
+            assert_eq!(base64url_bytes(text).as_deref(), Some(bytes));
+        }
+        for bad in [
+            "Q", "QQ=", "QQ==", "QUJD=", "QR", "QUJ", "+/+/", "QUJD\n", " QUJD", "QU JD", "Q-U=",
+            "ÄÖÜß", "QUJ\0",
+        ] {
+            assert_eq!(base64url_bytes(bad), None, "{bad:?}");
         }
     }
 }

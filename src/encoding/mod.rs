@@ -14,7 +14,7 @@ mod sse;
 mod time;
 
 pub use authority::{authority_of, is_loopback, is_sent_openly};
-pub use base64_text::{base64_of, canonical_base64};
+pub use base64_text::{base64_of, base64url_bytes, base64url_of, canonical_base64};
 pub use content_hash::{TextHashes, TextHashing, content_hash_of_bytes, content_hash_of_text};
 pub use hex::{RunningSha256, hex, is_sha256, sha256_from_hex, sha256_hex};
 pub use language::language_of;

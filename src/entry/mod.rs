@@ -17,7 +17,7 @@ mod session;
 mod workspace;
 
 pub use context::{AdmissionContext, ContextSource};
-pub use door::{Caller, FrontDoor, FrontResponse, Keyring, openapi, warm_up};
+pub use door::{FrontDoor, FrontResponse, Keyring, openapi, warm_up};
 pub use removed_path::RemovedPath;
 pub use request::RequestHead;
 pub use response::{Body, Header, PlainResponse, Response};

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::contract::{ErrorCode, Fault, InvokeResult};
+use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, TurnId};
 
 /// The longest period of the platform's rate limiter, in seconds: a client that waits as long is let in.
 const RATE_PERIOD_S: &str = "60";
@@ -62,9 +62,13 @@ impl<S> Response<S> {
     pub(super) fn refusal(faults: Vec<Fault>) -> Self {
         let allowed = faults.first().and_then(|fault| fault.details.as_ref()?.get("Allowed"));
         let allowed = allowed.and_then(Value::as_str).unwrap_or("GET").to_owned();
+        let challenge = match faults.first().map(|fault| fault.code) {
+            Some(ErrorCode::CredentialExpired) => "Bearer error=\"invalid_token\"",
+            _ => "Bearer",
+        };
         let mut response = Self::result(&InvokeResult::failure(faults));
         match response.status {
-            401 => response.headers.push(("WWW-Authenticate", "Bearer".to_owned())),
+            401 => response.headers.push(("WWW-Authenticate", challenge.to_owned())),
             405 => response.headers.push(("Allow", allowed)),
             429 => response.headers.push(("Retry-After", RATE_PERIOD_S.to_owned())),
             503 => response.headers.push(("Retry-After", OVERLOAD_S.to_owned())),
@@ -128,6 +132,23 @@ pub(super) fn refusal_line(faults: &[Fault]) -> Value {
         "http_status": status,
         "codes": codes,
     })
+}
+
+/// `credential_expired`.
+pub(super) fn credential_expired() -> Fault {
+    let message =
+        "The credential has expired or was revoked. Get a new one, and send the request again.";
+    Fault::new(ErrorCode::CredentialExpired, message)
+}
+
+/// `session_not_found`.
+pub(super) fn no_session(id: &SessionId) -> Fault {
+    Fault::new(ErrorCode::SessionNotFound, format!("There is no session {id}."))
+}
+
+/// `turn_not_found`.
+pub(super) fn no_turn(id: &TurnId) -> Fault {
+    Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {id}."))
 }
 
 /// The fault of a request whose object failed.

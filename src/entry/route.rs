@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::removed_path::RemovedPath;
 use super::request::decoded;
-use crate::contract::{ErrorCode, Fault, SessionId, TurnId, limits};
+use crate::contract::{ErrorCode, Fault, Operation, SessionId, TurnId, limits};
 use crate::files::{PresentedLink, no_such_file};
 
 /// An endpoint.
@@ -25,6 +25,8 @@ pub enum Route {
     Execute,
     /// `GET /files/{FileId}`, with the presented link.
     File(PresentedLink),
+    /// `POST /tickets`
+    Tickets,
     /// An endpoint below `/sessions/{SessionId}`.
     Session(SessionId, SessionRoute),
     /// An endpoint below `/workspaces/{WorkspaceId}`; the id is any text.
@@ -113,6 +115,28 @@ impl SessionRoute {
         })
     }
 
+    /// The operation that a credential must permit.
+    pub(super) fn operation(&self) -> Operation {
+        match self {
+            Self::Session | Self::Modes | Self::Turns(_) | Self::Turn(_) => Operation::Read,
+            Self::Export => Operation::Export,
+            Self::Erase => Operation::Erase,
+            Self::Stream(_) => Operation::Watch,
+            Self::Trace(_) => Operation::Trace,
+            Self::Cancel(_) => Operation::Cancel,
+        }
+    }
+
+    /// The turn that it is about; `None` where it is about the whole session.
+    pub(super) fn turn(&self) -> Option<&TurnId> {
+        match self {
+            Self::Turn(turn) | Self::Stream(turn) | Self::Trace(turn) | Self::Cancel(turn) => {
+                Some(turn)
+            }
+            Self::Session | Self::Export | Self::Erase | Self::Modes | Self::Turns(_) => None,
+        }
+    }
+
     /// Whether the response is sent piece by piece.
     fn is_streamed(&self) -> bool {
         match self {
@@ -178,6 +202,7 @@ impl Route {
             ["errors"] => Some(("GET", Ok(Self::Errors))),
             ["openapi.json"] => Some(("GET", Ok(Self::OpenApi))),
             ["execute"] => Some(("POST", Ok(Self::Execute))),
+            ["tickets"] => Some(("POST", Ok(Self::Tickets))),
             ["files", file] => {
                 let presented = PresentedLink::parse(file, query).map(Self::File);
                 Some(("GET", presented.ok_or_else(|| no_such_file().fault)))
@@ -224,6 +249,7 @@ impl Route {
             | Self::Errors
             | Self::OpenApi
             | Self::Execute
+            | Self::Tickets
             | Self::File(_)
             | Self::Workspace(..) => false,
         }
@@ -241,6 +267,7 @@ impl Route {
             | Self::Health
             | Self::Errors
             | Self::OpenApi
+            | Self::Tickets
             | Self::File(_)
             | Self::Workspace(..) => false,
         };
@@ -250,7 +277,7 @@ impl Route {
     /// Whether the request has a JSON body.
     pub(super) fn has_body(&self) -> bool {
         match self {
-            Self::Execute => true,
+            Self::Execute | Self::Tickets => true,
             Self::Workspace(_, route) => route.has_body(),
             Self::Playground
             | Self::Health
@@ -268,14 +295,18 @@ pub(super) fn no_such_endpoint() -> Fault {
     Fault::new(ErrorCode::NotFound, message)
 }
 
+/// The values of a member of a target's query, still percent-encoded.
+pub(super) fn query_members<'t>(target: &'t str, name: &'t str) -> impl Iterator<Item = &'t str> {
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    query.split('&').filter_map(move |member| member.strip_prefix(name)?.strip_prefix('='))
+}
+
 /// Whether the query of a target has `true` for a member: `Progress` of a stream, `Explain` of a search.
 ///
 /// # Errors
 /// `invalid_field` for a value that is neither `true` nor `false`.
 pub(super) fn asks_for(name: &str, target: &str) -> Result<bool, Fault> {
-    let query = target.split_once('?').map_or("", |(_, query)| query);
-    let value = query.split('&').find_map(|member| member.strip_prefix(name)?.strip_prefix('='));
-    match value.map(decoded).transpose()?.as_deref() {
+    match query_members(target, name).next().map(decoded).transpose()?.as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
         Some(_) => {
@@ -343,6 +374,7 @@ mod tests {
             ("GET", "/errors", Route::Errors),
             ("GET", "/openapi.json", Route::OpenApi),
             ("POST", "/execute", Route::Execute),
+            ("POST", "/tickets", Route::Tickets),
             ("DELETE", "/sessions/s:1", Route::Session(session(), SessionRoute::Erase)),
             ("GET", "/sessions/s:1/export", Route::Session(session(), SessionRoute::Export)),
             ("GET", "/sessions/s:1", Route::Session(session(), SessionRoute::Session)),

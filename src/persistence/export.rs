@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::SessionStore;
 use super::call::Call;
 use super::records::{EntrySeq, ModeChange, Session, Turn, from_json};
-use crate::contract::{Fault, SessionId, TurnId, TurnStatus, Usage, Warning};
+use crate::contract::{CallerRecord, Fault, SessionId, TurnId, TurnStatus, Usage, Warning};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Row};
 
@@ -97,6 +97,8 @@ struct ExportedTool {
 struct ExportedSubmission {
     fingerprint: String,
     accepted_at: String,
+    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
+    caller: CallerRecord,
     #[serde(skip_serializing_if = "Option::is_none")]
     http_status: Option<u16>,
     /// The `InvokeResult` as the client received it.
@@ -131,6 +133,17 @@ impl<D: Database> SessionStore<D> {
         Ok(tools.into_iter().filter_map(|tool| Some((tool.name, tool.mcp?))).collect())
     }
 
+    /// When a turn's submissions were accepted, and who sent them, oldest first.
+    pub(crate) fn submitters(&self, turn: &Turn) -> Result<Vec<(u64, CallerRecord)>, Fault> {
+        let earlier = "SELECT accepted_at, caller FROM submissions WHERE turn = ? ORDER BY number";
+        let earlier = self.rows_of_calls(earlier, &[turn.ordinal.into()])?;
+        let submitter =
+            |row: &Row| Ok((row.get("accepted_at")?, caller_of(row)?.unwrap_or_default()));
+        let mut submitters: Vec<_> = earlier.iter().map(submitter).collect::<Result<_, Fault>>()?;
+        submitters.push((turn.accepted_at, turn.progress.caller.clone()));
+        Ok(submitters)
+    }
+
     /// The session's own part of its export.
     pub(crate) fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
         let text = |hash: Option<String>| hash.map(|hash| self.text(&hash)).transpose();
@@ -155,8 +168,8 @@ impl<D: Database> SessionStore<D> {
         let turn_is = &[turn.ordinal.into()];
         let earlier = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
         let mut submissions = self.rows_of_calls(earlier, turn_is)?;
-        let latest =
-            "SELECT fingerprint, accepted_at, http_status, outcome FROM turns WHERE ordinal = ?";
+        let latest = "SELECT fingerprint, accepted_at, http_status, outcome, NULL AS caller
+             FROM turns WHERE ordinal = ?";
         submissions.extend(self.database.query(latest, turn_is)?);
         let entries = "SELECT * FROM conversation WHERE turn = ? ORDER BY seq";
         let entries = self.database.query(entries, turn_is)?;
@@ -164,6 +177,8 @@ impl<D: Database> SessionStore<D> {
             Ok(ExportedSubmission {
                 fingerprint: row.get("fingerprint")?,
                 accepted_at: timestamp(row.get("accepted_at")?),
+                // The latest submission's caller stands with the turn's progress.
+                caller: caller_of(row)?.unwrap_or_else(|| turn.progress.caller.clone()),
                 http_status: row.get("http_status")?,
                 outcome: self.json(row, "outcome")?,
             })
@@ -176,6 +191,7 @@ impl<D: Database> SessionStore<D> {
                 items: self.json(row, "items")?,
             })
         };
+        let submissions = submissions.iter().map(submission).collect::<Result<_, Fault>>()?;
         let progress = turn.progress;
         Ok(ExportedTurn {
             status: turn.status,
@@ -191,11 +207,17 @@ impl<D: Database> SessionStore<D> {
             usage: progress.usage,
             user_warnings: progress.user_warnings,
             warnings: progress.warnings,
-            submissions: submissions.iter().map(submission).collect::<Result<_, Fault>>()?,
+            submissions,
             conversation: entries.iter().map(entry).collect::<Result<_, Fault>>()?,
             model_calls: self.model_calls(turn.ordinal)?,
             tool_calls: self.turn_calls(turn.ordinal)?,
             turn_id: turn.turn_id,
         })
     }
+}
+
+/// The caller in a row of a submission; `None` where it says nothing.
+fn caller_of(row: &Row) -> Result<Option<CallerRecord>, Fault> {
+    let stored: Option<String> = row.get("caller")?;
+    stored.map(|caller| from_json("caller", &caller)).transpose()
 }

@@ -34,5 +34,5 @@ pub use records::{
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
-pub use turn_life_cycle::NewMode;
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
+pub use turn_life_cycle::{NewMode, NewSubmission};

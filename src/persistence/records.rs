@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::closed_list;
 use crate::contract::{
-    Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
+    CallerRecord, Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
 };
 use crate::files::OutputFile;
 use crate::ports::unreadable_column;
@@ -222,6 +222,12 @@ pub struct TurnProgress {
     pub warnings: Vec<Warning>,
     /// Files that server tools and the model made, for the final response.
     pub files: Vec<OutputFile>,
+    /// Who sent the latest submission.
+    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
+    pub caller: CallerRecord,
+    /// The most tokens of the turn, where a client's ticket says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_tokens: Option<u64>,
     /// Scheme and authority of the client's URL, with which links to files begin.
     pub origin: String,
     /// The model's text when the turn was aborted.

@@ -45,12 +45,15 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     ],
     // Version 5 may hold a call that a human must approve first, which version 4 would run unasked.
     &[],
+    // Version 6 says who sent a submission, and version 5 would refuse that member.
+    &[],
 ];
 
 /// The same for [`CALL_TABLES`], where a session has them: the version that a statement leads to.
 pub(super) const CALL_MIGRATIONS: &[(usize, &str)] = &[
     (4, "ALTER TABLE mode_history ADD COLUMN branch INTEGER NOT NULL DEFAULT 0"),
     (5, "ALTER TABLE calls ADD COLUMN approval TEXT"),
+    (6, "ALTER TABLE submissions ADD COLUMN caller TEXT"),
 ];
 
 /// The statements that bring a database of a version to the present one.
@@ -146,7 +149,7 @@ pub(super) const CALL_TABLES: &[&str] = &[
         approval TEXT,
         PRIMARY KEY (turn, model_call, position)
     ) WITHOUT ROWID",
-    // Submissions that a tool continuation followed. Number 0 is the user turn.
+    // Submissions that a tool continuation followed. Number 0 is the user turn. `caller`: JSON.
     "CREATE TABLE submissions (
         turn INTEGER NOT NULL,
         number INTEGER NOT NULL,
@@ -155,6 +158,7 @@ pub(super) const CALL_TABLES: &[&str] = &[
         http_status INTEGER,
         outcome TEXT,
         kept_segment INTEGER,
+        caller TEXT,
         PRIMARY KEY (turn, number)
     ) WITHOUT ROWID",
     // Transcripts of model calls that another one of the same turn followed.

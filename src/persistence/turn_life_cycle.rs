@@ -9,11 +9,11 @@ use super::call::Call;
 use super::compaction::note_window;
 use super::conversation::array_of;
 use super::records::{
-    CompactionRecord, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn, Window,
+    CompactionRecord, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn, Window, to_json,
 };
 use super::session_store::SessionStore;
 use super::texts;
-use crate::contract::{Fault, TurnId, TurnStatus};
+use crate::contract::{CallerRecord, Fault, TurnId, TurnStatus};
 use crate::files::OutputFile;
 use crate::ports::Database;
 
@@ -55,6 +55,15 @@ pub(crate) struct ModelOutputRecord<'a> {
     pub(crate) record: &'a str,
     /// The items hold a compaction: nothing before it is sent any more.
     pub(crate) compaction: Option<CompactionRecord>,
+}
+
+/// A tool continuation that was accepted.
+#[derive(Clone, Copy, Debug)]
+pub struct NewSubmission<'a> {
+    /// SHA-256 of the canonical request.
+    pub fingerprint: &'a str,
+    pub caller: &'a CallerRecord,
+    pub now_ms: u64,
 }
 
 /// A mode change. One that the model asked for takes effect with the result of its call.
@@ -124,11 +133,12 @@ impl<D: Database> SessionStore<D> {
         &self,
         session: &mut Session,
         turn: &mut Turn,
-        fingerprint: &str,
+        new: NewSubmission<'_>,
         with_results: &[Call],
-        now_ms: u64,
     ) -> Result<(), Fault> {
+        let NewSubmission { fingerprint, caller, now_ms } = new;
         let followed = turn.progress.submission;
+        let sent_by = std::mem::replace(&mut turn.progress.caller, caller.clone());
         turn.status = TurnStatus::Running;
         turn.attempts = 1;
         turn.updated_at = now_ms;
@@ -141,10 +151,10 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| {
             self.database.execute(
                 "INSERT INTO submissions (turn, number, fingerprint, accepted_at, http_status, outcome,
-                    kept_segment)
-                 SELECT ordinal, ?, fingerprint, accepted_at, http_status, outcome, kept_segment
+                    kept_segment, caller)
+                 SELECT ordinal, ?, fingerprint, accepted_at, http_status, outcome, kept_segment, ?
                  FROM turns WHERE ordinal = ?",
-                &[followed.into(), turn.ordinal.into()],
+                &[followed.into(), to_json("caller", &sent_by)?.into(), turn.ordinal.into()],
             )?;
             for call in with_results {
                 self.save_call(turn.ordinal, call)?;

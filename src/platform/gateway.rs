@@ -11,14 +11,26 @@ use super::durable_object::ask;
 use super::file_bucket::{contents_of, size_of};
 use super::page_files::page_file;
 use super::variables::variable;
+use crate::contract::Fault;
 use crate::ports::{FileFault, Gateway, HttpFault, ObjectRequest, RequestBody, Upload};
 
 /// The binding of the rate limiter; without it there is no rate limit.
 const RATE_LIMITER: &str = "RATE_LIMITER";
 
+/// The same for users.
+const USER_RATE_LIMITER: &str = "USER_RATE_LIMITER";
+
 pub(super) struct WorkerGateway<'a> {
     pub(super) env: &'a Env,
     pub(super) request: &'a Request,
+}
+
+impl WorkerGateway<'_> {
+    async fn is_within(&self, limiter: &str, key: &str) -> Result<bool, HttpFault> {
+        let Ok(limiter) = self.env.rate_limiter(limiter) else { return Ok(true) };
+        let counted = limiter.limit(key.to_owned()).await;
+        counted.map(|counted| counted.success).map_err(|fault| HttpFault(fault.to_string()))
+    }
 }
 
 impl Gateway for WorkerGateway<'_> {
@@ -31,9 +43,17 @@ impl Gateway for WorkerGateway<'_> {
     }
 
     async fn is_within_rate(&self, key: &str) -> Result<bool, HttpFault> {
-        let Ok(limiter) = self.env.rate_limiter(RATE_LIMITER) else { return Ok(true) };
-        let counted = limiter.limit(key.to_owned()).await;
-        counted.map(|counted| counted.success).map_err(|fault| HttpFault(fault.to_string()))
+        self.is_within(RATE_LIMITER, key).await
+    }
+
+    async fn is_within_user_rate(&self, user: &str) -> Result<bool, HttpFault> {
+        self.is_within(USER_RATE_LIMITER, user).await
+    }
+
+    fn random_bytes(&self) -> Result<[u8; 16], Fault> {
+        let mut bytes = [0; 16];
+        let filled = getrandom::fill(&mut bytes);
+        filled.map(|()| bytes).map_err(|_| Fault::internal("The machine gave no random bytes."))
     }
 
     async fn sleep(&self, ms: u64) {

@@ -23,7 +23,7 @@ pub struct McpLists {
 
 impl DurableObject for McpLists {
     fn new(state: State, env: Env) -> Self {
-        let log = ObjectLog::new(&state, ObjectClass::McpLists);
+        let log = ObjectLog::new(&state, &env, ObjectClass::McpLists);
         let storage = ObjectStorage::new(&state, Rc::clone(&log));
         let runtime = Runtime::new(env, state, log);
         Self { runtime, host: McpListsHost::new(storage) }

@@ -4,23 +4,29 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::Value;
-use worker::State;
+use worker::{Env, State};
 
 use super::bindings::storage::Cursor;
 use super::console::write_line;
-use crate::ports::{ObjectClass, ObjectIdentity};
+use super::variables::variable;
+use crate::ports::{LoggedUsers, ObjectClass, ObjectIdentity};
 
 pub(super) struct ObjectLog {
     identity: ObjectIdentity,
+    users: LoggedUsers,
     /// Rows that the object's statements read and wrote since the last line.
     read: Cell<usize>,
     written: Cell<usize>,
 }
 
 impl ObjectLog {
-    pub(super) fn new(state: &State, class: ObjectClass) -> Rc<Self> {
+    pub(super) fn new(state: &State, env: &Env, class: ObjectClass) -> Rc<Self> {
         let identity = ObjectIdentity::new(class, state.id().name());
-        Rc::new(Self { identity, read: Cell::default(), written: Cell::default() })
+        // The variable is read for an object that has a user alone.
+        let users =
+            identity.user().and_then(|_| LoggedUsers::parse(variable(env, "LOG_USERS").as_deref()));
+        let users = users.unwrap_or_default();
+        Rc::new(Self { identity, users, read: Cell::default(), written: Cell::default() })
     }
 
     pub(super) fn identity(&self) -> &ObjectIdentity {
@@ -34,7 +40,7 @@ impl ObjectLog {
     }
 
     pub(super) fn write(&self, mut line: Value) {
-        self.identity.sign(&mut line);
+        self.identity.sign(&mut line, self.users);
         if let (ObjectClass::Session, Some(members)) = (self.identity.class(), line.as_object_mut())
         {
             members.insert("rows_read".to_owned(), self.read.take().into());

@@ -16,7 +16,7 @@ use super::file_bucket::FileBucket;
 use super::object_log::ObjectLog;
 use super::promise::settled;
 use super::variables::variable;
-use crate::contract::Fault;
+use crate::contract::{Fault, UserId};
 use crate::ports::{
     FileFault, HttpFault, HttpRequest, HttpResponse, ObjectQuestion, ObjectRequest,
     OperatorCatalog, Platform, RequestBody, storage_failed,
@@ -80,7 +80,7 @@ impl Platform for Runtime {
             url: &format!("https://object{}", question.path()),
             last_event_id: None,
             received_at: self.now_ms(),
-            key_id: "",
+            caller: "",
         };
         let response = ask(&self.env, &request, Some(body)).await?;
         let text = response.text()?;
@@ -90,6 +90,10 @@ impl Platform for Runtime {
 
     fn tenant(&self) -> Option<&str> {
         self.log.identity().tenant()
+    }
+
+    fn user(&self) -> Option<&UserId> {
+        self.log.identity().user()
     }
 
     fn object_id(&self) -> String {

@@ -25,7 +25,7 @@ pub struct SessionObject {
 
 impl DurableObject for SessionObject {
     fn new(state: State, env: Env) -> Self {
-        let log = ObjectLog::new(&state, ObjectClass::Session);
+        let log = ObjectLog::new(&state, &env, ObjectClass::Session);
         let storage = ObjectStorage::new(&state, Rc::clone(&log));
         let runtime = Runtime::new(env, state, log);
         Self { host: SessionHost::new(Rc::new(runtime), storage) }

@@ -24,7 +24,7 @@ pub struct WorkspaceIndex {
 
 impl DurableObject for WorkspaceIndex {
     fn new(state: State, env: Env) -> Self {
-        let log = ObjectLog::new(&state, ObjectClass::Workspace);
+        let log = ObjectLog::new(&state, &env, ObjectClass::Workspace);
         let storage = ObjectStorage::new(&state, Rc::clone(&log));
         let runtime = Runtime::new(env, state, log);
         Self { runtime, host: WorkspaceHost::new(storage) }

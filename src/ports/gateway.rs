@@ -3,16 +3,20 @@
 
 use std::future::Future;
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::{FileFault, HttpFault, ObjectClass, RequestBody};
+use crate::contract::Fault;
 
 /// The header in which an object gets [`ObjectRequest::received_at`].
 pub const RECEIVED_AT: &str = "Received-At";
 
-/// The header in which an object gets [`ObjectRequest::key_id`], percent-encoded: an `Id` may be any text.
-pub const KEY_ID: &str = "Key-Id";
+/// The header in which an object gets [`ObjectRequest::caller`], percent-encoded: a name may be any text.
+pub const CALLER: &str = "Caller";
+
+/// What a header's value cannot hold, and the sign of the encoding itself.
+const IN_HEADERS: &AsciiSet = &CONTROLS.add(b'%');
 
 /// A request on its way to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,15 +31,15 @@ pub struct ObjectRequest<'a> {
     /// When the Worker in front received the request, in milliseconds since the epoch: requests may
     /// overtake each other on their way to the object.
     pub received_at: u64,
-    /// The `Id` of the client's key, for the object's log and trace; empty where no client asks.
-    pub key_id: &'a str,
+    /// Who asks, and what they may: JSON, which only the Worker in front writes; empty where no client asks.
+    pub caller: &'a str,
 }
 
 impl ObjectRequest<'_> {
     /// The headers with which the object gets the request: texts by name.
     pub fn headers(&self) -> Value {
-        let key_id = utf8_percent_encode(self.key_id, NON_ALPHANUMERIC).to_string();
-        let mut headers = json!({ RECEIVED_AT: self.received_at.to_string(), KEY_ID: key_id });
+        let caller = utf8_percent_encode(self.caller, IN_HEADERS).to_string();
+        let mut headers = json!({ RECEIVED_AT: self.received_at.to_string(), CALLER: caller });
         if let (Some(position), Some(members)) = (&self.last_event_id, headers.as_object_mut()) {
             members.insert("Last-Event-ID".to_owned(), position.as_str().into());
         }
@@ -69,6 +73,15 @@ pub trait Gateway {
     /// Counts a request against the rate of `key` and returns whether it is within the rate. Without a
     /// rate limiter every request is.
     fn is_within_rate(&self, key: &str) -> impl Future<Output = Result<bool, HttpFault>>;
+
+    /// Counts a request against the rate of a user, as [`Self::is_within_rate`] does for a key.
+    fn is_within_user_rate(&self, user: &str) -> impl Future<Output = Result<bool, HttpFault>>;
+
+    /// 16 bytes that nobody can guess.
+    ///
+    /// # Errors
+    /// `internal` when the machine has none.
+    fn random_bytes(&self) -> Result<[u8; 16], Fault>;
 
     /// Completes after `ms` milliseconds.
     fn sleep(&self, ms: u64) -> impl Future<Output = ()>;

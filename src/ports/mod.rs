@@ -6,14 +6,16 @@
 mod database;
 mod deployment;
 mod gateway;
+mod logged_users;
 mod object;
 mod platform;
 mod request_body;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable_column};
 pub use deployment::Deployment;
-pub use gateway::{Gateway, KEY_ID, ObjectRequest, RECEIVED_AT, Upload};
-pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion};
+pub use gateway::{CALLER, Gateway, ObjectRequest, RECEIVED_AT, Upload};
+pub use logged_users::LoggedUsers;
+pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion, object_name, user_name};
 pub use platform::{
     CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, OperatorCatalog,
     Platform, REQUEST_ID_HEADERS, ResponseBody,

@@ -1,6 +1,10 @@
 //! The objects of a deployment: their classes, their names, and what one asks of another.
 
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::Value;
+
+use super::logged_users::LoggedUsers;
+use crate::contract::UserId;
 
 /// The classes of Durable Objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,18 +17,50 @@ pub enum ObjectClass {
     McpLists,
 }
 
+/// The name of an object: `{tenant}/{id}`, or `{tenant}/~{user, percent-encoded}/{id}` for what a user owns. A
+/// tenant has no `/` and no `SessionId` has a `~`, so no two owners can name the same object (interface §13).
+pub fn object_name(tenant: &str, user: Option<&UserId>, id: &str) -> String {
+    match user {
+        None => format!("{tenant}/{id}"),
+        Some(user) => format!("{}/{id}", user_name(tenant, user)),
+    }
+}
+
+/// The name of a user in the whole deployment: `{tenant}/~{user, percent-encoded}`.
+pub fn user_name(tenant: &str, user: &UserId) -> String {
+    format!("{tenant}/~{}", utf8_percent_encode(user.as_str(), NON_ALPHANUMERIC))
+}
+
 /// Which object it is.
 #[derive(Clone, Debug)]
 pub struct ObjectIdentity {
     class: ObjectClass,
     /// `None` where the machine does not know it.
-    name: Option<String>,
+    owned: Option<Owned>,
+}
+
+/// Whose an object is, and its id among what the owner has.
+#[derive(Clone, Debug)]
+struct Owned {
+    tenant: String,
+    user: Option<UserId>,
+    id: String,
 }
 
 impl ObjectIdentity {
-    /// The object of that class and name, `{tenant}/{id}`. A tenant has no `/`; an id may have some.
+    /// The object of that class and name.
     pub fn new(class: ObjectClass, name: Option<String>) -> Self {
-        Self { class, name }
+        let owned = name.and_then(|name| {
+            let (tenant, rest) = name.split_once('/')?;
+            let (user, id) = match class {
+                ObjectClass::Session => rest.split_once('/').map_or((None, rest), |(user, id)| {
+                    (user.strip_prefix('~').and_then(user_of), id)
+                }),
+                ObjectClass::Workspace | ObjectClass::McpLists => (None, rest),
+            };
+            Some(Owned { tenant: tenant.to_owned(), user, id: id.to_owned() })
+        });
+        Self { class, owned }
     }
 
     /// Its class.
@@ -34,25 +70,35 @@ impl ObjectIdentity {
 
     /// The tenant that it belongs to.
     pub fn tenant(&self) -> Option<&str> {
-        self.tenant_and_id().map(|(tenant, _)| tenant)
+        self.owned.as_ref().map(|owned| owned.tenant.as_str())
     }
 
-    /// Adds to a line of the log whose it is: `tenant`, and `session`, `workspace` or `server`.
-    pub fn sign(&self, line: &mut Value) {
+    /// The user that it belongs to; `None` for what is the tenant's own.
+    pub fn user(&self) -> Option<&UserId> {
+        self.owned.as_ref()?.user.as_ref()
+    }
+
+    /// Adds to a line of the log whose it is: `tenant`, `user` as `users` says, and `session`, `workspace` or
+    /// `server`.
+    pub fn sign(&self, line: &mut Value, users: LoggedUsers) {
         let kind = match self.class {
             ObjectClass::Session => "session",
             ObjectClass::Workspace => "workspace",
             ObjectClass::McpLists => "server",
         };
-        if let (Some((tenant, id)), Some(members)) = (self.tenant_and_id(), line.as_object_mut()) {
-            members.insert("tenant".to_owned(), tenant.into());
-            members.insert(kind.to_owned(), id.into());
+        if let (Some(owned), Some(members)) = (&self.owned, line.as_object_mut()) {
+            members.insert("tenant".to_owned(), owned.tenant.as_str().into());
+            if let Some(user) = owned.user.as_ref().and_then(|user| users.name(&owned.tenant, user))
+            {
+                members.insert("user".to_owned(), user.into());
+            }
+            members.insert(kind.to_owned(), owned.id.as_str().into());
         }
     }
+}
 
-    fn tenant_and_id(&self) -> Option<(&str, &str)> {
-        self.name.as_deref()?.split_once('/')
-    }
+fn user_of(encoded: &str) -> Option<UserId> {
+    UserId::parse(&percent_decode_str(encoded).decode_utf8().ok()?)
 }
 
 /// What an object asks of another one. No client can ask it: its path is no endpoint.
@@ -96,10 +142,28 @@ mod tests {
             (ObjectClass::McpLists, "server"),
         ] {
             let mut line = json!({ "event": "e" });
-            ObjectIdentity::new(class, None).sign(&mut line);
+            ObjectIdentity::new(class, None).sign(&mut line, LoggedUsers::Plain);
             assert_eq!(line, json!({ "event": "e" }));
-            ObjectIdentity::new(class, Some("acme/a/b".to_owned())).sign(&mut line);
-            assert_eq!(line, json!({ "event": "e", "tenant": "acme", kind: "a/b" }));
+            ObjectIdentity::new(class, Some("acme/a".to_owned()))
+                .sign(&mut line, LoggedUsers::Plain);
+            assert_eq!(line, json!({ "event": "e", "tenant": "acme", kind: "a" }));
         }
+    }
+
+    #[test]
+    fn a_session_says_which_user_owns_it_and_a_workspace_s_id_may_look_like_one() {
+        for name in ["alice", "a/b", "~", "%2F", "\u{202e}ü"] {
+            let user = UserId::parse(name).unwrap();
+            let object = object_name("acme", Some(&user), "s1");
+            assert_ne!(object, object_name("acme", None, "s1"));
+            let identity = ObjectIdentity::new(ObjectClass::Session, Some(object));
+            assert_eq!(identity.tenant(), Some("acme"));
+            assert_eq!(identity.user(), Some(&user));
+            let mut line = json!({});
+            identity.sign(&mut line, LoggedUsers::Plain);
+            assert_eq!(line, json!({ "tenant": "acme", "user": name, "session": "s1" }));
+        }
+        let workspace = ObjectIdentity::new(ObjectClass::Workspace, Some("acme/~a/b".to_owned()));
+        assert_eq!(workspace.user(), None);
     }
 }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 
 use super::object::ObjectQuestion;
 use super::request_body::RequestBody;
-use crate::contract::Fault;
+use crate::contract::{Fault, UserId};
 
 /// An object's machine: everything that a native test has to control.
 pub trait Platform: 'static {
@@ -44,6 +44,9 @@ pub trait Platform: 'static {
 
     /// The tenant whose object it is; `None` where the machine does not know the object's name.
     fn tenant(&self) -> Option<&str>;
+
+    /// The user whose object it is; `None` for one of the tenant's own.
+    fn user(&self) -> Option<&UserId>;
 
     /// Names the session's object among all of the deployment: 64 characters of lower-case hex.
     fn object_id(&self) -> String;

@@ -42,11 +42,11 @@ enum DecisionBody<'a> {
 }
 
 /// Puts the results that a client sends into the calls of a turn.
-pub(super) struct ResultIntake<'a> {
+pub(super) struct ResultIntake {
     /// Those of the turn, where a decision is waited for.
     tools: ToolList,
-    /// The `Id` of the client's key.
-    decided_by: Option<&'a str>,
+    /// Who sends the results.
+    decided_by: Option<String>,
     waited_ms: u64,
 }
 
@@ -110,13 +110,13 @@ fn or_empty_object(arguments: &str) -> &str {
     if arguments.trim().is_empty() { "{}" } else { arguments }
 }
 
-impl<'a> ResultIntake<'a> {
+impl ResultIntake {
     /// For the calls of a paused turn; `now` is the time at which the results came.
     pub(super) fn new<D: Database>(
         store: &SessionStore<D>,
         turn: &Turn,
         calls: &[Call],
-        decided_by: Option<&'a str>,
+        decided_by: Option<String>,
         now: u64,
     ) -> Result<Self, Fault> {
         let tools = match calls.iter().any(Call::is_undecided) {
@@ -150,7 +150,7 @@ impl<'a> ResultIntake<'a> {
                 call.result = Some(missing_result(&call.tool_call_id, why));
             }
         }
-        approval.decided_by = self.decided_by.map(str::to_owned);
+        approval.decided_by.clone_from(&self.decided_by);
         approval.waited_ms = Some(self.waited_ms);
         Ok(())
     }

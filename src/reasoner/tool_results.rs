@@ -26,7 +26,7 @@ pub(crate) fn pending_calls<D: Database>(
 pub(super) fn match_results(
     calls: &mut [Call],
     results: &[ToolResult],
-    intake: &ResultIntake<'_>,
+    intake: &ResultIntake,
 ) -> Result<Vec<Call>, Vec<Fault>> {
     let mut pending: Vec<&mut Call> = calls.iter_mut().filter(|call| call.is_pending()).collect();
     let expected: Vec<String> = pending.iter().filter_map(|call| call.client_id()).collect();

@@ -15,12 +15,13 @@ use super::settlement::{outputs_of, settle_open_calls};
 use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
-use crate::contract::{Fault, ToolResult, UserTurn, UserWarning};
+use crate::contract::{Fault, Operation, ToolResult, UserTurn, UserWarning};
 use crate::encoding::sha256_hex;
+use crate::identity::{Grants, SentCaller};
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
-    Call, EntryKind, NewMessage, NewMode, NewTurn, OpenCalls, Session, SessionStore, Turn,
-    TurnProgress,
+    Call, EntryKind, NewMessage, NewMode, NewSubmission, NewTurn, OpenCalls, Session, SessionStore,
+    Turn, TurnProgress,
 };
 use crate::ports::Database;
 
@@ -40,6 +41,7 @@ pub(crate) struct NewUserTurn<'a> {
     pub(crate) conversation: &'a ConversationContext,
     /// The tools of the MCP servers that the turn names.
     pub(crate) tools_by_server: &'a ToolsByServer,
+    pub(crate) caller: &'a SentCaller,
     /// Where the client reached the deployment, scheme and authority.
     pub(crate) origin: &'a str,
     pub(crate) now_ms: u64,
@@ -54,8 +56,7 @@ pub(crate) struct NewContinuation<'a> {
     pub(crate) open: OpenCalls,
     pub(crate) results: &'a [ToolResult],
     pub(crate) fingerprint: &'a str,
-    /// The `Id` of the client's key.
-    pub(crate) key_id: Option<&'a str>,
+    pub(crate) caller: &'a SentCaller,
     pub(crate) now_ms: u64,
 }
 
@@ -164,6 +165,8 @@ fn store_turn<D: Database>(
                     warnings: composed.warnings,
                     origin: new.origin.to_owned(),
                     retrieval,
+                    caller: new.caller.caller.clone(),
+                    turn_tokens: new.caller.grants.turn_tokens,
                     ..TurnProgress::default()
                 },
                 now_ms: new.now_ms,
@@ -182,11 +185,16 @@ pub(crate) fn continue_turn<D: Database>(
 ) -> Result<(StartedTurn, Vec<Call>), Vec<Fault>> {
     let NewContinuation { mut session, mut turn, open, now_ms, .. } = new;
     let mut calls = store.calls(open)?;
-    let intake = ResultIntake::new(store, &turn, &calls, new.key_id, now_ms)?;
+    let SentCaller { caller, grants } = new.caller;
+    permit_results(&calls, grants)?;
+    let intake = ResultIntake::new(store, &turn, &calls, caller.decider(), now_ms)?;
     let given = match_results(&mut calls, new.results, &intake)?;
     before_writing()?;
+    turn.progress.turn_tokens =
+        turn.progress.turn_tokens.into_iter().chain(grants.turn_tokens).min();
     store.durable_step(|| {
-        store.begin_continuation(&mut session, &mut turn, new.fingerprint, &given, now_ms)?;
+        let submission = NewSubmission { fingerprint: new.fingerprint, caller, now_ms };
+        store.begin_continuation(&mut session, &mut turn, submission, &given)?;
         match session.open_calls {
             Some(open) if calls.iter().all(|call| call.result.is_some()) => {
                 store.add_tool_outputs(&mut session, open, &outputs_of(&calls)?)
@@ -195,6 +203,16 @@ pub(crate) fn continue_turn<D: Database>(
         }
     })?;
     Ok((StartedTurn { turn, tools: None }, given))
+}
+
+/// What a credential must permit for the results of calls: `Answer` for those of the client's tools, `Approve` for the
+/// decisions of a human. The stored calls say which they are.
+fn permit_results(calls: &[Call], grants: &Grants) -> Result<(), Fault> {
+    for call in calls.iter().filter(|call| call.is_pending()) {
+        let needed = if call.is_undecided() { Operation::Approve } else { Operation::Answer };
+        grants.permit_any(&[needed])?;
+    }
+    Ok(())
 }
 
 /// Continues a turn from its last durable step. If a later turn's call has already sent this turn's

@@ -8,7 +8,7 @@ use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select
 
 use super::running_turn::{Reasoner, RunningTurn, StartedTurn, tools_of};
 use crate::composition::prompt_cache_key;
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, UserId};
 use crate::live_text::{LiveText, Outcome};
 use crate::persistence::{Session, StoredOutcome};
 use crate::ports::{Database, Platform};
@@ -134,8 +134,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let conversation = self.catalog.conversation_context(conversation).ok_or_else(gone)?;
         let deadline_ms = self.platform.now_ms().saturating_add(self.deployment.turn_timeout_ms);
         let tenant = self.platform.tenant().filter(|_| agent.prompt_cache_key);
+        let user = self.platform.user().map(UserId::as_str);
         let prompt_cache_key =
-            tenant.map(|tenant| prompt_cache_key(tenant, session.session_id.as_str()));
+            tenant.map(|tenant| prompt_cache_key(tenant, user, session.session_id.as_str()));
         let result_bytes = (turn.progress.model_calls == 0).then_some(0);
         Ok(RunningTurn {
             session,

@@ -12,7 +12,7 @@ use crate::contract::{RagScope, UserTurn, Warning, relative_path_problem};
 use crate::encoding::language_of;
 use crate::json::{Object, first_member, from_object};
 use crate::outbound::post;
-use crate::ports::{ObjectQuestion, Platform};
+use crate::ports::{ObjectQuestion, Platform, object_name};
 
 /// The longest response of a retrieval service, in bytes.
 const MAX_RESPONSE_BYTES: usize = 1_000_000;
@@ -122,7 +122,7 @@ async fn request<P: Platform>(
         RetrievalSource::Index => {
             let search = RetrievalQuery { repo: None, language: None, ..query };
             let body = serde_json::to_string(&TurnSearch { agent_context, search }).ok()?;
-            let name = format!("{}/{workspace}", platform.tenant()?);
+            let name = object_name(platform.tenant()?, None, workspace);
             let response = platform.ask_object(&name, ObjectQuestion::Search, body).await;
             response_of_index(&response.ok()?)
         }

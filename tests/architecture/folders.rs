@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use super::sources::{Source, sources};
 
 /// Each folder with the folders that its code may name. Nothing else is permitted.
-const MAY_NAME: [(&str, &[&str]); 18] = [
+const MAY_NAME: [(&str, &[&str]); 19] = [
     ("encoding", &[]),
     ("json", &[]),
     ("contract", &["encoding", "json"]),
     ("responses_api", &["encoding", "json"]),
     ("catalog", &["encoding", "json"]),
-    ("ports", &["contract"]),
+    ("ports", &["contract", "encoding"]),
+    ("identity", &["contract", "encoding", "json", "ports"]),
     ("live_text", &["contract", "ports"]),
     ("outbound", &["catalog", "encoding", "ports"]),
     ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
@@ -35,6 +36,7 @@ const MAY_NAME: [(&str, &[&str]); 18] = [
             "contract",
             "encoding",
             "files",
+            "identity",
             "json",
             "live_text",
             "llm_call",
@@ -53,6 +55,7 @@ const MAY_NAME: [(&str, &[&str]); 18] = [
             "contract",
             "encoding",
             "files",
+            "identity",
             "json",
             "live_text",
             "llm_call",

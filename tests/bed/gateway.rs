@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use aptix_edge::contract::Fault;
 use aptix_edge::entry::{Body, ContextSource, RequestHead, Response, SessionHost, SessionStream};
 use aptix_edge::ports::{
     FileFault, Gateway, HttpFault, ObjectClass, ObjectRequest, Platform, RequestBody, Upload,
@@ -58,6 +59,14 @@ impl Gateway for TestGateway {
     async fn is_within_rate(&self, key: &str) -> Result<bool, HttpFault> {
         self.world.rate.borrow_mut().asked.push(key.to_owned());
         self.world.rate.borrow().within.clone()
+    }
+
+    async fn is_within_user_rate(&self, user: &str) -> Result<bool, HttpFault> {
+        self.is_within_rate(user).await
+    }
+
+    fn random_bytes(&self) -> Result<[u8; 16], Fault> {
+        Ok(std::array::from_fn(|_| (self.platform.random() * 256.0) as u8))
     }
 
     async fn sleep(&self, ms: u64) {

@@ -273,6 +273,10 @@ impl Platform for TestPlatform {
         self.identity.tenant()
     }
 
+    fn user(&self) -> Option<&aptix_edge::contract::UserId> {
+        self.identity.user()
+    }
+
     fn object_id(&self) -> String {
         "0b".repeat(32)
     }
@@ -342,7 +346,7 @@ impl Platform for TestPlatform {
 
     fn log(&self, mut line: serde_json::Value) {
         self.world.beside_a_step("logs");
-        self.identity.sign(&mut line);
+        self.identity.sign(&mut line, aptix_edge::ports::LoggedUsers::Plain);
         self.world.log.borrow_mut().push(line);
     }
 }

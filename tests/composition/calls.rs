@@ -42,7 +42,7 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
             tools: Some(&tools),
             tool_choice: Some("ddr_document"),
             previous_response_id: None,
-            prompt_cache_key: Some(&prompt_cache_key("acme", "s1")),
+            prompt_cache_key: Some(&prompt_cache_key("acme", None, "s1")),
             ..continued()
         },
         &turn,
@@ -109,7 +109,7 @@ fn parameters_follow_the_product_s_members_as_they_are_written_and_include_is_un
             previous_response_id: None,
             store: false,
             wants_reasoning: true,
-            prompt_cache_key: Some(&prompt_cache_key("acme", "s1")),
+            prompt_cache_key: Some(&prompt_cache_key("acme", None, "s1")),
             compact_threshold: Some(200_000),
             parameters,
             ..continued()

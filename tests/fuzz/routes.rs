@@ -37,11 +37,12 @@ const SEGMENTS: [&str; 24] = [
     "é",
     "zqContent zqContent",
 ];
-const ENDPOINTS: [&str; 12] = [
+const ENDPOINTS: [&str; 13] = [
     LINK,
     "/health",
     "/errors",
     "/execute",
+    "/tickets",
     "/sessions/s:1",
     "/sessions/s:1/modes",
     "/sessions/s:1/turns",
@@ -144,6 +145,7 @@ fn path_of(route: &Route) -> Option<String> {
         Route::Errors => "/errors".to_owned(),
         Route::OpenApi => "/openapi.json".to_owned(),
         Route::Execute => "/execute".to_owned(),
+        Route::Tickets => "/tickets".to_owned(),
         Route::Workspace(workspace, route) => {
             let rest = match route {
                 WorkspaceRoute::Upsert => "/documents".to_owned(),

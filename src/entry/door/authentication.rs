@@ -1,40 +1,12 @@
-//! Authentication (interface §6): bearer keys, of which the deployment knows the hashes. Without keys
-//! nobody is let in.
+//! The API keys of the deployment (interface §6), of which it knows the hashes.
 
 use hmac::digest::{CtOutput, Output};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_from_hex;
+use crate::identity::{Caller, Right, Rights};
 use crate::json::Object;
-
-/// The sender of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
-    /// The owner of the sessions and workspaces that it reaches.
-    pub tenant: String,
-    /// The `Id` of its key.
-    pub key_id: String,
-}
-
-impl Caller {
-    /// Every caller that is let in while `AUTH` is `none`. For local work.
-    pub fn local() -> Self {
-        Self { tenant: "local".to_owned(), key_id: "none".to_owned() }
-    }
-
-    /// The name of the tenant's object for a session or a workspace. A tenant's name has no `/`, so no
-    /// two tenants can name the same object.
-    pub fn object_name(&self, id: &str) -> String {
-        format!("{}/{id}", self.tenant)
-    }
-
-    /// The key's name in the whole deployment. Rates are counted by it.
-    pub fn rate_key(&self) -> String {
-        format!("{}/{}", self.tenant, self.key_id)
-    }
-}
 
 /// The keys of the deployment.
 #[derive(Clone, Debug, Default)]
@@ -49,14 +21,16 @@ struct KeyEntry {
     id: String,
     tenant: String,
     sha256: String,
+    /// All rights without it.
+    may: Option<Vec<Right>>,
 }
 
 impl Keyring {
-    /// Reads `API_KEYS`: a JSON array of `{"Id","Tenant","Sha256"}`. The error is a line for the
+    /// Reads `API_KEYS`: a JSON array of `{"Id","Tenant","Sha256","May"?}`. The error is a line for the
     /// operator's log and shows no hash.
     pub fn parse(text: &str) -> Result<Self, String> {
         let entries: Vec<Object<KeyEntry>> = serde_json::from_str(text).map_err(|error| {
-            format!("API_KEYS is not a JSON array of {{\"Id\",\"Tenant\",\"Sha256\"}} (line {}, column {})", error.line(), error.column())
+            format!("API_KEYS is not a JSON array of {{\"Id\",\"Tenant\",\"Sha256\",\"May\"?}} (line {}, column {})", error.line(), error.column())
         })?;
         let mut keys: Vec<(Caller, CtOutput<Sha256>)> = Vec::with_capacity(entries.len());
         for (index, Object(entry)) in entries.into_iter().enumerate() {
@@ -76,33 +50,23 @@ impl Keyring {
             if keys.iter().any(|(_, known)| *known == hash) {
                 return Err(named("Sha256 is that of an earlier key; give each its own"));
             }
-            keys.push((Caller { tenant: entry.tenant, key_id: entry.id }, hash));
+            let may = entry.may.as_deref().map_or(Rights::ALL, Rights::of);
+            keys.push((Caller::with_key(entry.tenant, entry.id, may), hash));
         }
         Ok(Self { keys })
     }
 
-    /// The caller whose key the `Authorization` header holds. A missing, a malformed and an unknown key
-    /// get the same `unauthenticated`.
-    pub fn admit(&self, authorization: Option<&str>) -> Result<Caller, Fault> {
-        let presented = authorization
-            .and_then(|header| header.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, key)| key.trim())
-            .filter(|key| !key.is_empty());
-        let mut admitted = None;
-        if let Some(key) = presented {
-            let hash = CtOutput::new(Sha256::digest(key.as_bytes()));
-            // Every entry is compared, each in constant time, so the time of a refusal reveals nothing.
-            for (caller, known) in &self.keys {
-                if *known == hash {
-                    admitted = Some(caller.clone());
-                }
+    /// The caller who has this key.
+    pub fn find(&self, key: &str) -> Option<Caller> {
+        let hash = CtOutput::new(Sha256::digest(key.as_bytes()));
+        let mut found = None;
+        // Every entry is compared, each in constant time, so the time of a refusal reveals nothing.
+        for (caller, known) in &self.keys {
+            if *known == hash {
+                found = Some(caller);
             }
         }
-        admitted.ok_or_else(|| {
-            let message = "Send a valid key in the header Authorization: Bearer <key>.";
-            Fault::new(ErrorCode::Unauthenticated, message)
-        })
+        found.cloned()
     }
 }
 
@@ -121,24 +85,25 @@ mod tests {
 
     #[test]
     fn a_known_key_opens_the_door_of_its_tenant_only() {
-        let ring = ring("opens");
-        let caller = ring.admit(Some("Bearer opens")).unwrap();
-        assert_eq!(caller.object_name("s1"), "acme/s1");
-        assert_eq!(caller.rate_key(), "acme/k1");
-        assert_eq!(ring.admit(Some("bearer opens")).unwrap(), caller);
+        let caller = ring("opens").find("opens").unwrap();
+        assert_eq!(caller.session_name("s1"), "acme/s1");
+        assert_eq!(caller.need(Right::EraseUsers), Ok(()), "a key without May has every right");
+        for other in ["", "open", "opens2", HASH] {
+            assert_eq!(ring("opens").find(other), None, "{other}");
+        }
+        assert_eq!(Keyring::default().find("opens"), None);
     }
 
     #[test]
-    fn every_refusal_is_the_same() {
-        let ring = ring("opens");
-        let refusal = ring.admit(None).unwrap_err();
-        assert_eq!(refusal.code, ErrorCode::Unauthenticated);
-        for header in
-            ["", "Bearer", "Bearer ", "Bearer open", "Bearer opens2", "Basic opens", "opens", HASH]
-        {
-            assert_eq!(ring.admit(Some(header)).unwrap_err(), refusal, "{header}");
-        }
-        assert_eq!(Keyring::default().admit(Some("Bearer opens")).unwrap_err(), refusal);
+    fn a_key_has_the_rights_that_its_entry_names() {
+        let ring = Keyring::parse(&format!(
+            r#"[{{"Id":"k","Tenant":"a","Sha256":"{HASH}","May":["Tickets"]}}]"#
+        ));
+        let (caller, _) = &ring.unwrap().keys[0];
+        assert_eq!(caller.need(Right::Tickets), Ok(()));
+        assert!(caller.need(Right::Sessions).is_err());
+        let unknown = format!(r#"[{{"Id":"k","Tenant":"a","Sha256":"{HASH}","May":["All"]}}]"#);
+        assert!(Keyring::parse(&unknown).unwrap_err().starts_with("API_KEYS is not"));
     }
 
     #[test]
@@ -156,7 +121,7 @@ mod tests {
         for (text, fault) in [
             (
                 "",
-                "API_KEYS is not a JSON array of {\"Id\",\"Tenant\",\"Sha256\"} (line 1, column 0)",
+                "API_KEYS is not a JSON array of {\"Id\",\"Tenant\",\"Sha256\",\"May\"?} (line 1, column 0)",
             ),
             (r#"[{"Id":"","Tenant":"a","Sha256":"x"}]"#, "API_KEYS[0]: Id is empty"),
             (

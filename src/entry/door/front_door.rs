@@ -1,32 +1,34 @@
-//! The Worker's part of a request: it finds the endpoint, checks the key, reads the body up to its cap
+//! The Worker's part of a request: it finds the endpoint and the caller, reads the body up to its cap
 //! and sends all of it to the session's or the workspace's object in one hop (interface §1, §3, §6).
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use serde_json::json;
 
-use super::authentication::{Caller, Keyring};
 use super::body_room::{BodyRoom, LONGEST_BYTES};
+use super::credentials::{Admitted, Barred, Credentials, warn};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
-use super::local_access::admit_local;
 use super::openapi::openapi;
+use super::permission::{logged, permit};
 use super::playground::{is_on, page_headers, page_path};
 use super::request_body::read_body;
+use super::tickets::mint_ticket;
 use crate::contract::{
     ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id,
 };
-use crate::entry::request::RequestHead;
+use crate::entry::request::{RequestHead, decoded};
 use crate::entry::response::{Header, Response, object_failed, refusal_line};
-use crate::entry::route::{Route, no_such_endpoint};
-use crate::ports::{Deployment, Gateway, ObjectClass, ObjectRequest};
+use crate::entry::route::{Route, SessionRoute, no_such_endpoint, query_members};
+use crate::identity::Caller;
+use crate::ports::{Deployment, Gateway, LoggedUsers, ObjectClass, ObjectRequest};
 
 /// The settings that the Worker needs before it asks an object. Variables and secrets never change
 /// within an isolate, so an isolate reads them once.
 #[derive(Debug)]
 pub struct FrontDoor {
-    /// `None` while `AUTH` is `none`, and at no other value.
-    keyring: Option<Keyring>,
+    credentials: Credentials,
     origins: AllowedOrigins,
     deployment: Result<Deployment, Fault>,
     bodies: Rc<BodyRoom>,
@@ -46,11 +48,19 @@ pub enum FrontResponse<G: Gateway> {
 struct Refused {
     caller: Option<Caller>,
     faults: Vec<Fault>,
+    /// What was wrong with the credential.
+    reason: Option<&'static str>,
 }
 
 impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
-        Self { caller: None, faults: fault.into() }
+        Self { caller: None, faults: fault.into(), reason: None }
+    }
+}
+
+impl From<Barred> for Refused {
+    fn from(barred: Barred) -> Self {
+        Self { caller: None, faults: barred.fault.into(), reason: barred.reason }
     }
 }
 
@@ -58,25 +68,12 @@ impl FrontDoor {
     /// Reads the variables. A malformed one is logged and lets nobody in. `version` is the product's.
     pub fn new<G: Gateway>(gateway: &G, version: &'static str) -> Self {
         let variable = |name: &str| gateway.secret(name);
-        let is_open = variable("AUTH").as_deref() == Some("none");
-        if is_open {
-            let message =
-                "AUTH=none: everyone on this machine may use this service. For local work only.";
-            warn(gateway, message);
-        }
-        let keyring = variable("API_KEYS")
-            .map_or_else(|| Ok(Keyring::default()), |text| Keyring::parse(&text));
-        let keyring = keyring.unwrap_or_else(|fault| {
-            let message = format!("{fault}. No key opens the door until it is mended.");
-            gateway.log(json!({ "event": "keys_invalid", "level": "error", "message": message }));
-            Keyring::default()
-        });
         let deployment = Deployment::from_variables(&variable).map(|deployment| Deployment {
             max_body_bytes: deployment.max_body_bytes.min(LONGEST_BYTES),
             ..deployment
         });
         Self {
-            keyring: (!is_open).then_some(keyring),
+            credentials: Credentials::from_variables(gateway),
             origins: AllowedOrigins::from_variable(variable("ALLOWED_ORIGINS").as_deref()),
             deployment,
             bodies: Rc::default(),
@@ -97,7 +94,7 @@ impl FrontDoor {
             None => self.respond(head, gateway).await,
         };
         let response = responded.unwrap_or_else(|refused| {
-            gateway.log(refused.line());
+            gateway.log(refused.line(self.credentials.users));
             FrontResponse::Own(Response::refusal(refused.faults))
         });
         match origin {
@@ -138,17 +135,22 @@ impl FrontDoor {
             }
             Route::Errors => Response::result(&InvokeResult::success(dictionary(), Vec::new())),
             Route::OpenApi => {
-                let asks_for_keys = self.keyring.is_some();
+                let asks_for_keys = self.credentials.are_asked_for();
                 Response::json(200, openapi(deployment?, self.version, asks_for_keys))
             }
             Route::File(link) => {
-                self.admit_open(head)?;
+                self.credentials.admit_open(head, &self.origins)?;
                 download(head, gateway, link).await
             }
-            Route::Execute | Route::Session(..) | Route::Workspace(..) => {
-                let caller = self.caller(head)?;
-                let response = self.ask(head, gateway, &caller, route, received_at).await;
-                return response.map_err(|faults| Refused { caller: Some(caller), faults });
+            Route::Execute | Route::Tickets | Route::Session(..) | Route::Workspace(..) => {
+                let admitted = self.credentials.admit(head, &route, &self.origins, received_at)?;
+                let caller = admitted.caller.clone();
+                let response = self.serve(head, gateway, admitted, route, received_at).await;
+                return response.map_err(|faults| Refused {
+                    caller: Some(caller),
+                    faults,
+                    reason: None,
+                });
             }
         };
         Ok(FrontResponse::Own(public))
@@ -168,15 +170,16 @@ impl FrontDoor {
         Ok(FrontResponse::OfObject(file, page_headers(path)))
     }
 
-    /// Counts the request against its key's rate, reads its body and sends both to the object.
-    async fn ask<G: Gateway>(
+    /// Counts the request against its caller's rate, reads its body and sends both to the object.
+    async fn serve<G: Gateway>(
         &self,
         head: &RequestHead<'_>,
         gateway: &G,
-        caller: &Caller,
+        admitted: Admitted,
         route: Route,
         received_at: u64,
     ) -> Result<FrontResponse<G>, Vec<Fault>> {
+        let caller = &admitted.caller;
         keep_to_rate(gateway, caller).await?;
         let body = if route.has_body() {
             let deployment = self.deployment.as_ref().map_err(Fault::clone)?;
@@ -184,29 +187,56 @@ impl FrontDoor {
         } else {
             None
         };
-        let (class, id) = match (route, &body) {
-            (Route::Workspace(workspace, _), _) => (ObjectClass::Workspace, workspace),
-            (Route::Session(session, _), _) => (ObjectClass::Session, session.to_string()),
-            (Route::Execute, Some(body)) => {
-                (ObjectClass::Session, body.read(session_of)?.to_string())
+        let (class, name) = match (&route, &body) {
+            (Route::Tickets, Some(body)) => {
+                let minting = |body: &[u8]| {
+                    mint_ticket(head, gateway, &self.credentials, admitted, body, received_at)
+                };
+                return body.read(minting).map(FrontResponse::Own);
             }
-            (Route::Execute, None)
+            (Route::Workspace(workspace, _), _) => {
+                permit(caller, &route, None)?;
+                (ObjectClass::Workspace, caller.workspace_name(workspace))
+            }
+            (Route::Session(session, _), _) => {
+                permit(caller, &route, Some(session))?;
+                (ObjectClass::Session, caller.session_name(session.as_str()))
+            }
+            (Route::Execute, Some(body)) => {
+                let session = body.read(session_of)?;
+                permit(caller, &route, Some(&session))?;
+                (ObjectClass::Session, caller.session_name(session.as_str()))
+            }
+            (Route::Execute | Route::Tickets, None)
             | (
                 Route::Playground | Route::Health | Route::Errors | Route::OpenApi | Route::File(_),
                 _,
             ) => return Err(Fault::internal("No object is asked.").into()),
         };
+        if caller.has_key() && caller.user.is_some() {
+            let mut line = json!({ "event": "act_as", "level": "info", "tenant": caller.tenant });
+            if let Some(members) = line.as_object_mut() {
+                members.extend(logged(caller, self.credentials.users));
+            }
+            gateway.log(line);
+        }
+        let sent =
+            serde_json::to_string(&caller.sent()).map_err(|_| Fault::unwritable("The caller"))?;
         let request = ObjectRequest {
             class,
-            name: caller.object_name(&id),
+            name,
             method: head.method,
             url: head.url,
-            last_event_id: head.header("Last-Event-ID"),
+            last_event_id: position(head, &route)?,
             received_at,
-            key_id: &caller.key_id,
+            caller: &sent,
         };
         match gateway.ask(&request, body).await {
-            Ok(response) => Ok(FrontResponse::OfObject(response, Vec::new())),
+            Ok(response) => {
+                let private =
+                    admitted.is_in_url.then_some(("Referrer-Policy", "no-referrer".to_owned()));
+                Ok(FrontResponse::OfObject(response, private.into_iter().collect()))
+            }
             Err(fault) => {
                 gateway.log(json!({
                     "event": "object_failed", "level": "error", "object": request.name,
@@ -215,19 +245,6 @@ impl FrontDoor {
                 Ok(FrontResponse::Own(Response::refusal(object_failed().into())))
             }
         }
-    }
-
-    fn caller(&self, head: &RequestHead<'_>) -> Result<Caller, Fault> {
-        match &self.keyring {
-            None => self.admit_open(head).map(|()| Caller::local()),
-            Some(keyring) => keyring.admit(head.header("Authorization").as_deref()),
-        }
-    }
-
-    /// While no key protects an endpoint, refuses a request from elsewhere. Endpoints that show nothing of a
-    /// tenant stay open to everyone.
-    fn admit_open(&self, head: &RequestHead<'_>) -> Result<(), Fault> {
-        if self.keyring.is_some() { Ok(()) } else { admit_local(head, &self.origins) }
     }
 
     /// The `Origin` header, where `ALLOWED_ORIGINS` lists it.
@@ -251,11 +268,15 @@ impl<G: Gateway> FrontResponse<G> {
 }
 
 impl Refused {
-    fn line(&self) -> serde_json::Value {
+    fn line(&self, users: LoggedUsers) -> serde_json::Value {
         let mut line = refusal_line(&self.faults);
-        if let (Some(caller), Some(members)) = (&self.caller, line.as_object_mut()) {
+        let Some(members) = line.as_object_mut() else { return line };
+        if let Some(reason) = self.reason {
+            members.insert("reason".to_owned(), reason.into());
+        }
+        if let Some(caller) = &self.caller {
             members.insert("tenant".to_owned(), caller.tenant.as_str().into());
-            members.insert("key".to_owned(), caller.key_id.as_str().into());
+            members.extend(logged(caller, users));
         }
         line
     }
@@ -270,21 +291,37 @@ fn session_of(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
     }
 }
 
+/// The position from which a stream goes on: the header, or for a new `EventSource`, which sends none, the query.
+fn position(head: &RequestHead<'_>, route: &Route) -> Result<Option<String>, Fault> {
+    let header = head.header("Last-Event-ID");
+    match route {
+        Route::Session(_, SessionRoute::Stream(_)) if header.is_none() => {
+            let after = query_members(head.target(), "After").next();
+            after.map(|after| decoded(after).map(Cow::into_owned)).transpose()
+        }
+        _ => Ok(header),
+    }
+}
+
 async fn keep_to_rate<G: Gateway>(gateway: &G, caller: &Caller) -> Result<(), Fault> {
-    match gateway.is_within_rate(&caller.rate_key()).await {
+    let (key, is_of_user) = caller.rate_key();
+    let counted = match is_of_user {
+        true => gateway.is_within_user_rate(&key).await,
+        false => gateway.is_within_rate(&key).await,
+    };
+    match counted {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Fault::new(
-            ErrorCode::RateLimited,
-            "This key has used up its rate. Wait as Retry-After says, and send the request again.",
-        )),
+        Ok(false) => {
+            let whose = if is_of_user { "user" } else { "key" };
+            let message = format!(
+                "This {whose} has used up its rate. Wait as Retry-After says, and send the request again."
+            );
+            Err(Fault::new(ErrorCode::RateLimited, message).with("Limit", whose))
+        }
         Err(_) => {
             // A limiter that fails must not close the service.
             warn(gateway, "The rate limiter failed; the request was let in.");
             Ok(())
         }
     }
-}
-
-fn warn<G: Gateway>(gateway: &G, message: &str) {
-    gateway.log(json!({ "event": "gate", "level": "warn", "message": message }));
 }

@@ -5,16 +5,19 @@
 
 mod authentication;
 mod body_room;
+mod credentials;
 mod cross_origin;
 mod file_download;
 mod front_door;
 mod local_access;
 mod openapi;
+mod permission;
 mod playground;
 mod request_body;
+mod tickets;
 mod warm_up;
 
-pub use authentication::{Caller, Keyring};
+pub use authentication::Keyring;
 pub use front_door::{FrontDoor, FrontResponse};
 pub use openapi::openapi;
 pub use warm_up::warm_up;

@@ -9,8 +9,10 @@ use serde_json::json;
 use super::alarm::Alarm;
 use super::session_host::{find_session, find_turn};
 use crate::catalog::DEFAULT_CONTEXT;
-use crate::contract::{ErrorCode, Fault, ToolContinuation, TurnStatus, UserTurn};
+use crate::contract::{ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn};
 use crate::entry::context::AdmissionContext;
+use crate::entry::response::no_turn;
+use crate::identity::{Grants, SentCaller};
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
     Call, Decision, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
@@ -60,6 +62,7 @@ struct NewTurn<'a> {
     request: &'a UserTurn,
     fingerprint: &'a str,
     tools_by_server: &'a ToolsByServer,
+    caller: &'a SentCaller,
 }
 
 impl<P: Platform, D: Database> Admission<'_, P, D> {
@@ -70,19 +73,19 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         request: &UserTurn,
         fingerprint: &str,
         tools_by_server: &ToolsByServer,
+        caller: &SentCaller,
     ) -> Result<Admitted, Vec<Fault>> {
+        permit_turn(request, &caller.grants)?;
+        let new = |ordinal| NewTurn { ordinal, request, fingerprint, tools_by_server, caller };
         let Some(session) = self.store.session()? else {
-            let session = self.new_session(request)?;
-            return self
-                .begin(session, NewTurn { ordinal: 1, request, fingerprint, tools_by_server });
+            return self.begin(self.new_session(request, &caller.grants)?, new(1));
         };
         if let Some(turn) = self.store.turn(&request.turn_id)? {
             let repeated = self.repeat(session, turn, fingerprint)?;
             return repeated.ok_or_else(|| conflict(request.turn_id.as_str()).into());
         }
         self.refuse_when_live(&session)?;
-        let ordinal = self.next_ordinal()?;
-        self.begin(session, NewTurn { ordinal, request, fingerprint, tools_by_server })
+        self.begin(session, new(self.next_ordinal()?))
     }
 
     /// Admits a tool continuation.
@@ -90,8 +93,12 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         &self,
         request: &ToolContinuation,
         fingerprint: &str,
-        key_id: Option<&str>,
+        caller: &SentCaller,
     ) -> Result<Admitted, Vec<Fault>> {
+        caller.grants.permit_any(&[Operation::Answer, Operation::Approve])?;
+        if !caller.grants.name_turn(&request.turn_id) {
+            return Err(no_turn(&request.turn_id).into());
+        }
         let session = find_session(self.store, &request.session_id)?;
         let turn = find_turn(self.store, &request.turn_id)?;
         if let Some(repeated) = self.repeat(session.clone(), turn.clone(), fingerprint)? {
@@ -118,24 +125,24 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             open,
             results: &request.tool_results,
             fingerprint,
-            key_id,
+            caller,
             now_ms: self.platform.now_ms(),
         };
         let (started, answered) = continue_turn(self.store, new, || self.ensure_alarm())?;
         for call in answered {
-            self.log_decision(&started.turn, call);
+            self.log_decision(&started.turn, call, caller);
         }
         Ok(Admitted::Run(started))
     }
 
     /// Logs who decided on a call; never an argument or a reason.
-    fn log_decision(&self, turn: &Turn, call: Call) {
+    fn log_decision(&self, turn: &Turn, call: Call, caller: &SentCaller) {
         if let Some(approval) = call.approval {
             self.platform.log(json!({
                 "event": "approval", "level": "info", "turn": turn.turn_id.as_str(),
                 "call": call.tool_call_id, "tool": call.name,
                 "decision": approval.decision.map_or("", Decision::as_str),
-                "key": approval.decided_by.unwrap_or_default(),
+                "key": caller.caller.key,
             }));
         }
     }
@@ -170,7 +177,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
 
     /// Begins a new turn, or returns all its faults.
     fn begin(&self, session: Session, turn: NewTurn<'_>) -> Result<Admitted, Vec<Fault>> {
-        let NewTurn { ordinal, request, fingerprint, tools_by_server } = turn;
+        let NewTurn { ordinal, request, fingerprint, tools_by_server, caller } = turn;
         let catalog = self.context.catalog()?;
         let mut faults = other_contexts(&session, request);
         if catalog.agent_context(&session.agent_context).is_none() {
@@ -188,6 +195,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             catalog,
             conversation,
             tools_by_server,
+            caller,
             origin: &self.context.origin,
             now_ms: self.platform.now_ms(),
         };
@@ -200,10 +208,12 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         self.alarm.ensure(self.platform, self.context.deployment.turn_alarm_ms)
     }
 
-    fn new_session(&self, request: &UserTurn) -> Result<Session, Vec<Fault>> {
+    fn new_session(&self, request: &UserTurn, grants: &Grants) -> Result<Session, Vec<Fault>> {
         let catalog = self.context.catalog()?;
         let conversation_id = request.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
-        let Some(conversation) = catalog.conversation_context(conversation_id) else {
+        let conversation = catalog.conversation_context(conversation_id);
+        let granted = conversation.filter(|_| grants.permit_context(conversation_id));
+        let Some(conversation) = granted else {
             let mut faults = vec![unknown_context("ConversationContext")];
             let given = request.agent_context_id.as_ref();
             if given.is_some_and(|id| catalog.agent_context(id).is_none()) {
@@ -260,6 +270,21 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let message =
             "The session has had as many turns as the deployment permits. Begin a new session.";
         Err(Fault::new(ErrorCode::Forbidden, message).with("MaxTurns", most))
+    }
+}
+
+/// What a credential must permit for a turn.
+fn permit_turn(request: &UserTurn, grants: &Grants) -> Result<(), Vec<Fault>> {
+    grants.permit_any(&[Operation::Execute])?;
+    if !grants.name_turn(&request.turn_id) {
+        return Err(no_turn(&request.turn_id).into());
+    }
+    match &request.workspace_id {
+        Some(workspace) => {
+            let permitted = grants.permit_workspace(workspace);
+            permitted.map_err(|fault| fault.at("/WorkspaceId").into())
+        }
+        None => Ok(()),
     }
 }
 

@@ -4,7 +4,6 @@
 use std::future::Future;
 use std::rc::Rc;
 
-use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
 use super::erasing::Received;
@@ -18,11 +17,12 @@ use crate::contract::{
     object_text, parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::entry::request::RequestHead;
+use crate::entry::request::{RequestHead, decoded};
 use crate::entry::response::{JSON, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute};
+use crate::identity::SentCaller;
 use crate::live_text::{EventStream, Timings};
-use crate::ports::{CHUNK_BYTES, Database, HttpFault, KEY_ID, Platform, RECEIVED_AT};
+use crate::ports::{CALLER, CHUNK_BYTES, Database, HttpFault, Platform, RECEIVED_AT};
 
 /// A body that a session's object sends piece by piece.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let submission = Submission {
                     fingerprint,
                     is_long: is_long(bytes),
-                    key_id: head.header(KEY_ID).map(|id| decoded(&id)),
+                    caller: sent_caller(head)?,
                     tools_by_server: self.mcp_tools(source, &context, &request).await,
                     received: Received { generation, at_ms: self.received_at(head) },
                     progress,
@@ -131,6 +131,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             | Route::Playground
             | Route::Health
             | Route::Errors
+            | Route::Tickets
             | Route::OpenApi => {
                 let message = "This is not answered by a session.";
                 Err(Fault::new(ErrorCode::NotFound, message).into())
@@ -266,7 +267,9 @@ fn is_long(bytes: usize) -> bool {
     bytes > CHUNK_BYTES
 }
 
-/// A percent-encoded text.
-fn decoded(text: &str) -> String {
-    percent_decode_str(text).decode_utf8_lossy().into_owned()
+/// Who asks, as the Worker in front knows it.
+fn sent_caller(head: &RequestHead<'_>) -> Result<SentCaller, Fault> {
+    let Some(caller) = head.header(CALLER) else { return Ok(SentCaller::default()) };
+    let unreadable = || Fault::internal("The request does not say who asks.");
+    serde_json::from_str(&decoded(&caller)?).map_err(|_| unreadable())
 }

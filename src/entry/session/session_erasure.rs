@@ -5,10 +5,11 @@
 use serde_json::json;
 
 use super::response_deletion::delete_responses;
-use super::session_host::{SessionHost, no_session};
+use super::session_host::SessionHost;
 use crate::catalog::Continuation;
 use crate::contract::{Fault, SessionId};
 use crate::entry::context::AdmissionContext;
+use crate::entry::response::no_session;
 use crate::files::FileId;
 use crate::persistence::{ErasureReceipt, StoredAtService};
 use crate::ports::{Database, FileFault, Platform};

@@ -11,8 +11,9 @@ use serde_json::json;
 use super::alarm::Alarm;
 use super::erasing::Erasing;
 use super::running::Running;
-use crate::contract::{ErrorCode, Fault, SessionId, TurnId};
+use crate::contract::{Fault, SessionId, TurnId};
 use crate::entry::context::AdmissionContext;
+use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
@@ -105,11 +106,5 @@ pub(super) fn find_session<D: Database>(
 
 /// A turn of the session, or `turn_not_found`.
 pub(super) fn find_turn<D: Database>(store: &SessionStore<D>, id: &TurnId) -> Result<Turn, Fault> {
-    let no_turn = || Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {id}."));
-    store.turn(id)?.ok_or_else(no_turn)
-}
-
-/// `session_not_found`.
-pub(super) fn no_session(id: &SessionId) -> Fault {
-    Fault::new(ErrorCode::SessionNotFound, format!("There is no session {id}."))
+    store.turn(id)?.ok_or_else(|| no_turn(id))
 }

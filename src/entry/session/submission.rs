@@ -10,6 +10,7 @@ use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
 use crate::entry::context::AdmissionContext;
+use crate::identity::SentCaller;
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
 use crate::mcp::ToolsByServer;
 use crate::persistence::{Session, StoredOutcome, Turn};
@@ -23,8 +24,7 @@ pub(super) struct Submission {
     pub(super) fingerprint: String,
     /// Its turn begins in a slice of its own.
     pub(super) is_long: bool,
-    /// The `Id` of the client's key.
-    pub(super) key_id: Option<String>,
+    pub(super) caller: SentCaller,
     /// The tools of the MCP servers that the turn names, where the submission begins one.
     pub(super) tools_by_server: ToolsByServer,
     pub(super) received: Received,
@@ -77,15 +77,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Err(Fault::new(ErrorCode::TurnAborted, message).into());
         }
         let given_up = self.recover(context)?.given_up();
-        let Submission { request, fingerprint, is_long, key_id, tools_by_server, progress, .. } =
+        let Submission { request, fingerprint, is_long, caller, tools_by_server, progress, .. } =
             submission;
         let admission = self.admission(context, given_up);
         let admitted = match &request {
             ExecuteRequest::UserTurn(turn) => {
-                admission.user_turn(turn, &fingerprint, &tools_by_server)?
+                admission.user_turn(turn, &fingerprint, &tools_by_server, &caller)?
             }
             ExecuteRequest::ToolContinuation(results) => {
-                admission.tool_continuation(results, &fingerprint, key_id.as_deref())?
+                admission.tool_continuation(results, &fingerprint, &caller)?
             }
         };
         // A continuation is delivered like its turn, a repeated user turn as the repeat says.

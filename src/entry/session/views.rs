@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::session_host::find_turn;
 use super::submission::unreadable_outcome;
-use crate::contract::{Fault, SessionId, ToolCall, TurnId, TurnStatus, Usage};
+use crate::contract::{CallerRecord, Fault, SessionId, ToolCall, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
 use crate::entry::context::AdmissionContext;
 use crate::entry::route::TurnPage;
@@ -114,6 +114,8 @@ pub(super) struct TraceView {
     status: TurnStatus,
     /// How often the latest submission was begun or resumed.
     attempts: u32,
+    /// The user turn first, then its tool continuations.
+    submissions: Vec<TracedSubmission>,
     /// The blocks of the turn's message, and the parts that were left out (AGN-027 §7).
     composition: Box<RawValue>,
     /// One entry for each model call: request, retries, rebuild, duration, usage, fault.
@@ -126,6 +128,15 @@ pub(super) struct TraceView {
     /// What the turn is at; absent unless it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<RunningStep>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct TracedSubmission {
+    accepted_at: String,
+    /// Who sent it; absent where an older version took it.
+    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
+    caller: CallerRecord,
 }
 
 #[derive(Serialize)]
@@ -175,7 +186,7 @@ struct TracedApproval {
     waited_ms: Option<u64>,
     /// The human changed the arguments.
     edited: bool,
-    /// The `Id` of the key that sent the decision.
+    /// Who sent the decision: `key:…`, `user:…` or `actor:…`; of an older version the `Id` of a key alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_by: Option<String>,
 }
@@ -280,11 +291,18 @@ impl<D: Database> Views<'_, D> {
             let mcp = mcp.map(|(_, mcp)| mcp.clone());
             traced(call, mcp)
         };
+        let submitters = self.store.submitters(&turn)?.into_iter();
+        let submissions = submitters.map(|(accepted_at, caller)| TracedSubmission {
+            accepted_at: timestamp(accepted_at),
+            caller,
+        });
+        let submissions = submissions.collect();
         Ok(TraceView {
             session_id: session.session_id,
             turn_id: turn.turn_id,
             status: turn.status,
             attempts: turn.attempts,
+            submissions,
             composition: self.store.composition(turn.ordinal)?,
             model_calls: self.store.model_calls(turn.ordinal)?,
             tool_calls: calls.into_iter().map(traced).collect(),

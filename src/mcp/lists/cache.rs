@@ -12,7 +12,7 @@ use super::RETRY_MS;
 use super::allowed_tools::{AllowedTools, ChangedTool, ToolsByServer};
 use super::reply::{StoredToolList, ToolListReply};
 use crate::catalog::{Catalog, McpServer};
-use crate::ports::{ObjectQuestion, Platform};
+use crate::ports::{ObjectQuestion, Platform, object_name};
 
 /// How long a turn waits for a list, in milliseconds.
 const WAIT_MS: u64 = 5_000;
@@ -58,7 +58,7 @@ impl ToolListCache {
     ) -> Rc<AllowedTools> {
         // A list may depend on who asks, so tenants share none.
         let Some(tenant) = platform.tenant() else { return Rc::default() };
-        let object = format!("{tenant}/{key}");
+        let object = object_name(tenant, None, key);
         let is_same =
             |known: &&CachedList| known.object == object && known.server == server.fingerprint;
         let known = self.0.borrow().iter().find(is_same).cloned();

@@ -8,7 +8,9 @@ use crate::reasoner::running_turn::RunningTurn;
 /// Refuses a call that would begin at or over the budget. `under_way` are tokens that are not counted yet:
 /// those of the call's own earlier attempts.
 pub(super) fn permit(running: &RunningTurn<'_>, under_way: u64) -> Result<(), Fault> {
-    let budget = running.agent.budget;
+    let granted = running.turn.progress.turn_tokens;
+    let mut budget = running.agent.budget;
+    budget.turn_tokens = budget.turn_tokens.into_iter().chain(granted).min();
     let turn = running.turn.progress.usage.map_or(0, |usage| usage.total_tokens);
     let turn = turn.saturating_add(under_way);
     let session = running.session.state.total_tokens.saturating_add(under_way);
@@ -19,7 +21,7 @@ pub(super) fn permit(running: &RunningTurn<'_>, under_way: u64) -> Result<(), Fa
         (false, true) => "session",
     };
     let message = format!(
-        "The {what} has spent the tokens that its agent context grants. The operator can raise Budget; then the same request goes on."
+        "The {what} has spent the tokens that its agent context, or the client's ticket, grants. When the operator has raised Budget, or with a ticket of more TurnTokens, the same request goes on."
     );
     Err(Fault::new(ErrorCode::BudgetExceeded, message)
         .with("TurnTokens", turn)

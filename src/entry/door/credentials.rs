@@ -1,0 +1,194 @@
+//! Who sends a request (interface §6, §13): a key, a ticket or a token, told by its form. Whatever does not hold gets the
+//! same `unauthenticated`; the reason stands in the log alone.
+
+use serde_json::json;
+
+use super::authentication::Keyring;
+use super::cross_origin::AllowedOrigins;
+use super::local_access::admit_local;
+use crate::contract::{ErrorCode, Fault, UserId};
+use crate::entry::request::{RequestHead, decoded};
+use crate::entry::response::credential_expired;
+use crate::entry::route::{Route, SessionRoute, query_members};
+use crate::identity::{Caller, Presented, Right, Ticket, TicketKeys};
+use crate::ports::{Gateway, LoggedUsers};
+
+/// The header by which a key acts for a user, percent-encoded.
+const USER: &str = "Aptix-User";
+
+/// What the deployment knows credentials by.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    /// `None` while `AUTH` is `none`, and at no other value.
+    keyring: Option<Keyring>,
+    pub(super) tickets: TicketKeys,
+    pub(super) users: LoggedUsers,
+}
+
+/// A caller who was let in, with the ticket that was shown.
+pub(super) struct Admitted {
+    pub(super) caller: Caller,
+    pub(super) ticket: Option<Box<Ticket>>,
+    /// The ticket stood in the URL.
+    pub(super) is_in_url: bool,
+}
+
+/// A request that was not let in.
+pub(super) struct Barred {
+    pub(super) fault: Fault,
+    /// What was wrong with the credential, for the log.
+    pub(super) reason: Option<&'static str>,
+}
+
+impl From<Fault> for Barred {
+    fn from(fault: Fault) -> Self {
+        Self { fault, reason: None }
+    }
+}
+
+impl Credentials {
+    /// Reads the variables. A malformed one is logged and lets nobody in.
+    pub(super) fn from_variables<G: Gateway>(gateway: &G) -> Self {
+        let is_open = gateway.secret("AUTH").as_deref() == Some("none");
+        if is_open {
+            let message =
+                "AUTH=none: everyone on this machine may use this service. For local work only.";
+            warn(gateway, message);
+        }
+        let refuse = |fault: String, what: &str| {
+            let message = format!("{fault}. No {what} opens the door until it is mended.");
+            gateway.log(json!({ "event": "keys_invalid", "level": "error", "message": message }));
+        };
+        let keyring = gateway.secret("API_KEYS").map(|text| Keyring::parse(&text));
+        let keyring = keyring.unwrap_or_else(|| Ok(Keyring::default())).unwrap_or_else(|fault| {
+            refuse(fault, "key");
+            Keyring::default()
+        });
+        let tickets = gateway.secret("TICKET_KEYS").map(|text| TicketKeys::parse(&text));
+        let tickets =
+            tickets.unwrap_or_else(|| Ok(TicketKeys::default())).unwrap_or_else(|fault| {
+                refuse(fault, "ticket");
+                TicketKeys::default()
+            });
+        let users = LoggedUsers::parse(gateway.secret("LOG_USERS").as_deref());
+        let users = users.unwrap_or_else(|| {
+            warn(gateway, "LOG_USERS must be hash, plain or none; it counts as hash.");
+            LoggedUsers::default()
+        });
+        Self { keyring: (!is_open).then_some(keyring), tickets, users }
+    }
+
+    /// Whether a request must show a credential.
+    pub(super) fn are_asked_for(&self) -> bool {
+        self.keyring.is_some()
+    }
+
+    /// The caller of an endpoint that needs one.
+    pub(super) fn admit(
+        &self,
+        head: &RequestHead<'_>,
+        route: &Route,
+        origins: &AllowedOrigins,
+        now_ms: u64,
+    ) -> Result<Admitted, Barred> {
+        self.admit_open(head, origins)?;
+        let authorization = head.header("Authorization");
+        let presented = Presented::of(authorization.as_deref());
+        let of_key = |caller| {
+            let caller = for_user(head, caller)?;
+            Ok(Admitted { caller, ticket: None, is_in_url: false })
+        };
+        if let Some(in_url) = TicketInUrl::of(head, route)? {
+            let reason = "ticket: not for a URL";
+            if authorization.is_some() || in_url.is_elsewhere {
+                return Err(unauthenticated(reason));
+            }
+            let admitted = self.admit_ticket(head, &in_url.ticket, now_ms)?;
+            let may_stand = admitted.ticket.as_ref().is_some_and(|t| t.may_stand_in_a_url(now_ms));
+            let admitted = Admitted { is_in_url: true, ..admitted };
+            return if may_stand { Ok(admitted) } else { Err(unauthenticated(reason)) };
+        }
+        match (presented, &self.keyring) {
+            (Presented::Ticket(ticket), _) => self.admit_ticket(head, ticket, now_ms),
+            (_, None) => of_key(Caller::local()),
+            (Presented::Key(key), Some(keyring)) => {
+                keyring.find(key).ok_or_else(|| unauthenticated("key: unknown")).and_then(of_key)
+            }
+            (Presented::Token(_), Some(_)) => Err(unauthenticated("jwt: no provider")),
+            (Presented::Nothing, Some(_)) => Err(unauthenticated("none")),
+        }
+    }
+
+    /// While no key protects an endpoint, refuses a request from elsewhere. Endpoints that show nothing of a
+    /// tenant stay open to everyone.
+    pub(super) fn admit_open(
+        &self,
+        head: &RequestHead<'_>,
+        origins: &AllowedOrigins,
+    ) -> Result<(), Fault> {
+        if self.keyring.is_some() { Ok(()) } else { admit_local(head, origins) }
+    }
+
+    fn admit_ticket(
+        &self,
+        head: &RequestHead<'_>,
+        text: &str,
+        now_ms: u64,
+    ) -> Result<Admitted, Barred> {
+        let verified = self.tickets.verify(text);
+        let ticket = verified.map_err(|fault| unauthenticated(fault.0))?;
+        if ticket.is_late(now_ms) {
+            return Err(Barred { fault: credential_expired(), reason: Some("ticket: late") });
+        }
+        let is_same_origin = || head.header("Sec-Fetch-Site").as_deref() == Some("same-origin");
+        if ticket.origins.is_some()
+            && !ticket.permits_page(head.header("Origin").as_deref(), is_same_origin())
+        {
+            return Err(unauthenticated("ticket: origin"));
+        }
+        let caller = for_user(head, ticket.clone().caller())?;
+        Ok(Admitted { caller, ticket: Some(Box::new(ticket)), is_in_url: false })
+    }
+}
+
+/// A ticket in the query of a request.
+struct TicketInUrl {
+    ticket: String,
+    /// It stands where none may: in another endpoint's URL, or twice.
+    is_elsewhere: bool,
+}
+
+impl TicketInUrl {
+    fn of(head: &RequestHead<'_>, route: &Route) -> Result<Option<Self>, Fault> {
+        let mut tickets = query_members(head.target(), "Ticket");
+        let Some(ticket) = tickets.next() else { return Ok(None) };
+        let is_stream = matches!(route, Route::Session(_, SessionRoute::Stream(_)));
+        let is_elsewhere = !is_stream || tickets.next().is_some();
+        Ok(Some(Self { ticket: decoded(ticket)?.into_owned(), is_elsewhere }))
+    }
+}
+
+/// The caller, acting for the user whom the request names.
+fn for_user(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
+    let Some(user) = head.header(USER) else { return Ok(caller) };
+    caller.need(Right::ActAs)?;
+    Ok(caller.acting_for(user_of(&user)?))
+}
+
+/// The user that the header names.
+fn user_of(header: &str) -> Result<UserId, Fault> {
+    let refused = |message: String| Fault::new(ErrorCode::InvalidField, message).at("/User");
+    let text = decoded(header).map_err(|fault| refused(fault.message))?;
+    UserId::parse(&text)
+        .ok_or_else(|| refused(format!("The user in the header {USER} {}.", UserId::RULE)))
+}
+
+fn unauthenticated(reason: &'static str) -> Barred {
+    let message =
+        "Send a valid key, ticket or token in the header Authorization: Bearer <credential>.";
+    Barred { fault: Fault::new(ErrorCode::Unauthenticated, message), reason: Some(reason) }
+}
+
+pub(super) fn warn<G: Gateway>(gateway: &G, message: &str) {
+    gateway.log(json!({ "event": "gate", "level": "warn", "message": message }));
+}

@@ -1,0 +1,79 @@
+//! What a caller may do at an endpoint (interface §13), as far as method, path and the session's id say. The session
+//! decides the rest: about workspaces, contexts, approvals and revocation.
+
+use serde_json::{Map, Value};
+
+use crate::contract::{ErrorCode, Fault, Operation, SessionId};
+use crate::entry::response::{no_session, no_turn};
+use crate::entry::route::{Route, SessionRoute, WorkspaceRoute};
+use crate::identity::{Caller, Right};
+use crate::ports::LoggedUsers;
+
+/// Permits a request, or refuses it: `forbidden` for an operation that the credential lacks, `session_not_found` for
+/// a session that it does not name, `turn_not_found` for such a turn.
+pub(super) fn permit(
+    caller: &Caller,
+    route: &Route,
+    session: Option<&SessionId>,
+) -> Result<(), Fault> {
+    match route {
+        Route::Execute => {
+            caller.permit(&[Operation::Execute, Operation::Answer, Operation::Approve])?;
+        }
+        Route::Session(_, route) => caller.permit(&[route.operation()])?,
+        Route::Workspace(id, WorkspaceRoute::Search) if !caller.has_key() => {
+            caller.grants.permit_any(&[Operation::Search])?;
+            caller.grants.permit_workspace(id)?;
+        }
+        Route::Workspace(..) => caller.need(Right::Workspaces)?,
+        Route::Playground
+        | Route::Health
+        | Route::Errors
+        | Route::OpenApi
+        | Route::Tickets
+        | Route::File(_) => {}
+    }
+    if let Some(session) = session
+        && !caller.grants.name_session(session.as_str())
+    {
+        return Err(no_session(session));
+    }
+    match route {
+        Route::Session(_, route) => permit_turn(caller, route),
+        _ => Ok(()),
+    }
+}
+
+/// A credential for some turns shows nothing of the others.
+fn permit_turn(caller: &Caller, route: &SessionRoute) -> Result<(), Fault> {
+    match route.turn() {
+        Some(turn) if !caller.grants.name_turn(turn) => Err(no_turn(turn)),
+        None if caller.grants.turns.is_some() => {
+            let message =
+                "This credential is for some turns alone, and this shows the whole session.";
+            let fault = Fault::new(ErrorCode::Forbidden, message);
+            Err(fault.with("Operation", route.operation().as_str()))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// A caller in a line of the log: `key`, `ticket` or `provider`, `user` and `actor`.
+pub(super) fn logged(caller: &Caller, users: LoggedUsers) -> Map<String, Value> {
+    let record = caller.record();
+    let mut members = Map::new();
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            members.insert(name.to_owned(), value.into());
+        }
+    };
+    let name = |user: &Option<_>| {
+        user.as_ref().and_then(|user| users.name(&caller.tenant, user)).map(Into::into)
+    };
+    add("user", name(&record.user));
+    add("actor", name(&record.actor));
+    add("key", record.key);
+    add("ticket", record.ticket);
+    add("provider", record.provider);
+    members
+}

@@ -1,0 +1,62 @@
+//! `POST /tickets` (interface §13): a key mints a ticket for a page or a guest, a ticket a narrower one. Nothing is
+//! stored.
+
+use serde_json::json;
+
+use super::credentials::{Admitted, Credentials};
+use super::permission::logged;
+use crate::contract::{ErrorCode, Fault, InvokeResult, parse_ticket_request};
+use crate::encoding::hex;
+use crate::entry::request::RequestHead;
+use crate::entry::response::Response;
+use crate::identity::{Credential, Right, TicketSource, mint};
+use crate::ports::Gateway;
+
+/// Mints the ticket that a body asks for.
+pub(super) fn mint_ticket<G: Gateway>(
+    head: &RequestHead<'_>,
+    gateway: &G,
+    credentials: &Credentials,
+    admitted: Admitted,
+    body: &[u8],
+    now_ms: u64,
+) -> Result<Response<G::Contents>, Vec<Fault>> {
+    let Admitted { caller, ticket, .. } = admitted;
+    let source = match (ticket, &caller.credential) {
+        (Some(ticket), _) => TicketSource::Ticket(ticket),
+        (None, Credential::Key { id, .. }) => {
+            caller.need(Right::Tickets)?;
+            refuse_pages(head)?;
+            TicketSource::Key { tenant: caller.tenant.clone(), id: id.clone() }
+        }
+        (None, Credential::Ticket { .. } | Credential::Provider { .. }) => {
+            caller.need(Right::Tickets)?;
+            return Err(Fault::internal("A caller without a key has its rights.").into());
+        }
+    };
+    let asked = parse_ticket_request(body, matches!(source, TicketSource::Key { .. }))?;
+    let (sessions, seconds) = (asked.sessions.as_ref().map(Vec::len), asked.expires_in_s);
+    let id = format!("tk_{}", hex(&gateway.random_bytes()?));
+    let minted = mint(&credentials.tickets, source, asked, id, now_ms)?;
+    let mut line = json!({
+        "event": "ticket", "level": "info", "tenant": caller.tenant,
+        "minted": minted.ticket_id, "operations": minted.operations,
+        "sessions": sessions, "seconds": seconds,
+    });
+    if let Some(members) = line.as_object_mut() {
+        members.extend(logged(&caller, credentials.users));
+        let user = credentials.users.name(&caller.tenant, &minted.user);
+        members.extend(user.map(|user| ("user".to_owned(), user.into())));
+    }
+    gateway.log(line);
+    Ok(Response::result(&InvokeResult::success(minted, Vec::new())))
+}
+
+/// A key that a page sends has leaked already; the mistake shows at once.
+fn refuse_pages(head: &RequestHead<'_>) -> Result<(), Fault> {
+    if head.header("Origin").is_none() && head.header("Sec-Fetch-Site").is_none() {
+        return Ok(());
+    }
+    let message = "A web page must not hold an API key, so none mints a ticket with one. Mint the ticket in your back end.";
+    Err(Fault::new(ErrorCode::Forbidden, message))
+}

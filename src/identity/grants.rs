@@ -1,0 +1,150 @@
+//! What a credential permits beside its user's name, and how an object gets both.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::{CallerRecord, ErrorCode, Fault, Operation, TurnId};
+
+/// What a credential permits. An absent member permits everything of its kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct Grants {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operations: Option<Vec<Operation>>,
+    /// Sessions by their ids; one `*` at the end stands for any rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Vec<TurnId>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspaces: Option<Vec<String>>,
+    /// Conversation contexts that a session's first turn may name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contexts: Option<Vec<String>>,
+    /// The most tokens of a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_tokens: Option<u64>,
+    /// When the credential was issued, in milliseconds since the Unix epoch; absent for a key, which nothing but
+    /// its removal voids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issued_at: Option<u64>,
+}
+
+/// A caller as an object gets it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct SentCaller {
+    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
+    pub caller: CallerRecord,
+    #[serde(skip_serializing_if = "Grants::permit_all")]
+    pub grants: Grants,
+}
+
+impl Grants {
+    fn permit_all(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// `forbidden` for an operation that is not among them.
+    pub fn permit(&self, operation: Operation) -> Result<(), Fault> {
+        match &self.operations {
+            Some(operations) if !operations.contains(&operation) => Err(forbidden(operation)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// `forbidden` where none of some operations is among them.
+    pub fn permit_any(&self, operations: &[Operation]) -> Result<(), Fault> {
+        let refused = |operation: &Operation| self.permit(*operation).err();
+        let mut refusals: Vec<Fault> = operations.iter().filter_map(refused).collect();
+        match refusals.len() == operations.len() && !refusals.is_empty() {
+            true => Err(refusals.swap_remove(0)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether they name a session.
+    pub fn name_session(&self, id: &str) -> bool {
+        let Some(sessions) = &self.sessions else { return true };
+        sessions.iter().any(|pattern| covers(pattern, id))
+    }
+
+    /// Whether they name a turn.
+    pub fn name_turn(&self, id: &TurnId) -> bool {
+        self.turns.as_ref().is_none_or(|turns| turns.contains(id))
+    }
+
+    /// `forbidden` for a workspace that they do not name.
+    pub fn permit_workspace(&self, id: &str) -> Result<(), Fault> {
+        match &self.workspaces {
+            Some(workspaces) if !workspaces.iter().any(|workspace| workspace == id) => {
+                Err(forbidden(Operation::Search))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Whether a session's first turn may name a conversation context.
+    pub fn permit_context(&self, id: &str) -> bool {
+        self.contexts.as_ref().is_none_or(|contexts| contexts.iter().any(|context| context == id))
+    }
+}
+
+/// Whether a pattern of sessions covers another pattern, or an id.
+pub(super) fn covers(pattern: &str, other: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => other.starts_with(start),
+        None => pattern == other,
+    }
+}
+
+fn forbidden(operation: Operation) -> Fault {
+    let message = format!("This credential does not permit {}.", operation.as_str());
+    Fault::new(ErrorCode::Forbidden, message).with("Operation", operation.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_names_the_ids_that_begin_as_it_does() {
+        let grants = Grants {
+            sessions: Some(vec!["chat-*".to_owned(), "one".to_owned()]),
+            ..Grants::default()
+        };
+        for (id, named) in
+            [("chat-", true), ("chat-1", true), ("chat", false), ("one", true), ("one1", false)]
+        {
+            assert_eq!(grants.name_session(id), named, "{id}");
+        }
+        assert!(Grants::default().name_session("any"));
+        for (wide, narrow, covered) in [
+            ("*", "a*", true),
+            ("a*", "*", false),
+            ("a*", "ab*", true),
+            ("ab*", "a*", false),
+            ("a", "a*", false),
+            ("a*", "a", true),
+        ] {
+            assert_eq!(covers(wide, narrow), covered, "{wide} {narrow}");
+        }
+    }
+
+    #[test]
+    fn of_several_operations_one_is_enough() {
+        let grants = Grants { operations: Some(vec![Operation::Approve]), ..Grants::default() };
+        assert_eq!(grants.permit_any(&[Operation::Answer, Operation::Approve]), Ok(()));
+        let refused = grants.permit_any(&[Operation::Execute, Operation::Answer]).unwrap_err();
+        assert_eq!(refused.details.unwrap()["Operation"], "Execute");
+    }
+
+    #[test]
+    fn a_plain_key_is_short_on_its_way_to_an_object() {
+        let key = Some("k1".to_owned());
+        let sent = SentCaller {
+            caller: CallerRecord { key, ..CallerRecord::default() },
+            grants: Grants::default(),
+        };
+        assert_eq!(serde_json::to_string(&sent).unwrap(), r#"{"Caller":{"Key":"k1"}}"#);
+    }
+}

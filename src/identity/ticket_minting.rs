@@ -1,0 +1,261 @@
+//! Minting (`POST /tickets`; interface §13): a key mints a ticket for a user, and a ticket a narrower one.
+
+use serde::Serialize;
+
+use super::grants::covers;
+use super::ticket::Ticket;
+use super::ticket_keys::{LONGEST_BYTES, TicketKeys};
+use crate::contract::{ErrorCode, Fault, Operation, TicketRequest, UserId};
+use crate::encoding::timestamp;
+
+/// How long a ticket is valid when the request says nothing, in seconds.
+const DEFAULT_LIFE_S: u64 = 600;
+
+/// What a ticket is minted with.
+#[derive(Clone, Debug)]
+pub enum TicketSource {
+    /// An API key of a tenant.
+    Key { tenant: String, id: String },
+    /// A ticket, which narrows itself.
+    Ticket(Box<Ticket>),
+}
+
+/// The result of `POST /tickets`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct MintedTicket {
+    ticket: String,
+    pub ticket_id: String,
+    expires_at: String,
+    pub user: UserId,
+    pub operations: Vec<Operation>,
+}
+
+/// Mints a ticket under a new id, at `now_ms`.
+///
+/// # Errors
+/// `forbidden` where a ticket asks for more than it permits, and without a key that signs; `invalid_field` for a
+/// ticket that would be too long.
+pub fn mint(
+    keys: &TicketKeys,
+    source: TicketSource,
+    asked: TicketRequest,
+    id: String,
+    now_ms: u64,
+) -> Result<MintedTicket, Fault> {
+    let signed_by = keys.signing_id().ok_or_else(no_keys)?.to_owned();
+    let now_s = now_ms / 1000;
+    let expires_at_s = now_s.saturating_add(asked.expires_in_s.unwrap_or(DEFAULT_LIFE_S));
+    let ticket = match source {
+        TicketSource::Key { tenant, id: minted_with } => Ticket {
+            signed_by,
+            id,
+            tenant,
+            user: asked.user.ok_or_else(|| Fault::internal("The request names no user."))?,
+            actor: asked.actor,
+            sessions: asked.sessions,
+            turns: asked.turns,
+            operations: distinct(asked.operations.unwrap_or(Operation::DEFAULT.to_vec())),
+            workspaces: asked.workspaces.unwrap_or_default(),
+            contexts: asked.contexts,
+            turn_tokens: asked.turn_tokens,
+            origins: asked.origins,
+            issued_at_s: now_s,
+            expires_at_s,
+            minted_with,
+        },
+        TicketSource::Ticket(parent) => {
+            let expires_at_s = expires_at_s.min(parent.expires_at_s);
+            Ticket { signed_by, id, expires_at_s, ..narrowed(*parent, asked)? }
+        }
+    };
+    let text = keys.sign(&ticket)?.ok_or_else(no_keys)?;
+    if text.len() > LONGEST_BYTES {
+        let message = format!(
+            "The ticket would be longer than {LONGEST_BYTES} bytes. Name fewer sessions, or the beginning of their ids with one * at the end."
+        );
+        return Err(Fault::new(ErrorCode::InvalidField, message));
+    }
+    Ok(MintedTicket {
+        ticket: text,
+        ticket_id: ticket.id,
+        expires_at: timestamp(ticket.expires_at_s.saturating_mul(1000)),
+        user: ticket.user,
+        operations: ticket.operations,
+    })
+}
+
+/// The parent with what the request narrows. A member that the request leaves out is inherited.
+fn narrowed(parent: Ticket, asked: TicketRequest) -> Result<Ticket, Fault> {
+    let is_same = |asked: &Option<UserId>, own: Option<&UserId>| {
+        asked.as_ref().is_none_or(|asked| Some(asked) == own)
+    };
+    if !is_same(&asked.user, Some(&parent.user)) {
+        return Err(wider("User"));
+    }
+    if !is_same(&asked.actor, parent.actor.as_ref()) {
+        return Err(wider("Actor"));
+    }
+    let operations = within(asked.operations, Some(parent.operations), |own, asked| own == asked);
+    let workspaces = within(asked.workspaces, Some(parent.workspaces), |own, asked| own == asked);
+    let sessions = within(asked.sessions, parent.sessions, |own, asked| covers(own, asked));
+    let turns = within(asked.turns, parent.turns, |own, asked| own == asked);
+    let contexts = within(asked.contexts, parent.contexts, |own, asked| own == asked);
+    let origins =
+        within(asked.origins, parent.origins, |own, asked| own.eq_ignore_ascii_case(asked));
+    let turn_tokens = match (asked.turn_tokens, parent.turn_tokens) {
+        (Some(asked), Some(own)) if asked > own => return Err(wider("TurnTokens")),
+        (asked, own) => asked.or(own),
+    };
+    Ok(Ticket {
+        operations: distinct(operations.ok_or_else(|| wider("Operations"))?.unwrap_or_default()),
+        workspaces: workspaces.ok_or_else(|| wider("Workspaces"))?.unwrap_or_default(),
+        sessions: sessions.ok_or_else(|| wider("Sessions"))?,
+        turns: turns.ok_or_else(|| wider("Turns"))?,
+        contexts: contexts.ok_or_else(|| wider("Contexts"))?,
+        origins: origins.ok_or_else(|| wider("Origins"))?,
+        turn_tokens,
+        user: parent.user,
+        actor: parent.actor,
+        tenant: parent.tenant,
+        id: parent.id,
+        signed_by: parent.signed_by,
+        issued_at_s: parent.issued_at_s,
+        expires_at_s: parent.expires_at_s,
+        minted_with: parent.minted_with,
+    })
+}
+
+/// The list that holds: the own one where none is asked for. `None` where something is asked for that the own one
+/// does not cover.
+fn within<T>(
+    asked: Option<Vec<T>>,
+    own: Option<Vec<T>>,
+    covers: impl Fn(&T, &T) -> bool,
+) -> Option<Option<Vec<T>>> {
+    let Some(asked) = asked else { return Some(own) };
+    let is_within = own
+        .as_ref()
+        .is_none_or(|own| asked.iter().all(|asked| own.iter().any(|own| covers(own, asked))));
+    is_within.then_some(Some(asked))
+}
+
+/// The operations in their order, each once.
+fn distinct(operations: Vec<Operation>) -> Vec<Operation> {
+    Operation::ALL.iter().copied().filter(|operation| operations.contains(operation)).collect()
+}
+
+fn wider(member: &str) -> Fault {
+    let message =
+        format!("{member} asks for more than the ticket permits that this request was sent with.");
+    Fault::new(ErrorCode::Forbidden, message).at(format!("/{member}"))
+}
+
+/// `forbidden`: the deployment mints no tickets.
+fn no_keys() -> Fault {
+    let message = "This deployment mints no tickets: the operator has set no TICKET_KEYS.";
+    Fault::new(ErrorCode::Forbidden, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{TurnId, parse_ticket_request};
+
+    const NOW: u64 = 1_700_000_000_000;
+
+    fn keys() -> TicketKeys {
+        let secret = crate::encoding::base64_of(&[7; 32]);
+        TicketKeys::parse(&format!(r#"[{{"Id":"a","Secret":"{secret}"}}]"#)).unwrap()
+    }
+
+    fn by_key(body: &str) -> Ticket {
+        let source = TicketSource::Key { tenant: "acme".to_owned(), id: "k1".to_owned() };
+        let asked = parse_ticket_request(body.as_bytes(), true).unwrap();
+        let minted = mint(&keys(), source, asked, "tk_1".to_owned(), NOW).unwrap();
+        keys().verify(&minted.ticket).unwrap()
+    }
+
+    fn by_ticket(parent: &Ticket, body: &str) -> Result<Ticket, Fault> {
+        let source = TicketSource::Ticket(Box::new(parent.clone()));
+        let asked = parse_ticket_request(body.as_bytes(), false).unwrap();
+        let minted = mint(&keys(), source, asked, "tk_2".to_owned(), NOW + 5_000)?;
+        Ok(keys().verify(&minted.ticket).unwrap())
+    }
+
+    #[test]
+    fn a_key_s_ticket_lives_ten_minutes_and_permits_the_usual() {
+        let ticket = by_key(r#"{"User":"alice"}"#);
+        assert_eq!((ticket.issued_at_s, ticket.expires_at_s), (1_700_000_000, 1_700_000_600));
+        assert_eq!(ticket.operations, Operation::DEFAULT);
+        assert_eq!((ticket.minted_with.as_str(), ticket.workspaces.len()), ("k1", 0));
+        assert!(!ticket.is_late(NOW + 599_999) && ticket.is_late(NOW + 600_000));
+    }
+
+    #[test]
+    fn a_ticket_narrows_itself_in_each_member_and_never_widens() {
+        let parent = by_key(
+            r#"{"User":"alice","Actor":"bob","Sessions":["chat-*","one"],"Operations":["Watch","Read"],
+                "Workspaces":["w"],"Contexts":["default"],"TurnTokens":100,
+                "Origins":["https://a.example"],"Turns":["t1","t2"],"ExpiresInS":60}"#,
+        );
+        let same = by_ticket(&parent, "{}").unwrap();
+        assert_eq!(Ticket { id: parent.id.clone(), ..same }, parent);
+        let narrow = by_ticket(
+            &parent,
+            r#"{"Sessions":["chat-1"],"Operations":["Watch"],"Turns":["t1"],"TurnTokens":50,
+                "Workspaces":[],"User":"alice","Actor":"bob","ExpiresInS":3600}"#,
+        )
+        .unwrap();
+        assert_eq!(narrow.expires_at_s, parent.expires_at_s);
+        assert_eq!(narrow.issued_at_s, parent.issued_at_s);
+        assert_eq!(narrow.turns, Some(vec![TurnId::parse("t1").unwrap()]));
+        assert!(narrow.may_stand_in_a_url(NOW) && !parent.may_stand_in_a_url(NOW));
+        for (member, wider) in [
+            ("User", r#"{"User":"bob"}"#),
+            ("Actor", r#"{"Actor":"alice"}"#),
+            ("Sessions", r#"{"Sessions":["chat-1","two"]}"#),
+            ("Sessions", r#"{"Sessions":["*"]}"#),
+            ("Sessions", r#"{"Sessions":["chat"]}"#),
+            ("Operations", r#"{"Operations":["Watch","Execute"]}"#),
+            ("Workspaces", r#"{"Workspaces":["w","v"]}"#),
+            ("Contexts", r#"{"Contexts":["other"]}"#),
+            ("TurnTokens", r#"{"TurnTokens":101}"#),
+            ("Origins", r#"{"Origins":["https://b.example"]}"#),
+            ("Turns", r#"{"Turns":["t3"]}"#),
+        ] {
+            let refused = by_ticket(&parent, wider).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::Forbidden, "{wider}");
+            assert_eq!(refused.path, Some(format!("/{member}")));
+        }
+    }
+
+    #[test]
+    fn a_page_is_let_in_by_its_origin() {
+        let ticket = by_key(r#"{"User":"alice","Origins":["https://a.example"]}"#);
+        for (origin, same, permitted) in [
+            (Some("https://a.example"), false, true),
+            (Some("https://b.example"), true, false),
+            (Some("null"), false, false),
+            (None, true, true),
+            (None, false, false),
+        ] {
+            assert_eq!(ticket.permits_page(origin, same), permitted, "{origin:?} {same}");
+        }
+        assert!(by_key(r#"{"User":"alice"}"#).permits_page(Some("null"), false));
+    }
+
+    #[test]
+    fn without_a_key_nothing_is_minted_and_a_ticket_has_a_longest_form() {
+        let mint_with = |keys: &TicketKeys, body: String| {
+            let source = TicketSource::Key { tenant: "acme".to_owned(), id: "k1".to_owned() };
+            let asked = parse_ticket_request(body.as_bytes(), true).unwrap();
+            mint(keys, source, asked, "tk_1".to_owned(), NOW).unwrap_err()
+        };
+        let none = mint_with(&TicketKeys::default(), r#"{"User":"a"}"#.to_owned());
+        assert_eq!(none.code, ErrorCode::Forbidden);
+        let long = vec![format!("\"{}\"", "s".repeat(128)); 50].join(",");
+        let long = mint_with(&keys(), format!(r#"{{"User":"a","Sessions":[{long}]}}"#));
+        assert_eq!(long.code, ErrorCode::InvalidField);
+    }
+}
