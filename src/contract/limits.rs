@@ -31,6 +31,8 @@ limits! {
     TICKET_ORIGINS = 50;
     /// One of the `Origins`.
     ORIGIN = 253;
+    /// `Title` of a session, and `Query` for one.
+    TITLE = 200;
     /// `SessionId`, `TurnId`, `AgentContextId`, `ConversationContextId`.
     IDENTIFIER = 128;
     /// `Instruction`: the model service takes 10,485,760 characters in one text.

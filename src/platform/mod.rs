@@ -8,6 +8,7 @@
 //! | `entrypoint` | the Worker's start and requests to `entry::FrontDoor` |
 //! | `gateway` | the Worker's bindings to `ports::Gateway` |
 //! | `session_object` | a Durable Object's requests and alarms to `entry::SessionHost` |
+//! | `user_object` | a Durable Object's requests and alarms to `entry::UserHost` |
 //! | `workspace_object` | a Durable Object's requests and alarms to `entry::WorkspaceHost` |
 //! | `mcp_lists_object` | a Durable Object's requests to `mcp::McpListsHost` |
 //! | `object_request` | the runtime's request to `entry::RequestHead` and a body |
@@ -49,6 +50,7 @@ mod runtime;
 mod session_object;
 mod values;
 mod variables;
+mod user_object;
 mod workspace_object;
 
 pub use mcp_lists_object::McpLists;

@@ -25,4 +25,4 @@ pub use questions::{
 };
 pub use records::{IndexedSession, Standing, UserRow};
 pub use summary::{SessionStatus, SessionSummary, Waiting};
-pub use title::{MAX_TITLE, title_of};
+pub use title::title_of;

@@ -3,9 +3,6 @@
 /// The longest title that an instruction gives, in characters.
 const INSTRUCTION_TITLE: usize = 80;
 
-/// The longest title that a client can set, in characters.
-pub const MAX_TITLE: usize = 200;
-
 /// The title that an instruction gives: its first line with words in it, up to 80 characters, without the marks of
 /// Markdown `#`, `*`, `` ` `` and `>`, and without the marks of a list before the line. Empty where no line has words.
 pub fn title_of(instruction: &str) -> String {

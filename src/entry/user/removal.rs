@@ -121,7 +121,7 @@ impl<D: Database> UserHost<D> {
         let ask = async |known: &IndexedSession| {
             self.remove(platform, known, received_at, Ending::WhenDone).await.is_err()
         };
-        let failed = ask_each(&leaving, |known| ask(known)).await;
+        let failed = ask_each(&leaving, ask).await;
         self.alarm.passed(failed.contains(&true));
         Ok(())
     }

@@ -1,7 +1,5 @@
 //! How a user's object asks the sessions of the user.
 
-use std::future::Future;
-
 use futures_util::future::join_all;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -34,13 +32,10 @@ pub(super) async fn ask_session<P: Platform, A: DeserializeOwned>(
 }
 
 /// Asks several sessions, some at the same time, and returns what each gave, in their order.
-pub(super) async fn ask_each<T, A, F: Future<Output = A>>(
-    sessions: &[T],
-    ask: impl Fn(&T) -> F,
-) -> Vec<A> {
+pub(super) async fn ask_each<T, A>(sessions: &[T], ask: impl AsyncFn(&T) -> A) -> Vec<A> {
     let mut given = Vec::with_capacity(sessions.len());
     for batch in sessions.chunks(AT_ONCE) {
-        given.extend(join_all(batch.iter().map(&ask)).await);
+        given.extend(join_all(batch.iter().map(|session| ask(session))).await);
     }
     given
 }

@@ -132,7 +132,7 @@ impl<D: Database> UserHost<D> {
         registered: &[IndexedSession],
     ) -> Result<Vec<SessionId>, Fault> {
         let mut absent = Vec::new();
-        let replies = ask_each(registered, |known| summary_of(platform, known)).await;
+        let replies = ask_each(registered, async |known| summary_of(platform, known).await).await;
         for (known, reply) in registered.iter().zip(replies) {
             match reply {
                 Some(Some(summary)) if summary.registration == known.summary.registration => {

@@ -8,7 +8,7 @@ use super::user_host::UserHost;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, UserId};
 use crate::encoding::timestamp;
 use crate::ports::{Database, ObjectQuestion, Platform};
-use crate::users::{Done, Revocation, StatusCounts, UserReceipt};
+use crate::users::{Done, Revocation, StatusCounts};
 
 /// The sessions that the request to erase a user asks itself; the alarm asks the others.
 const AT_FIRST: u32 = 10;
@@ -82,7 +82,7 @@ impl<D: Database> UserHost<D> {
         let tell = async |id: &SessionId| -> Result<Done, Fault> {
             ask_session(platform, id, ObjectQuestion::Revoke, &told).await
         };
-        let told = ask_each(&sessions, |id| tell(id)).await;
+        let told = ask_each(&sessions, tell).await;
         self.end_removals(platform, every_ms).await?;
         let reached = told.iter().filter(|told| told.is_ok()).count();
         platform.log(json!({
