@@ -110,20 +110,19 @@ impl<D: Database> UserHost<D> {
         self.index.remove(known)
     }
 
-    /// Asks sessions on their way out, at most `most` of them.
+    /// Asks sessions on their way out, at most `most` of them, and returns whether one could not be erased.
     pub(super) async fn pass<P: Platform>(
         &self,
         platform: &P,
         most: u32,
         received_at: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let leaving = self.index.leaving(most)?;
         let ask = async |known: &IndexedSession| {
             self.remove(platform, known, received_at, Ending::WhenDone).await.is_err()
         };
         let failed = ask_each(&leaving, ask).await;
-        self.alarm.passed(failed.contains(&true));
-        Ok(())
+        Ok(failed.contains(&true))
     }
 
     /// Goes on with removals when the alarm rings.
@@ -133,7 +132,8 @@ impl<D: Database> UserHost<D> {
         every_ms: u64,
     ) -> Result<(), Fault> {
         let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
-        self.pass(platform, PER_PASS, erased_at).await?;
+        let failed = self.pass(platform, PER_PASS, erased_at).await?;
+        self.alarm.passed(failed);
         self.end_removals(platform, every_ms).await
     }
 
