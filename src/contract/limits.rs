@@ -17,18 +17,8 @@ macro_rules! limits {
 limits! {
     /// `User`, `Actor`, in bytes.
     USER = 128;
-    /// `Sessions` of a ticket.
-    TICKET_SESSIONS = 50;
-    /// `Turns` of a ticket.
-    TICKET_TURNS = 50;
-    /// `Operations` of a ticket.
-    TICKET_OPERATIONS = 50;
-    /// `Workspaces` of a ticket.
-    TICKET_WORKSPACES = 50;
-    /// `Contexts` of a ticket.
-    TICKET_CONTEXTS = 50;
-    /// `Origins` of a ticket.
-    TICKET_ORIGINS = 50;
+    /// A list of a ticket's, such as `Sessions`.
+    TICKET_LIST = 50;
     /// One of the `Origins`.
     ORIGIN = 253;
     /// `Title` of a session, and `Query` for one.

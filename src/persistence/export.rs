@@ -133,14 +133,17 @@ impl<D: Database> SessionStore<D> {
         Ok(tools.into_iter().filter_map(|tool| Some((tool.name, tool.mcp?))).collect())
     }
 
-    /// When a turn's submissions were accepted, and who sent them, oldest first.
-    pub(crate) fn submitters(&self, turn: &Turn) -> Result<Vec<(u64, CallerRecord)>, Fault> {
+    /// When a turn's submissions were accepted, and who sent them, oldest first; `None` where an older version did not
+    /// store that.
+    pub(crate) fn submitters(
+        &self,
+        turn: &Turn,
+    ) -> Result<Vec<(u64, Option<CallerRecord>)>, Fault> {
         let earlier = "SELECT accepted_at, caller FROM submissions WHERE turn = ? ORDER BY number";
         let earlier = self.rows_of_calls(earlier, &[turn.ordinal.into()])?;
-        let submitter =
-            |row: &Row| Ok((row.get("accepted_at")?, caller_of(row)?.unwrap_or_default()));
+        let submitter = |row: &Row| Ok((row.get("accepted_at")?, caller_of(row)?));
         let mut submitters: Vec<_> = earlier.iter().map(submitter).collect::<Result<_, Fault>>()?;
-        submitters.push((turn.accepted_at, turn.progress.caller.clone()));
+        submitters.push((turn.accepted_at, Some(turn.progress.caller.clone())));
         Ok(submitters)
     }
 

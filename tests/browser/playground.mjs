@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Rig } from '../e2e/harness.mjs';
 import { demoCatalog } from '../../tools/dev/demo_catalog.mjs';
 import { standIn } from '../../tools/dev/stand_in/server.mjs';
+import { ticketServer } from '../../tools/dev/tickets.mjs';
 import { startBrowser } from './chromium.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -21,14 +22,15 @@ export class Playground {
   rig;
   #model;
   #demo;
+  #tickets;
   #browser;
   #pages = new Set();
 
   /**
    * `vars` and `catalog` as for a `Rig`; without `catalog`, that of `make dev`. `wordMs`: the stand-in's pause before each
-   * word.
+   * word. `tickets`: with the back end that gives the page tickets, whose port is `ticketPort`.
    */
-  static async start({ vars = {}, catalog, wordMs = 2, browser = true } = {}) {
+  static async start({ vars = {}, catalog, wordMs = 2, browser = true, tickets = false } = {}) {
     const playground = new Playground();
     playground.#model = await standIn({ wordMs });
     const url = playground.#model.url;
@@ -40,6 +42,7 @@ export class Playground {
     const served = catalog ? changes : playground.#demo.catalog;
     playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, ...vars }, catalog: served });
     await playground.rig.start();
+    if (tickets) playground.#tickets = await ticketServer(new URL(playground.rig.url).port);
     if (browser) playground.#browser = await startBrowser();
     return playground;
   }
@@ -55,16 +58,35 @@ export class Playground {
       for (const [name, value] of Object.entries(entries)) if (localStorage.getItem(name) === null) localStorage.setItem(name, value);
     }, kept);
     const page = await context.newPage();
+    this.#watch(page, expected);
+    await page.addInitScript(() => addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
+    page.shot = (name) => (mkdirSync(SHOTS, { recursive: true }), page.screenshot({ path: path.join(SHOTS, `${name}.png`) }));
+    await page.goto(new URL(`/${address}`, this.rig.url).href);
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    return page;
+  }
+
+  /** Opens a page of somebody else, as a user who gives the browser a name and a password. */
+  async pageOf(url, httpCredentials) {
+    const context = await this.#browser.newContext({ httpCredentials });
+    context.setDefaultTimeout(PATIENCE_MS);
+    const page = await context.newPage();
+    this.#watch(page, [/favicon/]);
+    await page.goto(url);
+    return page;
+  }
+
+  get ticketPort() {
+    return this.#tickets.port;
+  }
+
+  /** Takes note of what a page says that is not expected. */
+  #watch(page, expected) {
     page.faults = [];
     const take = (fault) => expected.some((known) => known.test(fault)) || page.faults.push(fault);
     page.on('console', (message) => ['error', 'warning'].includes(message.type()) && take(`${message.type()}: ${message.text()} (${message.location().url})`));
     page.on('pageerror', (error) => take(`thrown: ${error.stack}`));
-    await page.addInitScript(() => addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
-    page.shot = (name) => (mkdirSync(SHOTS, { recursive: true }), page.screenshot({ path: path.join(SHOTS, `${name}.png`) }));
     this.#pages.add(page);
-    await page.goto(new URL(`/${address}`, this.rig.url).href);
-    await page.getByRole('textbox', { name: 'Message' }).waitFor();
-    return page;
   }
 
   /** Closes the pages, and fails when one of them did what it must not. */
@@ -80,6 +102,7 @@ export class Playground {
     await this.rig?.dispose();
     await this.#model?.close();
     await this.#demo?.close();
+    await this.#tickets?.close();
   }
 }
 

@@ -24,6 +24,7 @@ const LANGUAGES = {
   // Saved as `file`; `catalog`: members that take the place of the built-in catalog's; `output`: of the block before.
   json: ['file', 'catalog', 'output'],
   js: ['file'],
+  html: ['file'],
   // Run where it is not saved as `file`.
   ts: ['file'],
   text: ['output'],
@@ -80,7 +81,7 @@ function readInfo(info, place, faults) {
     if (!isRight) faults.push(`${place} has the unknown mark "${word}"`);
     marks[mark] = value;
   }
-  if (['json', 'js', 'text'].includes(language) && words.length === 0) faults.push(`${place} does not say what it is`);
+  if (['json', 'js', 'html', 'text'].includes(language) && words.length === 0) faults.push(`${place} does not say what it is`);
   return { language, marks };
 }
 

@@ -60,10 +60,10 @@ test('three equal decisions at once, and one more after a restart, are one POST 
 
   const [{ RunsOn, Approval }] = (await get(`${path}/trace`)).ToolCalls;
   const { WaitedMs, ...rest } = Approval;
-  assert.deepEqual([RunsOn, rest], ['server', { Decision: 'approved', Edited: false, DecidedBy: KEY_ID }]);
+  assert.deepEqual([RunsOn, rest], ['server', { Decision: 'approved', Edited: false, DecidedBy: `key:${KEY_ID}` }]);
   assert.ok(Number.isInteger(WaitedMs) && WaitedMs >= 0);
   const [exported] = (await get(`/sessions/${ids.SessionId}/export`)).Turns[0].ToolCalls;
-  assert.deepEqual(exported.Approval, { AllowEdit: true, Message: 'It leaves.', Decision: 'approved', DecidedBy: KEY_ID, WaitedMs });
+  assert.deepEqual(exported.Approval, { AllowEdit: true, Message: 'It leaves.', Decision: 'approved', DecidedBy: `key:${KEY_ID}`, WaitedMs });
   const lines = rig.logs.filter((line) => line.includes('"approval"')).map((line) => JSON.parse(line));
   assert.deepEqual(lines.map(({ call: id, tool, key, decision: said }) => [id, tool, key, said]), [
     [mail.callId, 'send_mail', KEY_ID, 'approved'],

@@ -58,3 +58,13 @@ fn the_page_takes_no_key_and_may_load_nothing_from_elsewhere() {
     assert_eq!(page.headers["Cache-Control"], "no-cache");
     assert_eq!(script.headers["Cache-Control"], "public, max-age=31536000, immutable");
 }
+
+#[test]
+fn where_nobody_is_asked_for_a_key_the_page_may_talk_to_this_machine_alone() {
+    let bed = with_page();
+    bed.deploy("PLAYGROUND", "on");
+    bed.deploy("AUTH", "none");
+    let policy = &bed.asked("GET", "/", "").headers["Content-Security-Policy"];
+    assert!(policy.contains("; connect-src 'self' http://127.0.0.1:*; base-uri"), "{policy}");
+    assert_eq!(policy.matches("http").count(), 1, "{policy}");
+}

@@ -176,9 +176,10 @@ fn a_key_is_asked_for_only_where_the_deployment_asks_for_one() {
         let text = openapi(&Deployment::default(), "1", asks);
         serde_json::from_str::<Value>(&text).unwrap()["security"].clone()
     };
-    assert_eq!((security(true), security(false)), (json!([{ "Key": [] }]), json!([])));
+    let asked = json!([{ "Key": [] }, { "Ticket": [] }, { "Token": [] }]);
+    assert_eq!((security(true), security(false)), (asked.clone(), json!([])));
     let bed = bed::Bed::new();
-    for (auth, security) in [("none", json!([])), ("keys", json!([{ "Key": [] }]))] {
+    for (auth, security) in [("none", json!([])), ("keys", asked)] {
         bed.deploy("AUTH", auth);
         assert_eq!(bed.asked("GET", "/openapi.json", "").body["security"], security, "{auth}");
     }

@@ -92,7 +92,7 @@ fn an_approved_call_runs_once_after_the_decision_with_the_stored_arguments() {
     assert_eq!(traced[0]["RunsOn"], "server");
     let approval = &traced[0]["Approval"];
     assert_eq!((&approval["Decision"], &approval["Edited"]), (&json!("approved"), &json!(false)));
-    assert_eq!(approval["DecidedBy"], "none");
+    assert_eq!(approval["DecidedBy"], "key:none");
     assert!(approval["WaitedMs"].as_u64().unwrap() >= 8_200, "{approval}");
     let log = bed.world.log.borrow();
     let line = log.iter().find(|line| line["event"] == "approval").unwrap();

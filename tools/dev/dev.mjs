@@ -5,6 +5,7 @@
 // changes. The Worker's secrets and variables come from the environment, then from
 // .dev.vars; they reach the Worker through a file that only this user can read, never through a command line.
 import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, watchFile, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -13,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { parseEnv, promisify } from 'node:util';
 import { demoCatalog } from './demo_catalog.mjs';
 import { standIn } from './stand_in/server.mjs';
+import { ticketServer } from './tickets.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The build to serve: the name of its folder and of its make target. Tests serve the release. */
@@ -38,6 +40,10 @@ const SETTINGS = [
   'PUBLIC_URL',
   'FILE_LINK_KEY',
   'FILE_TTL_S',
+  'TICKET_KEYS',
+  'IDENTITY_PROVIDERS',
+  'JWKS_STALE_S',
+  'LOG_USERS',
   'MAX_BODY_BYTES',
   'BODY_TIMEOUT_MS',
   'DELTA_INTERVAL_MS',
@@ -83,8 +89,12 @@ async function main() {
   settings.PLAYGROUND ||= 'on';
   // A fixed key keeps earlier links valid after a restart.
   settings.FILE_LINK_KEY ||= 'for local work only';
-  if (settings.AUTH === 'none') console.log('make dev: AUTH=none, so every request from this machine is let in');
-  const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/${brought(isStandIn)}` : '';
+  // A key of this run: tickets end with it.
+  settings.TICKET_KEYS ||= JSON.stringify([{ Id: 'dev', Secret: randomBytes(32).toString('base64') }]);
+  // A page cannot make its own ticket, and whoever makes one holds a key, save where none is asked for.
+  const tickets = settings.AUTH === 'none' ? await ticketServer(port) : undefined;
+  if (tickets) console.log('make dev: AUTH=none, so every request from this machine is let in');
+  const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/${brought(isStandIn, tickets)}` : '';
   // Two that run at once must not share what they keep, nor the inspector's port: wrangler looks for a free one from 9229
   // on, and takes it later, so of two that start together one would fail.
   const isFirst = port === 8787;
@@ -130,10 +140,14 @@ function wranglerDev(port, options, shown) {
   });
 }
 
-/** What tells the playground which suggestions fit. A catalog of one's own may name another model service. */
-function brought(isStandIn) {
-  if (process.env.CATALOG || HAS_CATALOG) return '';
-  return isStandIn ? '?demo-catalog&stand-in' : '?demo-catalog';
+/**
+ * What tells the playground which suggestions fit, and who gives it tickets. A catalog of one's own may name another model
+ * service.
+ */
+function brought(isStandIn, tickets) {
+  const isDemo = !process.env.CATALOG && !HAS_CATALOG;
+  const all = [isDemo && 'demo-catalog', isDemo && isStandIn && 'stand-in', tickets && `tickets=${tickets.port}`].filter(Boolean);
+  return all.length > 0 ? `?${all.join('&')}` : '';
 }
 
 /** Passes on what wrangler says; `line` follows once, when it has begun to serve. */

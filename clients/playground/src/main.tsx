@@ -2,7 +2,7 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { loadFault, newId, open, shownTurns } from './store/conversation.js';
-import { access, knock } from './store/service.js';
+import { isLetIn, knock } from './store/service.js';
 import { byClient, reportWhole } from './breaking/by_client.js';
 import { afterReload } from './breaking/reload.js';
 import { openPanel } from './panels.js';
@@ -19,7 +19,6 @@ knock().catch((error: Error) => (loadFault.value = `The service does not answer:
 addEventListener('popstate', openNamed);
 // With a key that was refused nothing could be opened, so the next one opens it.
 effect(() => {
-  const isLetIn = access.value === 'open' || access.value === 'given';
-  if (isLetIn && shownTurns.peek().length === 0) queueMicrotask(openNamed);
+  if (isLetIn.value && shownTurns.peek().length === 0) queueMicrotask(openNamed);
 });
 afterReload(byClient.find(({ id }) => id === 'reload')!, reportWhole, () => (openPanel.value = 'breaking'));

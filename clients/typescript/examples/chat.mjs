@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { Aptix, AptixError, formatJson } from 'aptix-edge';
 
 const { APTIX_URL = 'http://127.0.0.1:8787', APTIX_KEY, SESSION = `chat-${Date.now()}` } = process.env;
-const session = new Aptix({ baseUrl: APTIX_URL, apiKey: APTIX_KEY }).session(SESSION);
+const session = new Aptix({ baseUrl: APTIX_URL, credential: APTIX_KEY }).session(SESSION);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const ask = async (question) => (process.stdout.write(question), (await lines.next()).value);
 

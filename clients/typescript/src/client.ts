@@ -1,15 +1,42 @@
 // The client: where the service is, and what it offers besides sessions.
-import { type HttpOptions, request } from "./http.js";
+import { Bearer } from "./credential.js";
+import { type Http, type HttpOptions, request } from "./http.js";
 import { Session, type Shared } from "./session.js";
 import { type Signal, abortable } from "./signals.js";
 import { posted, submit } from "./submission.js";
 import { type Store, memoryStore } from "./tools.js";
-import type { AgentExecuteResponse, ErrorDictionary, ExecuteRequest, Health, StreamEvent } from "./types.js";
+import type {
+  AgentExecuteResponse,
+  ErrorDictionary,
+  ExecuteRequest,
+  Health,
+  SessionEntry,
+  SessionList,
+  SessionStatus,
+  StreamEvent,
+  Ticket,
+  TicketRequest,
+} from "./types.js";
+import { User } from "./user.js";
 import { Workspace } from "./workspace.js";
 
 export interface AptixOptions extends HttpOptions {
+  /** Whom a key acts for, by the application's own name; a key that may is needed. A ticket and a JWT name theirs. */
+  user?: string;
   /** Where the results of tools are kept until their turn has ended; in memory, unless given. */
   store?: Store;
+}
+
+/** Which of a user's sessions, and in which order. */
+export interface SessionsOptions {
+  /** `awaiting_approval` is what a human has to decide. */
+  status?: SessionStatus;
+  /** Words of the title. */
+  query?: string;
+  /** The newest first: by what happened last, or by their beginning. */
+  order?: "Activity" | "Created";
+  /** The sessions that one request brings: 1 to 100. */
+  limit?: number;
 }
 
 export interface StreamOptions {
@@ -23,8 +50,13 @@ export interface StreamOptions {
 export class Aptix {
   readonly #shared: Shared;
 
-  constructor(private readonly options: AptixOptions) {
-    this.#shared = { http: options, store: options.store ?? memoryStore(), running: new Map() };
+  readonly #http: Http;
+
+  constructor(options: AptixOptions) {
+    const { user, credential, apiKey, store } = options;
+    this.#http = { ...options, bearer: new Bearer(credential ?? apiKey) };
+    if (user !== undefined) this.#http.headers = { ...options.headers, "Aptix-User": encodeURIComponent(user) };
+    this.#shared = { http: this.#http, store: store ?? memoryStore(), running: new Map() };
   }
 
   /** The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent. */
@@ -34,7 +66,33 @@ export class Aptix {
 
   /** The workspace of this id. Nothing is sent. */
   workspace(workspaceId: string): Workspace {
-    return new Workspace(this.options, workspaceId);
+    return new Workspace(this.#http, workspaceId);
+  }
+
+  /** A user of the tenant, to look after. Nothing is sent. */
+  user(user: string): User {
+    return new User(this.#http, user);
+  }
+
+  /** The sessions of the user, page after page. A list may be half a minute behind; `session.get()` never is. */
+  async *sessions(options: SessionsOptions = {}): AsyncGenerator<SessionEntry, void, void> {
+    const { status, query, order, limit } = options;
+    for (let after: string | undefined; ; ) {
+      const asked = { Status: status, Query: query, Order: order, Limit: limit, After: after };
+      const given = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : `${name}=${encodeURIComponent(value)}`));
+      const { Sessions, Next } = await request<SessionList>(this.#http, { method: "GET", path: "/sessions", query: given.join("&") });
+      yield* Sessions;
+      if (Next === undefined) return;
+      after = Next;
+    }
+  }
+
+  /**
+   * A credential for a page or a guest, that a back end makes with its key. A ticket makes a narrower one of itself.
+   * Nothing is stored.
+   */
+  ticket(grant: TicketRequest): Promise<Ticket> {
+    return request(this.#http, { method: "POST", path: "/tickets", body: JSON.stringify(grant) });
   }
 
   /** One submission without a loop: resolves to the final response, or to the pause. */
@@ -49,7 +107,7 @@ export class Aptix {
     const streamed = body.ToolResults ? body : { Streaming: true, ...body };
     const live = "Streaming" in streamed && streamed.Streaming === true;
     try {
-      yield { type: "result", response: yield* submit(this.options, posted(streamed, { ...options, live }), signal) };
+      yield { type: "result", response: yield* submit(this.#http, posted(streamed, { ...options, live }), signal) };
     } finally {
       dispose();
     }
@@ -57,11 +115,11 @@ export class Aptix {
 
   /** What each error code means, and who has to act. */
   errors(): Promise<ErrorDictionary> {
-    return request(this.options, { method: "GET", path: "/errors", live: true });
+    return request(this.#http, { method: "GET", path: "/errors", live: true });
   }
 
   /** Whether the service is there, and its version. */
   health(): Promise<Health> {
-    return request(this.options, { method: "GET", path: "/health", live: true });
+    return request(this.#http, { method: "GET", path: "/health", live: true });
   }
 }

@@ -7,13 +7,13 @@ export type ErrorDetails = { [name: string]: unknown; TurnId?: string; ToolCalls
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 /** Nothing was done: the same request may pass a moment later. */
-const PASSING = words("request_timeout rate_limited overloaded connection_lost");
+const PASSING = words("request_timeout rate_limited overloaded identity_unavailable connection_lost");
 /** The turn failed: the same request runs it again from its last step, which costs model calls. */
 const FAILED = words(
   "internal server_tool_failed turn_interrupted upstream_unavailable upstream_protocol upstream_failed upstream_timeout",
 );
 const OPERATOR = words(
-  "budget_exceeded internal catalog_invalid iteration_limit_exceeded server_tool_failed upstream_rejected upstream_protocol",
+  "budget_exceeded identity_unavailable internal catalog_invalid iteration_limit_exceeded server_tool_failed upstream_rejected upstream_protocol",
 );
 const NOBODY = words(
   "turn_in_progress rate_limited turn_interrupted upstream_unavailable upstream_failed overloaded upstream_timeout connection_lost",
@@ -89,7 +89,8 @@ export class AptixConnectionError extends AptixError {
 }
 
 /** Which budget of attempts pays for a repetition after this error. */
-export const repetition = (error: AptixError): "reconnect" | "retry" | "rerun" | undefined => {
+export const repetition = (error: AptixError): "reconnect" | "retry" | "rerun" | "renew" | undefined => {
   if (error instanceof AptixConnectionError) return error.retryable ? "reconnect" : undefined;
+  if (error.code === "credential_expired") return "renew";
   return PASSING.has(error.code) ? "retry" : FAILED.has(error.code) ? "rerun" : undefined;
 };

@@ -1,8 +1,9 @@
 // One HTTP request, and how it is repeated. Every request of this service may be repeated unchanged, always: ids and
 // content make it the same request.
+import type { Bearer, Credential } from "./credential.js";
 import { AptixConnectionError, AptixError, repetition } from "./errors.js";
 import { type ServerSentEvent, serverSentEvents } from "./events.js";
-import { onAbort, pause } from "./signals.js";
+import { onAbort, pause, unlessAborted } from "./signals.js";
 import type { Entry, ErrorCode } from "./types.js";
 
 /** An attempt as `onLog` gets it: never a body, a query or a key. */
@@ -22,8 +23,13 @@ export interface LogEntry {
 export interface HttpOptions {
   /** Where the service is, with or without a path: `https://agent.example.com`. */
   baseUrl: string;
-  /** The bearer key, or what gives it; a function is asked for each attempt. */
-  apiKey?: string | (() => string | undefined | PromiseLike<string | undefined>);
+  /**
+   * A key, a ticket or a JWT, or what gives one. A function is asked again 30 s before the end of what it gave, and once
+   * after `credential_expired`; where there is no end, as of a key, for each attempt.
+   */
+  credential?: Credential;
+  /** `credential`, under the name that it has where it is a key. */
+  apiKey?: Credential;
   /** In place of `globalThis.fetch`. */
   fetch?: typeof globalThis.fetch;
   /** Further headers. In a browser the service accepts none of them. */
@@ -42,9 +48,14 @@ export interface HttpOptions {
   onLog?(entry: LogEntry): void;
 }
 
+/** The same, as the parts of one client share it. */
+export interface Http extends HttpOptions {
+  bearer: Bearer;
+}
+
 /** A request. `live`: the service sends something at least every 10 s, so that a longer silence is a dead connection. */
 export interface Call {
-  method: "GET" | "POST" | "PUT" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   query?: string;
   body?: string;
@@ -58,13 +69,15 @@ const LONGEST_WAIT_MS = 60_000;
 
 /** One attempt at a call. Its connection ends with the signal, by `close`, or after too long a silence. */
 export class Exchange {
+  /** What was shown with the request. */
+  bearer: string | undefined;
   readonly #controller = new AbortController();
   readonly #unlisten: () => void;
   #response: Response | undefined;
   #isLive: boolean | undefined;
 
   constructor(
-    private readonly options: HttpOptions,
+    private readonly options: Http,
     private readonly call: Call,
     signal?: AbortSignal,
   ) {
@@ -74,13 +87,13 @@ export class Exchange {
 
   /** Sends the request; resolves with the head of its response. `position` is where a stream goes on. */
   async response(attempt: number, position?: string): Promise<Response> {
-    const { baseUrl, apiKey, headers, onLog, fetch } = this.options;
+    const { baseUrl, bearer, headers, onLog, fetch } = this.options;
     const { method, path, query, body } = this.call;
     const began = Date.now();
     const log = (more: { status?: number; error?: string }) =>
       onLog?.({ method, path, attempt, milliseconds: Date.now() - began, ...more });
     try {
-      const key = typeof apiKey === "function" ? await apiKey() : apiKey;
+      const shown = (this.bearer = await this.#inTime(unlessAborted(bearer.get(), this.#controller.signal)));
       // The global one is called where it stands, never stored: browsers refuse it as a method of something else.
       const send = fetch ?? ((url, init) => globalThis.fetch(url, init));
       const sent = send(baseUrl.replace(/\/+$/, "") + path + (query ? `?${query}` : ""), {
@@ -89,7 +102,7 @@ export class Exchange {
         signal: this.#controller.signal,
         headers: {
           ...headers,
-          ...(key && { Authorization: `Bearer ${key}` }),
+          ...(shown && { Authorization: `Bearer ${shown}` }),
           ...(body !== undefined && { "Content-Type": "application/json" }),
           ...(position && { "Last-Event-ID": position }),
         },
@@ -144,34 +157,35 @@ export class Exchange {
 export class Attempts {
   /** The number of the present attempt, from 1. */
   count = 1;
-  readonly #spent = { reconnect: 0, retry: 0, rerun: 0 };
+  readonly #spent = { reconnect: 0, retry: 0, rerun: 0, renew: 0 };
 
   constructor(
-    private readonly options: HttpOptions,
+    private readonly options: Http,
     private readonly signal?: AbortSignal,
   ) {}
 
   /** Something new has come: the connection works. */
   progressed(): void {
-    this.#spent.reconnect = 0;
+    this.#spent.reconnect = this.#spent.renew = 0;
   }
 
-  /** Waits until the next attempt is due; throws the failure when there is to be none. */
-  async after(failure: AptixError): Promise<void> {
-    const { maxReconnects = 5, maxRetries = 2, retryFailedTurns = 0, retryDelayMs = 500 } = this.options;
+  /** Waits until the next attempt is due; throws the failure when there is to be none. `shown`: with what it was met. */
+  async after(failure: AptixError, shown: string | undefined): Promise<void> {
+    const { bearer, maxReconnects = 5, maxRetries = 2, retryFailedTurns = 0, retryDelayMs = 500 } = this.options;
     const kind = repetition(failure);
-    const most = { reconnect: maxReconnects, retry: maxRetries, rerun: retryFailedTurns };
+    const renew = kind === "renew" && bearer.replaces(shown) ? 1 : 0;
+    const most = { reconnect: maxReconnects, retry: maxRetries, rerun: retryFailedTurns, renew };
     const asked = failure.retryAfterMs;
     if (kind === undefined || this.#spent[kind] >= most[kind] || (asked ?? 0) > LONGEST_WAIT_MS) throw failure;
     const backoff = Math.min(retryDelayMs * 2 ** this.#spent[kind], 8000) * (1 - Math.random() / 4);
     this.#spent[kind] += 1;
     this.count += 1;
-    await pause(asked ?? backoff, this.signal);
+    if (!renew) await pause(asked ?? backoff, this.signal);
   }
 }
 
 /** Sends a request until there is a result, and resolves to that; to `undefined` where it was done by `doneBy`. */
-export async function request<T>(options: HttpOptions, call: Call, signal?: AbortSignal): Promise<T> {
+export async function request<T>(options: Http, call: Call, signal?: AbortSignal): Promise<T> {
   const attempts = new Attempts(options, signal);
   let mayBeDone = false;
   for (;;) {
@@ -183,7 +197,7 @@ export async function request<T>(options: HttpOptions, call: Call, signal?: Abor
       const failure = failureOf(error, signal);
       if (mayBeDone && failure.code === call.doneBy) return undefined as T;
       mayBeDone ||= failure instanceof AptixConnectionError;
-      await attempts.after(failure);
+      await attempts.after(failure, exchange.bearer);
     } finally {
       exchange.close();
     }

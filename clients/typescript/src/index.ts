@@ -1,5 +1,6 @@
 // aptix-edge: agent turns over a service that keeps them. See README.md.
-export { Aptix, type AptixOptions, type StreamOptions } from "./client.js";
+export { Aptix, type AptixOptions, type SessionsOptions, type StreamOptions } from "./client.js";
+export type { Credential, Given } from "./credential.js";
 export { AptixConnectionError, AptixError, type ErrorDetails } from "./errors.js";
 export { formatJson } from "./json_text.js";
 export type { HttpOptions, LogEntry } from "./http.js";
@@ -9,4 +10,5 @@ export { memoryStore } from "./tools.js";
 export type { ApprovalRequest, Decision, Store, Tool, ToolContext, ToolOptions } from "./tools.js";
 export { Turn, readTurnEvents, type TurnOptions } from "./turn.js";
 export type * from "./types.js";
+export { User } from "./user.js";
 export { Workspace, type SourceDocument, type SyncOptions } from "./workspace.js";

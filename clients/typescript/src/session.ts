@@ -1,6 +1,6 @@
 // A session: its turns, what it waits for, and what is kept of it.
 import type { AptixError } from "./errors.js";
-import { type Call, type HttpOptions, request } from "./http.js";
+import { type Call, type Http, request } from "./http.js";
 import { type Submission, followed, posted, sessionPath, turnPath } from "./submission.js";
 import { type Store, ToolRunner, toolsJson } from "./tools.js";
 import { Turn, type TurnOptions } from "./turn.js";
@@ -8,6 +8,7 @@ import type {
   ErasureReceipt,
   FinalResponse,
   Modes,
+  SessionEntry,
   SessionExport,
   SessionView,
   SubmittedToolResult,
@@ -23,7 +24,7 @@ export type TurnRequest = Omit<UserTurn, "SessionId" | "TurnId" | "Streaming" | 
 
 /** What the sessions of one client share. */
 export interface Shared {
-  http: HttpOptions;
+  http: Http;
   store: Store;
   running: Map<string, Promise<SubmittedToolResult>>;
 }
@@ -108,6 +109,12 @@ export class Session {
   /** Aborts a turn that runs or waits; one that has ended stays as it is. */
   cancel(turnId: string): Promise<TurnView> {
     return request(this.shared.http, { method: "POST", path: `${turnPath(this.sessionId, turnId)}/cancel` });
+  }
+
+  /** Gives it a title, 1 to 200 characters, which stays until the next one. Sessions of users have titles. */
+  rename(title: string): Promise<SessionEntry> {
+    const body = JSON.stringify({ Title: title });
+    return request(this.shared.http, { method: "PATCH", path: sessionPath(this.sessionId), body });
   }
 
   /** The history of its modes. */

@@ -24,6 +24,13 @@ export function onAbort(signal: AbortSignal | undefined, then: (reason: unknown)
   return () => signal?.removeEventListener("abort", listener);
 }
 
+/** Waits for something that knows no signal; rejects with the signal's reason as soon as it is aborted. */
+export const unlessAborted = <T>(wait: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    onAbort(signal, reject);
+    wait.then(resolve, reject);
+  });
+
 /** Waits so many ms; rejects with the signal's reason as soon as it is aborted. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   let unlisten = () => {};

@@ -1,7 +1,7 @@
 // One submission, from its request to its `result`. A stream that ends without a result was cut, however cleanly it
 // ended, and goes on from the last position; where no stream gets through, the turn's stored outcome is asked for.
 import { AptixConnectionError, AptixError } from "./errors.js";
-import { Attempts, type Call, Exchange, type HttpOptions, failureOf, request, resultOf } from "./http.js";
+import { Attempts, type Call, Exchange, type Http, failureOf, request, resultOf } from "./http.js";
 import type { AgentExecuteResponse, DiscardEvent, ExecuteRequest, ProgressEvent, TextEvent, TurnView } from "./types.js";
 
 export interface Submission {
@@ -33,7 +33,7 @@ export function followed(sessionId: string, turnId: string, more: { progress?: b
 
 /** Yields what comes, and returns the response. Every failure is thrown, those inside a stream included. */
 export async function* submit(
-  options: HttpOptions,
+  options: Http,
   submission: Submission,
   signal?: AbortSignal,
 ): AsyncGenerator<TextEvent | DiscardEvent | ProgressEvent, AgentExecuteResponse, void> {
@@ -64,7 +64,7 @@ export async function* submit(
       exchange.close();
     }
     try {
-      await attempts.after(failure);
+      await attempts.after(failure, exchange.bearer);
     } catch (error) {
       if (error !== failure || !(failure instanceof AptixConnectionError && failure.retryable)) throw error;
       const response = await outcome(options, submission, failure, signal);
@@ -76,7 +76,7 @@ export async function* submit(
 
 /** The turn's stored response; `undefined` while it runs. Throws `failure` when the service does not tell. */
 async function outcome(
-  options: HttpOptions,
+  options: Http,
   { turnPath: path }: Submission,
   failure: AptixError,
   signal?: AbortSignal,

@@ -1,6 +1,6 @@
 // A turn as its client lives it: submissions, pauses for tools, and at last one final response.
 import { AptixError } from "./errors.js";
-import { type HttpOptions, request } from "./http.js";
+import { type Http, request } from "./http.js";
 import { type Signal, abortable } from "./signals.js";
 import { type Submission, followed, posted, submit, turnPath } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
@@ -34,7 +34,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
 
   /** `session.turn()` and `session.attach()` make it. */
   constructor(
-    private readonly http: HttpOptions,
+    private readonly http: Http,
     readonly sessionId: string,
     readonly turnId: string,
     private readonly options: TurnOptions,

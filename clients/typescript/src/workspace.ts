@@ -1,5 +1,5 @@
 // A workspace: documents that turns are given chunks of, and keeping them as they are elsewhere.
-import { type Call, type HttpOptions, request } from "./http.js";
+import { type Call, type Http, request } from "./http.js";
 import { abortable, type Signal } from "./signals.js";
 import type { Comparison, Document, Found, SearchRequest, Upserted, WorkspaceCounts } from "./types.js";
 
@@ -27,7 +27,7 @@ export class Workspace {
   readonly #path: string;
 
   constructor(
-    private readonly http: HttpOptions,
+    private readonly http: Http,
     readonly workspaceId: string,
   ) {
     this.#path = `/workspaces/${encodeURIComponent(workspaceId)}`;

@@ -13,7 +13,7 @@ before(async () => {
 after(disposeOfRigs);
 
 /** Codes at which nothing was done, so that waiting a moment is all it takes. */
-const PASSING = ['request_timeout', 'rate_limited', 'overloaded'];
+const PASSING = ['request_timeout', 'rate_limited', 'overloaded', 'identity_unavailable'];
 const turn = { SessionId: 's', TurnId: 't', Instruction: 'x' };
 
 /** Sends a turn to something that gives this response to every request; resolves to the error and the number of requests. */

@@ -38,36 +38,36 @@ pub fn parse_ticket_request(body: &[u8], names_user: bool) -> Result<TicketReque
         "Actor" => asked.actor = reader.user(node),
         "Sessions" => {
             asked.sessions =
-                reader.full_list(limits::TICKET_SESSIONS, "session", node, |node, reader| {
+                reader.full_list(limits::TICKET_LIST, "session", node, |node, reader| {
                     reader.checked_text(limits::IDENTIFIER, session_problem, node)
                 });
         }
         "Turns" => {
-            asked.turns = reader.full_list(limits::TICKET_TURNS, "turn", node, |node, reader| {
+            asked.turns = reader.full_list(limits::TICKET_LIST, "turn", node, |node, reader| {
                 reader.identifier(TurnId::parse, node)
             });
         }
         "Operations" => {
             asked.operations =
-                reader.full_list(limits::TICKET_OPERATIONS, "operation", node, |node, reader| {
+                reader.full_list(limits::TICKET_LIST, "operation", node, |node, reader| {
                     reader.one_of(node)
                 });
         }
         "Workspaces" => {
-            asked.workspaces = reader.list(limits::TICKET_WORKSPACES, node, |node, reader| {
+            asked.workspaces = reader.list(limits::TICKET_LIST, node, |node, reader| {
                 reader.full_text(limits::WORKSPACE_ID, node)
             });
         }
         "Contexts" => {
             asked.contexts =
-                reader.full_list(limits::TICKET_CONTEXTS, "context", node, |node, reader| {
+                reader.full_list(limits::TICKET_LIST, "context", node, |node, reader| {
                     reader.full_text(limits::IDENTIFIER, node)
                 });
         }
         "TurnTokens" => asked.turn_tokens = reader.integer_from(1, LARGEST_TOKENS, node),
         "Origins" => {
             asked.origins =
-                reader.full_list(limits::TICKET_ORIGINS, "origin", node, |node, reader| {
+                reader.full_list(limits::TICKET_LIST, "origin", node, |node, reader| {
                     reader.checked_text(limits::ORIGIN, origin_problem, node)
                 });
         }

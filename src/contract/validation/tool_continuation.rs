@@ -19,15 +19,15 @@ const TOOL_CONTINUATION: ObjectShape = ObjectShape::new(
 )
 .forbidding(&FORBIDDEN);
 
-const FORBIDDEN: [ForbiddenMembers; 4] = {
-    let [mode, conversation_id, others] = user_turn::SERVER_OWNED;
+const FORBIDDEN: [ForbiddenMembers; 5] = {
+    let [mode, conversation_id, people, others] = user_turn::SERVER_OWNED;
     // A known member is never forbidden: the last group forbids the members that only a User Turn has.
     let of_user_turns = ForbiddenMembers {
         names: user_turn::MEMBERS,
         problem: "has no place beside ToolResults; send it with a user turn",
         unset_is_absent: true,
     };
-    [mode, conversation_id, others, of_user_turns]
+    [mode, conversation_id, people, others, of_user_turns]
 };
 
 const TOOL_RESULT: ObjectShape = ObjectShape::new(

@@ -43,7 +43,7 @@ const USER_TURN: ObjectShape =
 
 /// Members that only the server may set, in either scenario, whatever they hold. Two of them have a member that
 /// clients mean by them.
-pub(super) const SERVER_OWNED: [ForbiddenMembers; 3] = [
+pub(super) const SERVER_OWNED: [ForbiddenMembers; 4] = [
     server_owned(
         &["Mode"],
         "belongs to the server; remove it, and choose the mode of a new session by its ConversationContextId",
@@ -51,6 +51,10 @@ pub(super) const SERVER_OWNED: [ForbiddenMembers; 3] = [
     server_owned(
         &["ConversationId"],
         "belongs to the server; remove it, and name the conversation by its SessionId",
+    ),
+    server_owned(
+        &["User", "Actor", "Tenant"],
+        "is what the credential says; remove it, and act for a user by the header Aptix-User or a ticket",
     ),
     server_owned(
         &[

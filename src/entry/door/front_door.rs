@@ -172,7 +172,7 @@ impl FrontDoor {
         }
         let path = page_path(head.target());
         let file = gateway.page_file(path).await.ok_or_else(no_such_endpoint)?;
-        Ok(FrontResponse::OfObject(file, page_headers(path)))
+        Ok(FrontResponse::OfObject(file, page_headers(path, !self.credentials.are_asked_for())))
     }
 
     /// Counts the request against its caller's rate, reads its body and sends both to the object.

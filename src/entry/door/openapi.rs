@@ -9,6 +9,13 @@ use crate::ports::Deployment;
 
 const DOCUMENT: &str = include_str!("openapi.json");
 
+/// The credentials, told by their form (interface §13).
+const SCHEMES: &str = r#"{
+  "Key": {"type": "http", "scheme": "bearer", "description": "An API key of a tenant; with the right ActAs and the header Aptix-User, for one of its users."},
+  "Ticket": {"type": "http", "scheme": "bearer", "bearerFormat": "apt1", "description": "A ticket of POST /tickets."},
+  "Token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "A token of the operator's identity provider."}
+ }"#;
+
 /// The document, JSON. `version` is the product's; `asks_for_keys` unless the deployment is open.
 pub fn openapi(deployment: &Deployment, version: &str, asks_for_keys: bool) -> String {
     let mut document = String::with_capacity(DOCUMENT.len());
@@ -20,11 +27,11 @@ pub fn openapi(deployment: &Deployment, version: &str, asks_for_keys: bool) -> S
             piece.split_at_checked(end.unwrap_or(piece.len())).unwrap_or(("", piece));
         let value = match name {
             "VERSION" => version.to_owned(),
-            "SECURITY" if asks_for_keys => r#"[{"Key": []}]"#.to_owned(),
-            "SECURITY" => "[]".to_owned(),
-            "SECURITY_SCHEMES" if asks_for_keys => {
-                r#"{"Key": {"type": "http", "scheme": "bearer"}}"#.to_owned()
+            "SECURITY" if asks_for_keys => {
+                r#"[{"Key": []}, {"Ticket": []}, {"Token": []}]"#.to_owned()
             }
+            "SECURITY" => "[]".to_owned(),
+            "SECURITY_SCHEMES" if asks_for_keys => SCHEMES.to_owned(),
             "SECURITY_SCHEMES" => "{}".to_owned(),
             _ => value_of(name, deployment),
         };

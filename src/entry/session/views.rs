@@ -294,7 +294,7 @@ impl<D: Database> Views<'_, D> {
         let submitters = self.store.submitters(&turn)?.into_iter();
         let submissions = submitters.map(|(accepted_at, caller)| TracedSubmission {
             accepted_at: timestamp(accepted_at),
-            caller,
+            caller: caller.unwrap_or_default(),
         });
         let submissions = submissions.collect();
         Ok(TraceView {

@@ -32,12 +32,12 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "Which code compares the bearer key of a request with the configured hashes?",
-        &[("src/entry/door/authentication.rs", "pub fn admit")],
+        &[("src/entry/door/authentication.rs", "pub fn find")],
     ),
     (
         "two customers use the same session id, what keeps them apart",
         &[
-            ("src/entry/door/authentication.rs", "fn object_name"),
+            ("src/ports/object.rs", "pub fn object_name"),
             ("src/entry/session/session_host.rs", "one object for each `{tenant}/{SessionId}`"),
         ],
     ),

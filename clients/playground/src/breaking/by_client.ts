@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { AptixError, type StreamEvent, type ToolCall, type ToolContinuation } from '../../../typescript/src/index.js';
 import { answer, cancel, failureOf, follow, liveTurn, send, sessionId, shownTurns, type ShownTurn } from '../store/conversation.js';
-import { aptix, bearer } from '../store/service.js';
+import { aptix, headersOfUser } from '../store/service.js';
 import { answerOf, unanswered } from '../store/turn_record.js';
 import { cut, sent } from './line.js';
 import { atEnd, isOver, runningTurn, statusOf, stored, streamedText, traceOf, until, wasRunOnce } from './observing.js';
@@ -128,8 +128,7 @@ async function runFive(report: Report): Promise<void> {
   report.does('Five requests are under way.');
   const turn = send('What can you do?');
   const body = JSON.stringify({ ...turn.request, SessionId: sessionId.peek(), TurnId: turn.record.peek().turnId });
-  const key = bearer();
-  const headers = { 'Content-Type': 'application/json', ...(key && { Authorization: `Bearer ${key}` }) };
+  const headers = { 'Content-Type': 'application/json', ...(await headersOfUser()) };
   const post = async () => (await fetch('/execute', { method: 'POST', headers, body })).text();
   const answers = await Promise.all(Array.from({ length: 4 }, post));
   await atEnd(turn);

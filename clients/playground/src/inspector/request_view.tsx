@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { TurnRequest } from '../../../typescript/src/index.js';
 import { announced, sessionId, type ShownTurn } from '../store/conversation.js';
-import { bearer } from '../store/service.js';
+import { senders } from '../store/service.js';
 import { Code } from '../view/markdown.js';
 
 const FORMS = {
@@ -51,11 +51,19 @@ const bodyOf = (turnId: string, request: TurnRequest) => ({ SessionId: sessionId
 
 function asCurl(turnId: string, request: TurnRequest): string {
   const quoted = json(bodyOf(turnId, request)).replaceAll("'", `'\\''`);
-  const key = bearer() === undefined ? '' : `  -H "Authorization: Bearer $APTIX_KEY" \\\n`;
-  return `curl -N '${location.origin}/execute?Progress=true' \\\n${key}  -H 'Content-Type: application/json' \\\n  -d '${quoted}'`;
+  const { hasKey, user } = senders();
+  const key = hasKey ? `  -H "Authorization: Bearer $APTIX_KEY" \\\n` : '';
+  const acting = user === undefined ? '' : `  -H 'Aptix-User: ${named(user)}' \\\n`;
+  return `curl -N '${location.origin}/execute?Progress=true' \\\n${key}${acting}  -H 'Content-Type: application/json' \\\n  -d '${quoted}'`;
 }
 
-const headersOf = () => ({ ...(bearer() !== undefined && { Authorization: 'Bearer …' }), 'Content-Type': 'application/json' });
+/** A user's name as a header has it, and within quotes of a shell. */
+const named = (user: string): string => encodeURIComponent(user).replaceAll("'", '%27');
+
+function headersOf() {
+  const { hasKey, user } = senders();
+  return { ...(hasKey && { Authorization: 'Bearer …' }), ...(user !== undefined && { 'Aptix-User': named(user) }), 'Content-Type': 'application/json' };
+}
 
 function asFetch(turnId: string, request: TurnRequest): string {
   return [
@@ -70,11 +78,12 @@ function asFetch(turnId: string, request: TurnRequest): string {
 }
 
 function asClient(turnId: string, request: TurnRequest): string {
-  const key = bearer() === undefined ? '' : ', apiKey: "…"';
+  const { hasKey, user } = senders();
+  const more = `${hasKey ? ', credential: "…"' : ''}${user === undefined ? '' : `, user: ${json(user)}`}`;
   return [
     `import { Aptix } from "aptix-edge";`,
     ``,
-    `const aptix = new Aptix({ baseUrl: ${json(location.origin)}${key} });`,
+    `const aptix = new Aptix({ baseUrl: ${json(location.origin)}${more} });`,
     `const session = aptix.session(${json(sessionId.value)});`,
     `const turn = session.turn(${json(request)}, { turnId: ${json(turnId)}, progress: true });`,
     `for await (const event of turn) {`,

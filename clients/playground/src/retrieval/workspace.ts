@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import type { Comparison, Found, SearchRequest, WorkspaceCounts } from '../../../typescript/src/index.js';
 import { failureOf } from '../store/conversation.js';
-import { aptix, bearer } from '../store/service.js';
+import { headersOfTenant, tenant } from '../store/service.js';
 import { ragScope, workspace } from '../store/settings.js';
 import type { Folder } from './folder.js';
 
@@ -44,7 +44,7 @@ export async function look(): Promise<void> {
   const id = workspace.peek();
   opened.value = undefined;
   if (!id) return void ((counts.value = undefined), (paths.value = []));
-  const [held, { Extra }] = await Promise.all([aptix.workspace(id).get(), post<Comparison>('compare', { Documents: [NO_DOCUMENT] })]);
+  const [held, { Extra }] = await Promise.all([tenant.workspace(id).get(), post<Comparison>('compare', { Documents: [NO_DOCUMENT] })]);
   if (id !== workspace.peek()) return;
   counts.value = held;
   paths.value = Extra;
@@ -56,7 +56,7 @@ export async function take({ name, documents, skipped }: Folder, isWhole: boolea
   upload.value = { done: 0, all: documents.length };
   try {
     const onProgress = (done: number, all: number) => (upload.value = { done, all });
-    const { sent, removed } = await aptix.workspace(workspace.value).sync(documents, { remove: isWhole, onProgress });
+    const { sent, removed } = await tenant.workspace(workspace.value).sync(documents, { remove: isWhole, onProgress });
     const same = documents.length - sent.length;
     const passed = [...skipped].map(([why, count]) => `${count} ${why}`).join(', ');
     told.value = [`${sent.length} sent`, same > 0 && `${same} unchanged`, removed.length > 0 && `${removed.length} removed`, passed && `passed over: ${passed}`].filter(Boolean).join(' · ');
@@ -81,7 +81,7 @@ export async function open(path: string): Promise<void> {
 }
 
 export async function erase(): Promise<void> {
-  await aptix.workspace(workspace.peek()).erase();
+  await tenant.workspace(workspace.peek()).erase();
   told.value = '';
   results.value = undefined;
   await look();
@@ -89,8 +89,7 @@ export async function erase(): Promise<void> {
 
 /** What the client has no method for: comparing alone, and searching with an explanation. */
 async function post<T>(what: 'compare' | 'search', body: object): Promise<T> {
-  const key = bearer();
-  const headers = { 'Content-Type': 'application/json', ...(key && { Authorization: `Bearer ${key}` }) };
+  const headers = { 'Content-Type': 'application/json', ...headersOfTenant() };
   const query = what === 'search' ? '?Explain=true' : '';
   const response = await fetch(`/workspaces/${encodeURIComponent(workspace.peek())}/${what}${query}`, { method: 'POST', headers, body: JSON.stringify(body) });
   const { Successful, Result, Errors } = await response.json();

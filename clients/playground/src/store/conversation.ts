@@ -13,8 +13,9 @@ import {
 import { addressOf, attachments, pictureAt } from './attachments.js';
 import { argumentsOf, recordsOf } from './history.js';
 import { droppedFiles, readyAnswer } from './ready_tools.js';
-import { aptix, keyWasRefused } from './service.js';
+import { aptix, credentialWasRefused } from './service.js';
 import { used } from './session_list.js';
+import { refresh } from './user_sessions.js';
 import * as settings from './settings.js';
 import * as turns from './turn_record.js';
 import type { TurnRecord } from './turn_record.js';
@@ -216,6 +217,7 @@ async function watch(turn: ShownTurn, events: Events): Promise<void> {
     announced.value = failure.message;
   } finally {
     if (turn.watching === watching) delete turn.watching;
+    void refresh();
   }
 }
 
@@ -289,7 +291,7 @@ class Painter {
 
 export function failureOf(error: unknown): turns.Failure {
   if (!(error instanceof AptixError)) return { code: 'page', message: String((error as Error)?.message ?? error) };
-  if (error.code === 'unauthenticated') keyWasRefused();
+  if (error.code === 'unauthenticated') credentialWasRefused();
   return turns.failureOf(error.errors, error.whoActs);
 }
 

@@ -1,23 +1,55 @@
-// The service that this page talks to: its own origin. Owns the key, which lives in this module's memory alone.
-import { signal } from '@preact/signals';
-import { Aptix, type LogEntry } from '../../../typescript/src/index.js';
+// The service that this page talks to: its own origin. Owns the key, which lives in this module's memory alone, and as
+// whom requests are made.
+import { computed, signal } from '@preact/signals';
+import { Aptix, AptixError, type AptixOptions, type LogEntry, type Ticket } from '../../../typescript/src/index.js';
 import { onTheLine } from '../breaking/line.js';
+import { workspace } from './settings.js';
 
 /** Whether the service asks for a key, and whether this page holds one. `refused`: the one that was given. */
 export const access = signal<'unknown' | 'open' | 'asked' | 'refused' | 'given'>('unknown');
+export const isLetIn = computed(() => access.value === 'open' || access.value === 'given');
 export const version = signal('');
 
 let key: string | undefined;
+let actingFor: string | undefined;
 
 /** Every attempt of a request, newest last. */
 export const attempts = signal<readonly (LogEntry & { at: number })[]>([]);
 const KEPT_ATTEMPTS = 500;
 
-export const aptix = new Aptix({
+const options: AptixOptions = {
   baseUrl: location.origin,
-  apiKey: () => key,
+  credential: () => key,
   fetch: onTheLine,
   onLog: (entry) => (attempts.value = [...attempts.value.slice(1 - KEPT_ATTEMPTS), { ...entry, at: Date.now() }]),
+};
+/** The service as the tenant has it: workspaces, and looking after users. */
+export const tenant = new Aptix(options);
+/** The service as the user of this tab has it, and as the tenant where nobody is signed in. */
+export let aptix = tenant;
+
+/** Makes the requests of `aptix` those of a user; `undefined`: of nobody. */
+export function actFor(user: string | undefined): void {
+  actingFor = user;
+  if (user === undefined) aptix = tenant;
+  else aptix = new Aptix(TICKETS === null ? { ...options, user } : { ...options, credential: () => ticketFor(user) });
+}
+
+/** Where `make dev` has brought a back end that gives tickets: its port on this machine. */
+const TICKETS = new URLSearchParams(location.search).get('tickets');
+
+async function ticketFor(user: string): Promise<Ticket> {
+  // As plain text, so that the browser does not ask beforehand whether it may.
+  const body = JSON.stringify({ User: user, Workspaces: workspace.peek() ? [workspace.peek()] : [] });
+  const response = await fetch(`http://127.0.0.1:${TICKETS}/`, { method: 'POST', body });
+  const { Result, Errors } = await response.json();
+  if (!Result) throw new AptixError(response.status, Errors);
+  return Result;
+}
+
+// A ticket names the workspaces that turns may search, so another one needs another ticket.
+workspace.subscribe(() => {
+  if (TICKETS !== null && actingFor !== undefined) actFor(actingFor);
 });
 
 /** Asks the service whether it wants a key: its own document says so, and takes none. */
@@ -35,11 +67,22 @@ export function giveKey(given: string): void {
   access.value = 'given';
 }
 
-/** Forgets the key; the page asks for another one. */
-export function keyWasRefused(): void {
+/** Forgets what the service does not know: the user's ticket, or else the key, and the page asks for another one. */
+export function credentialWasRefused(): void {
+  if (actingFor !== undefined && TICKETS !== null) return actFor(actingFor);
   key = undefined;
   access.value = 'refused';
 }
 
-/** A key for requests that are made without the client; `undefined` where none is needed. */
-export const bearer = (): string | undefined => key;
+/** The headers with which a request that is made without the client is the tenant's. */
+export const headersOfTenant = (): Record<string, string> => ({ ...(key && { Authorization: `Bearer ${key}` }) });
+
+/** The same for the user of this tab. */
+export async function headersOfUser(): Promise<Record<string, string>> {
+  if (actingFor === undefined) return headersOfTenant();
+  if (TICKETS !== null) return { Authorization: `Bearer ${(await ticketFor(actingFor)).Ticket}` };
+  return { ...headersOfTenant(), 'Aptix-User': encodeURIComponent(actingFor) };
+}
+
+/** What a back end sends that makes the same request: a key where one is needed, and the user for whom it acts. */
+export const senders = (): { hasKey: boolean; user?: string } => ({ hasKey: key !== undefined, ...(actingFor !== undefined && { user: actingFor }) });

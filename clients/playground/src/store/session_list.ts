@@ -1,12 +1,18 @@
-// The sessions of this browser, the newest first: ids and titles, nothing of what was said, and never a key. Owns how many
-// are kept: a list without an end is read whole by each page, and written whole with each message.
-import { effect, signal } from '@preact/signals';
+// The sessions that the page lists, the newest first. Those of a signed-in user are the service's; those of nobody are kept
+// by this browser: ids and titles, nothing of what was said, and never a key. Owns how many are kept: a list without an end
+// is read whole by each page, and written whole with each message.
+import { computed, effect, signal } from '@preact/signals';
+import type { SessionEntry } from '../../../typescript/src/index.js';
+import { user } from './user.js';
+import { begunByUser, ofUser } from './user_sessions.js';
 
 export interface Listed {
   id: string;
   title: string;
   /** When it was last used, in milliseconds since the epoch. */
   at: number;
+  /** As the service lists it, which may be half a minute ago. */
+  status?: SessionEntry['Status'];
 }
 
 const PLACE = 'aptix-edge.sessions';
@@ -14,18 +20,19 @@ const LONGEST_TITLE = 60;
 /** The newest ones that are kept. Older sessions stay in the service, under their address. */
 export const MOST_KEPT = 1000;
 
-export const listed = signal<readonly Listed[]>(stored());
+const ofBrowser = signal<readonly Listed[]>(stored());
 effect(() => {
   try {
-    localStorage.setItem(PLACE, JSON.stringify(listed.value));
+    localStorage.setItem(PLACE, JSON.stringify(ofBrowser.value));
   } catch {
     // A browser that keeps nothing shows the sessions of this page only.
   }
 });
+export const listed = computed<readonly Listed[]>(() => (user.value === undefined ? ofBrowser.value : ofUser.value));
 
 // Another tab has changed the list.
 addEventListener('storage', ({ key }) => {
-  if (key === PLACE) listed.value = stored();
+  if (key === PLACE) ofBrowser.value = stored();
 });
 
 function stored(): Listed[] {
@@ -40,12 +47,16 @@ function stored(): Listed[] {
 
 /** Puts a session at the top of the list; the title is that of its first use. */
 export function used(id: string, words: string): void {
-  const known = listed.value.find((each) => each.id === id);
   const line = words.replace(/^[\s#>*`-]+/, '').split('\n')[0]!.trim();
-  const title = known?.title ?? (line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE - 1)}…` : line || 'Without words');
-  listed.value = [{ id, title, at: Date.now() }, ...listed.value.filter((each) => each.id !== id)].slice(0, MOST_KEPT);
+  const title = line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE - 1)}…` : line || 'Without words';
+  if (user.peek() !== undefined) return begunByUser(id, title);
+  const known = ofBrowser.value.find((each) => each.id === id);
+  const first = { id, title: known?.title ?? title, at: Date.now() };
+  ofBrowser.value = [first, ...ofBrowser.value.filter((each) => each.id !== id)].slice(0, MOST_KEPT);
 }
 
 export function unlist(id: string): void {
-  listed.value = listed.value.filter((each) => each.id !== id);
+  const kept = (each: Listed) => each.id !== id;
+  if (user.peek() === undefined) ofBrowser.value = ofBrowser.value.filter(kept);
+  else ofUser.value = ofUser.value.filter(({ id: held }) => held !== id);
 }

@@ -1,18 +1,28 @@
-// The sessions of this browser, with search.
-import { signal } from '@preact/signals';
-import { announced, newId, open, sessionId } from '../store/conversation.js';
+// The sessions of this browser or of the signed-in user, with search, and the user's inbox of approvals.
+import { computed, signal } from '@preact/signals';
+import { announced, failureOf, liveTurn, newId, open, sessionId } from '../store/conversation.js';
 import { aptix, version } from '../store/service.js';
 import { listed, MOST_KEPT, unlist, type Listed } from '../store/session_list.js';
-import { failureOf } from '../store/conversation.js';
+import { APPROVAL, unanswered } from '../store/turn_record.js';
+import { user } from '../store/user.js';
+import { hasMore, inbox, listFault, rename, searched, showFurther } from '../store/user_sessions.js';
 import { Icon } from './icon.js';
+import { UserMenu } from './user_menu.js';
 
 export const isSidebarOpen = signal(false);
-const searched = signal('');
 /** The sessions that are shown at first, and with each further step. */
 const STEP = 100;
 const shown = signal(STEP);
 searched.subscribe(() => (shown.value = STEP));
 const fault = signal('');
+/** Of a user's sessions, whether all are shown or those that wait for a decision. */
+const isInbox = signal(false);
+user.subscribe(() => (isInbox.value = false));
+/** What waits for a decision. Of the open session the page knows more than a list that was fetched a while ago. */
+const waiting = computed(() => {
+  const asks = liveTurn.value !== undefined && unanswered(liveTurn.value.record.value).some(({ Name }) => Name === APPROVAL);
+  return inbox.value.filter(({ id }) => id !== sessionId.value || asks);
+});
 
 /** Leaves for another session; the address names it, so that a reload comes back to it. */
 export function go(id: string, isKnown: boolean): void {
@@ -22,9 +32,18 @@ export function go(id: string, isKnown: boolean): void {
 }
 export const startNew = (): void => go(newId(), false);
 
+/** The sessions to show, and whether the service has more of them. */
+function found(words: string): readonly Listed[] {
+  if (user.value !== undefined) return isInbox.value ? waiting.value : listed.value;
+  return listed.value.filter(({ title, id }) => `${title}\n${id}`.toLowerCase().includes(words));
+}
+
 export function Sidebar({ isHidden }: { isHidden: boolean }) {
   const words = searched.value.trim().toLowerCase();
-  const found = listed.value.filter(({ title, id }) => `${title}\n${id}`.toLowerCase().includes(words));
+  const all = found(words);
+  const isOfUser = user.value !== undefined;
+  // The service has counted out the pages of a user's list.
+  const some = isOfUser ? all : all.slice(0, shown.value);
   return (
     <nav class={`sidebar${isSidebarOpen.value ? ' open' : ''}`} aria-label="Sessions" inert={isHidden}>
       <header>
@@ -35,6 +54,7 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
           <span class="hidden">Close the list of sessions</span>
         </button>
       </header>
+      <UserMenu onChange={startNew} />
       <button type="button" class="new" title="New session (Alt N)" aria-keyshortcuts="Alt+N" onClick={startNew}>
         <Icon name="plus" /> New session
       </button>
@@ -43,44 +63,87 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
         <input id="search" type="search" placeholder="Search" aria-label="Search sessions" aria-keyshortcuts="Control+K" value={searched.value} onInput={(event) => (searched.value = event.currentTarget.value)} />
         <kbd aria-hidden="true">Ctrl K</kbd>
       </div>
-      {fault.value && <p class="fault" role="alert">{fault.value}</p>}
-      {found.length > 0 ? (
+      {isOfUser && <Tabs />}
+      {(fault.value || listFault.value) && <p class="fault" role="alert">{fault.value || listFault.value}</p>}
+      {all.length > 0 ? (
         <ul class="sessions">
-          {found.slice(0, shown.value).map((each) => (
+          {some.map((each) => (
             <Entry key={each.id} session={each} />
           ))}
-          {found.length > shown.value ? (
-            <li>
-              <button type="button" class="plain" onClick={() => showMore(found.length)}>
-                {`Show more of ${found.length.toLocaleString('en')} sessions`}
-              </button>
-            </li>
-          ) : (
-            listed.value.length >= MOST_KEPT && <li class="muted">{`The newest ${MOST_KEPT.toLocaleString('en')} sessions are listed.`}</li>
-          )}
+          {isOfUser ? hasMore.value && !isInbox.value && <FurtherOfUser /> : <Further all={all.length} />}
         </ul>
       ) : (
-        <p class="muted empty-list">{words ? 'No session has these words in its title.' : 'Sessions of this browser stand here.'}</p>
+        <p class="muted empty-list">{emptyWords(words)}</p>
       )}
       <footer>{version.value && `Version ${version.value}`}</footer>
     </nav>
   );
 }
 
-function showMore(found: number): void {
-  shown.value += STEP;
-  announced.value = `${Math.min(found, shown.value)} of ${found} sessions are shown.`;
+function emptyWords(words: string): string {
+  if (isInbox.value) return 'Nothing waits for your approval.';
+  if (words) return 'No session has these words in its title.';
+  return user.value === undefined ? 'Sessions of this browser stand here.' : `Sessions of ${user.value} stand here.`;
 }
 
-function Entry({ session: { id, title, at } }: { session: Listed }) {
+const Tabs = () => (
+  <div class="tabs" role="group" aria-label="Which sessions">
+    <button type="button" aria-pressed={!isInbox.value} onClick={() => (isInbox.value = false)}>
+      All
+    </button>
+    <button type="button" aria-pressed={isInbox.value} onClick={() => (isInbox.value = true)}>
+      {`To approve${waiting.value.length > 0 ? ` (${waiting.value.length})` : ''}`}
+    </button>
+  </div>
+);
+
+const FurtherOfUser = () => (
+  <li>
+    <button type="button" class="plain" onClick={() => showFurther().then(() => (announced.value = `${listed.value.length} sessions are shown.`))}>
+      Show more sessions
+    </button>
+  </li>
+);
+
+function Further({ all }: { all: number }) {
+  const show = () => {
+    shown.value += STEP;
+    announced.value = `${Math.min(all, shown.value)} of ${all} sessions are shown.`;
+  };
+  if (all <= shown.value) return listed.value.length < MOST_KEPT ? null : <li class="muted">{`The newest ${MOST_KEPT.toLocaleString('en')} sessions are listed.`}</li>;
+  return (
+    <li>
+      <button type="button" class="plain" onClick={show}>
+        {`Show more of ${all.toLocaleString('en')} sessions`}
+      </button>
+    </li>
+  );
+}
+
+const STATES: Partial<Record<NonNullable<Listed['status']>, string>> = {
+  running: 'is running',
+  awaiting_tools: 'waits for a tool',
+  awaiting_approval: 'waits for your approval',
+  failed: 'failed',
+};
+
+function Entry({ session: { id, title, at, status } }: { session: Listed }) {
   const isOpen = sessionId.value === id;
+  // What the open session is at stands in the conversation, and is newer there.
+  const state = status && !isOpen ? STATES[status] : undefined;
   return (
     <li class={isOpen ? 'current' : ''}>
       <button type="button" class="session" aria-current={isOpen ? 'page' : undefined} onClick={() => go(id, true)}>
         <span>{title}</span>
-        <small>{when(at)}</small>
+        <small>{state === undefined ? when(at) : `${when(at)} · ${state}`}</small>
       </button>
-      <button type="button" class="small erase" title="Erase this session" onClick={() => erase(id, title)}>
+      {user.value !== undefined && (
+        <button type="button" class="small rename" title="Rename this session" onClick={() => tried(() => renamed(id, title))}>
+          <Icon name="pencil" />
+          <span class="hidden">Rename {title}</span>
+        </button>
+      )}
+      <button type="button" class="small erase" title="Erase this session" onClick={() => tried(() => erase(id, title))}>
         <Icon name="trash" />
         <span class="hidden">Erase {title}</span>
       </button>
@@ -88,18 +151,22 @@ function Entry({ session: { id, title, at } }: { session: Listed }) {
   );
 }
 
+/** Runs it, and shows why it failed. */
+async function tried(run: () => Promise<void>): Promise<void> {
+  fault.value = '';
+  await run().catch((error) => (fault.value = failureOf(error).message));
+}
+
+async function renamed(id: string, title: string): Promise<void> {
+  const next = prompt('The title of this session', title)?.trim();
+  if (next && next !== title) await rename(id, next);
+}
+
 async function erase(id: string, title: string): Promise<void> {
   if (!confirm(`Erase “${title}” from the service, with all that was said in it?`)) return;
-  fault.value = '';
-  try {
-    await aptix.session(id).erase();
-  } catch (error) {
-    const failure = failureOf(error);
-    if (failure.code !== 'session_not_found') {
-      fault.value = failure.message;
-      return;
-    }
-  }
+  await aptix.session(id).erase().catch((error: { code?: string }) => {
+    if (error.code !== 'session_not_found') throw error;
+  });
   unlist(id);
   if (sessionId.value === id) startNew();
 }

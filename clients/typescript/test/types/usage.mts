@@ -23,6 +23,10 @@ declare const memento: { get<T>(key: string): T | undefined; update(key: string,
 const store: Store = memento;
 const aptix = new Aptix({ baseUrl: "https://agent.example.com", apiKey: async () => undefined, store });
 new Aptix({ baseUrl: "/api", apiKey: "key", store: memoryStore(), onLog: ({ method, status }) => void [method, status] });
+new Aptix({ baseUrl: "/api", credential: async () => ({ Ticket: "apt1.e30.x", ExpiresAt: "2026-11-23T12:00:00Z" }) });
+new Aptix({ baseUrl: "/api", credential: "key", user: "alice" });
+// @ts-expect-error: a ticket has an end
+new Aptix({ baseUrl: "/api", credential: () => ({ Ticket: "apt1.e30.x" }) });
 // @ts-expect-error: there is no client without an address
 new Aptix({ apiKey: "key" });
 

@@ -15,7 +15,7 @@ const KEY = "aptix-edge.key";
 export function activate(context: vscode.ExtensionContext): void {
   const aptix = new Aptix({
     baseUrl: vscode.workspace.getConfiguration("aptix-edge").get("url", "http://127.0.0.1:8787"),
-    apiKey: () => context.secrets.get(KEY),
+    credential: () => context.secrets.get(KEY),
     // Results of tools outlive a reload, so that no tool runs twice.
     store: context.workspaceState,
   });

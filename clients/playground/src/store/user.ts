@@ -1,0 +1,30 @@
+// Who sits before this tab: nobody, or a user of one's own invention. The name stays in the tab's storage, so that a reload
+// keeps it and another tab has another one.
+import { signal } from '@preact/signals';
+import type { UserErasureReceipt } from '../../../typescript/src/index.js';
+import { actFor, tenant } from './service.js';
+
+const PLACE = 'aptix-edge.user';
+/** The wait between two looks at an erasure that goes on, in ms. */
+const LOOK_MS = 500;
+
+export const user = signal<string | undefined>(sessionStorage.getItem(PLACE) ?? undefined);
+user.subscribe((name) => {
+  if (name === undefined) sessionStorage.removeItem(PLACE);
+  else sessionStorage.setItem(PLACE, name);
+  actFor(name);
+});
+
+/** Erases the user with all their sessions, and signs out. Resolves to the receipt; to `undefined` where one was lost. */
+export async function eraseUser(): Promise<UserErasureReceipt | undefined> {
+  const name = user.peek();
+  if (name === undefined) return undefined;
+  for (;;) {
+    const receipt = await tenant.user(name).erase();
+    if (!receipt || receipt.Sessions.Pending === 0) {
+      if (user.peek() === name) user.value = undefined;
+      return receipt;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}

@@ -1,0 +1,228 @@
+// The playground with users: who signs in has sessions of their own, which the service lists, and leaves nothing behind that
+// others see. Tickets come from the back end of `make dev`, or a key acts for the user.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { ROOT, pages } from '../docs/pages.mjs';
+import { serve } from '../local_server.mjs';
+import { withoutBrowser } from './chromium.mjs';
+import { PHONE, Playground, assertAccessible, hasStatus, say } from './playground.mjs';
+
+const TICKET_KEYS = JSON.stringify([{ Id: 'tests', Secret: Buffer.alloc(32, 7).toString('base64') }]);
+/** How often a session tells what has changed: in these tests, soon. */
+const TURN_ALARM_MS = '500';
+
+/** Signs in, and resolves when the list is that of the user. */
+async function signIn(page, name) {
+  await page.getByRole('button', { name: 'Sign in as a user' }).click();
+  await page.getByLabel('Any name that you make up').fill(name);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name, exact: true }).waitFor();
+}
+const entries = (page) => page.locator('.sessions .session > span');
+const kept = (page) => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
+
+/** Loads the page again until its list shows this: the service tells of a turn's end a moment later. */
+async function listShows(page, place) {
+  for (let tries = 0; (await place.count()) === 0; tries += 1) {
+    assert.ok(tries < 50, `${place} does not come`);
+    await page.reload();
+    await page.getByRole('group', { name: 'Which sessions' }).waitFor();
+    await page.waitForLoadState('networkidle');
+  }
+}
+
+describe('the playground with tickets', { skip: withoutBrowser }, () => {
+  let playground;
+  let address;
+
+  before(async () => {
+    playground = await Playground.start({ vars: { TICKET_KEYS, TURN_ALARM_MS }, tickets: true });
+    address = `?demo-catalog&stand-in&tickets=${playground.ticketPort}`;
+  });
+  afterEach(() => playground.closePages());
+  after(() => playground?.stop());
+
+  test('two users side by side have each their own sessions, of the service and not of the browser', async () => {
+    const page = await playground.page({ address });
+    await page.getByRole('button', { name: 'Sign in as a user' }).click();
+    await assertAccessible(page);
+    await page.getByRole('button', { name: 'Sign in as a user' }).click();
+    await signIn(page, 'Zoë/~%');
+    await page.getByText('Sessions of Zoë/~% stand here.').waitFor();
+    const request = page.waitForRequest(/\/execute/);
+    await hasStatus(await say(page, 'Remember the word pelican.'), 'completed');
+    const { authorization, 'aptix-user': header } = (await request).headers();
+    assert.match(authorization, /^Bearer apt1\./);
+    assert.equal(header, undefined);
+    const session = new URL(page.url()).hash;
+
+    await page.getByRole('button', { name: 'Zoë/~%' }).click();
+    const [other] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'Another user in another tab' }).click()]);
+    await signIn(other, 'bob');
+    assert.deepEqual(await entries(other).allInnerTexts(), []);
+    await other.goto(new URL(session, other.url()).href);
+    await other.reload();
+    assert.equal(await other.locator('.turn').count(), 0, 'the same id is another session');
+    await hasStatus(await say(other, 'What can you do?'), 'completed');
+    assert.deepEqual(await entries(other).allInnerTexts(), ['What can you do?']);
+
+    await page.reload();
+    await page.getByText('Remember the word pelican.').first().waitFor();
+    await listShows(page, entries(page).getByText('Remember the word pelican.'));
+    assert.deepEqual(await entries(page).allInnerTexts(), ['Remember the word pelican.']);
+    await hasStatus(await say(page, 'Which word?'), 'completed');
+    const held = await kept(page);
+    assert.doesNotMatch(held, /apt1\.|pelican/);
+    assert.ok(!held.includes(authorization.slice(7)));
+    await assertAccessible(page);
+    await page.shot('desktop-light-user');
+  });
+
+  test('a session is renamed, found by its title, and erased', async () => {
+    const page = await playground.page({ address });
+    await signIn(page, 'rosa');
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    await page.keyboard.press('Alt+n');
+    await hasStatus(await say(page, 'Remember the word heron.'), 'completed');
+    page.once('dialog', (dialog) => dialog.accept('A list of birds'));
+    await page.getByRole('button', { name: 'Rename Remember the word heron.' }).click();
+    await entries(page).getByText('A list of birds').waitFor();
+    assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'A list of birds');
+    const search = page.getByRole('searchbox', { name: 'Search sessions' });
+    await search.fill('birds');
+    await entries(page).getByText('What can you do?').waitFor({ state: 'detached' });
+    assert.deepEqual(await entries(page).allInnerTexts(), ['A list of birds']);
+    await search.fill('nothing has this');
+    await page.getByText('No session has these words in its title.').waitFor();
+    await search.fill('');
+    await entries(page).getByText('What can you do?').waitFor();
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.getByRole('button', { name: 'Erase What can you do?' }).click();
+    await entries(page).getByText('What can you do?').waitFor({ state: 'detached' });
+    await page.reload();
+    await entries(page).getByText('A list of birds').waitFor();
+    assert.deepEqual(await entries(page).allInnerTexts(), ['A list of birds']);
+  });
+
+  test('what waits for approval stands in an inbox, from which it is approved elsewhere', async () => {
+    const asking = await playground.page({ address });
+    await signIn(asking, 'ines');
+    await hasStatus(await say(asking, 'What can you do?'), 'completed');
+    await asking.keyboard.press('Alt+n');
+    await hasStatus(await say(asking, 'Call the tool send_postcard with the word Ann.'), 'awaiting_tools');
+    const page = await playground.page({ address, viewport: PHONE });
+    const openList = () => page.getByRole('button', { name: 'Sessions', exact: true }).click();
+    await openList();
+    await signIn(page, 'ines');
+    await openList();
+    await listShows(page, page.getByRole('button', { name: 'To approve (1)' }));
+    await openList();
+    await page.getByRole('button', { name: 'To approve (1)' }).click();
+    assert.deepEqual(await entries(page).allInnerTexts(), ['Call the tool send_postcard with the word Ann.']);
+    await page.getByText('waits for your approval').waitFor();
+    await assertAccessible(page);
+    await page.shot('phone-light-inbox');
+    await entries(page).click();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await hasStatus(page.locator('.turn'), 'completed');
+    await openList();
+    await page.getByText('Nothing waits for your approval.').waitFor();
+  });
+
+  test('erased is who asks for it, with a receipt, and nobody else', async () => {
+    const page = await playground.page({ address });
+    const stays = await playground.page({ address });
+    await signIn(stays, 'stays');
+    await hasStatus(await say(stays, 'What can you do?'), 'completed');
+    await signIn(page, 'goes');
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    await page.keyboard.press('Alt+n');
+    await hasStatus(await say(page, 'Remember the word pelican.'), 'completed');
+    await page.getByRole('button', { name: 'goes', exact: true }).click();
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.getByRole('button', { name: 'Erase me' }).click();
+    await page.getByText('goes is erased.').waitFor();
+    assert.match(await page.locator('.user [role=status]').innerText(), /2 sessions, \d+ rows, 0 files\. Kept: workspaces, logs\./);
+    await assertAccessible(page);
+    await signIn(page, 'goes');
+    await page.getByText('Sessions of goes stand here.').waitFor();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    await stays.reload();
+    await entries(stays).getByText('What can you do?').waitFor();
+  });
+
+  test('a workspace that is chosen is one that the ticket names', async () => {
+    const page = await playground.page({ address });
+    await signIn(page, 'wim');
+    await page.getByRole('button', { name: 'Context' }).click();
+    await page.getByLabel('Workspace').fill('zoo');
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+  });
+});
+
+test('a key that may act for users does so by a header, and one that may not says so', { skip: withoutBrowser }, async () => {
+  const keys = { acting: undefined, plain: ['Sessions'] };
+  const API_KEYS = JSON.stringify(
+    Object.entries(keys).map(([key, May]) => ({ Id: key, Tenant: 'acme', Sha256: createHash('sha256').update(key).digest('hex'), May })),
+  );
+  const playground = await Playground.start({ vars: { AUTH: undefined, API_KEYS, TICKET_KEYS, TURN_ALARM_MS } });
+  try {
+    for (const key of Object.keys(keys)) {
+      const page = await playground.page({ expected: [/403/] });
+      await page.getByLabel('API key').fill(key);
+      await page.keyboard.press('Enter');
+      await signIn(page, 'zoë');
+      if (key === 'plain') {
+        await page.locator('.sidebar').getByRole('alert').waitFor();
+        continue;
+      }
+      const request = page.waitForRequest(/\/execute/);
+      await hasStatus(await say(page, 'What can you do?'), 'completed');
+      const { authorization, 'aptix-user': header } = (await request).headers();
+      assert.deepEqual([authorization, header], ['Bearer acting', 'zo%C3%AB']);
+      await page.getByRole('button', { name: 'Inspector' }).click();
+      await page.getByText('The request as code').click();
+      await page.getByText("-H 'Aptix-User: zo%C3%AB'").waitFor();
+    }
+    await playground.closePages();
+  } finally {
+    await playground.stop();
+  }
+});
+
+test('the page and the back end of docs/users.md give each user their own sessions', { skip: withoutBrowser }, async () => {
+  const { port, close } = await serve(() => {});
+  await close();
+  const playground = await Playground.start({ vars: { TICKET_KEYS, TURN_ALARM_MS, ALLOWED_ORIGINS: `http://127.0.0.1:${port}` } });
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-users-'));
+  mkdirSync(path.join(folder, 'node_modules'));
+  symlinkSync(path.join(ROOT, 'clients/typescript'), path.join(folder, 'node_modules/aptix-edge'));
+  const service = new URL(playground.rig.url).host;
+  for (const { marks, text } of pages().find(({ name }) => name === 'docs/users.md').blocks) {
+    const here = text.replaceAll('127.0.0.1:8787', service).replaceAll('127.0.0.1:5173', `127.0.0.1:${port}`);
+    if (/server\.mjs|page\.html/.test(marks.file)) writeFileSync(path.join(folder, path.basename(marks.file)), here);
+  }
+  const backEnd = spawn(process.execPath, [path.join(folder, 'server.mjs')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    await once(backEnd.stdout, 'data');
+    for (const [name, words] of [['alice', 'Remember the word pelican.'], ['bob', 'What can you do?']]) {
+      const page = await playground.pageOf(`http://127.0.0.1:${port}/`, { username: name, password: 'any' });
+      await page.getByRole('textbox', { name: 'Message' }).fill(words);
+      await page.keyboard.press('Enter');
+      await page.getByRole('listitem').waitFor();
+      assert.deepEqual(await page.getByRole('listitem').allInnerTexts(), [words]);
+      assert.notEqual(await page.locator('pre').innerText(), '');
+    }
+    await playground.closePages();
+  } finally {
+    backEnd.kill();
+    rmSync(folder, { recursive: true, force: true });
+    await playground.stop();
+  }
+});
