@@ -219,6 +219,10 @@ fn header_value(
         SecretTemplate::default()
     });
     template.secrets().for_each(|name| findings.secret(node, name, recipient));
+    if template.names_user() && recipient == Recipient::ModelService {
+        let problem = "names ${USER}, which a model service gets by \"SafetyIdentifier\" alone";
+        findings.fault(node, problem);
+    }
     template
 }
 

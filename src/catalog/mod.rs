@@ -22,7 +22,7 @@ mod tools;
 mod turn_tools;
 mod values;
 
-pub use approval::{APPROVE_TOOL, Approval};
+pub use approval::{APPROVE_TOOL, Approval, Approvers};
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
     Continuation, ConversationContext, DEFAULT_CONTEXT, Embeddings, GENERAL_MODE, HeaderTemplate,

@@ -57,13 +57,13 @@ impl ObjectIdentity {
         let owned = name.and_then(|name| {
             let (tenant, rest) = name.split_once('/')?;
             let (user, id) = match class {
-                ObjectClass::Session => rest.split_once('/').map_or((None, rest), |(user, id)| {
-                    (user.strip_prefix('~').and_then(user_of), id)
-                }),
-                ObjectClass::User => (rest.strip_prefix('~').and_then(user_of), ""),
-                ObjectClass::Workspace | ObjectClass::McpLists | ObjectClass::KeySet => {
-                    (None, rest)
+                ObjectClass::Session | ObjectClass::McpLists => {
+                    rest.split_once('/').map_or((None, rest), |(user, id)| {
+                        (user.strip_prefix('~').and_then(user_of), id)
+                    })
                 }
+                ObjectClass::User => (rest.strip_prefix('~').and_then(user_of), ""),
+                ObjectClass::Workspace | ObjectClass::KeySet => (None, rest),
             };
             Some(Owned { tenant: tenant.to_owned(), user, id: id.to_owned() })
         });
@@ -118,7 +118,8 @@ fn user_of(encoded: &str) -> Option<UserId> {
 pub enum ObjectQuestion {
     /// A search of a workspace's index. The object's name is `{tenant}/{WorkspaceId}`.
     Search,
-    /// The tools of an MCP server, whose key in the catalog is the body. The object's name is `{tenant}/{key}`.
+    /// The tools of an MCP server, whose key in the catalog is the body. The object's name is `{tenant}/{key}`, or
+    /// `{tenant}/~{user}/{key}` for a server that is told the user.
     Tools,
     /// The public keys of an identity provider. The object's name is the SHA-256 of their address.
     Keys,
