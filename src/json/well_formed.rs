@@ -74,11 +74,7 @@ fn is_ambiguous_or(json: &str, is_wrong_number: fn(&str) -> bool) -> bool {
         match token {
             "{" => objects.push(BTreeSet::new()),
             "}" => drop(objects.pop()),
-            number if number.starts_with(is_of_number) => {
-                if is_wrong_number(number) {
-                    return true;
-                }
-            }
+            number if number.starts_with(is_of_number) && is_wrong_number(number) => return true,
             name if after.trim_ascii_start().starts_with(':') => {
                 let names = objects.last_mut();
                 if !names.zip(text_of(name)).is_some_and(|(names, name)| names.insert(name)) {

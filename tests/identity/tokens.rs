@@ -28,7 +28,7 @@ pub(crate) fn point(id: Option<&str>, number: u8) -> Value {
 /// A JWK for RS256 with a modulus of so many bits.
 pub(crate) fn modulus(bits: usize) -> Value {
     let mut bytes = vec![0xff; bits.div_ceil(8)];
-    bytes[0] = if bits % 8 == 0 { 0x80 } else { 1 << (bits % 8 - 1) };
+    bytes[0] = 1 << ((bits - 1) % 8);
     json!({ "kty": "RSA", "kid": "r", "n": base64url(bytes), "e": "AQAB" })
 }
 
