@@ -31,5 +31,6 @@ pub use definitions::{
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};
+pub use http_endpoint::url_problem;
 pub use secret_template::SecretTemplate;
 pub use turn_tools::NamedTool;

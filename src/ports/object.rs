@@ -15,6 +15,8 @@ pub enum ObjectClass {
     Workspace,
     /// One object per MCP server and tenant.
     McpLists,
+    /// One object per address of an identity provider's keys, which belongs to no tenant.
+    KeySet,
 }
 
 /// The name of an object: `{tenant}/{id}`, or `{tenant}/~{user, percent-encoded}/{id}` for what a user owns. A
@@ -56,7 +58,9 @@ impl ObjectIdentity {
                 ObjectClass::Session => rest.split_once('/').map_or((None, rest), |(user, id)| {
                     (user.strip_prefix('~').and_then(user_of), id)
                 }),
-                ObjectClass::Workspace | ObjectClass::McpLists => (None, rest),
+                ObjectClass::Workspace | ObjectClass::McpLists | ObjectClass::KeySet => {
+                    (None, rest)
+                }
             };
             Some(Owned { tenant: tenant.to_owned(), user, id: id.to_owned() })
         });
@@ -85,6 +89,8 @@ impl ObjectIdentity {
             ObjectClass::Session => "session",
             ObjectClass::Workspace => "workspace",
             ObjectClass::McpLists => "server",
+            // Its name is a hash, and names no tenant.
+            ObjectClass::KeySet => "keys",
         };
         if let (Some(owned), Some(members)) = (&self.owned, line.as_object_mut()) {
             members.insert("tenant".to_owned(), owned.tenant.as_str().into());
@@ -108,6 +114,8 @@ pub enum ObjectQuestion {
     Search,
     /// The tools of an MCP server, whose key in the catalog is the body. The object's name is `{tenant}/{key}`.
     Tools,
+    /// The public keys of an identity provider. The object's name is the SHA-256 of their address.
+    Keys,
 }
 
 impl ObjectQuestion {
@@ -116,6 +124,7 @@ impl ObjectQuestion {
         match self {
             Self::Search => ObjectClass::Workspace,
             Self::Tools => ObjectClass::McpLists,
+            Self::Keys => ObjectClass::KeySet,
         }
     }
 
@@ -124,6 +133,7 @@ impl ObjectQuestion {
         match self {
             Self::Search => "/index/search",
             Self::Tools => "/mcp/tools",
+            Self::Keys => "/identity/keys",
         }
     }
 }

@@ -256,7 +256,9 @@ impl Platform for TestPlatform {
         let workspace = match question.class() {
             ObjectClass::Workspace => self.world.workspace(name),
             ObjectClass::McpLists => return Ok(self.world.lists(name).reply(&body).await),
-            ObjectClass::Session => return Err(HttpFault("no session is asked".to_owned())),
+            ObjectClass::Session | ObjectClass::KeySet => {
+                return Err(HttpFault("no object asks this".to_owned()));
+            }
         };
         let url = format!("https://object{}", question.path());
         let head = RequestHead { method: "POST", url: &url, header: &|_| None };
@@ -345,7 +347,9 @@ impl Platform for TestPlatform {
     }
 
     fn log(&self, mut line: serde_json::Value) {
-        self.world.beside_a_step("logs");
+        if !self.world.steps_log.get() {
+            self.world.beside_a_step("logs");
+        }
         self.identity.sign(&mut line, aptix_edge::ports::LoggedUsers::Plain);
         self.world.log.borrow_mut().push(line);
     }

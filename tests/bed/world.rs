@@ -67,6 +67,8 @@ pub struct World {
     pub player: RefCell<Option<Rc<Player>>>,
     /// Replaces every service when a step is tested alone.
     pub scripted_service: Option<ScriptedService>,
+    /// Whether a step that is tested alone may log.
+    pub steps_log: Cell<bool>,
     /// The longest piece in which a service takes a body.
     pub piece_bytes: Cell<usize>,
     /// The pieces of bodies that services have taken.
@@ -113,6 +115,7 @@ impl World {
             session: RefCell::new("s".to_owned()),
             player: RefCell::default(),
             scripted_service,
+            steps_log: Cell::new(false),
             model: ModelService::new(Box::new(planned)),
             model_calls: RefCell::default(),
             tools: ToolService::default(),

@@ -143,7 +143,10 @@ impl FrontDoor {
                 download(head, gateway, link).await
             }
             Route::Execute | Route::Tickets | Route::Session(..) | Route::Workspace(..) => {
-                let admitted = self.credentials.admit(head, &route, &self.origins, received_at)?;
+                let admitted = self
+                    .credentials
+                    .admit(gateway, head, &route, &self.origins, received_at)
+                    .await?;
                 let caller = admitted.caller.clone();
                 let response = self.serve(head, gateway, admitted, route, received_at).await;
                 return response.map_err(|faults| Refused {
