@@ -189,6 +189,7 @@ test('a key that may act for users does so by a header, and one that may not say
       await page.getByRole('button', { name: 'Inspector' }).click();
       await page.getByText('The request as code').click();
       await page.getByText("-H 'Aptix-User: zo%C3%AB'").waitFor();
+      await page.getByText('zoë, by the key acting').waitFor();
     }
     await playground.closePages();
   } finally {
