@@ -13,8 +13,8 @@
 //! | [`persistence`] | 5 | what is kept, the turn's life cycle, open calls and their settlement |
 //! | [`entry`] | 6 | the front door: from method, path, headers and body to one plain response |
 //!
-//! Three features stand beside the layers, each whole in its folder: [`retrieval`] (a workspace's index,
-//! and what a turn is given from it), [`mcp`] (MCP servers of the operator's: their tools, the objects that keep the
+//! Four features stand beside the layers, each whole in its folder: [`retrieval`] (a workspace's index,
+//! and what a turn is given from it), [`users`] (the sessions of a user, and erasing the user), [`mcp`] (MCP servers of the operator's: their tools, the objects that keep the
 //! tools' lists, and calls) and [`files`] (files that tools make). The others are the ground:
 //!
 //! | folder | owns |
@@ -85,3 +85,4 @@ pub mod reasoner;
 pub mod responses_api;
 pub mod retrieval;
 pub mod server_tools;
+pub mod users;

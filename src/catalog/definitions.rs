@@ -50,6 +50,8 @@ pub struct Catalog {
     pub(super) default_mode: Mode,
     pub(super) server_tools: Vec<ServerTool>,
     pub(super) mcp_servers: Vec<(String, McpServer)>,
+    /// Whether the first instruction gives a user's session its title in the list. Default `true`.
+    pub(super) titles_sessions: bool,
 }
 
 /// Which model service a session talks to, and how.
@@ -415,6 +417,11 @@ impl Catalog {
     /// The MCP server of that key.
     pub fn mcp_server(&self, key: &str) -> Option<&McpServer> {
         Some(&self.mcp_servers.iter().find(|(known, _)| known == key)?.1)
+    }
+
+    /// Whether the first instruction gives a user's session its title in the list (interface §13).
+    pub fn titles_sessions(&self) -> bool {
+        self.titles_sessions
     }
 
     /// The keys of all MCP servers, in the order of the document.

@@ -14,7 +14,7 @@ use super::model_parameters::model_parameters;
 use super::modes::modes;
 use super::names::is_context_id;
 use super::tools::{ServerSide, context_tools, server_tools};
-use super::values::{entries, filled_prose, model, reference};
+use super::values::{choice, entries, filled_prose, model, reference};
 use crate::json::{
     DEPTH_LIMIT, Malformed, Node, ObjectShape, check, for_each_element, for_each_member,
 };
@@ -22,7 +22,15 @@ use crate::json::{
 const BUILTIN: &str = include_str!("builtin.json");
 
 const CATALOG: ObjectShape = ObjectShape::new(
-    &["$schema", "AgentContexts", "ConversationContexts", "Modes", "ServerTools", "McpServers"],
+    &[
+        "$schema",
+        "AgentContexts",
+        "ConversationContexts",
+        "Modes",
+        "ServerTools",
+        "McpServers",
+        "Titles",
+    ],
     &["AgentContexts", "ConversationContexts", "Modes"],
 );
 
@@ -84,6 +92,7 @@ fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
         default_mode: Mode::default(),
         server_tools: Vec::new(),
         mcp_servers: Vec::new(),
+        titles_sessions: true,
     };
     CATALOG.read(document, findings, |name, node, findings| match name {
         "$schema" => drop(node.text(findings)),
@@ -100,6 +109,10 @@ fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
             (catalog.default_mode, catalog.modes) = modes(node, &declared.server_side, findings);
         }
         "ServerTools" => catalog.server_tools = server_tools(node, findings),
+        "Titles" => {
+            let choices = [("Instruction", true), ("None", false)];
+            catalog.titles_sessions = choice(node, choices, findings);
+        }
         "McpServers" => catalog.mcp_servers = mcp_servers(node, findings),
         _ => {}
     });

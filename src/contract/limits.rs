@@ -21,6 +21,8 @@ limits! {
     TICKET_LIST = 50;
     /// One of the `Origins`.
     ORIGIN = 253;
+    /// `Title` of a session, and `Query` for one.
+    TITLE = 200;
     /// `SessionId`, `TurnId`, `AgentContextId`, `ConversationContextId`.
     IDENTIFIER = 128;
     /// `Instruction`: the model service takes 10,485,760 characters in one text.

@@ -60,5 +60,5 @@ pub use user_id::UserId;
 pub use user_warning::UserWarning;
 pub use validation::{
     ComparisonReading, MemberOrder, object_text, parse, parse_documents, parse_object,
-    parse_search, parse_ticket_request, peek_session_id,
+    parse_rename, parse_search, parse_ticket_request, peek_session_id,
 };

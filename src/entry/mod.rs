@@ -2,25 +2,30 @@
 //! interface §1, §2, §3 and §6).
 //!
 //! The Worker takes a request at the front door ([`FrontDoor::response`]) and sends it to an object: a
-//! session's ([`SessionHost::response`]) or a workspace's ([`WorkspaceHost::response`]).
+//! session's ([`SessionHost::response`]), a user's ([`UserHost::response`]) or a workspace's
+//! ([`WorkspaceHost::response`]).
 //!
 //! Architecture Invariant: pure. `crate::platform` turns the runtime's requests into these calls, and
 //! their responses into the runtime's.
 
 mod context;
 mod door;
+mod page_query;
 mod removed_path;
 mod request;
 mod response;
 mod route;
 mod session;
+mod user;
 mod workspace;
 
 pub use context::{AdmissionContext, ContextSource};
 pub use door::{FrontDoor, FrontResponse, Keyring, openapi, warm_up};
+pub use page_query::TurnPage;
 pub use removed_path::RemovedPath;
 pub use request::RequestHead;
 pub use response::{Body, Header, PlainResponse, Response};
-pub use route::{Route, SessionRoute, TurnPage, WorkspaceRoute};
+pub use route::{Route, SessionRoute, UserRoute, WorkspaceRoute};
 pub use session::{Export, SessionHost, SessionStream};
+pub use user::UserHost;
 pub use workspace::WorkspaceHost;

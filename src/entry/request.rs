@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use crate::contract::{ErrorCode, Fault};
+use crate::identity::SentCaller;
+use crate::ports::{CALLER, Platform, RECEIVED_AT};
 
 /// The head of a request. A header is read when it is needed: each read is a call into JavaScript.
 pub struct RequestHead<'a> {
@@ -32,6 +34,19 @@ impl RequestHead<'_> {
     pub(super) fn header(&self, name: &str) -> Option<String> {
         (self.header)(name)
     }
+}
+
+/// Who asks, as the Worker in front knows it.
+pub(super) fn sent_caller(head: &RequestHead<'_>) -> Result<SentCaller, Fault> {
+    let Some(caller) = head.header(CALLER) else { return Ok(SentCaller::default()) };
+    let unreadable = || Fault::internal("The request does not say who asks.");
+    serde_json::from_str(&decoded(&caller)?).map_err(|_| unreadable())
+}
+
+/// When the Worker in front received a request, in milliseconds since the Unix epoch.
+pub(super) fn received_at<P: Platform>(head: &RequestHead<'_>, platform: &P) -> u64 {
+    let at_ms = head.header(RECEIVED_AT).and_then(|at_ms| at_ms.parse().ok());
+    at_ms.unwrap_or_else(|| platform.now_ms())
 }
 
 /// A part of a URL with its percent-encoding undone. Two parts that differ never become one.

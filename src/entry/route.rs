@@ -5,10 +5,12 @@
 
 use std::borrow::Cow;
 
+use super::page_query::{TurnPage, session_filter, turn_page};
 use super::removed_path::RemovedPath;
 use super::request::decoded;
-use crate::contract::{ErrorCode, Fault, Operation, SessionId, TurnId, limits};
+use crate::contract::{ErrorCode, Fault, Operation, SessionId, TurnId, UserId, limits};
 use crate::files::{PresentedLink, no_such_file};
+use crate::users::SessionFilter;
 
 /// An endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +29,12 @@ pub enum Route {
     File(PresentedLink),
     /// `POST /tickets`
     Tickets,
+    /// `GET /sessions?After=…&Limit=1..100&Status=…&Query=…&Order=…`
+    Sessions(SessionFilter),
     /// An endpoint below `/sessions/{SessionId}`.
     Session(SessionId, SessionRoute),
+    /// An endpoint below `/users/{User}`.
+    User(UserId, UserRoute),
     /// An endpoint below `/workspaces/{WorkspaceId}`; the id is any text.
     Workspace(String, WorkspaceRoute),
 }
@@ -75,6 +81,29 @@ impl WorkspaceRoute {
     }
 }
 
+/// An endpoint of one user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserRoute {
+    /// `GET /users/{User}`
+    View,
+    /// `POST /users/{User}/revoke`
+    Revoke,
+    /// `DELETE /users/{User}`
+    Erase,
+}
+
+impl UserRoute {
+    /// The endpoint at a path below the user, and the methods of that path.
+    fn find(method: &str, below: &[&str]) -> Option<Found<Self>> {
+        Some(match below {
+            [] if method == "DELETE" => ("GET, DELETE", Ok(Self::Erase)),
+            [] => ("GET, DELETE", Ok(Self::View)),
+            ["revoke"] => ("POST", Ok(Self::Revoke)),
+            _ => return None,
+        })
+    }
+}
+
 /// An endpoint of one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionRoute {
@@ -84,6 +113,8 @@ pub enum SessionRoute {
     Export,
     /// `DELETE /sessions/{SessionId}`
     Erase,
+    /// `PATCH /sessions/{SessionId}`
+    Rename,
     /// `GET /sessions/{SessionId}/modes`
     Modes,
     /// `GET /sessions/{SessionId}/turns?After=TurnId&Limit=1..100`
@@ -102,8 +133,9 @@ impl SessionRoute {
     /// The endpoint at a path below the session, and the methods of that path.
     fn find(method: &str, below: &[&str], query: &str) -> Option<Found<Self>> {
         Some(match below {
-            [] if method == "DELETE" => ("GET, DELETE", Ok(Self::Erase)),
-            [] => ("GET, DELETE", Ok(Self::Session)),
+            [] if method == "DELETE" => ("GET, PATCH, DELETE", Ok(Self::Erase)),
+            [] if method == "PATCH" => ("GET, PATCH, DELETE", Ok(Self::Rename)),
+            [] => ("GET, PATCH, DELETE", Ok(Self::Session)),
             ["export"] => ("GET", Ok(Self::Export)),
             ["modes"] => ("GET", Ok(Self::Modes)),
             ["turns"] => ("GET", turn_page(query).map(Self::Turns)),
@@ -121,6 +153,7 @@ impl SessionRoute {
             Self::Session | Self::Modes | Self::Turns(_) | Self::Turn(_) => Operation::Read,
             Self::Export => Operation::Export,
             Self::Erase => Operation::Erase,
+            Self::Rename => Operation::Rename,
             Self::Stream(_) => Operation::Watch,
             Self::Trace(_) => Operation::Trace,
             Self::Cancel(_) => Operation::Cancel,
@@ -133,7 +166,12 @@ impl SessionRoute {
             Self::Turn(turn) | Self::Stream(turn) | Self::Trace(turn) | Self::Cancel(turn) => {
                 Some(turn)
             }
-            Self::Session | Self::Export | Self::Erase | Self::Modes | Self::Turns(_) => None,
+            Self::Session
+            | Self::Export
+            | Self::Erase
+            | Self::Rename
+            | Self::Modes
+            | Self::Turns(_) => None,
         }
     }
 
@@ -143,6 +181,7 @@ impl SessionRoute {
             Self::Stream(_) | Self::Export => true,
             Self::Session
             | Self::Erase
+            | Self::Rename
             | Self::Modes
             | Self::Turns(_)
             | Self::Turn(_)
@@ -158,6 +197,7 @@ impl SessionRoute {
             Self::Session
             | Self::Export
             | Self::Erase
+            | Self::Rename
             | Self::Modes
             | Self::Turns(_)
             | Self::Turn(_)
@@ -169,18 +209,6 @@ impl SessionRoute {
 
 /// The methods of a path, separated by `, `, and the endpoint or the fault of its ids or its query.
 type Found<R> = (&'static str, Result<R, Fault>);
-
-/// A page of a session's turns, oldest first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TurnPage {
-    /// Only turns after this one; all turns without it.
-    pub after: Option<TurnId>,
-    /// The largest number of turns, 1 to 100.
-    pub limit: u32,
-}
-
-/// The size of the largest page of turns, which is the default.
-const MAX_TURNS: u32 = 100;
 
 impl Route {
     /// Finds the endpoint of a method and a target (path and query).
@@ -207,6 +235,9 @@ impl Route {
                 let presented = PresentedLink::parse(file, query).map(Self::File);
                 Some(("GET", presented.ok_or_else(|| no_such_file().fault)))
             }
+            ["sessions"] => Some(("GET", session_filter(query).map(Self::Sessions))),
+            ["users", user, below @ ..] => UserRoute::find(method, below)
+                .map(|(allowed, route)| (allowed, Self::of_user(user, route))),
             ["sessions", session, below @ ..] => SessionRoute::find(method, below, query)
                 .map(|(allowed, route)| (allowed, Self::of_session(session, route))),
             ["workspaces", workspace, below @ ..] => WorkspaceRoute::find(method, below, query)
@@ -227,6 +258,12 @@ impl Route {
 
     fn of_session(id: &str, route: Result<SessionRoute, Fault>) -> Result<Self, Fault> {
         Ok(Self::Session(SessionId::parse(id)?, route?))
+    }
+
+    fn of_user(name: &str, route: Result<UserRoute, Fault>) -> Result<Self, Fault> {
+        let refused = || Fault::new(ErrorCode::InvalidField, format!("User {}.", UserId::RULE));
+        let user = UserId::parse(name).ok_or_else(|| refused().at("/User"))?;
+        Ok(Self::User(user, route?))
     }
 
     fn of_workspace(id: &str, route: Result<WorkspaceRoute, Fault>) -> Result<Self, Fault> {
@@ -251,6 +288,8 @@ impl Route {
             | Self::Execute
             | Self::Tickets
             | Self::File(_)
+            | Self::Sessions(_)
+            | Self::User(..)
             | Self::Workspace(..) => false,
         }
     }
@@ -269,6 +308,8 @@ impl Route {
             | Self::OpenApi
             | Self::Tickets
             | Self::File(_)
+            | Self::Sessions(_)
+            | Self::User(..)
             | Self::Workspace(..) => false,
         };
         Ok(sends_events && asks_for("Progress", target)?)
@@ -279,12 +320,14 @@ impl Route {
         match self {
             Self::Execute | Self::Tickets => true,
             Self::Workspace(_, route) => route.has_body(),
+            Self::Session(_, route) => *route == SessionRoute::Rename,
             Self::Playground
             | Self::Health
             | Self::Errors
             | Self::OpenApi
             | Self::File(_)
-            | Self::Session(..) => false,
+            | Self::Sessions(_)
+            | Self::User(..) => false,
         }
     }
 }
@@ -314,31 +357,6 @@ pub(super) fn asks_for(name: &str, target: &str) -> Result<bool, Fault> {
             Err(Fault::new(ErrorCode::InvalidField, message).at(format!("/{name}")))
         }
     }
-}
-
-fn turn_page(query: &str) -> Result<TurnPage, Fault> {
-    let mut page = TurnPage { after: None, limit: MAX_TURNS };
-    for member in query.split('&').filter(|member| !member.is_empty()) {
-        let (name, value) = member.split_once('=').unwrap_or((member, ""));
-        let value = decoded(value)?;
-        match name {
-            "After" => {
-                page.after = Some(TurnId::parse(&value).map_err(|fault| fault.at("/After"))?)
-            }
-            "Limit" => {
-                let limit = value.parse().ok().filter(|limit| (1..=MAX_TURNS).contains(limit));
-                page.limit = limit.ok_or_else(|| {
-                    let message = format!("Limit must be a whole number from 1 to {MAX_TURNS}.");
-                    Fault::new(ErrorCode::InvalidField, message).at("/Limit")
-                })?;
-            }
-            _ => {
-                let message = "This endpoint takes After and Limit in its query, nothing else.";
-                return Err(Fault::new(ErrorCode::UnknownField, message));
-            }
-        }
-    }
-    Ok(page)
 }
 
 #[cfg(test)]

@@ -57,6 +57,11 @@ impl Caller {
         object_name(&self.tenant, self.user.as_ref(), id)
     }
 
+    /// The name of the user's own object; `None` for a caller without a user.
+    pub fn own_name(&self) -> Option<String> {
+        self.user.as_ref().map(|user| user_name(&self.tenant, user))
+    }
+
     /// The name of the object for a workspace, which is the tenant's.
     pub fn workspace_name(&self, id: &str) -> String {
         object_name(&self.tenant, None, id)

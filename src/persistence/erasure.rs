@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::SessionStore;
-use super::records::{Session, from_json, to_json};
+use super::records::{Session, from_json, is_zero, to_json};
 use super::responses::{DeletionEnd, ResponseStanding};
 use super::schema::{RECEIPT, session_tables};
 use crate::contract::{Fault, SessionId, TurnStatus};
@@ -17,41 +17,75 @@ use crate::ports::Database;
 /// The response to `DELETE /sessions/{SessionId}`: the number of rows and files that were erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(crate) struct ErasureReceipt {
-    pub(crate) session_id: SessionId,
+pub struct ErasureReceipt {
+    pub session_id: SessionId,
     /// When its rows were erased: ISO 8601, UTC.
-    pub(crate) erased_at: String,
-    pub(crate) turns: u64,
-    pub(crate) submissions: u64,
-    pub(crate) conversation_entries: u64,
-    pub(crate) model_calls: u64,
-    pub(crate) tool_calls: u64,
-    pub(crate) mode_changes: u64,
+    pub erased_at: String,
+    pub turns: u64,
+    pub submissions: u64,
+    pub conversation_entries: u64,
+    pub model_calls: u64,
+    pub tool_calls: u64,
+    pub mode_changes: u64,
     /// Files that server tools made, equal ones once.
     #[serde(default)]
-    pub(crate) files: u64,
+    pub files: u64,
     /// Responses at the model service; absent when none is to be deleted, because the context does not
     /// say `DeleteStored`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) stored_responses: Option<StoredResponses>,
+    pub stored_responses: Option<StoredResponses>,
+}
+
+impl ErasureReceipt {
+    /// The number of all that it counts but files and responses.
+    pub fn rows(&self) -> u64 {
+        let counts = [self.turns, self.submissions, self.conversation_entries];
+        let counts =
+            counts.into_iter().chain([self.model_calls, self.tool_calls, self.mode_changes]);
+        counts.fold(0, u64::saturating_add)
+    }
+}
+
+/// A receipt as it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct StoredReceipt {
+    #[serde(flatten)]
+    receipt: ErasureReceipt,
+    /// The number of the life of a user's session whose receipt the user's object has not counted yet; 0 for none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    for_user: u64,
 }
 
 /// The number of responses that the model service may have stored, by what became of them. Each is
 /// counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
-pub(crate) struct StoredResponses {
+pub struct StoredResponses {
     /// Deleted, or unknown to the service.
-    pub(crate) deleted: u64,
+    pub deleted: u64,
     /// Still to be deleted; the session's alarm sees to it.
-    pub(crate) pending: u64,
+    pub pending: u64,
     /// Given up, because the service refused to delete them every time.
-    pub(crate) refused: u64,
+    pub refused: u64,
     /// Nobody can be asked: the agent context or its key is gone, or the service never answered.
-    pub(crate) unreachable: u64,
+    pub unreachable: u64,
     /// Attempts at model calls that were cut before the id of their response was known: each may have left a
     /// response at the service, which nobody can ask for.
-    pub(crate) unknown: u64,
+    pub unknown: u64,
+}
+
+impl StoredResponses {
+    /// The sums of both.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            deleted: self.deleted.saturating_add(other.deleted),
+            pending: self.pending.saturating_add(other.pending),
+            refused: self.refused.saturating_add(other.refused),
+            unreachable: self.unreachable.saturating_add(other.unreachable),
+            unknown: self.unknown.saturating_add(other.unknown),
+        }
+    }
 }
 
 /// Which responses of a session the model service is to delete.
@@ -68,7 +102,8 @@ pub(crate) enum StoredAtService {
 
 impl<D: Database> SessionStore<D> {
     /// Erases the session, whose files are deleted already. Responses that the model service is to
-    /// delete stay with the receipt; so do those of an earlier erasure under the same id.
+    /// delete stay with the receipt; so do those of an earlier erasure under the same id. The receipt of a
+    /// user's session stays until [`SessionStore::receipt_collected`].
     pub(crate) fn erase(
         &self,
         session: &Session,
@@ -113,14 +148,27 @@ impl<D: Database> SessionStore<D> {
                 self.add_response(id, agent_context, ResponseStanding::Pending)?;
             }
             self.release_responses(at_service != StoredAtService::Left)?;
-            self.save_receipt(receipt)
+            self.save_receipt(StoredReceipt { receipt, for_user: session.state.registration })
         })
+    }
+
+    /// Notes that the user's object has counted the receipt of that life. The receipt goes unless responses are to be
+    /// deleted.
+    pub(crate) fn receipt_collected(&self, registration: u64) -> Result<(), Fault> {
+        let stored = self.stored_receipt()?.filter(|stored| stored.for_user == registration);
+        let Some(stored) = stored else { return Ok(()) };
+        self.durable_step(|| self.save_receipt(StoredReceipt { for_user: 0, ..stored }).map(|_| ()))
+    }
+
+    /// Whether responses of an erased session are still to be deleted.
+    pub(crate) fn has_open_responses(&self) -> Result<bool, Fault> {
+        Ok(self.has_receipt()? && self.count_responses()?.0 > 0)
     }
 
     /// The receipt of the erasure that is under way.
     pub(crate) fn receipt(&self) -> Result<Option<ErasureReceipt>, Fault> {
-        let Some(receipt) = self.stored_receipt()? else { return Ok(None) };
-        self.with_open_responses(receipt).map(Some)
+        let Some(stored) = self.stored_receipt()? else { return Ok(None) };
+        self.with_open_responses(stored.receipt).map(Some)
     }
 
     /// Records what became of requests to delete responses: `None` where the model service no longer
@@ -130,9 +178,9 @@ impl<D: Database> SessionStore<D> {
         asked: &[(String, Option<ResponseStanding>)],
     ) -> Result<Option<ErasureReceipt>, Fault> {
         // Another erasure may have added to the list while the service was asked.
-        let Some(mut receipt) = self.stored_receipt()? else { return Ok(None) };
+        let Some(mut stored) = self.stored_receipt()? else { return Ok(None) };
         self.durable_step(|| {
-            let counts = receipt.stored_responses.get_or_insert_default();
+            let counts = stored.receipt.stored_responses.get_or_insert_default();
             for (id, standing) in asked {
                 match self.settle_response(id, *standing)? {
                     Some(DeletionEnd::Deleted) => counts.deleted += 1,
@@ -141,7 +189,7 @@ impl<D: Database> SessionStore<D> {
                     None => {}
                 }
             }
-            self.save_receipt(receipt)
+            self.save_receipt(stored)
         })
         .map(Some)
     }
@@ -192,7 +240,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The receipt as it is stored: with the responses that are settled.
-    fn stored_receipt(&self) -> Result<Option<ErasureReceipt>, Fault> {
+    fn stored_receipt(&self) -> Result<Option<StoredReceipt>, Fault> {
         if !self.has_receipt()? {
             return Ok(None);
         }
@@ -200,11 +248,12 @@ impl<D: Database> SessionStore<D> {
         row.map(|row| from_json("text", &row.get::<String>("text")?)).transpose()
     }
 
-    /// Stores a receipt while responses are to be deleted, and returns it as clients see it.
-    fn save_receipt(&self, receipt: ErasureReceipt) -> Result<ErasureReceipt, Fault> {
-        let text = to_json("text", &receipt)?;
-        let shown = self.with_open_responses(receipt)?;
-        if self.count_responses()?.0 == 0 {
+    /// Stores a receipt while responses are to be deleted or the user's object has not counted it, and returns it as
+    /// clients see it.
+    fn save_receipt(&self, stored: StoredReceipt) -> Result<ErasureReceipt, Fault> {
+        let text = to_json("text", &stored)?;
+        let shown = self.with_open_responses(stored.receipt)?;
+        if stored.for_user == 0 && self.count_responses()?.0 == 0 {
             self.drop_receipt()?;
             return Ok(shown);
         }

@@ -24,7 +24,8 @@ mod turn_life_cycle;
 
 pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
-pub(crate) use erasure::{ErasureReceipt, StoredAtService};
+pub(crate) use erasure::StoredAtService;
+pub use erasure::{ErasureReceipt, StoredResponses};
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
     OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn,

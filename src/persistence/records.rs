@@ -45,8 +45,8 @@ pub struct Session {
     pub state: SessionState,
 }
 
-/// What adds up over a session's model calls. A new member needs a default, so that older rows stay
-/// readable.
+/// What adds up over a session's model calls, and what its user's object told. A new member needs a default, so that
+/// older rows stay readable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionState {
@@ -84,6 +84,15 @@ pub struct SessionState {
     /// Ordinal of the newest turn that brought client tools, until they or newer ones are latched; 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
     pub untaken_tools_turn: u64,
+    /// The number under which the user's object registered the session; 0 for a session of no user.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub registration: u64,
+    /// Credentials that were issued before are void, in milliseconds since the epoch; 0 for none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tickets_before: u64,
+    /// The title that the first instruction gave a session of a user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// How a model service keeps the chain of a session's responses.
@@ -443,7 +452,7 @@ pub struct ModeChange {
     pub branch: bool,
 }
 
-fn is_zero(number: &u64) -> bool {
+pub(super) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

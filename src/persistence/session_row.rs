@@ -61,7 +61,39 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
+    /// Before which time credentials were issued that are void, as far as the session knows; 0 for none.
+    pub fn tickets_before(&self) -> Result<u64, Fault> {
+        // The first read of the session takes the stored time over.
+        self.session()?;
+        Ok(self.tickets_before.get())
+    }
+
+    /// Notes that credentials that were issued before are void. The next write of the session's row keeps it.
+    pub fn note_tickets_before(&self, at_ms: u64) {
+        self.tickets_before.set(self.tickets_before.get().max(at_ms));
+        if let Some(session) = &mut self.memory.borrow_mut().session {
+            self.keep_tickets_before(session);
+        }
+    }
+
+    /// Makes credentials void that were issued before, durably where the session has a row.
+    pub fn revoke(&self, before_ms: u64) -> Result<(), Fault> {
+        let session = self.session()?;
+        self.note_tickets_before(before_ms);
+        session.map_or(Ok(()), |session| self.save_session(&session))
+    }
+
+    /// Brings the session and this instance to the later one of their times.
+    pub(super) fn keep_tickets_before(&self, session: &mut Session) {
+        let known = self.tickets_before.get().max(session.state.tickets_before);
+        self.tickets_before.set(known);
+        session.state.tickets_before = known;
+    }
+
     pub(super) fn save_session(&self, session: &Session) -> Result<(), Fault> {
+        // The turn that saves it may have begun before the user's object told a later time.
+        let mut session = session.clone();
+        self.keep_tickets_before(&mut session);
         self.database.execute(
             "REPLACE INTO session (id, schema_version, session_id, created_at, updated_at,
                 agent_context, conversation_context, mode, client_tools, solution_context,
@@ -88,7 +120,7 @@ impl<D: Database> SessionStore<D> {
                 to_json("state", &session.state)?.into(),
             ],
         )?;
-        self.memory.borrow_mut().session = Some(session.clone());
+        self.memory.borrow_mut().session = Some(session);
         Ok(())
     }
 }

@@ -27,6 +27,8 @@ pub struct SessionStore<D> {
     /// Whether a step has begun and is not complete.
     in_step: Cell<bool>,
     pub(super) memory: RefCell<Memory>,
+    /// Credentials that were issued before are void, as the user's object told this instance.
+    pub(super) tickets_before: Cell<u64>,
 }
 
 /// The columns of a turn's row that a [`Turn`] is made of.
@@ -36,7 +38,12 @@ const TURN: &str = "ordinal, turn_id, status, started_at, updated_at, attempts, 
 impl<D: Database> SessionStore<D> {
     /// A store over a database, which may be empty. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { database, in_step: Cell::default(), memory: RefCell::default() }
+        Self {
+            database,
+            in_step: Cell::default(),
+            memory: RefCell::default(),
+            tickets_before: Cell::default(),
+        }
     }
 
     /// Makes everything that `writes` does one durable step: all of it is kept or, when it fails,
@@ -279,7 +286,9 @@ impl<D: Database> SessionStore<D> {
         // The runtime keeps the columns that a statement had at first, so this one runs on present tables
         // only.
         let Some(row) = self.database.first(Session::SELECT, &[])? else { return Ok(()) };
-        self.memory.borrow_mut().session = Some(Session::from_row(&row)?);
+        let mut session = Session::from_row(&row)?;
+        self.keep_tickets_before(&mut session);
+        self.memory.borrow_mut().session = Some(session);
         Ok(())
     }
 

@@ -29,6 +29,7 @@ pub(super) async fn ask(
 ) -> Result<Response, HttpFault> {
     let name = match request.class {
         ObjectClass::Session => "SESSIONS",
+        ObjectClass::User => "USERS",
         ObjectClass::Workspace => "WORKSPACES",
         ObjectClass::McpLists => "MCP_LISTS",
         ObjectClass::KeySet => "KEY_SETS",

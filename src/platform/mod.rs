@@ -8,6 +8,7 @@
 //! | `entrypoint` | the Worker's start and requests to `entry::FrontDoor` |
 //! | `gateway` | the Worker's bindings to `ports::Gateway` |
 //! | `session_object` | a Durable Object's requests and alarms to `entry::SessionHost` |
+//! | `user_object` | a Durable Object's requests and alarms to `entry::UserHost` |
 //! | `workspace_object` | a Durable Object's requests and alarms to `entry::WorkspaceHost` |
 //! | `key_set_object` | a Durable Object's requests to `identity::KeySetKeeper` |
 //! | `mcp_lists_object` | a Durable Object's requests to `mcp::McpListsHost` |
@@ -51,6 +52,7 @@ mod response;
 mod runtime;
 mod session_object;
 mod signatures;
+mod user_object;
 mod values;
 mod variables;
 mod workspace_object;

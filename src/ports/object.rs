@@ -11,6 +11,8 @@ use crate::contract::UserId;
 pub enum ObjectClass {
     /// One object per session.
     Session,
+    /// One object per user.
+    User,
     /// One object per workspace.
     Workspace,
     /// One object per MCP server and tenant.
@@ -58,6 +60,7 @@ impl ObjectIdentity {
                 ObjectClass::Session => rest.split_once('/').map_or((None, rest), |(user, id)| {
                     (user.strip_prefix('~').and_then(user_of), id)
                 }),
+                ObjectClass::User => (rest.strip_prefix('~').and_then(user_of), ""),
                 ObjectClass::Workspace | ObjectClass::McpLists | ObjectClass::KeySet => {
                     (None, rest)
                 }
@@ -86,11 +89,12 @@ impl ObjectIdentity {
     /// `server`.
     pub fn sign(&self, line: &mut Value, users: LoggedUsers) {
         let kind = match self.class {
-            ObjectClass::Session => "session",
-            ObjectClass::Workspace => "workspace",
-            ObjectClass::McpLists => "server",
+            ObjectClass::Session => Some("session"),
+            ObjectClass::User => None,
+            ObjectClass::Workspace => Some("workspace"),
+            ObjectClass::McpLists => Some("server"),
             // Its name is a hash, and names no tenant.
-            ObjectClass::KeySet => "keys",
+            ObjectClass::KeySet => None,
         };
         if let (Some(owned), Some(members)) = (&self.owned, line.as_object_mut()) {
             members.insert("tenant".to_owned(), owned.tenant.as_str().into());
@@ -98,7 +102,9 @@ impl ObjectIdentity {
             {
                 members.insert("user".to_owned(), user.into());
             }
-            members.insert(kind.to_owned(), owned.id.as_str().into());
+            if let Some(kind) = kind {
+                members.insert(kind.to_owned(), owned.id.as_str().into());
+            }
         }
     }
 }
@@ -116,6 +122,20 @@ pub enum ObjectQuestion {
     Tools,
     /// The public keys of an identity provider. The object's name is the SHA-256 of their address.
     Keys,
+    /// A session without a row asks its user's object to register it: `users::Registration`. The object's name is
+    /// `{tenant}/~{user}`.
+    Register,
+    /// A session tells its user's object what the list shows of it: `users::Report`.
+    Report,
+    /// A user's object asks a session what the list shows of it: `users::SummaryQuestion`. The session's name is
+    /// `{tenant}/~{user}/{SessionId}`.
+    Summary,
+    /// A user's object has a session erase itself: `users::EraseQuestion`.
+    Erase,
+    /// A user's object lets a session forget the receipt of its erasure: `users::Collection`.
+    Collected,
+    /// A user's object makes credentials void for a session: `users::Revocation`.
+    Revoke,
 }
 
 impl ObjectQuestion {
@@ -125,6 +145,8 @@ impl ObjectQuestion {
             Self::Search => ObjectClass::Workspace,
             Self::Tools => ObjectClass::McpLists,
             Self::Keys => ObjectClass::KeySet,
+            Self::Register | Self::Report => ObjectClass::User,
+            Self::Summary | Self::Erase | Self::Collected | Self::Revoke => ObjectClass::Session,
         }
     }
 
@@ -134,6 +156,12 @@ impl ObjectQuestion {
             Self::Search => "/index/search",
             Self::Tools => "/mcp/tools",
             Self::Keys => "/identity/keys",
+            Self::Register => "/user/register",
+            Self::Report => "/user/report",
+            Self::Summary => "/session/summary",
+            Self::Erase => "/session/erase",
+            Self::Collected => "/session/collected",
+            Self::Revoke => "/session/revoke",
         }
     }
 }

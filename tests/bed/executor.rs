@@ -1,7 +1,7 @@
 //! A single-threaded executor with a virtual clock, which moves only when every task waits for it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -17,6 +17,8 @@ type Work = Pin<Box<dyn Future<Output = ()>>>;
 pub struct Executor {
     now_ms: Cell<u64>,
     tasks: RefCell<BTreeMap<u64, (u64, Work)>>,
+    /// The instances that have ended.
+    ended: RefCell<BTreeSet<u64>>,
     ready: Arc<Ready>,
     timers: RefCell<BTreeMap<(u64, u64), Waker>>,
     numbers: Cell<u64>,
@@ -89,6 +91,7 @@ impl Executor {
 
     /// Drops all tasks of an instance that ends.
     pub fn drop_tasks_of(&self, instance: u64) {
+        self.ended.borrow_mut().insert(instance);
         let mut tasks = self.tasks.borrow_mut();
         let gone: Vec<u64> = tasks
             .iter()
@@ -118,7 +121,8 @@ impl Executor {
         let Some((instance, mut work)) = self.tasks.borrow_mut().remove(&task) else {
             return true;
         };
-        if self.poll(task, &mut work).is_pending() && alive(instance) {
+        let is_pending = self.poll(task, &mut work).is_pending();
+        if is_pending && alive(instance) && !self.ended.borrow().contains(&instance) {
             self.tasks.borrow_mut().insert(task, (instance, work));
         }
         true

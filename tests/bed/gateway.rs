@@ -103,8 +103,17 @@ impl Gateway for TestGateway {
             (ObjectClass::Session, name) if name == own => {
                 Ok(self.host.response(&self.source, &head, body).await)
             }
-            (ObjectClass::Session, other) => {
-                Err(HttpFault(format!("the bed has no session {other}")))
+            (ObjectClass::Session, name) => {
+                let session = self.world.session(name);
+                session.response(&self.world, &self.source, &head, body).await
+            }
+            (ObjectClass::User, _) if !self.world.has_users.get() => {
+                Err(HttpFault("no Durable Object is bound as USERS".to_owned()))
+            }
+            (ObjectClass::User, name) => {
+                let user = self.world.user(name);
+                let response = user.response(&self.world, &self.source, &head, body).await?;
+                response.map_stream(|never| match never {})
             }
             (ObjectClass::Workspace, name) => {
                 let workspace = self.world.workspace(name);

@@ -253,14 +253,26 @@ impl Platform for TestPlatform {
         if self.world.objects_fail.get() {
             return Err(HttpFault("there is no such object".to_owned()));
         }
+        let path = question.path();
         let workspace = match question.class() {
             ObjectClass::Workspace => self.world.workspace(name),
             ObjectClass::McpLists => return Ok(self.world.lists(name).reply(&body).await),
-            ObjectClass::Session | ObjectClass::KeySet => {
-                return Err(HttpFault("no object asks this".to_owned()));
+            ObjectClass::KeySet => return Err(HttpFault("no object asks this".to_owned())),
+            ObjectClass::Session => {
+                let reply = self.world.session(name).reply(&self.world, path, body).await;
+                self.pause().await;
+                return reply;
+            }
+            ObjectClass::User => {
+                if !self.world.has_users.get() {
+                    return Err(HttpFault("no Durable Object is bound as USERS".to_owned()));
+                }
+                let reply = self.world.user(name).reply(&self.world, path, body).await;
+                self.pause().await;
+                return reply;
             }
         };
-        let url = format!("https://object{}", question.path());
+        let url = format!("https://object{path}");
         let head = RequestHead { method: "POST", url: &url, header: &|_| None };
         let (source, body) = (ContextSource::default(), ready(Ok(body.into_bytes())));
         let response: Pin<Box<dyn Future<Output = Result<PlainResponse, HttpFault>> + '_>> =

@@ -15,11 +15,11 @@ use super::database::{Disk, SqliteDatabase};
 use super::gateway::{Host, TestGateway};
 use super::heard::Heard;
 use super::instance::{Crash, Instance};
+use super::object::{FIRST_INSTANCE, ObjectHost, TestObject};
 use super::platform::TestPlatform;
 use super::reply::Reply;
 use super::scripted_service::Piece;
-use super::workspace::{FIRST_INSTANCE, Workspace};
-use super::world::World;
+use super::world::{Workspace, World};
 
 /// Where clients reach the deployment, unless they send another `Host`.
 pub const HOST: &str = "edge.localhost";
@@ -266,15 +266,35 @@ impl Bed {
         at.map(|at| at.saturating_sub(self.world.executor.now_ms()))
     }
 
-    /// Rings the alarms of workspaces that are due, and starts their work.
+    /// Rings the alarms of workspaces, users and other sessions that are due, and starts their work.
     pub fn ring_due(&self) {
-        let workspaces: Vec<_> = self.world.workspaces.borrow().values().cloned().collect();
-        for workspace in workspaces {
-            let at = workspace.rings_at(&self.world);
+        let world = &self.world;
+        self.ring_those(world.workspaces.borrow().values().cloned().collect());
+        self.ring_those(world.users.borrow().values().cloned().collect());
+        self.ring_those(world.sessions.borrow().values().cloned().collect());
+    }
+
+    fn ring_those<H: ObjectHost>(&self, objects: Vec<Rc<TestObject<H>>>) {
+        for object in objects {
+            let at = object.rings_at(&self.world);
             if at.is_some_and(|at| at <= self.world.executor.now_ms()) {
-                workspace.ring(&self.world, Rc::clone(&self.settings.borrow().1));
+                object.ring(&self.world, Rc::clone(&self.settings.borrow().1));
             }
         }
+    }
+
+    /// Lets time pass until the next alarm of a user or of another session, and rings it; false when none is set.
+    pub fn ring_next(&self) -> bool {
+        let world = &self.world;
+        let users: Vec<_> = world.users.borrow().values().cloned().collect();
+        let sessions: Vec<_> = world.sessions.borrow().values().cloned().collect();
+        let of_users = users.iter().filter_map(|user| user.rings_at(world));
+        let of_sessions = sessions.iter().filter_map(|session| session.rings_at(world));
+        let Some(at) = of_users.chain(of_sessions).min() else { return false };
+        world.executor.set_now_ms(world.executor.now_ms().max(at));
+        self.ring_due();
+        self.settle();
+        true
     }
 
     /// Waits for a workspace's alarm, and until its work is done; false when none is set.

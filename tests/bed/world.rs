@@ -4,20 +4,32 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use aptix_edge::entry::{UserHost, WorkspaceHost};
 use aptix_edge::ports::{FileFault, HttpFault, HttpRequest, OperatorCatalog};
 
+use super::database::SqliteDatabase;
 use super::embeddings_service::EmbeddingsService;
 use super::executor::{Executor, Random};
+use super::gateway::Host;
 use super::mcp_lists::McpListsObject;
 use super::mcp_service::McpService;
 use super::model_service::ModelService;
+use super::object::TestObject;
 use super::planned_model::planned;
 use super::scripted_service::{HttpReply, ScriptedService};
 use super::tool_service::ToolService;
-use super::workspace::Workspace;
 
 /// Gives the reply to a request to any service; `None` when there is none, for as long as the caller waits.
 pub type Player = dyn Fn(&HttpRequest) -> Option<Result<HttpReply, HttpFault>>;
+
+/// A workspace's object.
+pub type Workspace = TestObject<WorkspaceHost<SqliteDatabase>>;
+
+/// A user's object.
+pub type UserObject = TestObject<UserHost<SqliteDatabase>>;
+
+/// A session's object, beside the one of a bed.
+pub type SessionObject = TestObject<Host>;
 
 /// A request without its body.
 pub struct RequestLine {
@@ -51,8 +63,14 @@ pub struct World {
     pub catalog: RefCell<OperatorCatalog>,
     /// The objects of all workspaces that were used, by name.
     pub workspaces: RefCell<BTreeMap<String, Rc<Workspace>>>,
+    /// The objects of all users that were asked, by name.
+    pub users: RefCell<BTreeMap<String, Rc<UserObject>>>,
+    /// The objects of all sessions that were asked, by name, but that of the bed's own session.
+    pub sessions: RefCell<BTreeMap<String, Rc<SessionObject>>>,
     /// The objects that keep the tools of MCP servers, by name.
     pub mcp_lists: RefCell<BTreeMap<String, Rc<McpListsObject>>>,
+    /// The deployment binds objects of users.
+    pub has_users: Cell<bool>,
     /// Requests from sessions to other objects fail.
     pub objects_fail: Cell<bool>,
     /// The time of the session's next alarm.
@@ -129,7 +147,10 @@ impl World {
             rate: RefCell::new(Rate { within: Ok(true), asked: Vec::new() }),
             catalog: RefCell::new(OperatorCatalog::NoNamespace),
             workspaces: RefCell::default(),
+            users: RefCell::default(),
+            sessions: RefCell::default(),
             mcp_lists: RefCell::default(),
+            has_users: Cell::new(true),
             objects_fail: Cell::new(false),
             alarm_at: Rc::default(),
             alarm_fails: Cell::new(false),
@@ -147,6 +168,20 @@ impl World {
         let mut workspaces = self.workspaces.borrow_mut();
         let new = || Rc::new(Workspace::new(name));
         Rc::clone(workspaces.entry(name.to_owned()).or_insert_with(new))
+    }
+
+    /// The object of the user `name`: `{tenant}/~{user}`.
+    pub fn user(&self, name: &str) -> Rc<UserObject> {
+        let mut users = self.users.borrow_mut();
+        let new = || Rc::new(UserObject::new(name));
+        Rc::clone(users.entry(name.to_owned()).or_insert_with(new))
+    }
+
+    /// The object of the session `name`: `{tenant}/~{user}/{SessionId}`.
+    pub fn session(&self, name: &str) -> Rc<SessionObject> {
+        let mut sessions = self.sessions.borrow_mut();
+        let new = || Rc::new(SessionObject::new(name));
+        Rc::clone(sessions.entry(name.to_owned()).or_insert_with(new))
     }
 
     /// The object `name` that keeps the tools of a server.

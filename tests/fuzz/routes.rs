@@ -1,7 +1,7 @@
 //! Methods and targets: the endpoint of each, or its refusal.
 
 use aptix_edge::contract::ErrorCode;
-use aptix_edge::entry::{Route, SessionRoute, WorkspaceRoute};
+use aptix_edge::entry::{Route, SessionRoute, UserRoute, WorkspaceRoute};
 
 use super::campaign::{Random, Verdict};
 use super::mutation::{CONTENT, garbled};
@@ -9,8 +9,8 @@ use super::mutation::{CONTENT, garbled};
 pub(crate) const MET: [&str; 5] =
     ["found", "not_found", "method_not_allowed", "invalid_field", "unknown_field"];
 
-const METHODS: [&str; 9] =
-    ["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "get", "zqContent"];
+const METHODS: [&str; 10] =
+    ["GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "zqContent"];
 const SEGMENTS: [&str; 24] = [
     "health",
     "errors",
@@ -37,12 +37,16 @@ const SEGMENTS: [&str; 24] = [
     "é",
     "zqContent zqContent",
 ];
-const ENDPOINTS: [&str; 13] = [
+const ENDPOINTS: [&str; 17] = [
     LINK,
     "/health",
     "/errors",
     "/execute",
     "/tickets",
+    "/sessions",
+    "/sessions?Status=awaiting_approval&Query=%C3%A9+b&Order=Created&After=c17.s:1",
+    "/users/%C3%A9%2Fb",
+    "/users/u/revoke",
     "/sessions/s:1",
     "/sessions/s:1/modes",
     "/sessions/s:1/turns",
@@ -59,7 +63,7 @@ const LINK: &str = concat!(
     "?Name=a&MimeType=text%2Fcsv&Expires=1767323045",
     "&Signature=0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c",
 );
-const QUERIES: [&str; 12] = [
+const QUERIES: [&str; 15] = [
     "",
     "?",
     "?Limit=1",
@@ -70,8 +74,23 @@ const QUERIES: [&str; 12] = [
     "?After=%20",
     "?After=t&After=zqContent%00",
     "?zqContent=1",
+    "?Status=zqContent",
+    "?Query=%00",
+    "?Order=Created&After=a1.s",
     "?&&&",
     "?Limit",
+];
+
+/// Where a refusal can say that the fault is.
+const PLACES: [Option<&str>; 8] = [
+    None,
+    Some("/After"),
+    Some("/Limit"),
+    Some("/Order"),
+    Some("/Path"),
+    Some("/Query"),
+    Some("/Status"),
+    Some("/User"),
 ];
 
 /// A method and a target, with a space between.
@@ -126,7 +145,7 @@ pub(crate) fn judge(input: &[u8]) -> Verdict {
             let place = fault.path.as_deref();
             let holds = MET.contains(&fault.code.as_str())
                 && !shown.contains(CONTENT)
-                && [None, Some("/After"), Some("/Limit"), Some("/Path")].contains(&place)
+                && PLACES.contains(&place)
                 && (fault.code == ErrorCode::MethodNotAllowed)
                     == fault.details.is_some_and(|details| details.contains_key("Allowed"));
             if holds { Ok(fault.code.to_string()) } else { Err(shown) }
@@ -146,6 +165,23 @@ fn path_of(route: &Route) -> Option<String> {
         Route::OpenApi => "/openapi.json".to_owned(),
         Route::Execute => "/execute".to_owned(),
         Route::Tickets => "/tickets".to_owned(),
+        Route::Sessions(filter) => {
+            let mut path =
+                format!("/sessions?Limit={}&Order={}", filter.limit, filter.order.as_str());
+            let mut add = |name: &str, value: Option<String>| {
+                if let Some(value) = value {
+                    path += &format!("&{name}={}", id(&value));
+                }
+            };
+            add("Status", filter.status.map(|status| status.as_str().to_owned()));
+            add("Query", filter.query.clone());
+            add("After", filter.after.as_ref().map(|after| after.text(filter.order)));
+            path
+        }
+        Route::User(user, route) => {
+            let rest = if *route == UserRoute::Revoke { "/revoke" } else { "" };
+            format!("/users/{}{rest}", id(user.as_str()))
+        }
         Route::Workspace(workspace, route) => {
             let rest = match route {
                 WorkspaceRoute::Upsert => "/documents".to_owned(),
@@ -160,7 +196,7 @@ fn path_of(route: &Route) -> Option<String> {
         }
         Route::Session(session, route) => {
             let rest = match route {
-                SessionRoute::Session | SessionRoute::Erase => String::new(),
+                SessionRoute::Session | SessionRoute::Erase | SessionRoute::Rename => String::new(),
                 SessionRoute::Export => "/export".to_owned(),
                 SessionRoute::Modes => "/modes".to_owned(),
                 SessionRoute::Turns(page) => {

@@ -22,7 +22,7 @@ use crate::entry::request::{RequestHead, decoded};
 use crate::entry::response::{Header, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute, no_such_endpoint, query_members};
 use crate::identity::Caller;
-use crate::ports::{Deployment, Gateway, LoggedUsers, ObjectClass, ObjectRequest};
+use crate::ports::{Deployment, Gateway, LoggedUsers, ObjectClass, ObjectRequest, user_name};
 
 /// The settings that the Worker needs before it asks an object. Variables and secrets never change
 /// within an isolate, so an isolate reads them once.
@@ -142,7 +142,12 @@ impl FrontDoor {
                 self.credentials.admit_open(head, &self.origins)?;
                 download(head, gateway, link).await
             }
-            Route::Execute | Route::Tickets | Route::Session(..) | Route::Workspace(..) => {
+            Route::Execute
+            | Route::Tickets
+            | Route::Sessions(_)
+            | Route::Session(..)
+            | Route::User(..)
+            | Route::Workspace(..) => {
                 let admitted = self
                     .credentials
                     .admit(gateway, head, &route, &self.origins, received_at)
@@ -200,6 +205,23 @@ impl FrontDoor {
             (Route::Workspace(workspace, _), _) => {
                 permit(caller, &route, None)?;
                 (ObjectClass::Workspace, caller.workspace_name(workspace))
+            }
+            (Route::Sessions(_), _) => {
+                permit(caller, &route, None)?;
+                (ObjectClass::User, caller.own_name().ok_or_else(no_user)?)
+            }
+            (Route::User(user, _), _) => {
+                permit(caller, &route, None)?;
+                (ObjectClass::User, user_name(&caller.tenant, user))
+            }
+            (Route::Session(session, SessionRoute::Rename), _) => {
+                permit(caller, &route, Some(session))?;
+                (ObjectClass::User, caller.own_name().ok_or_else(no_user)?)
+            }
+            // The user's object hides a session from the list before the session erases itself.
+            (Route::Session(session, SessionRoute::Erase), _) if caller.user.is_some() => {
+                permit(caller, &route, Some(session))?;
+                (ObjectClass::User, caller.own_name().ok_or_else(no_user)?)
             }
             (Route::Session(session, _), _) => {
                 permit(caller, &route, Some(session))?;
@@ -292,6 +314,12 @@ fn session_of(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
         Some(session) => Ok(session),
         None => parse(body).map(|request| request.session_id().clone()),
     }
+}
+
+/// `missing_field`: a key acts for nobody, and only users have a list of their sessions.
+fn no_user() -> Fault {
+    let message = "Only a user has a list of sessions, and titles in it: name the user in the header Aptix-User, or send the user's ticket.";
+    Fault::new(ErrorCode::MissingField, message).at("/User")
 }
 
 /// The position from which a stream goes on: the header, or for a new `EventSource`, which sends none, the query.

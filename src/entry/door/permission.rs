@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::contract::{ErrorCode, Fault, Operation, SessionId};
 use crate::entry::response::{no_session, no_turn};
-use crate::entry::route::{Route, SessionRoute, WorkspaceRoute};
+use crate::entry::route::{Route, SessionRoute, UserRoute, WorkspaceRoute};
 use crate::identity::{Caller, Right};
 use crate::ports::LoggedUsers;
 
@@ -21,6 +21,14 @@ pub(super) fn permit(
             caller.permit(&[Operation::Execute, Operation::Answer, Operation::Approve])?;
         }
         Route::Session(_, route) => caller.permit(&[route.operation()])?,
+        Route::Sessions(_) => {
+            caller.permit(&[Operation::List])?;
+            if caller.grants.turns.is_some() {
+                return Err(for_turns_alone(Operation::List));
+            }
+        }
+        Route::User(_, UserRoute::View) => caller.need(Right::ActAs)?,
+        Route::User(_, UserRoute::Revoke | UserRoute::Erase) => caller.need(Right::EraseUsers)?,
         Route::Workspace(id, WorkspaceRoute::Search) if !caller.has_key() => {
             caller.grants.permit_any(&[Operation::Search])?;
             caller.grants.permit_workspace(id)?;
@@ -48,14 +56,14 @@ pub(super) fn permit(
 fn permit_turn(caller: &Caller, route: &SessionRoute) -> Result<(), Fault> {
     match route.turn() {
         Some(turn) if !caller.grants.name_turn(turn) => Err(no_turn(turn)),
-        None if caller.grants.turns.is_some() => {
-            let message =
-                "This credential is for some turns alone, and this shows the whole session.";
-            let fault = Fault::new(ErrorCode::Forbidden, message);
-            Err(fault.with("Operation", route.operation().as_str()))
-        }
+        None if caller.grants.turns.is_some() => Err(for_turns_alone(route.operation())),
         Some(_) | None => Ok(()),
     }
+}
+
+fn for_turns_alone(operation: Operation) -> Fault {
+    let message = "This credential is for some turns alone, and this shows whole sessions.";
+    Fault::new(ErrorCode::Forbidden, message).with("Operation", operation.as_str())
 }
 
 /// A caller in a line of the log: `key`, `ticket` or `provider`, `user` and `actor`.

@@ -7,8 +7,9 @@
 use serde_json::json;
 
 use super::alarm::Alarm;
+use super::registration::not_registered;
 use super::session_host::{find_session, find_turn};
-use crate::catalog::DEFAULT_CONTEXT;
+use crate::catalog::{Catalog, DEFAULT_CONTEXT};
 use crate::contract::{ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::no_turn;
@@ -22,6 +23,7 @@ use crate::reasoner::{
     NewContinuation, NewUserTurn, StartedTurn, begin_turn, conflict, continue_turn, not_awaiting,
     pending_calls, resume_turn, turn_aborted,
 };
+use crate::users::title_of;
 
 /// The decision on a submission that is not refused.
 #[derive(Debug)]
@@ -54,6 +56,8 @@ pub(super) struct Admission<'a, P, D> {
     /// The turn that recovery has just failed, on behalf of this request. If this request repeats that
     /// turn, it gets the failure; the next repeat runs the turn again.
     pub(super) given_up: Option<u64>,
+    /// The number under which the user's object has registered the session.
+    pub(super) registration: Option<u64>,
 }
 
 /// A turn that is about to begin.
@@ -176,9 +180,10 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     }
 
     /// Begins a new turn, or returns all its faults.
-    fn begin(&self, session: Session, turn: NewTurn<'_>) -> Result<Admitted, Vec<Fault>> {
+    fn begin(&self, mut session: Session, turn: NewTurn<'_>) -> Result<Admitted, Vec<Fault>> {
         let NewTurn { ordinal, request, fingerprint, tools_by_server, caller } = turn;
         let catalog = self.context.catalog()?;
+        self.give_title(&mut session, request, catalog);
         let mut faults = other_contexts(&session, request);
         if catalog.agent_context(&session.agent_context).is_none() {
             faults.push(unknown_context("AgentContext"));
@@ -239,8 +244,28 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             acknowledged: EntrySeq::START,
             live_turn: None,
             open_calls: None,
-            state: SessionState::default(),
+            state: self.state_of_user()?,
         })
+    }
+
+    /// What a new session knows of its user.
+    fn state_of_user(&self) -> Result<SessionState, Fault> {
+        if self.platform.user().is_none() {
+            return Ok(SessionState::default());
+        }
+        Ok(SessionState {
+            registration: self.registration.ok_or_else(not_registered)?,
+            tickets_before: self.store.tickets_before()?,
+            ..SessionState::default()
+        })
+    }
+
+    /// Gives a user's session the title of its first instruction.
+    fn give_title(&self, session: &mut Session, request: &UserTurn, catalog: &Catalog) {
+        if self.platform.user().is_some() && session.state.title.is_none() {
+            let instruction = request.instruction.as_deref().filter(|_| catalog.titles_sessions());
+            session.state.title = instruction.map(title_of);
+        }
     }
 
     /// Refuses a turn while another one of the session is live.
@@ -274,7 +299,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
 }
 
 /// What a credential must permit for a turn.
-fn permit_turn(request: &UserTurn, grants: &Grants) -> Result<(), Vec<Fault>> {
+pub(super) fn permit_turn(request: &UserTurn, grants: &Grants) -> Result<(), Vec<Fault>> {
     grants.permit_any(&[Operation::Execute])?;
     if !grants.name_turn(&request.turn_id) {
         return Err(no_turn(&request.turn_id).into());

@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
+use crate::contract::{ErrorCode, Fault};
 use crate::persistence::ErasureReceipt;
 
 /// What this instance knows of the session's erasures.
@@ -13,6 +14,8 @@ pub(super) struct Erasing {
     generation: Cell<Generation>,
     /// The receipt after the latest deletions at the model service.
     receipt: RefCell<Option<ErasureReceipt>>,
+    /// Registrations up to this one begin no session any more; 0 for none.
+    void_registration: Cell<u64>,
 }
 
 /// The generation of a session, as this instance knows it: an erasure ends one, and a submission of an
@@ -78,10 +81,26 @@ impl Erasing {
         self.receipt.replace(Some(receipt));
     }
 
+    /// Makes registrations of the session void, up to that one: the user's object forgets them.
+    pub(super) fn void(&self, registration: u64) {
+        self.void_registration.set(self.void_registration.get().max(registration));
+    }
+
+    /// Whether a registration begins no session any more.
+    pub(super) fn is_void(&self, registration: u64) -> bool {
+        registration <= self.void_registration.get()
+    }
+
     /// Notes that the rows were erased.
     pub(super) fn stored(&self) {
         self.generation.set(self.generation.get().erasure_stored());
     }
+}
+
+/// `turn_aborted`: the session was erased after the submission was received.
+pub(super) fn was_erased() -> Fault {
+    let message = "The session was erased before this request was accepted. Send it again to begin the session anew.";
+    Fault::new(ErrorCode::TurnAborted, message)
 }
 
 impl Generation {

@@ -10,6 +10,8 @@ mod export;
 mod exported_catalog;
 mod mcp_tools;
 mod recovery;
+mod registration;
+mod reporting;
 mod response_deletion;
 mod retention;
 mod running;
@@ -17,6 +19,7 @@ mod session_endpoints;
 mod session_erasure;
 mod session_host;
 mod submission;
+mod user_questions;
 mod views;
 
 pub use export::Export;

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::session_host::SessionHost;
+use super::session_host::{SessionHost, report_failed};
 use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::persistence::StoredOutcome;
@@ -64,10 +64,23 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let recovered = self.recover(&context)?;
         self.resume_erasure(&context).await?;
         self.end_erasure(&context).await?;
+        self.report(every_ms).await?;
         match (recovered, self.store.session()?) {
             (Recovered::Waits, Some(session)) => context.contexts_of(&session),
             (Recovered::Waits, None) | (Recovered::Nothing | Recovered::GivenUp(_), _) => {
                 self.erase_expired(&context).await
+            }
+        }
+    }
+
+    /// Tells the user's object what has changed. A failure costs the list its freshness, and is tried again some times.
+    async fn report(&self, every_ms: u64) -> Result<(), Fault> {
+        match self.reporter.report().await {
+            Ok(false) => Ok(()),
+            Ok(true) => self.ensure_alarm(every_ms),
+            Err(fault) => {
+                self.platform.log(report_failed(&fault));
+                Ok(())
             }
         }
     }
@@ -96,6 +109,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             turn.status = TurnStatus::Failed;
             let outcome = StoredOutcome::of(&fault.into(), None);
             self.store.end(&mut session, &mut turn, None, &outcome, now)?;
+            self.have_change_reported(context)?;
             return Ok(Recovered::GivenUp(ordinal));
         }
         if context.contexts_of(&session).is_err() {

@@ -6,6 +6,7 @@
 use super::session_host::SessionHost;
 use crate::contract::Fault;
 use crate::entry::context::AdmissionContext;
+use crate::persistence::Session;
 use crate::ports::{Database, Platform};
 
 const DAY_MS: u64 = 86_400_000;
@@ -15,24 +16,34 @@ const AGAIN_MS: u64 = 3_600_000;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases a session whose retention is over, as `DELETE` would; else sets the alarm for the end of its
-    /// retention.
+    /// retention. A session of a user has the user's object begin, as a `DELETE` does.
     pub(super) async fn erase_expired(&self, context: &AdmissionContext) -> Result<(), Fault> {
         let Some(session) = self.store.session()? else { return Ok(()) };
         let now = self.platform.now_ms();
-        let due = match &context.catalog {
-            Err(_) => now.saturating_add(AGAIN_MS),
-            Ok(catalog) => {
-                let agent = catalog.agent_context(&session.agent_context);
-                let Some(days) = agent.and_then(|agent| agent.retention_days) else {
-                    return Ok(());
-                };
-                session.updated_at.saturating_add(u64::from(days).saturating_mul(DAY_MS))
-            }
-        };
+        let Some(due) = due(context, &session, now) else { return Ok(()) };
         if due > now || self.running.is_busy() {
             return self.alarm.set_for_later(self.platform.as_ref(), due);
+        }
+        if self.platform.user().is_some() {
+            let is_heard = self.reporter.report_expiry().await?;
+            let every_ms = context.deployment.turn_alarm_ms;
+            return if is_heard { Ok(()) } else { self.ensure_alarm(every_ms) };
         }
         self.erase(context, &session.session_id, now).await?;
         self.end_erasure(context).await
     }
+
+    /// Whether the retention of the session is over and no turn runs.
+    pub(super) fn is_expired(&self, context: &AdmissionContext, session: &Session) -> bool {
+        let now = self.platform.now_ms();
+        let is_over = due(context, session, now).is_some_and(|due| due <= now);
+        is_over && !self.running.is_busy() && context.catalog.is_ok()
+    }
+}
+
+/// When the retention of a session is to be looked at; `None` where it never ends.
+fn due(context: &AdmissionContext, session: &Session, now_ms: u64) -> Option<u64> {
+    let Ok(catalog) = &context.catalog else { return Some(now_ms.saturating_add(AGAIN_MS)) };
+    let days = catalog.agent_context(&session.agent_context)?.retention_days?;
+    Some(session.updated_at.saturating_add(u64::from(days).saturating_mul(DAY_MS)))
 }

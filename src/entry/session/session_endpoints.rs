@@ -4,12 +4,14 @@
 use std::future::Future;
 use std::rc::Rc;
 
+use futures_util::future::join;
 use serde::Serialize;
 
 use super::erasing::Received;
 use super::export::Export;
 use super::session_host::{SessionHost, find_session, find_turn};
 use super::submission::{Delivery, Submission};
+use super::user_questions::is_question;
 use super::views::Views;
 use crate::contract::event_frames::END;
 use crate::contract::{
@@ -17,12 +19,11 @@ use crate::contract::{
     object_text, parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::entry::request::{RequestHead, decoded};
+use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::response::{JSON, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute};
-use crate::identity::SentCaller;
 use crate::live_text::{EventStream, Timings};
-use crate::ports::{CALLER, CHUNK_BYTES, Database, HttpFault, Platform, RECEIVED_AT};
+use crate::ports::{CHUNK_BYTES, Database, HttpFault, Platform};
 
 /// A body that a session's object sends piece by piece.
 #[derive(Debug)]
@@ -92,9 +93,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
         durations: &mut Durations,
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
+        if is_question(head.target()) {
+            return Ok(self.answer(source, head.target(), body).await?);
+        }
         let generation = self.erasing.generation();
         let route = Route::find(head.method, head.target())?;
         let progress = route.asks_for_progress(head.target())?;
+        let caller = sent_caller(head)?;
+        self.refuse_void(&caller.grants)?;
         let context = source.context(self.platform.as_ref(), head.origin()).await?;
         let mut since = self.platform.now_ms();
         let reply = match route {
@@ -110,12 +116,19 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.yield_if_long(bytes).await;
                 let fingerprint = fingerprint(&request);
                 self.yield_if_long(bytes).await;
+                let at_ms = received_at(head, self.platform.as_ref());
+                let (tools_by_server, registered) = join(
+                    self.mcp_tools(source, &context, &request),
+                    self.register(&context, &request, at_ms, &caller.grants),
+                )
+                .await;
                 let submission = Submission {
                     fingerprint,
                     is_long: is_long(bytes),
-                    caller: sent_caller(head)?,
-                    tools_by_server: self.mcp_tools(source, &context, &request).await,
-                    received: Received { generation, at_ms: self.received_at(head) },
+                    caller,
+                    tools_by_server,
+                    registration: registered?,
+                    received: Received { generation, at_ms },
                     progress,
                     request,
                 };
@@ -127,6 +140,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 replied.map_err(Vec::from)
             }
             Route::Workspace(..)
+            | Route::Sessions(_)
+            | Route::User(..)
             | Route::File(_)
             | Route::Playground
             | Route::Health
@@ -199,6 +214,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             SessionRoute::Cancel(turn) => {
                 let (session, turn) = (recovered_session()?, find_turn(store, &turn)?);
                 let (session, turn) = self.cancel(id, session, turn).await?;
+                self.have_change_reported(context)?;
                 view(views.turn(session, turn))
             }
             SessionRoute::Export => {
@@ -206,9 +222,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     .map(Reply::Export)
             }
             SessionRoute::Erase => {
-                let receipt = self.erase(context, id, self.received_at(head)).await;
+                let receipt =
+                    self.erase(context, id, received_at(head, self.platform.as_ref())).await;
                 self.end_erasure(context).await?;
                 view(receipt)
+            }
+            SessionRoute::Rename => {
+                let message = "This is answered by the object of the session's user.";
+                Err(Fault::new(ErrorCode::NotFound, message))
             }
         }
     }
@@ -245,12 +266,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         response
     }
 
-    /// When the Worker in front received a request.
-    fn received_at(&self, head: &RequestHead<'_>) -> u64 {
-        let at_ms = head.header(RECEIVED_AT).and_then(|at_ms| at_ms.parse().ok());
-        at_ms.unwrap_or_else(|| self.platform.now_ms())
-    }
-
     /// Milliseconds since `since`, which then becomes now.
     fn lap(&self, since: &mut u64) -> u64 {
         let now = self.platform.now_ms();
@@ -265,11 +280,4 @@ fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Reply<D>, Fault> {
 /// Whether a body is so long that work on it is divided into slices.
 fn is_long(bytes: usize) -> bool {
     bytes > CHUNK_BYTES
-}
-
-/// Who asks, as the Worker in front knows it.
-fn sent_caller(head: &RequestHead<'_>) -> Result<SentCaller, Fault> {
-    let Some(caller) = head.header(CALLER) else { return Ok(SentCaller::default()) };
-    let unreadable = || Fault::internal("The request does not say who asks.");
-    serde_json::from_str(&decoded(&caller)?).map_err(|_| unreadable())
 }

@@ -6,10 +6,11 @@
 
 use std::rc::Rc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::alarm::Alarm;
 use super::erasing::Erasing;
+use super::reporting::Reporter;
 use super::running::Running;
 use crate::contract::{Fault, SessionId, TurnId};
 use crate::entry::context::AdmissionContext;
@@ -27,17 +28,21 @@ pub struct SessionHost<P, D> {
     pub(super) alarm: Alarm,
     pub(super) running: Rc<Running>,
     pub(super) erasing: Erasing,
+    pub(super) reporter: Rc<Reporter<P, D>>,
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// A host of a session's storage. It reads and writes nothing yet.
     pub fn new(platform: Rc<P>, database: D) -> Self {
+        let store = Rc::new(SessionStore::new(database));
+        let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));
         Self {
             platform,
-            store: Rc::new(SessionStore::new(database)),
+            store,
             alarm: Alarm::default(),
             running: Rc::default(),
             erasing: Erasing::default(),
+            reporter,
         }
     }
 
@@ -53,6 +58,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let (live, registration) = self.running.begin(started.turn.ordinal);
         let text = Rc::clone(live.text());
         let (platform, running) = (Rc::clone(&self.platform), Rc::clone(&self.running));
+        let reporter = Rc::clone(&self.reporter);
         let reasoner = Reasoner::new(
             Rc::clone(&self.platform),
             Rc::clone(&self.store),
@@ -86,14 +92,33 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 "report": report,
             }));
             live.text().end(outcome);
+            if let Err(fault) = reporter.report_pause().await {
+                platform.log(report_failed(&fault));
+            }
         }));
         Ok(text)
+    }
+
+    /// Has the alarm report a change of a user's session that no turn's alarm follows.
+    pub(super) fn have_change_reported(&self, context: &AdmissionContext) -> Result<(), Fault> {
+        match self.platform.user() {
+            Some(_) => self.ensure_alarm(context.deployment.turn_alarm_ms),
+            None => Ok(()),
+        }
     }
 
     /// Sets the alarm unless this instance has set it.
     pub(super) fn ensure_alarm(&self, every_ms: u64) -> Result<(), Fault> {
         self.alarm.ensure(self.platform.as_ref(), every_ms)
     }
+}
+
+/// The line of the log for a report to the user's object that failed.
+pub(super) fn report_failed(fault: &Fault) -> Value {
+    json!({
+        "event": "report_failed", "level": "warn",
+        "code": fault.code.as_str(), "message": fault.message,
+    })
 }
 
 /// The session, or `session_not_found` before its first accepted turn.

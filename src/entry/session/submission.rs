@@ -5,12 +5,13 @@ use std::rc::Rc;
 use serde::Deserialize;
 
 use super::admission::{Admission, Admitted};
-use super::erasing::Received;
+use super::erasing::{Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
-use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
+use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus};
 use crate::entry::context::AdmissionContext;
-use crate::identity::SentCaller;
+use crate::entry::response::credential_expired;
+use crate::identity::{Grants, SentCaller};
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
 use crate::mcp::ToolsByServer;
 use crate::persistence::{Session, StoredOutcome, Turn};
@@ -28,6 +29,8 @@ pub(super) struct Submission {
     /// The tools of the MCP servers that the turn names, where the submission begins one.
     pub(super) tools_by_server: ToolsByServer,
     pub(super) received: Received,
+    /// The number under which the user's object has registered the session, where the submission begins one of a user.
+    pub(super) registration: Option<u64>,
     /// The client asks for progress events.
     pub(super) progress: bool,
 }
@@ -72,14 +75,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &AdmissionContext,
         submission: Submission,
     ) -> Result<Delivery, Vec<Fault>> {
-        if self.erasing.has_ended_generation_of(submission.received) {
-            let message = "The session was erased before this request was accepted. Send it again to begin the session anew.";
-            return Err(Fault::new(ErrorCode::TurnAborted, message).into());
+        let registration = submission.registration;
+        let is_void = registration.is_some_and(|number| self.erasing.is_void(number));
+        if is_void || self.erasing.has_ended_generation_of(submission.received) {
+            return Err(was_erased().into());
         }
+        self.refuse_void(&submission.caller.grants)?;
         let given_up = self.recover(context)?.given_up();
         let Submission { request, fingerprint, is_long, caller, tools_by_server, progress, .. } =
             submission;
-        let admission = self.admission(context, given_up);
+        let admission = Admission { registration, ..self.admission(context, given_up) };
         let admitted = match &request {
             ExecuteRequest::UserTurn(turn) => {
                 admission.user_turn(turn, &fingerprint, &tools_by_server, &caller)?
@@ -108,6 +113,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
         };
         Ok(Delivery { text, streaming, replayed, progress, is_first_run })
+    }
+
+    /// `credential_expired` for a credential that was issued before the time of the user's latest revocation.
+    pub(super) fn refuse_void(&self, grants: &Grants) -> Result<(), Fault> {
+        let Some(issued_at) = grants.issued_at else { return Ok(()) };
+        match issued_at < self.store.tickets_before()? {
+            true => Err(credential_expired()),
+            false => Ok(()),
+        }
     }
 
     /// Watches a turn (`GET …/stream`): its latest submission, running or ended.
@@ -154,7 +168,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         given_up: Option<u64>,
     ) -> Admission<'a, P, D> {
         let (platform, store) = (self.platform.as_ref(), self.store.as_ref());
-        Admission { platform, store, alarm: &self.alarm, context, given_up }
+        Admission { platform, store, alarm: &self.alarm, context, given_up, registration: None }
     }
 
     fn attach(&self, context: &AdmissionContext, turn: &Turn) -> Result<Rc<LiveText>, Fault> {

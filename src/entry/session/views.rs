@@ -9,7 +9,7 @@ use super::submission::unreadable_outcome;
 use crate::contract::{CallerRecord, Fault, SessionId, ToolCall, TurnId, TurnStatus, Usage};
 use crate::encoding::timestamp;
 use crate::entry::context::AdmissionContext;
-use crate::entry::route::TurnPage;
+use crate::entry::page_query::TurnPage;
 use crate::live_text::Activity;
 use crate::persistence::{
     Call, CompactionRecord, Decision, ModeChange, Session, SessionStore, Turn,

@@ -1,0 +1,75 @@
+//! The registration of a user's session with the user's object, before the session's first row (interface §13): every
+//! session that can exist is known there.
+
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+
+use super::admission::permit_turn;
+use super::erasing::was_erased;
+use super::session_host::SessionHost;
+use crate::catalog::DEFAULT_CONTEXT;
+use crate::contract::{ExecuteRequest, Fault};
+use crate::entry::context::AdmissionContext;
+use crate::entry::response::credential_expired;
+use crate::identity::Grants;
+use crate::ports::{Database, ObjectQuestion, Platform};
+use crate::users::{Registration, RegistrationReply, title_of};
+
+/// How long a turn waits to be registered, in milliseconds.
+const WAIT_MS: u64 = 10_000;
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// Registers a session that a submission begins; `None` where it begins none. A submission that admission refuses
+    /// in any case asks nobody.
+    pub(super) async fn register(
+        &self,
+        context: &AdmissionContext,
+        request: &ExecuteRequest,
+        received_at: u64,
+        grants: &Grants,
+    ) -> Result<Option<u64>, Fault> {
+        let (Some(object), ExecuteRequest::UserTurn(turn), Ok(catalog)) =
+            (self.reporter.user_object(), request, &context.catalog)
+        else {
+            return Ok(None);
+        };
+        let named = turn.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
+        let Some(conversation) = catalog.conversation_context(named) else { return Ok(None) };
+        let is_refused = permit_turn(turn, grants).is_err() || !grants.permit_context(named);
+        if is_refused || self.store.session()?.is_some() {
+            return Ok(None);
+        }
+        let instruction = turn.instruction.as_deref().filter(|_| catalog.titles_sessions());
+        let question = Registration {
+            session_id: turn.session_id.clone(),
+            received_at,
+            issued_at: grants.issued_at,
+            mode: catalog.turn_mode(None, conversation).key.clone(),
+            title: instruction.map(title_of).unwrap_or_default(),
+        };
+        let body = serde_json::to_string(&question).map_err(|_| not_registered())?;
+        let asking = pin!(self.platform.ask_object(&object, ObjectQuestion::Register, body));
+        let Either::Left((reply, _)) = select(asking, pin!(self.platform.sleep(WAIT_MS))).await
+        else {
+            return Err(not_registered());
+        };
+        let reply = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
+        match reply.ok_or_else(not_registered)? {
+            RegistrationReply::Registered { registration, tickets_before } => {
+                self.store.note_tickets_before(tickets_before);
+                Ok(Some(registration))
+            }
+            RegistrationReply::Erased => Err(was_erased()),
+            RegistrationReply::Revoked => Err(credential_expired()),
+            RegistrationReply::Failed => Err(not_registered()),
+        }
+    }
+}
+
+/// `internal`: the user's object did not register the session.
+pub(super) fn not_registered() -> Fault {
+    Fault::internal(
+        "The session could not be entered into its user's list, so it was not begun. Send the same request again.",
+    )
+}

@@ -1,0 +1,158 @@
+//! What a session of a user tells the user's object of itself (interface §13): when its alarm rings and something that
+//! the list shows has changed, and when a turn pauses. A report that is lost goes with the next one.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::catalog::APPROVE_TOOL;
+use crate::contract::{Fault, ToolCall, TurnStatus};
+use crate::encoding::timestamp;
+use crate::persistence::{Session, SessionStore, Turn};
+use crate::ports::{Database, ObjectQuestion, Platform, user_name};
+use crate::reasoner::pending_calls;
+use crate::users::{Report, ReportReply, SessionStatus, SessionSummary, Waiting};
+
+/// The failures in a row after which a session waits for its next turn before it reports again.
+const MOST_FAILURES: u32 = 10;
+
+/// The most names of waiting tools in a report.
+const MOST_TOOLS: usize = 20;
+
+/// What a session of a user tells of itself. A session of the tenant's own tells nothing.
+#[derive(Debug)]
+pub(super) struct Reporter<P, D> {
+    platform: Rc<P>,
+    store: Rc<SessionStore<D>>,
+    /// What this instance told last.
+    told: RefCell<Option<SessionSummary>>,
+    failures: Cell<u32>,
+}
+
+impl<P: Platform, D: Database> Reporter<P, D> {
+    pub(super) fn new(platform: Rc<P>, store: Rc<SessionStore<D>>) -> Self {
+        Self { platform, store, told: RefCell::default(), failures: Cell::default() }
+    }
+
+    /// The name of the object of the session's user; `None` for a session of the tenant's own.
+    pub(super) fn user_object(&self) -> Option<String> {
+        Some(user_name(self.platform.tenant()?, self.platform.user()?))
+    }
+
+    /// What the list shows of the session; `None` before its first turn.
+    pub(super) fn summary(&self) -> Result<Option<SessionSummary>, Fault> {
+        let Some(session) = self.store.session()? else { return Ok(None) };
+        let newest = self.store.newest_ordinal()?;
+        let turn = self.store.turn_at(session.live_turn.unwrap_or(newest))?;
+        let waiting = match turn.status {
+            TurnStatus::AwaitingTools => Some(pending_calls(&self.store, &session, &turn)?),
+            TurnStatus::Running
+            | TurnStatus::Completed
+            | TurnStatus::Failed
+            | TurnStatus::Aborted => None,
+        };
+        let status = match (turn.status, &waiting) {
+            (TurnStatus::Running, _) => SessionStatus::Running,
+            (TurnStatus::AwaitingTools, Some(calls)) if calls.iter().any(is_question) => {
+                SessionStatus::AwaitingApproval
+            }
+            (TurnStatus::AwaitingTools, _) => SessionStatus::AwaitingTools,
+            (TurnStatus::Failed, _) => SessionStatus::Failed,
+            (TurnStatus::Completed | TurnStatus::Aborted, _) => SessionStatus::Idle,
+        };
+        let waiting = waiting.map(|calls| waiting_of(&turn, &calls));
+        Ok(Some(summary_of(session, status, newest, waiting)))
+    }
+
+    /// Tells what has changed. Returns whether it should be tried again soon.
+    pub(super) async fn report(&self) -> Result<bool, Fault> {
+        if self.platform.user().is_none() {
+            return Ok(false);
+        }
+        let Some(summary) = self.summary()? else { return Ok(false) };
+        if self.told.borrow().as_ref() == Some(&summary) {
+            return Ok(false);
+        }
+        let is_told = self.tell(summary, false).await?;
+        let failures = if is_told { 0 } else { self.failures.get().saturating_add(1) };
+        self.failures.set(failures);
+        Ok((1..MOST_FAILURES).contains(&failures))
+    }
+
+    /// Tells at once that a turn waits for its client.
+    pub(super) async fn report_pause(&self) -> Result<(), Fault> {
+        if self.platform.user().is_none() {
+            return Ok(());
+        }
+        match self.summary()?.filter(|summary| summary.waiting.is_some()) {
+            // The alarm tells it where this is lost.
+            Some(summary) => self.tell(summary, false).await.map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Asks to be erased, because the session's retention is over. False where the user's object did not hear it.
+    pub(super) async fn report_expiry(&self) -> Result<bool, Fault> {
+        match self.summary()? {
+            Some(summary) => self.tell(summary, true).await,
+            None => Ok(true),
+        }
+    }
+
+    async fn tell(&self, summary: SessionSummary, expired: bool) -> Result<bool, Fault> {
+        let (Some(object), Some(session)) = (self.user_object(), self.store.session()?) else {
+            return Ok(true);
+        };
+        let report = Report { session_id: session.session_id, summary, expired };
+        let body = serde_json::to_string(&report).map_err(|_| Fault::unwritable("A report"))?;
+        let reply = self.platform.ask_object(&object, ObjectQuestion::Report, body).await.ok();
+        let reply = reply.and_then(|reply| serde_json::from_str::<ReportReply>(&reply).ok());
+        let Some(ReportReply { tickets_before }) = reply else { return Ok(false) };
+        self.store.note_tickets_before(tickets_before);
+        self.told.replace(Some(report.summary));
+        Ok(true)
+    }
+}
+
+fn summary_of(
+    session: Session,
+    status: SessionStatus,
+    turns: u64,
+    waiting: Option<Waiting>,
+) -> SessionSummary {
+    SessionSummary {
+        registration: session.state.registration,
+        created_at: session.created_at,
+        active_at: session.updated_at,
+        status,
+        mode: session.mode,
+        turns,
+        tokens: session.state.total_tokens,
+        title: session.state.title.unwrap_or_default(),
+        waiting,
+    }
+}
+
+fn waiting_of(turn: &Turn, calls: &[ToolCall]) -> Waiting {
+    Waiting {
+        turn_id: turn.turn_id.clone(),
+        since: timestamp(turn.updated_at),
+        tools: calls.iter().take(MOST_TOOLS).map(tool_of).collect(),
+    }
+}
+
+/// Whether a human is asked.
+fn is_question(call: &ToolCall) -> bool {
+    call.name == APPROVE_TOOL
+}
+
+/// The tool that a call is for; of a question, the one that it is about.
+fn tool_of(call: &ToolCall) -> String {
+    let asked = || {
+        let question: Value = serde_json::from_str(&call.arguments_json).ok()?;
+        Some(question.get("Name")?.as_str()?.to_owned())
+    };
+    let asked = if is_question(call) { asked() } else { None };
+    asked.unwrap_or_else(|| call.name.clone())
+}

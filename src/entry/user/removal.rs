@@ -1,0 +1,169 @@
+//! Removing sessions of a user (interface §13). The index hides a session first, then the session erases itself, then its
+//! row leaves the index. The alarm repeats the second step until it is done, so a list never shows a session that is
+//! gone, and no crash leaves one that the index does not know.
+
+use super::session_asking::{ask_each, ask_session};
+use super::user_host::UserHost;
+use crate::contract::{Fault, SessionId};
+use crate::entry::response::no_session;
+use crate::persistence::ErasureReceipt;
+use crate::ports::{Database, ObjectQuestion, Platform};
+use crate::users::{
+    Collection, Done, EraseQuestion, EraseReply, Forgetting, IndexedSession, Standing,
+};
+
+/// The sessions that one ring of the alarm asks. The runtime limits the requests of an invocation.
+const PER_PASS: u32 = 100;
+
+impl<D: Database> UserHost<D> {
+    /// Erases one session (`DELETE /sessions/{SessionId}`) and returns its receipt. `received_at` is the time at which
+    /// the Worker in front received the request.
+    pub(super) async fn erase_session<P: Platform>(
+        &self,
+        platform: &P,
+        id: &SessionId,
+        received_at: u64,
+        every_ms: u64,
+    ) -> Result<ErasureReceipt, Fault> {
+        let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
+        if known.standing == Standing::Collected {
+            return Err(no_session(id));
+        }
+        self.index.mark(&known, Standing::Erasing)?;
+        self.alarm.set_for_pass(platform, every_ms)?;
+        let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
+        let receipt = self.remove(platform, &known, received_at, Ending::WhenDone).await?;
+        self.end_removals(platform, every_ms).await?;
+        receipt.ok_or_else(|| no_session(id))
+    }
+
+    /// Has a session on its way out erase itself, and takes its row out of the index. Returns the receipt, `None` of a
+    /// session that is gone or stays.
+    ///
+    /// # Errors
+    /// The session could not be erased, or did not answer. It stays on its way out.
+    pub(super) async fn remove<P: Platform>(
+        &self,
+        platform: &P,
+        known: &IndexedSession,
+        received_at: u64,
+        ending: Ending,
+    ) -> Result<Option<ErasureReceipt>, Fault> {
+        let removed = self.ask_to_erase(platform, known, received_at, ending).await;
+        if removed.is_err() {
+            self.index.attempt_failed(known)?;
+        }
+        removed
+    }
+
+    async fn ask_to_erase<P: Platform>(
+        &self,
+        platform: &P,
+        known: &IndexedSession,
+        received_at: u64,
+        ending: Ending,
+    ) -> Result<Option<ErasureReceipt>, Fault> {
+        let (id, registration) = (&known.session_id, known.summary.registration);
+        if known.standing == Standing::Collected {
+            self.let_receipt_go(platform, known).await?;
+            return Ok(None);
+        }
+        let question = EraseQuestion {
+            session_id: id.clone(),
+            registration,
+            received_at,
+            only_expired: known.standing == Standing::Expiring,
+        };
+        match ask_session(platform, id, ObjectQuestion::Erase, &question).await? {
+            EraseReply::Gone => {
+                self.index.remove(known)?;
+                self.underway.borrow_mut().remove(id);
+                Ok(None)
+            }
+            EraseReply::Erased { receipt, is_done } => {
+                if is_done || ending == Ending::Now {
+                    self.index.collect(known, &receipt)?;
+                    self.underway.borrow_mut().remove(id);
+                    self.let_receipt_go(platform, known).await?;
+                } else {
+                    self.underway.borrow_mut().insert(id.clone(), receipt.clone());
+                }
+                Ok(Some(receipt))
+            }
+            EraseReply::Kept { summary } => {
+                self.index.list(known, &summary)?;
+                Ok(None)
+            }
+            EraseReply::Failed { fault } => Err(fault),
+        }
+    }
+
+    /// Lets a session forget a receipt that is counted; with it the session's row goes.
+    async fn let_receipt_go<P: Platform>(
+        &self,
+        platform: &P,
+        known: &IndexedSession,
+    ) -> Result<(), Fault> {
+        let counted = Collection { registration: known.summary.registration };
+        let question = ObjectQuestion::Collected;
+        let Done {} = ask_session(platform, &known.session_id, question, &counted).await?;
+        self.index.remove(known)
+    }
+
+    /// Asks sessions on their way out, at most `most` of them, and returns whether one could not be erased.
+    pub(super) async fn pass<P: Platform>(
+        &self,
+        platform: &P,
+        most: u32,
+        received_at: u64,
+    ) -> Result<bool, Fault> {
+        let leaving = self.index.leaving(most)?;
+        let ask = async |known: &IndexedSession| {
+            self.remove(platform, known, received_at, Ending::WhenDone).await.is_err()
+        };
+        let failed = ask_each(&leaving, ask).await;
+        Ok(failed.contains(&true))
+    }
+
+    /// Goes on with removals when the alarm rings.
+    pub(super) async fn resume_removals<P: Platform>(
+        &self,
+        platform: &P,
+        every_ms: u64,
+    ) -> Result<(), Fault> {
+        let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
+        let failed = self.pass(platform, PER_PASS, erased_at).await?;
+        self.alarm.passed(failed);
+        self.end_removals(platform, every_ms).await
+    }
+
+    /// Sets the alarm where sessions are still to be erased, notes that an erasure of the user is complete, and frees
+    /// the storage of a user of whom nothing is left to be known.
+    pub(super) async fn end_removals<P: Platform>(
+        &self,
+        platform: &P,
+        every_ms: u64,
+    ) -> Result<(), Fault> {
+        if self.index.count_leaving()?.0 > 0 {
+            return self.alarm.set_for_pass(platform, every_ms);
+        }
+        self.complete_erasure(platform)?;
+        match self.index.forget(platform.now_ms())? {
+            Forgetting::Kept => Ok(()),
+            Forgetting::KeptUntil(at_ms) => self.alarm.set(platform, at_ms),
+            Forgetting::Forgotten => {
+                self.alarm.forget();
+                platform.free_storage().await
+            }
+        }
+    }
+}
+
+/// When the removal of a session ends whose responses at the model service are to be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// When they are deleted.
+    WhenDone,
+    /// At once: the session begins anew, and goes on with the deletions.
+    Now,
+}

@@ -1,0 +1,203 @@
+//! The list of a user's sessions, and their titles (interface §13).
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use serde::Serialize;
+
+use super::removal::Ending;
+use super::session_asking::{ask_each, ask_session};
+use super::user_host::UserHost;
+use crate::catalog::Catalog;
+use crate::contract::{Fault, InvokeResult, SessionId};
+use crate::encoding::timestamp;
+use crate::entry::response::no_session;
+use crate::ports::{Database, ObjectQuestion, Platform};
+use crate::users::{
+    Cursor, IndexedSession, SessionFilter, SessionStatus, SessionSummary, Standing,
+    SummaryQuestion, SummaryReply, Waiting,
+};
+
+/// How long a session that never began stays registered, in milliseconds.
+const UNBEGUN_MS: u64 = 5 * 60 * 1000;
+
+/// How long the list waits for what a session tells of itself, in milliseconds.
+const WAIT_MS: u64 = 5_000;
+
+/// The most rounds of questions before a page is shown. Each asks as many sessions as a page holds.
+const MOST_ROUNDS: u32 = 20;
+
+/// The most registered sessions that are asked before a user's sessions are counted.
+const MOST_ASKED: u32 = 200;
+
+/// `GET /sessions`
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct SessionsView<'a> {
+    sessions: Vec<SessionEntry<'a>>,
+    /// There are more sessions: ask again with this as `After`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A session in the list of its user.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct SessionEntry<'a> {
+    session_id: &'a SessionId,
+    title: &'a str,
+    created_at: String,
+    active_at: String,
+    mode_display_name: &'a str,
+    status: SessionStatus,
+    turns: u64,
+    tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<&'a Waiting>,
+}
+
+impl<D: Database> UserHost<D> {
+    /// A page of the list. `named` are the only sessions that the caller may see.
+    pub(super) async fn list<P: Platform>(
+        &self,
+        platform: &P,
+        catalog: Option<Rc<Catalog>>,
+        every_ms: u64,
+        filter: &SessionFilter,
+        named: Option<&[String]>,
+    ) -> Result<InvokeResult, Fault> {
+        let limit = filter.limit as usize;
+        let mut absent = BTreeSet::new();
+        let mut page = Vec::new();
+        for _ in 0..MOST_ROUNDS {
+            // One session more than the page holds shows whether there is another page.
+            page = self.index.page(filter, named, limit + 1 + absent.len())?;
+            let is_unknown = |known: &&IndexedSession| {
+                known.standing == Standing::Registered && !absent.contains(&known.session_id)
+            };
+            let unknown: Vec<_> = page.iter().filter(is_unknown).cloned().collect();
+            if unknown.is_empty() {
+                break;
+            }
+            absent.extend(self.absent(platform, every_ms, &unknown).await?);
+        }
+        page.retain(|known| known.standing == Standing::Listed);
+        let more = page.len() > limit;
+        page.truncate(limit);
+        let last = page.last().filter(|_| more);
+        let next = last.map(|last| Cursor::behind(last, filter.order).text(filter.order));
+        let entry = |known| entry(known, catalog.as_deref());
+        let view = SessionsView { sessions: page.iter().map(entry).collect(), next };
+        Ok(InvokeResult::success(&view, Vec::new()))
+    }
+
+    /// Sets the title of a session, and returns what the list shows of it.
+    pub(super) async fn rename<P: Platform>(
+        &self,
+        platform: &P,
+        catalog: Option<Rc<Catalog>>,
+        every_ms: u64,
+        id: &SessionId,
+        title: &str,
+    ) -> Result<InvokeResult, Fault> {
+        let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
+        if known.standing == Standing::Registered {
+            self.absent(platform, every_ms, &[known]).await?;
+        }
+        self.index.rename(id, title)?;
+        let renamed = self.index.session(id)?;
+        let renamed = renamed.filter(|known| known.standing == Standing::Listed);
+        let renamed = renamed.ok_or_else(|| no_session(id))?;
+        Ok(InvokeResult::success(entry(&renamed, catalog.as_deref()), Vec::new()))
+    }
+
+    /// Asks the registered sessions whether they have begun.
+    pub(super) async fn ask_registered<P: Platform>(
+        &self,
+        platform: &P,
+        every_ms: u64,
+    ) -> Result<(), Fault> {
+        let registered = self.index.in_standing(Standing::Registered, MOST_ASKED)?;
+        self.absent(platform, every_ms, &registered).await.map(|_| ())
+    }
+
+    /// Asks registered sessions whether they have begun, and returns those that have not. Of the others the index then
+    /// has what they tell. One that did not begin for minutes leaves the index.
+    async fn absent<P: Platform>(
+        &self,
+        platform: &P,
+        every_ms: u64,
+        registered: &[IndexedSession],
+    ) -> Result<Vec<SessionId>, Fault> {
+        let mut absent = Vec::new();
+        let replies = ask_each(registered, async |known| summary_of(platform, known).await).await;
+        for (known, reply) in registered.iter().zip(replies) {
+            match reply {
+                Some(Some(summary)) if summary.registration == known.summary.registration => {
+                    self.index.list(known, &summary)?;
+                    continue;
+                }
+                Some(None) if is_overdue(platform, known) => {
+                    self.drop_unbegun(platform, every_ms, known).await?;
+                }
+                Some(_) | None => {}
+            }
+            absent.push(known.session_id.clone());
+        }
+        Ok(absent)
+    }
+
+    /// Takes a session that did not begin out of the index. Where that fails, the alarm goes on.
+    async fn drop_unbegun<P: Platform>(
+        &self,
+        platform: &P,
+        every_ms: u64,
+        known: &IndexedSession,
+    ) -> Result<(), Fault> {
+        self.index.mark(known, Standing::Expiring)?;
+        self.alarm.set_for_pass(platform, every_ms)?;
+        let marked = self.index.session(&known.session_id)?;
+        if let Some(marked) = marked.filter(|marked| marked.standing == Standing::Expiring) {
+            let now = platform.now_ms();
+            // A failure is counted, and shows nowhere else.
+            let _ = self.remove(platform, &marked, now, Ending::WhenDone).await;
+        }
+        Ok(())
+    }
+}
+
+/// What a registered session tells of itself: nothing before its first turn, `None` where it does not answer in time.
+async fn summary_of<P: Platform>(
+    platform: &P,
+    known: &IndexedSession,
+) -> Option<Option<SessionSummary>> {
+    let question = SummaryQuestion { registration: known.summary.registration };
+    let asking = pin!(ask_session(platform, &known.session_id, ObjectQuestion::Summary, &question));
+    match select(asking, pin!(platform.sleep(WAIT_MS))).await {
+        Either::Left((reply, _)) => reply.ok().map(|reply: SummaryReply| reply.summary),
+        Either::Right(_) => None,
+    }
+}
+
+fn is_overdue<P: Platform>(platform: &P, known: &IndexedSession) -> bool {
+    known.registered_at.saturating_add(UNBEGUN_MS) <= platform.now_ms()
+}
+
+fn entry<'a>(known: &'a IndexedSession, catalog: Option<&'a Catalog>) -> SessionEntry<'a> {
+    let summary = &known.summary;
+    let mode = summary.mode.as_str();
+    SessionEntry {
+        session_id: &known.session_id,
+        title: &summary.title,
+        created_at: timestamp(summary.created_at),
+        active_at: timestamp(summary.active_at),
+        // The mode's key while there is no valid catalog.
+        mode_display_name: catalog.map_or(mode, |catalog| catalog.display_name(mode)),
+        status: summary.status,
+        turns: summary.turns,
+        tokens: summary.tokens,
+        waiting: summary.waiting.as_ref(),
+    }
+}

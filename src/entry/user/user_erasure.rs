@@ -1,0 +1,175 @@
+//! Erasing a user, and voiding a user's credentials (interface §13).
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::session_asking::{ask_each, ask_session};
+use super::user_host::UserHost;
+use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, UserId};
+use crate::encoding::timestamp;
+use crate::ports::{Database, ObjectQuestion, Platform};
+use crate::users::{Done, Revocation, StatusCounts};
+
+/// The sessions that the request to erase a user asks itself; the alarm asks the others.
+const AT_FIRST: u32 = 10;
+
+const SECOND_MS: u64 = 1_000;
+
+/// `GET /users/{User}`
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct UserView<'a> {
+    user: &'a UserId,
+    sessions: SessionsView,
+    /// Absent where nothing is void.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tickets_before: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct SessionsView {
+    total: u64,
+    #[serde(flatten)]
+    by_status: StatusCounts,
+    /// Those that are being erased, which are in no other count.
+    erasing: u64,
+}
+
+/// `POST /users/{User}/revoke`
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct RevocationView<'a> {
+    user: &'a UserId,
+    tickets_before: String,
+    /// The number of sessions that know.
+    sessions: usize,
+}
+
+impl<D: Database> UserHost<D> {
+    /// The user's sessions by their status.
+    pub(super) async fn view<P: Platform>(
+        &self,
+        platform: &P,
+        user: &UserId,
+        every_ms: u64,
+    ) -> Result<InvokeResult, Fault> {
+        self.ask_registered(platform, every_ms).await?;
+        let by_status = self.index.count_by_status()?;
+        let (erasing, _) = self.index.count_leaving()?;
+        let total = by_status.total();
+        let known =
+            self.index.user()?.filter(|known| total + erasing > 0 || known.erasure.is_some());
+        let known = known.ok_or_else(no_user)?;
+        let view = UserView {
+            user,
+            sessions: SessionsView { total, by_status, erasing },
+            tickets_before: (known.tickets_before > 0).then(|| timestamp(known.tickets_before)),
+        };
+        Ok(InvokeResult::success(&view, Vec::new()))
+    }
+
+    /// Makes the user's credentials void that were issued before now. Completes when every session knows.
+    pub(super) async fn revoke<P: Platform>(
+        &self,
+        platform: &P,
+        user: &UserId,
+        every_ms: u64,
+    ) -> Result<InvokeResult, Fault> {
+        let tickets_before = next_second(platform.now_ms());
+        self.index.revoke(tickets_before, platform.now_ms())?;
+        let sessions = self.index.all()?;
+        let told = Revocation { tickets_before };
+        let tell = async |id: &SessionId| -> Result<Done, Fault> {
+            ask_session(platform, id, ObjectQuestion::Revoke, &told).await
+        };
+        let told = ask_each(&sessions, tell).await;
+        self.end_removals(platform, every_ms).await?;
+        let reached = told.iter().filter(|told| told.is_ok()).count();
+        platform.log(json!({
+            "event": "user_revoked", "level": if reached < sessions.len() { "error" } else { "info" },
+            "sessions": reached, "unreached": sessions.len() - reached,
+        }));
+        if reached < sessions.len() {
+            let message = "The credentials are void for new sessions, but some sessions of the user did not answer. Send the same request again.";
+            return Err(Fault::internal(message));
+        }
+        self.wait_until(platform, tickets_before).await;
+        let tickets_before = timestamp(tickets_before);
+        let view = RevocationView { user, tickets_before, sessions: reached };
+        Ok(InvokeResult::success(&view, Vec::new()))
+    }
+
+    /// Erases all sessions of the user, and gives a receipt. The same request goes on with an erasure that is under way.
+    pub(super) async fn erase_user<P: Platform>(
+        &self,
+        platform: &P,
+        user: &UserId,
+        received_at: u64,
+        every_ms: u64,
+    ) -> Result<InvokeResult, Fault> {
+        let known = self.index.user()?.ok_or_else(no_user)?;
+        if known.erasure.is_none() {
+            if self.index.all()?.is_empty() {
+                return Err(no_user());
+            }
+            let now = platform.now_ms();
+            self.index.begin_erasure(received_at, next_second(now), now)?;
+            self.alarm.set_for_pass(platform, every_ms)?;
+        }
+        self.pass(platform, AT_FIRST, received_at).await?;
+        let left = self.index.count_leaving()?;
+        if left.0 == 0 {
+            self.complete_erasure(platform)?;
+        }
+        let known = self.index.user()?.ok_or_else(no_user)?;
+        let erasure = known.erasure.ok_or_else(no_user)?;
+        let result = {
+            let underway = self.underway.borrow();
+            let receipt =
+                erasure.receipt(user.as_str(), left, underway.values(), known.tickets_before);
+            InvokeResult::success(&receipt, Vec::new())
+        };
+        if erasure.completed_at.is_some() {
+            // The last receipt is given.
+            self.index.save_erasure(None)?;
+        }
+        self.end_removals(platform, every_ms).await?;
+        self.wait_until(platform, known.tickets_before).await;
+        Ok(result)
+    }
+
+    /// Notes that an erasure of the user is complete, where it is.
+    pub(super) fn complete_erasure<P: Platform>(&self, platform: &P) -> Result<(), Fault> {
+        let erasure = self.index.user()?.and_then(|user| user.erasure);
+        let Some(mut erasure) = erasure.filter(|erasure| erasure.completed_at.is_none()) else {
+            return Ok(());
+        };
+        erasure.completed_at = Some(platform.now_ms());
+        self.index.save_erasure(Some(&erasure))?;
+        platform.log(json!({
+            "event": "user_erased", "level": "info", "sessions": erasure.erased,
+            "counts": erasure.counts,
+        }));
+        Ok(())
+    }
+
+    /// Waits for the beginning of a second that is about to begin, so that a credential issued after the response is
+    /// good: credentials tell the second in which they were issued, and no more.
+    async fn wait_until<P: Platform>(&self, platform: &P, at_ms: u64) {
+        let wait_ms = at_ms.saturating_sub(platform.now_ms());
+        if (1..=SECOND_MS).contains(&wait_ms) {
+            platform.sleep(wait_ms).await;
+        }
+    }
+}
+
+/// The beginning of the next second: a credential of this second may have been issued before now.
+fn next_second(now_ms: u64) -> u64 {
+    (now_ms / SECOND_MS + 1) * SECOND_MS
+}
+
+/// `user_not_found`.
+fn no_user() -> Fault {
+    Fault::new(ErrorCode::UserNotFound, "The service knows no session of this user.")
+}

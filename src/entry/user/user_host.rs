@@ -1,0 +1,201 @@
+//! The object of one user (interface §13): its endpoints, what sessions ask it, and its alarm.
+//!
+//! It has no memory of its own but the alarm and receipts that are not final: between two awaits the index decides.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::removal::Ending;
+use super::user_alarm::UserAlarm;
+use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse_rename};
+use crate::entry::context::ContextSource;
+use crate::entry::request::{RequestHead, received_at, sent_caller};
+use crate::entry::response::{
+    PlainResponse, Response, credential_expired, object_failed, refusal_line,
+};
+use crate::entry::route::{Route, SessionRoute, UserRoute};
+use crate::persistence::ErasureReceipt;
+use crate::ports::{Database, Deployment, HttpFault, ObjectQuestion, Platform};
+use crate::users::{
+    Registering, Registration, RegistrationReply, Report, ReportReply, Standing, UserIndex,
+};
+
+/// The attempts to bring an earlier life of a session to its end before the session is registered.
+const MOST_ATTEMPTS: u32 = 3;
+
+/// The object of one user.
+#[derive(Debug)]
+pub struct UserHost<D> {
+    pub(super) index: UserIndex<D>,
+    pub(super) alarm: UserAlarm,
+    /// The receipts of sessions whose responses at the model service are still to be deleted.
+    pub(super) underway: RefCell<BTreeMap<SessionId, ErasureReceipt>>,
+}
+
+impl<D: Database> UserHost<D> {
+    /// A host over its object's storage. Nothing is read or written yet.
+    pub fn new(database: D) -> Self {
+        Self {
+            index: UserIndex::new(database),
+            alarm: UserAlarm::default(),
+            underway: RefCell::default(),
+        }
+    }
+
+    /// Handles the alarm.
+    ///
+    /// # Errors
+    /// The next alarm cannot be set: the runtime then repeats this one.
+    pub async fn alarm_rang<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+    ) -> Result<(), Fault> {
+        self.alarm.forget();
+        let every_ms = every_ms(platform, source);
+        if let Err(fault) = self.resume_removals(platform, every_ms).await {
+            // A failed alarm would be repeated a few times and then dropped for good.
+            platform.log(json!({
+                "event": "alarm_failed", "level": "error",
+                "code": fault.code.as_str(), "message": fault.message,
+            }));
+            self.alarm.passed(true);
+            self.alarm.set_for_pass(platform, every_ms)?;
+        }
+        Ok(())
+    }
+
+    /// Responds to a request. `body` is waited for only where there is one.
+    pub async fn response<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> PlainResponse {
+        let responded = self.respond(platform, source, head, body).await;
+        responded.unwrap_or_else(|faults| {
+            platform.log(refusal_line(&faults));
+            Response::refusal(faults)
+        })
+    }
+
+    async fn respond<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Result<PlainResponse, Vec<Fault>> {
+        let target = head.target();
+        if target == ObjectQuestion::Register.path() {
+            return reply(&self.register(platform, &question(body).await?).await?);
+        }
+        if target == ObjectQuestion::Report.path() {
+            return reply(&self.take_report(platform, &question(body).await?)?);
+        }
+        let route = Route::find(head.method, target)?;
+        let grants = sent_caller(head)?.grants;
+        let tickets_before = self.index.user()?.map_or(0, |user| user.tickets_before);
+        if grants.issued_at.is_some_and(|issued_at| issued_at < tickets_before) {
+            return Err(credential_expired().into());
+        }
+        let every_ms = every_ms(platform, source);
+        let received_at = received_at(head, platform);
+        let named = grants.sessions.as_deref();
+        let result = match &route {
+            Route::Sessions(filter) => {
+                let catalog = source.catalog(platform).await.ok();
+                self.list(platform, catalog, every_ms, filter, named).await?
+            }
+            Route::Session(id, SessionRoute::Rename) => {
+                let title = parse_rename(&body.await.map_err(|_| object_failed())?)?;
+                let catalog = source.catalog(platform).await.ok();
+                self.rename(platform, catalog, every_ms, id, &title).await?
+            }
+            Route::Session(id, SessionRoute::Erase) => {
+                let erased = self.erase_session(platform, id, received_at, every_ms).await?;
+                InvokeResult::success(&erased, Vec::new())
+            }
+            Route::User(user, UserRoute::View) => self.view(platform, user, every_ms).await?,
+            Route::User(user, UserRoute::Revoke) => self.revoke(platform, user, every_ms).await?,
+            Route::User(user, UserRoute::Erase) => {
+                self.erase_user(platform, user, received_at, every_ms).await?
+            }
+            _ => {
+                let message = "The object of a user does not answer this.";
+                return Err(Fault::new(ErrorCode::NotFound, message).into());
+            }
+        };
+        Ok(Response::result(&result))
+    }
+
+    /// Registers a session that is about to begin, durably.
+    async fn register<P: Platform>(
+        &self,
+        platform: &P,
+        new: &Registration,
+    ) -> Result<RegistrationReply, Fault> {
+        for _ in 0..MOST_ATTEMPTS {
+            let user = self.index.user()?;
+            let (tickets_before, erased_at) =
+                user.map_or((0, 0), |user| (user.tickets_before, user.erased_at));
+            if erased_at > 0 && new.received_at <= erased_at {
+                return Ok(RegistrationReply::Erased);
+            }
+            if new.issued_at.is_some_and(|issued_at| issued_at < tickets_before) {
+                return Ok(RegistrationReply::Revoked);
+            }
+            match self.index.register(new, platform.now_ms())? {
+                Registering::Registered(registration) => {
+                    return Ok(RegistrationReply::Registered { registration, tickets_before });
+                }
+                Registering::Leaving(known) => {
+                    self.remove(platform, &known, 0, Ending::Now).await?;
+                }
+            }
+        }
+        Ok(RegistrationReply::Failed)
+    }
+
+    /// Takes over what a session tells of itself. One whose retention is over is erased by the alarm, which rings at
+    /// once.
+    fn take_report<P: Platform>(&self, platform: &P, told: &Report) -> Result<ReportReply, Fault> {
+        self.index.report(&told.session_id, &told.summary)?;
+        if told.expired
+            && let Some(known) = self.index.session(&told.session_id)?
+            && known.summary.registration == told.summary.registration
+            && !known.standing.is_leaving()
+        {
+            self.index.mark(&known, Standing::Expiring)?;
+            self.alarm.set(platform, platform.now_ms())?;
+        }
+        let tickets_before = self.index.user()?.map_or(0, |user| user.tickets_before);
+        Ok(ReportReply { tickets_before })
+    }
+}
+
+/// `TURN_ALARM_MS`; its default where a variable is malformed.
+fn every_ms<P: Platform>(platform: &P, source: &ContextSource) -> u64 {
+    let deployment = source.deployment(platform);
+    deployment.map_or_else(|_| Deployment::default().turn_alarm_ms, |known| known.turn_alarm_ms)
+}
+
+/// The question of a session.
+async fn question<Q: DeserializeOwned>(
+    body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+) -> Result<Q, Fault> {
+    let body = body.await.map_err(|_| object_failed())?;
+    serde_json::from_slice(&body)
+        .map_err(|_| Fault::internal("A session's question is unreadable."))
+}
+
+fn reply(reply: &impl Serialize) -> Result<PlainResponse, Vec<Fault>> {
+    let text = serde_json::to_string(reply).map_err(|_| Fault::unwritable("A reply"))?;
+    Ok(Response::json(200, text))
+}

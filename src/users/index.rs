@@ -1,0 +1,382 @@
+//! The index of a user's sessions: the storage of the user's object.
+//!
+//! Every change is conditional on the life of the session that it is about (`registration`) and on its standing, because
+//! the object asks sessions meanwhile. When a method fails, nothing was written.
+
+use std::cell::Cell;
+
+use super::erasure::UserErasure;
+use super::questions::Registration;
+use super::records::{IndexedSession, Standing, UserRow};
+use super::schema::VERSIONS;
+use super::summary::SessionSummary;
+use crate::contract::{Fault, SessionId};
+use crate::persistence::ErasureReceipt;
+use crate::ports::{Database, Value};
+
+/// The longest life of a credential, in milliseconds: a day, which is the longest of a provider's token by default, and
+/// the largest difference of clocks. For so long the object of a user without sessions knows what is void.
+pub const LONGEST_CREDENTIAL_MS: u64 = (24 * 60 + 5) * 60 * 1000;
+
+/// The largest whole number that the storage reads back.
+const LARGEST: u64 = 1 << 53;
+
+/// The storage of one user's object.
+#[derive(Debug)]
+pub struct UserIndex<D> {
+    pub(super) database: D,
+    /// Whether there are tables; `None` before this instance has looked.
+    has_tables: Cell<Option<bool>>,
+    /// The newest registration that this instance has given.
+    newest: Cell<u64>,
+}
+
+/// What becomes of a session that asks to be registered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Registering {
+    /// It is known, durably, under this number.
+    Registered(u64),
+    /// An earlier life of it is still to be erased.
+    Leaving(IndexedSession),
+}
+
+impl<D: Database> UserIndex<D> {
+    /// An index over a database, which may be empty. Nothing is read or written yet.
+    pub fn new(database: D) -> Self {
+        Self { database, has_tables: Cell::default(), newest: Cell::default() }
+    }
+
+    /// The user's row; `None` where nothing is known of the user.
+    pub fn user(&self) -> Result<Option<UserRow>, Fault> {
+        if !self.find_tables()? {
+            return Ok(None);
+        }
+        let row = self.database.first(UserRow::SELECT, &[])?;
+        row.map(|row| UserRow::from_row(&row)).transpose()
+    }
+
+    /// A session of the user, whatever its standing.
+    pub fn session(&self, id: &SessionId) -> Result<Option<IndexedSession>, Fault> {
+        Ok(self.sessions("WHERE session_id = ?", &[id.as_str().into()])?.pop())
+    }
+
+    /// Sessions in that standing, the newest first.
+    pub fn in_standing(&self, standing: Standing, most: u32) -> Result<Vec<IndexedSession>, Fault> {
+        let which = "WHERE standing = ? ORDER BY active_at DESC, session_id LIMIT ?";
+        self.sessions(which, &[standing.as_str().into(), most.into()])
+    }
+
+    /// Sessions on their way out, those with the fewest failures first.
+    pub fn leaving(&self, most: u32) -> Result<Vec<IndexedSession>, Fault> {
+        let which = "WHERE standing IN ('expiring', 'erasing', 'collected')
+             ORDER BY attempts, session_id LIMIT ?";
+        self.sessions(which, &[most.into()])
+    }
+
+    /// The number of sessions that are to be erased, and of those among them whose latest attempt failed.
+    pub fn count_leaving(&self) -> Result<(u64, u64), Fault> {
+        if !self.find_tables()? {
+            return Ok((0, 0));
+        }
+        let statement =
+            "SELECT COUNT(*) AS leaving, COALESCE(SUM(attempts > 0), 0) AS failed FROM sessions
+             WHERE standing IN ('expiring', 'erasing', 'collected')";
+        let Some(row) = self.database.first(statement, &[])? else { return Ok((0, 0)) };
+        Ok((row.get("leaving")?, row.get("failed")?))
+    }
+
+    /// The ids of all sessions but those that are erased already.
+    pub fn all(&self) -> Result<Vec<SessionId>, Fault> {
+        if !self.find_tables()? {
+            return Ok(Vec::new());
+        }
+        let statement = "SELECT session_id FROM sessions WHERE standing <> 'collected'";
+        let rows = self.database.query(statement, &[])?;
+        rows.iter().map(|row| row.get("session_id")).collect()
+    }
+
+    /// Registers a session that has no row, so that it may begin. The user's row and the time of the submission are
+    /// looked at before.
+    pub fn register(&self, new: &Registration, now_ms: u64) -> Result<Registering, Fault> {
+        let known = self.session(&new.session_id)?;
+        let (id, title) = (new.session_id.as_str(), new.title.as_str());
+        match known {
+            Some(known) if known.standing.is_leaving() => Ok(Registering::Leaving(known)),
+            Some(known) => {
+                self.database.execute(
+                    "UPDATE sessions SET registered_at = ?,
+                        title = CASE WHEN renamed = 1 OR standing = 'listed' THEN title ELSE ? END
+                     WHERE session_id = ?",
+                    &[now_ms.into(), title.into(), id.into()],
+                )?;
+                Ok(Registering::Registered(known.summary.registration))
+            }
+            None => {
+                let registration = now_ms.max(self.newest.get().saturating_add(1));
+                self.step(now_ms, || {
+                    self.database.execute(
+                        "INSERT INTO sessions (session_id, standing, registration, registered_at, created_at,
+                            active_at, status, mode, turns, tokens, title, renamed, waiting, attempts)
+                         VALUES (?, 'registered', ?, ?, ?, ?, 'running', ?, 0, 0, ?, 0, NULL, 0)",
+                        &[
+                            id.into(),
+                            registration.into(),
+                            now_ms.into(),
+                            now_ms.into(),
+                            now_ms.into(),
+                            new.mode.as_str().into(),
+                            title.into(),
+                        ],
+                    )
+                })?;
+                self.newest.set(registration);
+                Ok(Registering::Registered(registration))
+            }
+        }
+    }
+
+    /// Takes over what a session tells of itself. Nothing is written where that is known, or about another life of the
+    /// session.
+    pub fn report(&self, id: &SessionId, told: &SessionSummary) -> Result<(), Fault> {
+        let Some(known) = self.session(id)? else { return Ok(()) };
+        let is_current = known.summary.registration == told.registration;
+        if is_current && !known.standing.is_leaving() { self.list(&known, told) } else { Ok(()) }
+    }
+
+    /// Lists a session that has begun, or one whose retention is not over after all, with what it tells of itself.
+    pub fn list(&self, known: &IndexedSession, told: &SessionSummary) -> Result<(), Fault> {
+        let waiting = told.waiting.as_ref().map(serde_json::to_string).transpose();
+        let waiting = waiting.map_err(|_| Fault::unwritable("What a session waits for"))?;
+        let tokens = told.tokens.min(LARGEST);
+        self.database.execute(
+            "UPDATE sessions SET standing = 'listed', created_at = ?1, active_at = ?2, status = ?3, mode = ?4,
+                turns = ?5, tokens = ?6, title = CASE renamed WHEN 1 THEN title ELSE ?7 END, waiting = ?8,
+                attempts = 0
+             WHERE session_id = ?9 AND registration = ?10 AND standing IN ('registered', 'listed', 'expiring')
+                AND NOT (standing = 'listed' AND created_at = ?1 AND active_at = ?2 AND status = ?3 AND mode = ?4
+                    AND turns = ?5 AND tokens = ?6 AND (renamed = 1 OR title = ?7) AND waiting IS ?8)",
+            &[
+                told.created_at.into(),
+                told.active_at.into(),
+                told.status.as_str().into(),
+                told.mode.as_str().into(),
+                told.turns.into(),
+                tokens.into(),
+                told.title.as_str().into(),
+                waiting.into(),
+                known.session_id.as_str().into(),
+                known.summary.registration.into(),
+            ],
+        )
+    }
+
+    /// Sets the title of a listed session for good.
+    pub fn rename(&self, id: &SessionId, title: &str) -> Result<(), Fault> {
+        self.database.execute(
+            "UPDATE sessions SET title = ?, renamed = 1 WHERE session_id = ? AND standing = 'listed'",
+            &[title.into(), id.as_str().into()],
+        )
+    }
+
+    /// Marks a session that is to erase itself, for good or if its retention is over, and hides it.
+    pub fn mark(&self, known: &IndexedSession, standing: Standing) -> Result<(), Fault> {
+        self.database.execute(
+            "UPDATE sessions SET standing = ?, attempts = 0
+             WHERE session_id = ? AND registration = ? AND standing IN ('registered', 'listed', 'expiring')",
+            &[
+                standing.as_str().into(),
+                known.session_id.as_str().into(),
+                known.summary.registration.into(),
+            ],
+        )
+    }
+
+    /// Notes that an attempt to erase a session failed.
+    pub fn attempt_failed(&self, known: &IndexedSession) -> Result<(), Fault> {
+        self.database.execute(
+            "UPDATE sessions SET attempts = attempts + 1
+             WHERE session_id = ? AND registration = ? AND standing IN ('expiring', 'erasing', 'collected')",
+            &[known.session_id.as_str().into(), known.summary.registration.into()],
+        )
+    }
+
+    /// Drops a session that is gone. In an erasure of the user it counts as erased, unless its receipt was counted
+    /// before or it never began.
+    pub fn remove(&self, known: &IndexedSession) -> Result<(), Fault> {
+        self.database.transaction(|| {
+            let Some(current) = self.current(known)?.filter(|it| it.standing.is_leaving()) else {
+                return Ok(());
+            };
+            if current.standing != Standing::Collected && current.summary.turns > 0 {
+                self.count(None)?;
+            }
+            let statement = "DELETE FROM sessions WHERE session_id = ?";
+            self.database.execute(statement, &[known.session_id.as_str().into()])
+        })
+    }
+
+    /// Counts a session's receipt in the erasure of the user. The session may forget the receipt from here on.
+    pub fn collect(&self, known: &IndexedSession, receipt: &ErasureReceipt) -> Result<(), Fault> {
+        self.database.transaction(|| {
+            let current = self.current(known)?;
+            let is_new = |it: &IndexedSession| match it.standing {
+                Standing::Expiring | Standing::Erasing => true,
+                Standing::Registered | Standing::Listed | Standing::Collected => false,
+            };
+            if !current.is_some_and(|current| is_new(&current)) {
+                return Ok(());
+            }
+            self.count(Some(receipt))?;
+            let statement = "UPDATE sessions SET standing = 'collected' WHERE session_id = ?";
+            self.database.execute(statement, &[known.session_id.as_str().into()])
+        })
+    }
+
+    /// The session's row as it is now, where it is of the same life.
+    fn current(&self, known: &IndexedSession) -> Result<Option<IndexedSession>, Fault> {
+        let current = self.session(&known.session_id)?;
+        let is_same = |it: &IndexedSession| it.summary.registration == known.summary.registration;
+        Ok(current.filter(is_same))
+    }
+
+    fn count(&self, receipt: Option<&ErasureReceipt>) -> Result<(), Fault> {
+        let erasure = self.user()?.and_then(|user| user.erasure);
+        let Some(mut erasure) = erasure.filter(|erasure| erasure.completed_at.is_none()) else {
+            return Ok(());
+        };
+        erasure.erased += 1;
+        if let Some(receipt) = receipt {
+            erasure.counts.add(receipt);
+        }
+        self.save_erasure(Some(&erasure))
+    }
+
+    /// Begins to erase the user: each session is to erase itself, and credentials issued before are void.
+    pub fn begin_erasure(
+        &self,
+        received_at: u64,
+        tickets_before: u64,
+        now_ms: u64,
+    ) -> Result<(), Fault> {
+        self.step(now_ms, || {
+            let erasure = UserErasure::started(now_ms);
+            self.database.execute(
+                "UPDATE user SET erased_at = MAX(erased_at, ?), tickets_before = MAX(tickets_before, ?)",
+                &[received_at.into(), tickets_before.into()],
+            )?;
+            let statement = "UPDATE sessions SET standing = 'erasing', attempts = 0
+                 WHERE standing IN ('registered', 'listed', 'expiring')";
+            self.database.execute(statement, &[])?;
+            self.save_erasure(Some(&erasure))
+        })
+    }
+
+    /// Stores the erasure, or that its last receipt was given.
+    pub fn save_erasure(&self, erasure: Option<&UserErasure>) -> Result<(), Fault> {
+        let text = erasure.map(serde_json::to_string).transpose();
+        let text = text.map_err(|_| Fault::unwritable("A receipt"))?;
+        self.database.execute("UPDATE user SET receipt = ?", &[text.into()])
+    }
+
+    /// Makes credentials void that were issued before.
+    pub fn revoke(&self, tickets_before: u64, now_ms: u64) -> Result<(), Fault> {
+        self.step(now_ms, || {
+            let statement = "UPDATE user SET tickets_before = MAX(tickets_before, ?)";
+            self.database.execute(statement, &[tickets_before.into()])
+        })
+    }
+
+    /// Drops the tables of a user without sessions, of whom nothing is left to be known.
+    pub fn forget(&self, now_ms: u64) -> Result<Forgetting, Fault> {
+        let Some(user) = self.user()? else { return Ok(Forgetting::Forgotten) };
+        let some = "SELECT session_id FROM sessions LIMIT 1";
+        let has_sessions = self.database.first(some, &[])?.is_some();
+        if has_sessions || user.has_spent {
+            return Ok(Forgetting::Kept);
+        }
+        let known_until = match user.tickets_before {
+            0 => 0,
+            before => before.saturating_add(LONGEST_CREDENTIAL_MS),
+        };
+        if now_ms < known_until {
+            return Ok(Forgetting::KeptUntil(known_until));
+        }
+        self.database.transaction(|| {
+            self.database.execute_all(&["DROP TABLE sessions", "DROP TABLE user"])
+        })?;
+        self.has_tables.set(Some(false));
+        Ok(Forgetting::Forgotten)
+    }
+
+    /// Makes `writes` one durable step of an object that knows of its user.
+    fn step(&self, now_ms: u64, writes: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
+        let has_tables = self.find_tables()?;
+        self.database.transaction(|| {
+            if !has_tables {
+                for statement in VERSIONS.iter().copied().flatten() {
+                    self.database.execute(statement, &[])?;
+                }
+                self.database.execute(
+                    "INSERT INTO user (id, schema_version, created_at, tickets_before, erased_at, spent)
+                     VALUES (1, ?, ?, 0, 0, '{}')",
+                    &[VERSIONS.len().into(), now_ms.into()],
+                )?;
+            }
+            writes()
+        })?;
+        self.has_tables.set(Some(true));
+        Ok(())
+    }
+
+    /// Looks for the tables, once, and brings older ones up to date.
+    pub(super) fn find_tables(&self) -> Result<bool, Fault> {
+        if let Some(known) = self.has_tables.get() {
+            return Ok(known);
+        }
+        let statement = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'user'";
+        let found = self.database.first(statement, &[])?.is_some();
+        if found {
+            let row = self.database.first("SELECT schema_version FROM user WHERE id = 1", &[])?;
+            let version: usize = row.map_or(Ok(VERSIONS.len()), |row| row.get("schema_version"))?;
+            let Some(missing) = VERSIONS.get(version..) else {
+                let message = "The user's sessions were listed by a newer version of the service. Deploy that version again.";
+                return Err(Fault::internal(message));
+            };
+            if !missing.is_empty() {
+                self.database.transaction(|| {
+                    for statement in missing.iter().copied().flatten() {
+                        self.database.execute(statement, &[])?;
+                    }
+                    let present = &[VERSIONS.len().into()];
+                    self.database.execute("UPDATE user SET schema_version = ?", present)
+                })?;
+            }
+        }
+        self.has_tables.set(Some(found));
+        Ok(found)
+    }
+
+    pub(super) fn sessions(
+        &self,
+        which: &str,
+        parameters: &[Value],
+    ) -> Result<Vec<IndexedSession>, Fault> {
+        if !self.find_tables()? {
+            return Ok(Vec::new());
+        }
+        let statement = format!("SELECT {} FROM sessions {which}", IndexedSession::COLUMNS);
+        let rows = self.database.query(&statement, parameters)?;
+        rows.iter().map(IndexedSession::from_row).collect()
+    }
+}
+
+/// What became of an attempt to forget a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forgetting {
+    /// Nothing is stored any more.
+    Forgotten,
+    /// There is something to keep.
+    Kept,
+    /// What is void has to be known until then, in milliseconds since the Unix epoch.
+    KeptUntil(u64),
+}

@@ -1,0 +1,125 @@
+//! What a session and its user's object ask each other. Both are objects of one deployment, two versions of which may
+//! meet: a member that one of them lacks counts as absent.
+
+use serde::{Deserialize, Serialize};
+
+use super::summary::SessionSummary;
+use crate::contract::{Fault, SessionId};
+use crate::persistence::ErasureReceipt;
+
+/// A session without a row asks to be registered (`ObjectQuestion::Register`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Registration {
+    pub session_id: SessionId,
+    /// When the Worker in front received the submission, in milliseconds since the Unix epoch.
+    pub received_at: u64,
+    /// When the submission's credential was issued, in milliseconds since the Unix epoch; absent for a key.
+    pub issued_at: Option<u64>,
+    /// Key of the mode in which the session would start.
+    pub mode: String,
+    pub title: String,
+}
+
+/// The reply to a [`Registration`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "State", rename_all = "snake_case", rename_all_fields = "PascalCase")]
+pub enum RegistrationReply {
+    /// The session is known, durably.
+    Registered {
+        /// The number of this life of the session. A later life has a greater one.
+        registration: u64,
+        /// Credentials that were issued before are void, in milliseconds since the Unix epoch.
+        tickets_before: u64,
+    },
+    /// The submission was received before the user was erased.
+    Erased,
+    /// The submission's credential is void.
+    Revoked,
+    /// The storage failed, or an earlier erasure of the session could not be brought to its end.
+    Failed,
+}
+
+/// A session reports what the list shows of it (`ObjectQuestion::Report`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Report {
+    pub session_id: SessionId,
+    pub summary: SessionSummary,
+    /// The session's retention is over, and it asks to be erased.
+    #[serde(default)]
+    pub expired: bool,
+}
+
+/// The reply to a [`Report`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ReportReply {
+    /// Credentials that were issued before are void, in milliseconds since the Unix epoch.
+    pub tickets_before: u64,
+}
+
+/// The user's object asks whether a registered session has begun (`ObjectQuestion::Summary`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct SummaryQuestion {
+    pub registration: u64,
+}
+
+/// The reply to a [`SummaryQuestion`]; absent before the session's first turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct SummaryReply {
+    pub summary: Option<SessionSummary>,
+}
+
+/// The user's object has a session erase itself (`ObjectQuestion::Erase`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct EraseQuestion {
+    pub session_id: SessionId,
+    /// The life that ends, and every earlier one.
+    pub registration: u64,
+    /// When the request to erase was received, in milliseconds since the Unix epoch.
+    pub received_at: u64,
+    /// Only a session that has not begun, or whose retention is over, is erased.
+    pub only_expired: bool,
+}
+
+/// The reply to an [`EraseQuestion`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "State", rename_all = "snake_case", rename_all_fields = "PascalCase")]
+pub enum EraseReply {
+    /// There is no such life of the session, and no receipt.
+    Gone,
+    /// Its rows are erased. It keeps the receipt until `ObjectQuestion::Collected`, so that no crash loses the counts.
+    Erased {
+        receipt: ErasureReceipt,
+        /// No response at the model service is still to be deleted.
+        is_done: bool,
+    },
+    /// Its retention is not over.
+    Kept { summary: SessionSummary },
+    /// It could not be erased.
+    Failed { fault: Fault },
+}
+
+/// The user's object has counted the receipt of a session (`ObjectQuestion::Collected`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Collection {
+    /// The life whose receipt it is.
+    pub registration: u64,
+}
+
+/// The reply where there is nothing to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {}
+
+/// The user's object makes earlier credentials void (`ObjectQuestion::Revoke`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Revocation {
+    /// Credentials that were issued before are void, in milliseconds since the Unix epoch.
+    pub tickets_before: u64,
+}

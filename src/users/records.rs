@@ -1,0 +1,102 @@
+//! The rows of a user's object: one type per table. Times are milliseconds since the Unix epoch.
+
+use super::erasure::UserErasure;
+use super::summary::{SessionStatus, SessionSummary, Waiting};
+use crate::contract::closed_list;
+use crate::contract::{Fault, SessionId};
+use crate::ports::{Row, unreadable_column};
+
+closed_list! {
+    /// How a session stands in the index of its user.
+    pub enum Standing {
+        /// It may have begun: it is asked when the list is read.
+        Registered = "registered",
+        /// It has begun.
+        Listed = "listed",
+        /// It is to erase itself if it has not begun or its retention is over. Hidden.
+        Expiring = "expiring",
+        /// It is to erase itself. Hidden.
+        Erasing = "erasing",
+        /// Its rows are erased and its receipt is counted; it is to forget that receipt. Hidden.
+        Collected = "collected",
+    }
+}
+
+impl Standing {
+    /// Whether the session is on its way out, and hidden.
+    pub fn is_leaving(self) -> bool {
+        match self {
+            Self::Registered | Self::Listed => false,
+            Self::Expiring | Self::Erasing | Self::Collected => true,
+        }
+    }
+}
+
+/// The user's one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserRow {
+    /// Credentials that were issued before are void; 0 for none.
+    pub tickets_before: u64,
+    /// The latest request to erase the user; 0 for none.
+    pub erased_at: u64,
+    /// What the user has spent is worth keeping.
+    pub(super) has_spent: bool,
+    /// The erasure whose last receipt no client has got yet.
+    pub erasure: Option<UserErasure>,
+}
+
+impl UserRow {
+    pub(super) const SELECT: &str = "SELECT tickets_before, erased_at, spent <> '{}' AS has_spent, receipt FROM user WHERE id = 1";
+
+    pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
+        let erasure = row.get::<Option<String>>("receipt")?;
+        let erasure = erasure.map(|text| serde_json::from_str(&text)).transpose();
+        Ok(Self {
+            tickets_before: row.get("tickets_before")?,
+            erased_at: row.get("erased_at")?,
+            has_spent: row.get::<u8>("has_spent")? != 0,
+            erasure: erasure.map_err(|_| unreadable_column("receipt"))?,
+        })
+    }
+}
+
+/// A session's row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexedSession {
+    pub session_id: SessionId,
+    pub standing: Standing,
+    /// When the session last asked to be registered.
+    pub registered_at: u64,
+    /// The failures in a row to erase it.
+    pub attempts: u64,
+    /// What the session told last, with the title that a client has set.
+    pub summary: SessionSummary,
+}
+
+impl IndexedSession {
+    pub(super) const COLUMNS: &str =
+        "session_id, standing, registration, registered_at, created_at, active_at,
+        status, mode, turns, tokens, title, waiting, attempts";
+
+    pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
+        let waiting = row.get::<Option<String>>("waiting")?;
+        let waiting = waiting.map(|text| serde_json::from_str::<Waiting>(&text)).transpose();
+        Ok(Self {
+            session_id: row.get("session_id")?,
+            standing: row.get("standing")?,
+            registered_at: row.get("registered_at")?,
+            attempts: row.get("attempts")?,
+            summary: SessionSummary {
+                registration: row.get("registration")?,
+                created_at: row.get("created_at")?,
+                active_at: row.get("active_at")?,
+                status: row.get::<SessionStatus>("status")?,
+                mode: row.get("mode")?,
+                turns: row.get("turns")?,
+                tokens: row.get("tokens")?,
+                title: row.get("title")?,
+                waiting: waiting.map_err(|_| unreadable_column("waiting"))?,
+            },
+        })
+    }
+}

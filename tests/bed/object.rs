@@ -1,0 +1,320 @@
+//! An object of a deployment: its instances, one after the other, over one storage, and its alarm.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use aptix_edge::contract::Fault;
+use aptix_edge::entry::{
+    Body, ContextSource, RequestHead, Response, SessionHost, SessionStream, UserHost, WorkspaceHost,
+};
+use aptix_edge::ports::{HttpFault, ObjectClass, ObjectIdentity};
+
+use super::database::{Disk, SqliteDatabase};
+use super::instance::{Crash, Instance};
+use super::platform::TestPlatform;
+use super::world::World;
+
+/// The instances of these objects have numbers from this one on, those of a bed's own session lower ones.
+pub const FIRST_INSTANCE: u64 = 1 << 32;
+
+/// The wait before the runtime repeats an alarm that failed, in milliseconds.
+const REPEATED_AFTER_MS: u64 = 2_000;
+
+/// What an instance of an object runs.
+pub trait ObjectHost: Sized + 'static {
+    const CLASS: ObjectClass;
+    type Stream;
+
+    fn new(platform: &Rc<TestPlatform>, database: SqliteDatabase) -> Self;
+
+    fn response(
+        &self,
+        platform: &TestPlatform,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> impl Future<Output = Response<Self::Stream>>;
+
+    fn alarm_rang(
+        &self,
+        platform: &TestPlatform,
+        source: &ContextSource,
+    ) -> impl Future<Output = Result<(), Fault>>;
+}
+
+impl ObjectHost for WorkspaceHost<SqliteDatabase> {
+    const CLASS: ObjectClass = ObjectClass::Workspace;
+    type Stream = std::convert::Infallible;
+
+    fn new(_: &Rc<TestPlatform>, database: SqliteDatabase) -> Self {
+        Self::new(database)
+    }
+
+    async fn response(
+        &self,
+        platform: &TestPlatform,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Response<Self::Stream> {
+        self.response(platform, source, head, body).await
+    }
+
+    async fn alarm_rang(
+        &self,
+        platform: &TestPlatform,
+        source: &ContextSource,
+    ) -> Result<(), Fault> {
+        self.alarm_rang(platform, source).await
+    }
+}
+
+impl ObjectHost for UserHost<SqliteDatabase> {
+    const CLASS: ObjectClass = ObjectClass::User;
+    type Stream = std::convert::Infallible;
+
+    fn new(_: &Rc<TestPlatform>, database: SqliteDatabase) -> Self {
+        Self::new(database)
+    }
+
+    async fn response(
+        &self,
+        platform: &TestPlatform,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Response<Self::Stream> {
+        self.response(platform, source, head, body).await
+    }
+
+    async fn alarm_rang(
+        &self,
+        platform: &TestPlatform,
+        source: &ContextSource,
+    ) -> Result<(), Fault> {
+        self.alarm_rang(platform, source).await
+    }
+}
+
+impl ObjectHost for SessionHost<TestPlatform, SqliteDatabase> {
+    const CLASS: ObjectClass = ObjectClass::Session;
+    type Stream = SessionStream<TestPlatform, SqliteDatabase>;
+
+    fn new(platform: &Rc<TestPlatform>, database: SqliteDatabase) -> Self {
+        Self::new(Rc::clone(platform), database)
+    }
+
+    async fn response(
+        &self,
+        _: &TestPlatform,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Response<Self::Stream> {
+        self.response(source, head, body).await
+    }
+
+    async fn alarm_rang(&self, _: &TestPlatform, source: &ContextSource) -> Result<(), Fault> {
+        self.alarm_rang(source).await
+    }
+}
+
+/// An object.
+pub struct TestObject<H> {
+    name: String,
+    pub disk: Rc<Disk>,
+    /// The time of its next alarm.
+    pub alarm_at: Rc<Cell<Option<u64>>>,
+    /// Its alarm has rung, and the work of that has not ended.
+    rings: Cell<bool>,
+    life: RefCell<Option<Life<H>>>,
+}
+
+/// One instance.
+struct Life<H> {
+    instance: Rc<Instance>,
+    platform: Rc<TestPlatform>,
+    host: Rc<H>,
+}
+
+impl<H> Clone for Life<H> {
+    fn clone(&self) -> Self {
+        Self {
+            instance: Rc::clone(&self.instance),
+            platform: Rc::clone(&self.platform),
+            host: Rc::clone(&self.host),
+        }
+    }
+}
+
+impl<H: ObjectHost> TestObject<H> {
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            disk: Disk::new(),
+            alarm_at: Rc::default(),
+            rings: Cell::new(false),
+            life: RefCell::default(),
+        }
+    }
+
+    /// Ends the present instance; another one comes with the next request.
+    pub fn restart(&self, world: &Rc<World>) {
+        self.restart_to_crash(world, None);
+    }
+
+    /// Does the same, and the next instance ends at `crash`.
+    pub fn restart_to_crash(&self, world: &Rc<World>, crash: Option<Crash>) {
+        if let Some(life) = self.life.take() {
+            life.instance.end();
+        }
+        let number = FIRST_INSTANCE + world.executor.number();
+        let instance = Instance::new(number, crash, Rc::clone(&world.executor));
+        let database = SqliteDatabase::new(Rc::clone(&self.disk), Rc::clone(&instance));
+        let alarm_at = Rc::clone(&self.alarm_at);
+        let identity = ObjectIdentity::new(H::CLASS, Some(self.name.clone()));
+        let platform: Rc<_> =
+            TestPlatform::new(Rc::clone(world), Rc::clone(&instance), identity, alarm_at).into();
+        let host = Rc::new(H::new(&platform, database));
+        self.life.replace(Some(Life { instance, platform, host }));
+        // The runtime repeats an alarm whose instance was lost.
+        if self.rings.take() {
+            self.alarm_at.set(Some(world.executor.now_ms()));
+        }
+    }
+
+    /// Whether the present instance has ended.
+    pub fn has_ended(&self) -> bool {
+        self.life.borrow().as_ref().is_some_and(|life| !life.instance.alive())
+    }
+
+    /// The present instance, or another one when it has ended.
+    fn life(&self, world: &Rc<World>) -> Life<H> {
+        let present = self.life.borrow().clone();
+        if let Some(life) = present.filter(|life| life.instance.alive()) {
+            return life;
+        }
+        self.restart_to_crash(world, None);
+        self.life(world)
+    }
+
+    /// The response to a request, or a fault when the instance ends first.
+    pub async fn response(
+        &self,
+        world: &Rc<World>,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Result<Response<H::Stream>, HttpFault> {
+        let Life { instance, platform, host } = self.life(world);
+        let response = host.response(&platform, source, head, body);
+        let lost = || HttpFault("the object was lost".to_owned());
+        while_alive(&instance, response).await.ok_or_else(lost)
+    }
+
+    /// The reply to a question of another object. The work goes on when the instance that asks ends.
+    pub async fn reply(
+        self: &Rc<Self>,
+        world: &Rc<World>,
+        path: &str,
+        body: String,
+    ) -> Result<String, HttpFault> {
+        let (answer, number) = (Answer::new(), self.life(world).instance.number);
+        let (object, task_world) = (Rc::clone(self), Rc::clone(world));
+        let (url, giver) = (format!("https://object{path}"), Giver(Rc::clone(&answer)));
+        let task = async move {
+            let head = RequestHead { method: "POST", url: &url, header: &|_| None };
+            let body = std::future::ready(Ok(body.into_bytes()));
+            let source = ContextSource::default();
+            let response = object.response(&task_world, &source, &head, body).await;
+            giver.0.give(response.and_then(|response| match response.body {
+                Body::Json(text) => Ok(text.to_string()),
+                Body::Empty | Body::Stream(_) => Err(HttpFault("nothing is said".to_owned())),
+            }));
+        };
+        world.executor.spawn(number, Box::pin(task));
+        answer.taken().await
+    }
+
+    /// When the alarm rings next; not while its work goes on.
+    pub fn rings_at(&self, world: &Rc<World>) -> Option<u64> {
+        _ = self.life(world);
+        self.alarm_at.get().filter(|_| !self.rings.get())
+    }
+
+    /// Begins the work of the alarm.
+    pub fn ring(self: &Rc<Self>, world: &Rc<World>, source: Rc<ContextSource>) {
+        let Life { instance, platform, host } = self.life(world);
+        self.alarm_at.set(None);
+        self.rings.set(true);
+        let (object, world) = (Rc::clone(self), Rc::clone(world));
+        let (number, executor) = (instance.number, Rc::clone(&world.executor));
+        let task = async move {
+            let rang = while_alive(&instance, host.alarm_rang(&platform, &source)).await;
+            let Some(rang) = rang else { return };
+            object.rings.set(false);
+            if rang.is_err() && object.alarm_at.get().is_none() {
+                let again = world.executor.now_ms() + REPEATED_AFTER_MS;
+                object.alarm_at.set(Some(again));
+            }
+        };
+        executor.spawn(number, Box::pin(task));
+    }
+}
+
+/// An answer that comes from another task.
+struct Answer {
+    given: RefCell<Option<Result<String, HttpFault>>>,
+    waker: RefCell<Option<Waker>>,
+}
+
+/// Gives an answer; where it is dropped before, there is none.
+struct Giver(Rc<Answer>);
+
+impl Answer {
+    fn new() -> Rc<Self> {
+        Rc::new(Self { given: RefCell::default(), waker: RefCell::default() })
+    }
+
+    fn give(&self, answer: Result<String, HttpFault>) {
+        if self.given.borrow().is_none() {
+            self.given.replace(Some(answer));
+        }
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    async fn taken(&self) -> Result<String, HttpFault> {
+        poll_fn(|context| match self.given.borrow().clone() {
+            Some(answer) => Poll::Ready(answer),
+            None => {
+                self.waker.replace(Some(context.waker().clone()));
+                Poll::Pending
+            }
+        })
+        .await
+    }
+}
+
+impl Drop for Giver {
+    fn drop(&mut self) {
+        self.0.give(Err(HttpFault("the object was lost".to_owned())));
+    }
+}
+
+/// What an instance does; `None` when it ends first.
+async fn while_alive<T>(instance: &Instance, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        if !instance.alive() {
+            return Poll::Ready(None);
+        }
+        let polled = work.as_mut().poll(context);
+        if instance.alive() { polled.map(Some) } else { Poll::Ready(None) }
+    })
+    .await
+}

@@ -1,0 +1,320 @@
+//! Removing sessions of users, erasing users and voiding what was issued to them.
+
+use aptix_edge::users::LONGEST_CREDENTIAL_MS;
+use bed::*;
+use serde_json::{Value, json};
+
+use super::people::{Asking, people, rows, words};
+
+/// Every session of the user has an empty storage.
+pub(crate) fn assert_erased(bed: &Bed, user: &str) {
+    for (name, session) in bed.world.sessions.borrow().iter() {
+        if name.starts_with(&format!("local/~{user}/")) {
+            let tables = session.disk.read("SELECT name FROM sqlite_master");
+            assert_eq!(tables.len(), 0, "{name} has {tables:?}");
+        }
+    }
+}
+
+fn erase(bed: &Bed, user: &str) -> Heard {
+    bed.asked("DELETE", &format!("/users/{user}"), "")
+}
+
+fn next_ms(bed: &Bed) {
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 1);
+}
+
+#[test]
+fn deleting_a_session_takes_it_out_of_the_list_and_gives_its_receipt() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.say("alice", "b", "t1", "Hello").final_text();
+    let receipt = bed.ask_as("alice", "DELETE", "/sessions/a", "");
+    assert_eq!(receipt.result()["Turns"], 1);
+    assert_eq!(bed.ids("alice", ""), ["b"]);
+    assert_eq!(rows(&bed, "alice", "session_id"), [json!({ "session_id": "b" })]);
+    assert_eq!(bed.ask_as("alice", "GET", "/sessions/a", "").failure().0, 404);
+    for user in ["alice", "bob"] {
+        let again = bed.ask_as(user, "DELETE", "/sessions/a", "");
+        assert_eq!(again.failure(), (404, "session_not_found"));
+    }
+    // The same id begins anew.
+    next_ms(&bed);
+    bed.say("alice", "a", "t1", "Anew").final_text();
+    assert_eq!(bed.list("alice", "?Query=anew").len(), 1);
+    bed.ring_for(2);
+    assert_eq!(bed.ids("alice", "?Order=Created"), ["a", "b"]);
+    for id in ["a", "b"] {
+        bed.ask_as("alice", "DELETE", &format!("/sessions/{id}"), "").result();
+    }
+    bed.ring_for(2);
+    assert_erased(&bed, "alice");
+    let disk = &bed.world.user("local/~alice").disk;
+    assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0, "nothing is known any more");
+}
+
+#[test]
+fn a_session_whose_responses_are_still_to_be_deleted_stays_hidden_until_they_are() {
+    let bed = people();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.world.model.keeps_everything.set(true);
+    let receipt = bed.ask_as("alice", "DELETE", "/sessions/a", "");
+    assert_eq!(receipt.result()["StoredResponses"]["Pending"], 1);
+    assert_eq!(bed.ids("alice", ""), Vec::<String>::new());
+    assert_eq!(rows(&bed, "alice", "standing"), [json!({ "standing": "erasing" })]);
+    // Meanwhile the same id begins anew, and what is owed is not forgotten.
+    next_ms(&bed);
+    bed.say("alice", "a", "t1", "Anew").final_text();
+    assert_eq!(bed.ids("alice", ""), ["a"]);
+    bed.ring_for(1);
+    assert_eq!(bed.ids("alice", ""), ["a"], "the new session lives");
+    bed.world.model.keeps_everything.set(false);
+    let receipt = bed.ask_as("alice", "DELETE", "/sessions/a", "");
+    assert_eq!(receipt.result()["Turns"], 1);
+    bed.ring_for(5);
+    assert_erased(&bed, "alice");
+    assert_eq!(bed.world.model.held.borrow().len(), 0);
+    assert_eq!(rows(&bed, "alice", "standing").len(), 0);
+}
+
+#[test]
+fn retention_takes_the_way_of_a_deletion_and_spares_a_session_that_goes_on() {
+    let bed = people();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["RetentionDays"] = json!(1));
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.say("alice", "b", "t1", "Hello").final_text();
+    bed.ring_for(12 * 60);
+    bed.say("alice", "b", "t2", "Hello").final_text();
+    bed.ring_for(20 * 60);
+    assert_eq!(bed.ids("alice", ""), ["b"]);
+    assert_eq!(rows(&bed, "alice", "session_id").len(), 1);
+    bed.ring_for(24 * 60);
+    assert_eq!(bed.ids("alice", ""), Vec::<String>::new());
+    bed.ring_for(60);
+    assert_erased(&bed, "alice");
+}
+
+#[test]
+fn erasing_a_user_erases_every_session_and_the_receipt_adds_up() {
+    let bed = people();
+    for number in 0..25 {
+        let id = format!("s{number}");
+        bed.say("alice", &id, "t1", "Hello [plan: two-servers]").final_text();
+        if number % 5 == 0 {
+            bed.say("alice", &id, "t2", "Wait [plan: client]").calls();
+        }
+    }
+    bed.say("bob", "s1", "t1", "Hello").final_text();
+    let mut expected = 0;
+    for session in bed.world.sessions.borrow().iter().filter(|(name, _)| name.contains("~alice")) {
+        let count = |statement: &str| {
+            session.1.disk.read(statement).first().map_or(0, |row| row["n"].as_u64().unwrap())
+        };
+        for table in
+            ["turns", "conversation", "submissions", "model_calls", "calls", "mode_history"]
+        {
+            expected += count(&format!("SELECT COUNT(*) AS n FROM {table}"));
+        }
+        expected += count("SELECT COUNT(*) AS n FROM turns");
+        expected += count("SELECT COUNT(model_call) AS n FROM turns");
+    }
+    let first = erase(&bed, "alice");
+    let sessions = |heard: &Heard| heard.result()["Sessions"].clone();
+    assert_eq!(sessions(&first), json!({ "Erased": 10, "Pending": 15, "Failed": 0 }));
+    assert_eq!(first.result()["CompletedAt"], Value::Null);
+    assert_eq!(bed.ids("alice", ""), Vec::<String>::new());
+    let counts = bed.asked("GET", "/users/alice", "");
+    assert_eq!(counts.result()["Sessions"]["Erasing"], 15);
+    bed.ring_for(1);
+    let last = erase(&bed, "alice");
+    assert_eq!(sessions(&last), json!({ "Erased": 25, "Pending": 0, "Failed": 0 }));
+    let receipt = last.result();
+    assert_eq!(receipt["Rows"], expected);
+    assert_eq!((&receipt["User"], &receipt["Files"]), (&json!("alice"), &json!(0)));
+    assert_eq!(receipt["Kept"], json!(["workspaces", "logs"]));
+    assert_eq!(receipt["StartedAt"], first.result()["StartedAt"]);
+    assert!(receipt["CompletedAt"].is_string() && receipt["TicketsBefore"].is_string());
+    assert_eq!(erase(&bed, "alice").failure(), (404, "user_not_found"));
+    assert_eq!(bed.asked("GET", "/users/alice", "").failure(), (404, "user_not_found"));
+    assert_erased(&bed, "alice");
+    assert_eq!(bed.ids("bob", ""), ["s1"]);
+    let lines = bed.world.log.borrow();
+    let erased: Vec<_> = lines.iter().filter(|line| line["event"] == "user_erased").collect();
+    assert_eq!(erased.len(), 1);
+    assert_eq!(erased[0]["sessions"], 25);
+    drop(lines);
+    // What is void stays known as long as a credential lives, and then nothing is known.
+    let disk = &bed.world.user("local/~alice").disk;
+    assert_eq!(disk.read("SELECT tickets_before FROM user").len(), 1);
+    bed.ring_for(LONGEST_CREDENTIAL_MS / 60_000 + 1);
+    assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0);
+}
+
+#[test]
+fn a_user_that_nobody_knows_cannot_be_erased() {
+    let bed = people();
+    assert_eq!(erase(&bed, "alice").failure(), (404, "user_not_found"));
+    assert_eq!(bed.asked("GET", "/users/alice", "").failure(), (404, "user_not_found"));
+    let disk = &bed.world.user("local/~alice").disk;
+    assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0);
+    assert_eq!(bed.asked("DELETE", "/users/%20a", "").failure(), (400, "invalid_field"));
+}
+
+#[test]
+fn a_session_that_cannot_be_erased_is_tried_again() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.say("alice", "b", "t1", "Hello").final_text();
+    bed.world.objects_fail.set(true);
+    let first = erase(&bed, "alice");
+    assert_eq!(first.result()["Sessions"], json!({ "Erased": 0, "Pending": 2, "Failed": 2 }));
+    let mut waits = Vec::new();
+    for _ in 0..7 {
+        let at = bed.world.user("local/~alice").rings_at(&bed.world).unwrap();
+        waits.push((at - bed.world.executor.now_ms()).div_ceil(1_000));
+        bed.world.executor.set_now_ms(at);
+        bed.ring_due();
+        bed.settle();
+    }
+    assert_eq!(waits[1..], [2, 4, 8, 16, 30, 30]);
+    bed.world.objects_fail.set(false);
+    bed.ring_for(1);
+    let last = erase(&bed, "alice");
+    assert_eq!(last.result()["Sessions"], json!({ "Erased": 2, "Pending": 0, "Failed": 0 }));
+    assert_erased(&bed, "alice");
+}
+
+#[test]
+fn what_was_issued_before_an_erasure_begins_no_new_life() {
+    let bed = people();
+    let before = bed.ticket("alice");
+    bed.ask_with(&before, "POST", "/execute", &words("a", "t1", "Hello").to_string()).final_text();
+    assert!(erase(&bed, "alice").result()["CompletedAt"].is_string());
+    let turn = words("a", "t2", "Hello").to_string();
+    for (method, target, body) in [
+        ("POST", "/execute", turn.as_str()),
+        ("GET", "/sessions", ""),
+        ("DELETE", "/sessions/a", ""),
+    ] {
+        let late = bed.ask_with(&before, method, target, body);
+        assert_eq!(late.failure(), (401, "credential_expired"), "{method} {target}");
+        assert_eq!(late.headers["WWW-Authenticate"], "Bearer error=\"invalid_token\"");
+    }
+    assert_erased(&bed, "alice");
+    // A credential of afterwards begins one.
+    let after = bed.ticket("alice");
+    bed.ask_with(&after, "POST", "/execute", &turn).final_text();
+    let listed = bed.ask_with(&after, "GET", "/sessions", "");
+    assert_eq!(listed.result()["Sessions"][0]["Turns"], 1);
+    assert_eq!(bed.ask_with(&before, "GET", "/sessions/a", "").failure().1, "credential_expired");
+}
+
+#[test]
+fn revoking_reaches_every_session_before_it_is_answered() {
+    let bed = people();
+    let before = bed.ticket("alice");
+    for id in ["a", "b"] {
+        bed.ask_with(&before, "POST", "/execute", &words(id, "t1", "Hello").to_string())
+            .final_text();
+    }
+    let revoked = bed.asked("POST", "/users/alice/revoke", "");
+    assert_eq!(
+        (&revoked.result()["User"], &revoked.result()["Sessions"]),
+        (&json!("alice"), &json!(2))
+    );
+    let after = bed.ticket("alice");
+    for restarted in [false, true] {
+        for id in ["a", "b"] {
+            let target = format!("/sessions/{id}");
+            if restarted {
+                bed.world.session(&format!("local/~alice/{id}")).restart(&bed.world);
+            }
+            let old = bed.ask_with(&before, "GET", &target, "");
+            assert_eq!(old.failure(), (401, "credential_expired"), "{id}");
+            bed.ask_with(&after, "GET", &target, "").result();
+            bed.ask_as("alice", "GET", &target, "").result();
+        }
+    }
+    for id in ["a", "new"] {
+        let old = bed.ask_with(&before, "POST", "/execute", &words(id, "t2", "Hello").to_string());
+        assert_eq!(old.failure().1, "credential_expired");
+        bed.ask_with(&after, "POST", "/execute", &words(id, "t2", "Hello").to_string())
+            .final_text();
+    }
+    let view = bed.asked("GET", "/users/alice", "");
+    assert_eq!(view.result()["TicketsBefore"], revoked.result()["TicketsBefore"]);
+    let lines = bed.world.log.borrow();
+    let line = lines.iter().find(|line| line["event"] == "user_revoked").unwrap();
+    assert_eq!((&line["sessions"], &line["unreached"]), (&json!(2), &json!(0)));
+}
+
+#[test]
+fn a_user_without_sessions_can_be_revoked_and_is_forgotten_in_time() {
+    let bed = people();
+    let before = bed.ticket("alice");
+    assert_eq!(bed.asked("POST", "/users/alice/revoke", "").result()["Sessions"], 0);
+    let late = bed.ask_with(&before, "POST", "/execute", &words("a", "t1", "Hello").to_string());
+    assert_eq!(late.failure().1, "credential_expired");
+    assert_eq!(bed.asked("GET", "/users/alice", "").failure().1, "user_not_found");
+    bed.ring_for(LONGEST_CREDENTIAL_MS / 60_000 + 1);
+    let disk = &bed.world.user("local/~alice").disk;
+    assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0);
+}
+
+#[test]
+fn a_revocation_that_not_every_session_heard_is_said_to_be_so() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.world.objects_fail.set(true);
+    assert_eq!(bed.asked("POST", "/users/alice/revoke", "").failure(), (500, "internal"));
+    bed.world.objects_fail.set(false);
+    assert_eq!(bed.asked("POST", "/users/alice/revoke", "").result()["Sessions"], 1);
+}
+
+#[test]
+fn an_erasure_meets_a_first_turn_at_every_moment() {
+    // A first turn is cut by the erasure of its user after any number of steps of the world.
+    let mut met = std::collections::BTreeMap::<String, usize>::new();
+    for steps in 0..60 {
+        let bed = people();
+        bed.say("alice", "old", "t1", "Hello").final_text();
+        let first =
+            bed.send_as("alice", "POST", "/execute", &words("new", "t1", "Hello").to_string());
+        for _ in 0..steps {
+            bed.step();
+        }
+        next_ms(&bed);
+        let erased = erase(&bed, "alice");
+        assert!(erased.status == 200, "{}", erased.text);
+        bed.settle();
+        let heard = first.heard().unwrap();
+        *met.entry(format!("{:?}", heard.failure())).or_default() += 1;
+        assert!([(200, ""), (409, "turn_aborted")].contains(&heard.failure()), "{}", heard.text);
+        bed.ring_for(2);
+        assert_eq!(bed.ids("alice", ""), Vec::<String>::new(), "after {steps} steps");
+        assert_erased(&bed, "alice");
+    }
+    assert!(met.len() == 2, "{met:?}");
+}
+
+#[test]
+fn an_erasure_ends_a_turn_that_runs_and_one_that_pauses() {
+    let bed = people();
+    bed.say("alice", "pauses", "t1", "Wait [plan: client]").calls();
+    bed.world.model.script([Reply::Silence]);
+    let running =
+        bed.send_as("alice", "POST", "/execute", &words("runs", "t1", "Hello").to_string());
+    let calls = bed.world.model.requests();
+    bed.run_until(
+        |bed| bed.world.model.open.get() > 0 || bed.world.model.requests() > calls,
+        "it runs",
+    );
+    next_ms(&bed);
+    let erased = erase(&bed, "alice");
+    assert_eq!(erased.result()["Sessions"]["Erased"], 2);
+    assert_eq!(bed.wait(&running).unwrap().failure(), (409, "turn_aborted"));
+    bed.ring_for(2);
+    assert_erased(&bed, "alice");
+    assert_eq!(bed.world.model.open.get(), 0);
+}

@@ -1,0 +1,269 @@
+//! The list of a user's sessions.
+
+use bed::*;
+use serde_json::{Value, json};
+
+use super::people::{Asking, people, rows, words};
+
+/// Lets the alarms ring that report.
+const AN_ALARM: u64 = 1;
+
+#[test]
+fn a_first_turn_shows_at_once_and_later_ones_with_the_next_alarm() {
+    let bed = people();
+    assert_eq!(bed.list("alice", ""), Vec::<Value>::new());
+    bed.say("alice", "trip", "t1", "## Plan a *trip*\nto Rome").final_text();
+    let listed = bed.list("alice", "");
+    assert_eq!(listed.len(), 1);
+    let tokens = listed[0]["Tokens"].as_u64().unwrap();
+    assert!(tokens > 0);
+    assert_eq!(
+        listed[0],
+        json!({
+            "SessionId": "trip", "Title": "Plan a trip", "CreatedAt": listed[0]["CreatedAt"],
+            "ActiveAt": listed[0]["ActiveAt"], "ModeDisplayName": "General", "Status": "idle",
+            "Turns": 1, "Tokens": tokens,
+        })
+    );
+    assert_eq!(bed.list("bob", ""), Vec::<Value>::new());
+    bed.say("alice", "trip", "t2", "And Naples").final_text();
+    assert_eq!(bed.list("alice", "")[0]["Turns"], 1, "no alarm rang yet");
+    bed.ring_for(AN_ALARM);
+    let later = &bed.list("alice", "")[0];
+    assert_eq!((&later["Turns"], &later["Title"]), (&json!(2), &json!("Plan a trip")));
+    assert!(later["Tokens"].as_u64().unwrap() > tokens);
+}
+
+#[test]
+fn a_human_s_inbox_is_the_list_by_status() {
+    let bed = people();
+    bed.configure(|catalog| catalog["ServerTools"][1]["Approval"] = json!("Always"));
+    bed.world.model.script([says(vec![call("fragile", json!({}))]).into()]);
+    bed.say("alice", "asks", "t1", "Break it");
+    bed.say("alice", "calls", "t1", "Look [plan: client]");
+    bed.say("alice", "rests", "t1", "Hello").final_text();
+    bed.world.model.script([failed("unknown")]);
+    assert_eq!(bed.say("alice", "fails", "t1", "Hello").status, 502);
+    for (status, ids) in [
+        ("awaiting_approval", vec!["asks"]),
+        ("awaiting_tools", vec!["calls"]),
+        ("failed", vec!["fails"]),
+    ] {
+        assert_eq!(bed.ids("alice", &format!("?Status={status}")), ids, "{status}");
+    }
+    let asking = &bed.list("alice", "?Status=awaiting_approval")[0];
+    assert_eq!(asking["Waiting"]["TurnId"], "t1");
+    assert_eq!(asking["Waiting"]["Tools"], json!(["fragile"]));
+    assert_eq!(asking["Waiting"]["Since"], asking["ActiveAt"]);
+    // The decision takes it out of the inbox, with the alarm at the latest.
+    let turn = bed.ask_as("alice", "GET", "/sessions/asks/turns/t1", "");
+    let call = turn.result()["ToolCalls"][0]["ToolCallId"].as_str().unwrap().to_owned();
+    let answer = with(
+        results("t1", &[(&call, json!({ "Approved": false }))]),
+        json!({ "SessionId": "asks" }),
+    );
+    bed.ask_as("alice", "POST", "/execute", &answer.to_string()).final_text();
+    bed.ring_for(AN_ALARM);
+    assert_eq!(bed.ids("alice", "?Status=awaiting_approval"), Vec::<String>::new());
+    // A cancelled pause leaves it, too.
+    bed.ask_as("alice", "POST", "/sessions/calls/turns/t1/cancel", "");
+    bed.ring_for(AN_ALARM);
+    assert_eq!(bed.ids("alice", "?Status=awaiting_tools"), Vec::<String>::new());
+    let counts = bed.asked("GET", "/users/alice", "");
+    let expected = json!({ "Total": 4, "Running": 0, "AwaitingTools": 0, "AwaitingApproval": 0,
+        "Idle": 3, "Failed": 1, "Erasing": 0 });
+    assert_eq!(counts.result(), &json!({ "User": "alice", "Sessions": expected }));
+}
+
+#[test]
+fn a_title_is_the_user_s_once_it_was_set() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "First").final_text();
+    let rename = |user: &str, id: &str, body: Value| {
+        bed.ask_as(user, "PATCH", &format!("/sessions/{id}"), &body.to_string())
+    };
+    let renamed = rename("alice", "a", json!({ "Title": "Änderung # 1" }));
+    assert_eq!(renamed.result()["Title"], "Änderung # 1");
+    bed.say("alice", "a", "t2", "Second").final_text();
+    bed.ring_for(AN_ALARM);
+    assert_eq!(bed.list("alice", "")[0]["Title"], "Änderung # 1");
+    assert_eq!(rename("bob", "a", json!({ "Title": "x" })).failure(), (404, "session_not_found"));
+    assert_eq!(rename("alice", "b", json!({ "Title": "x" })).failure(), (404, "session_not_found"));
+    for (body, code) in [
+        (json!({}), "missing_field"),
+        (json!({ "Title": "" }), "invalid_field"),
+        (json!({ "Title": "x".repeat(201) }), "invalid_field"),
+        (json!({ "Title": "a\nb" }), "invalid_field"),
+        (json!({ "Title": "a", "title": "b" }), "unknown_field"),
+    ] {
+        assert_eq!(rename("alice", "a", body).failure(), (400, code));
+    }
+    // Only users have titles and lists.
+    let by_nobody = bed.asked("PATCH", "/sessions/a", &json!({ "Title": "x" }).to_string());
+    assert_eq!(
+        (by_nobody.failure().1, &by_nobody.body["Errors"][0]["Path"]),
+        ("missing_field", &json!("/User"))
+    );
+    assert_eq!(bed.asked("GET", "/sessions", "").failure(), (400, "missing_field"));
+}
+
+#[test]
+fn titles_stay_out_of_the_list_where_the_catalog_says_so() {
+    let bed = people();
+    bed.configure(|catalog| catalog["Titles"] = json!("None"));
+    bed.say("alice", "a", "t1", "A secret").final_text();
+    bed.ring_for(AN_ALARM);
+    assert_eq!(bed.list("alice", "")[0]["Title"], "");
+    let disk = &bed.world.user("local/~alice").disk;
+    assert_eq!(disk.read("SELECT 1 FROM sessions WHERE title <> ''").len(), 0);
+}
+
+#[test]
+fn a_search_compares_titles_without_the_case_of_ascii_letters() {
+    let bed = people();
+    for (id, words) in [("a", "A TRIP to Ürümqi"), ("b", "100% of it"), ("c", "Trips_x")] {
+        bed.say("alice", id, "t1", words).final_text();
+    }
+    for (query, ids) in [
+        ("trip", vec!["a", "c"]),
+        ("TRIP+to", vec!["a"]),
+        ("%C3%9Cr", vec!["a"]),
+        ("%C3%BCr", vec![]),
+        ("%25", vec!["b"]),
+        ("_", vec!["c"]),
+        ("rip%20to", vec!["a"]),
+    ] {
+        let mut found = bed.ids("alice", &format!("?Query={query}"));
+        found.sort();
+        assert_eq!(found, ids, "{query}");
+    }
+}
+
+#[test]
+fn pages_lead_through_all_sessions_while_others_become_active() {
+    let bed = people();
+    let ids: Vec<String> = (0..23).map(|number| format!("s{number:02}")).collect();
+    for id in &ids {
+        bed.say("alice", id, "t1", "Hello").final_text();
+        bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 1_000);
+    }
+    bed.ring_for(AN_ALARM);
+    for order in ["Activity", "Created"] {
+        let (mut seen, mut query) = (Vec::new(), String::new());
+        for page in 0.. {
+            let target = format!("/sessions?Limit=5&Order={order}{query}");
+            let heard = bed.ask_as("alice", "GET", &target, "");
+            let listed = heard.result()["Sessions"].as_array().unwrap().clone();
+            seen.extend(listed.iter().map(|it| it["SessionId"].as_str().unwrap().to_owned()));
+            if page == 1 {
+                // One that was seen, and one that was not, become active: both are on the first page now.
+                for id in ["s22", "s03"] {
+                    bed.say("alice", id, order, "Again").final_text();
+                }
+                bed.ring_for(AN_ALARM);
+                assert_eq!(bed.ids("alice", "?Limit=2"), ["s03", "s22"]);
+            }
+            let Some(next) = heard.result()["Next"].as_str() else { break };
+            query = format!("&After={next}");
+        }
+        let mut newest_first = ids.clone();
+        newest_first.reverse();
+        match order {
+            "Created" => assert_eq!(seen, newest_first),
+            _ => assert_eq!(
+                seen,
+                newest_first.into_iter().filter(|id| id != "s03").collect::<Vec<_>>()
+            ),
+        }
+    }
+    let other = bed.ask_as("alice", "GET", "/sessions?Limit=1&Order=Created", "");
+    let next = other.result()["Next"].as_str().unwrap();
+    let wrong = bed.ask_as("alice", "GET", &format!("/sessions?After={next}"), "");
+    assert_eq!(wrong.failure(), (400, "invalid_field"));
+}
+
+#[test]
+fn a_ticket_for_some_sessions_lists_those_alone() {
+    let bed = people();
+    for id in ["chat", "chat-1", "chat-2", "other"] {
+        bed.say("alice", id, "t1", "Hello").final_text();
+    }
+    let minted = |sessions: Value| {
+        let body = json!({ "User": "alice", "Sessions": sessions }).to_string();
+        bed.asked("POST", "/tickets", &body).result()["Ticket"].as_str().unwrap().to_owned()
+    };
+    for (sessions, shown) in [
+        (json!(["chat-*"]), vec!["chat-1", "chat-2"]),
+        (json!(["chat"]), vec!["chat"]),
+        (json!(["c*", "other"]), vec!["chat", "chat-1", "chat-2", "other"]),
+        (json!(["nothing"]), vec![]),
+    ] {
+        let heard = bed.ask_with(&minted(sessions.clone()), "GET", "/sessions", "");
+        let listed = heard.result()["Sessions"].as_array().unwrap().clone();
+        let mut ids: Vec<_> = listed.iter().map(|it| it["SessionId"].as_str().unwrap()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, shown, "{sessions}");
+    }
+}
+
+#[test]
+fn a_session_that_never_began_is_not_listed_and_is_forgotten_after_minutes() {
+    let bed = people();
+    // Admission refuses the context after the session was registered: only then it is known.
+    let request = with(words("a", "t1", "Hello"), json!({ "AgentContextId": "unknown" }));
+    let refused = bed.ask_as("alice", "POST", "/execute", &request.to_string());
+    assert_eq!(refused.failure().1, "context_not_found");
+    assert_eq!(rows(&bed, "alice", "session_id, standing").len(), 1);
+    assert_eq!(bed.list("alice", ""), Vec::<Value>::new());
+    assert_eq!(rows(&bed, "alice", "session_id").len(), 1, "it may still begin");
+    assert_eq!(bed.asked("GET", "/users/alice", "").failure(), (404, "user_not_found"));
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 5 * 60_000);
+    assert_eq!(bed.list("alice", ""), Vec::<Value>::new());
+    assert_eq!(rows(&bed, "alice", "session_id").len(), 0);
+    bed.ring_for(1);
+    let disk = &bed.world.user("local/~alice").disk;
+    assert_eq!(disk.read("SELECT 1 FROM sqlite_master").len(), 0, "nothing is known of the user");
+    // It begins after all.
+    bed.say("alice", "a", "t2", "Hello").final_text();
+    assert_eq!(bed.ids("alice", ""), ["a"]);
+}
+
+#[test]
+fn a_session_of_a_user_is_not_begun_where_the_list_cannot_know_it() {
+    let bed = people();
+    for unbound in [true, false] {
+        bed.world.has_users.set(!unbound);
+        bed.world.objects_fail.set(!unbound);
+        assert_eq!(bed.say("alice", "a", "t1", "Hello").failure(), (500, "internal"));
+        let session = bed.world.session("local/~alice/a");
+        assert_eq!(session.disk.read("SELECT 1 FROM sqlite_master").len(), 0);
+        assert_eq!(
+            bed.ask_as("alice", "GET", "/sessions/a", "").failure(),
+            (404, "session_not_found")
+        );
+    }
+    bed.world.has_users.set(false);
+    bed.world.objects_fail.set(false);
+    assert_eq!(bed.ask_as("alice", "GET", "/sessions", "").failure(), (500, "internal"));
+    // The tenant's own sessions need no list.
+    bed.post(&turn("t1", "Hello")).final_text();
+}
+
+#[test]
+fn lost_reports_cost_freshness_alone_and_come_with_a_later_alarm() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    assert_eq!(bed.list("alice", "")[0]["Turns"], 1);
+    bed.world.objects_fail.set(true);
+    bed.say("alice", "a", "t2", "Hello").final_text();
+    assert!(bed.ring_next());
+    bed.world.objects_fail.set(false);
+    assert_eq!(bed.list("alice", "")[0]["Turns"], 1);
+    bed.ring_for(1);
+    assert_eq!(bed.list("alice", "")[0]["Turns"], 2);
+    // One that is never heard stops asking.
+    bed.world.objects_fail.set(true);
+    bed.say("alice", "a", "t3", "Hello").final_text();
+    bed.ring_for(60);
+    assert_eq!(bed.world.session("local/~alice/a").alarm_at.get(), None);
+}
