@@ -40,23 +40,10 @@ export type Comparison = Schemas["Comparison"];
 export type SearchRequest = Schemas["SearchRequest"];
 export type Found = Schemas["Found"];
 export type WorkspaceCounts = Schemas["WorkspaceCounts"];
-export type SessionStatus = "running" | "awaiting_tools" | "awaiting_approval" | "idle" | "failed";
+export type SessionStatus = Schemas["SessionStatus"];
 /** A session as the list of a user's sessions shows it. */
-export interface SessionEntry {
-  SessionId: string;
-  Title: string;
-  CreatedAt: string;
-  ActiveAt: string;
-  ModeDisplayName: string;
-  Status: SessionStatus;
-  Turns: number;
-  Tokens: number;
-  Waiting?: unknown;
-}
-export interface SessionList {
-  Sessions: SessionEntry[];
-  Next?: string;
-}
+export type SessionEntry = Schemas["SessionEntry"];
+export type SessionList = Schemas["SessionList"];
 export type Operation =
   | "Execute" | "Answer" | "Approve" | "Watch" | "Read" | "Cancel" | "List" | "Rename" | "Search" | "Trace" | "Export" | "Erase";
 /** What a ticket permits. What is left out is in the service's pages. */
@@ -79,23 +66,9 @@ export interface Ticket {
   User: string;
   Operations: Operation[];
 }
-export interface UserView {
-  User: string;
-  TicketsBefore?: string;
-}
-export interface Revocation {
-  User: string;
-  TicketsBefore: string;
-}
-export interface UserErasureReceipt {
-  User: string;
-  StartedAt: string;
-  CompletedAt?: string;
-  Sessions: { Erased: number; Pending: number; Failed: number };
-  Rows: number;
-  Files: number;
-  Kept: string[];
-}
+export type UserView = Schemas["UserView"];
+export type Revocation = Schemas["Revocation"];
+export type UserErasureReceipt = Schemas["UserErasureReceipt"];
 export type Health = Schemas["Health"];
 export type ErrorDictionary = Schemas["ErrorDictionary"];
 
