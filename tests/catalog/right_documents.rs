@@ -167,7 +167,11 @@ fn a_full_document_is_read_member_by_member() {
             })),
             strict: false,
             on_error: OnError::ReportToModel,
-            approval: Some(Approval { allow_edit: true, message: Some("Looks abroad.".into()) }),
+            approval: Some(Approval {
+                allow_edit: true,
+                message: Some("Looks abroad.".into()),
+                ..Approval::default()
+            }),
             http: HttpService {
                 url: "https://tools.example.com/lookup?v=1".into(),
                 headers: vec![
@@ -192,7 +196,7 @@ fn a_full_document_is_read_member_by_member() {
             },
             allow: Some(vec!["search".into(), "read_*".into()]),
             approvals: vec![
-                ("*".into(), Some(Approval { allow_edit: true, message: None })),
+                ("*".into(), Some(Approval { allow_edit: true, ..Approval::default() })),
                 ("read_*".into(), None),
             ],
             pins: vec![("search".into(), "0a".repeat(32))],

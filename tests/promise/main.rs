@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use aptix_edge::contract::{ErrorCode, dictionary, parse};
 use aptix_edge::encoding::sha256_hex;
-use aptix_edge::entry::{Route, SessionRoute, WorkspaceRoute, openapi};
+use aptix_edge::entry::{Route, SessionRoute, UserRoute, WorkspaceRoute, openapi};
 use aptix_edge::files::{FileId, FileLink};
 use aptix_edge::ports::Deployment;
 use serde_json::{Value, json};
@@ -81,6 +81,11 @@ endpoints! {
     Route::Session(_, SessionRoute::Modes) => "GET /sessions/{SessionId}/modes",
     Route::Session(_, SessionRoute::Export) => "GET /sessions/{SessionId}/export",
     Route::Session(_, SessionRoute::Erase) => "DELETE /sessions/{SessionId}",
+    Route::Sessions(_) => "GET /sessions",
+    Route::Session(_, SessionRoute::Rename) => "PATCH /sessions/{SessionId}",
+    Route::User(_, UserRoute::View) => "GET /users/{User}",
+    Route::User(_, UserRoute::Revoke) => "POST /users/{User}/revoke",
+    Route::User(_, UserRoute::Erase) => "DELETE /users/{User}",
     Route::Tickets => "POST /tickets",
     Route::Workspace(_, WorkspaceRoute::Upsert) => "PUT /workspaces/{WorkspaceId}/documents",
     Route::Workspace(_, WorkspaceRoute::Remove(..)) => "DELETE /workspaces/{WorkspaceId}/documents",
@@ -120,6 +125,7 @@ fn target(path: &str) -> String {
     };
     let path =
         path.replace("{SessionId}", "s").replace("{TurnId}", "t").replace("{WorkspaceId}", "w");
+    let path = path.replace("{User}", "u");
     match path.as_str() {
         "/files/{FileId}" => link.target("k"),
         path if path.ends_with("/documents") => format!("{path}?Path=a"),

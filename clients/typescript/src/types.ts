@@ -40,45 +40,18 @@ export type Comparison = Schemas["Comparison"];
 export type SearchRequest = Schemas["SearchRequest"];
 export type Found = Schemas["Found"];
 export type WorkspaceCounts = Schemas["WorkspaceCounts"];
-export type SessionStatus = "running" | "awaiting_tools" | "awaiting_approval" | "idle" | "failed";
+export type SessionStatus = Schemas["SessionStatus"];
 /** A session as the list of a user's sessions shows it. */
-export interface SessionEntry {
-  SessionId: string;
-  Title: string;
-  CreatedAt: string;
-  ActiveAt: string;
-  ModeDisplayName: string;
-  Status: SessionStatus;
-  Turns: number;
-  Tokens: number;
-  Waiting?: unknown;
-}
-export interface SessionList {
-  Sessions: SessionEntry[];
-  Next?: string;
-}
+export type SessionEntry = Schemas["SessionEntry"];
+export type SessionList = Schemas["SessionList"];
 /** What a ticket or a JWT permits. */
 export type Operation = Schemas["Operation"];
 /** What a ticket is for. A key names the user; what a ticket leaves out that makes a narrower one, it hands on. */
 export type TicketRequest = Schemas["TicketRequest"];
 export type Ticket = Schemas["Ticket"];
-export interface UserView {
-  User: string;
-  TicketsBefore?: string;
-}
-export interface Revocation {
-  User: string;
-  TicketsBefore: string;
-}
-export interface UserErasureReceipt {
-  User: string;
-  StartedAt: string;
-  CompletedAt?: string;
-  Sessions: { Erased: number; Pending: number; Failed: number };
-  Rows: number;
-  Files: number;
-  Kept: string[];
-}
+export type UserView = Schemas["UserView"];
+export type Revocation = Schemas["Revocation"];
+export type UserErasureReceipt = Schemas["UserErasureReceipt"];
 export type Health = Schemas["Health"];
 export type ErrorDictionary = Schemas["ErrorDictionary"];
 
