@@ -36,8 +36,9 @@ idp.keys('/ec', [RSA, EC]);
 idp.keys('/mapped', [EC]);
 
 const KEY = 'key-of-the-operator-81ba';
+// The variable as a list, as wrangler.toml may have it; elsewhere it is a text.
 const rig = rigForFile({
-  vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'of-main' }), IDENTITY_PROVIDERS: JSON.stringify(PROVIDERS) },
+  vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'of-main' }), IDENTITY_PROVIDERS: JSON.parse(JSON.stringify(PROVIDERS)) },
   hidden: [[KEY]],
   measured: true,
 });
