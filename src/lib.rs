@@ -25,7 +25,7 @@
 //! | [`ports`] | the traits that the machine implements, and the deployment's settings |
 //! | [`live_text`] | a submission's text as it grows, and its delivery to watchers |
 //! | [`outbound`] | calls to services of the operator's own |
-//! | [`identity`] | who asks: callers, what their credentials permit, tickets |
+//! | [`identity`] | who asks: callers, what their credentials permit, tickets, tokens of identity providers |
 //! | [`json`] | reading JSON objects with the place of each value |
 //! | [`encoding`] | hex, SHA-256, base64, media types, server-sent events, points in time |
 //! | [`platform`] | the Workers runtime behind the ports; it decides nothing |

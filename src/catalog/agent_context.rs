@@ -29,6 +29,7 @@ const AGENT_CONTEXT: ObjectShape = ObjectShape::new(
         "Headers",
         "Query",
         "PromptCacheKey",
+        "SafetyIdentifier",
         "ModelParameters",
         "Compaction",
         "Budget",
@@ -73,6 +74,7 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
         headers: Vec::new(),
         query: Vec::new(),
         prompt_cache_key: true,
+        safety_identifier: false,
         model_parameters: ModelParameters::default(),
         compaction: Compaction::default(),
         budget: Budget::default(),
@@ -94,6 +96,9 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
         "Query" => context.query = query(node, findings),
         "PromptCacheKey" => {
             context.prompt_cache_key = choice(node, [("Session", true), ("None", false)], findings);
+        }
+        "SafetyIdentifier" => {
+            context.safety_identifier = choice(node, [("None", false), ("User", true)], findings);
         }
         "ModelParameters" => context.model_parameters = model_parameters(node, findings),
         "Compaction" => context.compaction = compaction(node, findings),

@@ -78,6 +78,8 @@ pub struct AgentContext {
     pub query: Vec<(String, String)>,
     /// Whether calls carry the session's `prompt_cache_key`. Default `true`.
     pub prompt_cache_key: bool,
+    /// Whether calls carry a `safety_identifier` of the user's. Default `false`.
+    pub safety_identifier: bool,
     /// Parameters of every call.
     pub model_parameters: ModelParameters,
     /// What happens to a conversation that grows too long for the model.

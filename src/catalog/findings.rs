@@ -20,7 +20,7 @@ const LONGEST_MESSAGE: usize = 1_000;
 const LONGEST_PATH: usize = 1_000;
 
 /// The product's own secrets: no service gets them.
-const OWN_SECRETS: [&str; 2] = ["API_KEYS", "FILE_LINK_KEY"];
+const OWN_SECRETS: [&str; 3] = ["API_KEYS", "FILE_LINK_KEY", "TICKET_KEYS"];
 
 /// One thing wrong with a catalog document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]

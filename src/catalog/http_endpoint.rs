@@ -88,7 +88,7 @@ fn url(node: Node<'_, '_>, findings: &mut Findings) -> String {
 }
 
 /// The first rule for absolute http and https URLs that a text breaks.
-fn url_problem(url: &str) -> Option<&'static str> {
+pub fn url_problem(url: &str) -> Option<&'static str> {
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     let (host, after_host) = match authority.find(']') {
@@ -219,6 +219,10 @@ fn header_value(
         SecretTemplate::default()
     });
     template.secrets().for_each(|name| findings.secret(node, name, recipient));
+    if template.names_user() && recipient == Recipient::ModelService {
+        let problem = "names ${USER}, which a model service gets by \"SafetyIdentifier\" alone";
+        findings.fault(node, problem);
+    }
     template
 }
 

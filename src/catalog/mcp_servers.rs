@@ -67,6 +67,11 @@ fn mcp_server(node: Node<'_, '_>, findings: &mut Findings) -> McpServer {
 }
 
 impl McpServer {
+    /// Whether its headers name the user.
+    pub fn names_user(&self) -> bool {
+        self.http.headers.iter().any(|header| header.value.names_user())
+    }
+
     /// Whether the catalog lets a tool of that name be offered.
     pub fn allows(&self, tool: &str) -> bool {
         let allow = self.allow.as_ref();

@@ -22,7 +22,7 @@ mod tools;
 mod turn_tools;
 mod values;
 
-pub use approval::{APPROVE_TOOL, Approval};
+pub use approval::{APPROVE_TOOL, Approval, Approvers};
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
     Continuation, ConversationContext, DEFAULT_CONTEXT, Embeddings, GENERAL_MODE, HeaderTemplate,
@@ -31,5 +31,6 @@ pub use definitions::{
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};
+pub use http_endpoint::url_problem;
 pub use secret_template::SecretTemplate;
 pub use turn_tools::NamedTool;

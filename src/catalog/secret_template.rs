@@ -1,4 +1,5 @@
-//! Header values that name secrets: `Bearer ${SECRET_NAME}` (interface §6, `Http.Headers`).
+//! Header values that name secrets: `Bearer ${SECRET_NAME}` (interface §6, `Http.Headers`), and the user: `${USER}`
+//! (interface §13).
 //!
 //! It owns the placeholder's grammar and its expansion. The catalog holds names only; the caller looks
 //! the values up when it makes a call. No message repeats a secret's value, nor the inside of a
@@ -19,7 +20,12 @@ pub struct SecretTemplate {
 enum Part {
     Literal(String),
     Secret(String),
+    /// The user whose session makes the call.
+    User,
 }
+
+/// The name that stands for the user, and for no secret.
+const USER: &str = "USER";
 
 impl SecretTemplate {
     /// Reads a header value.
@@ -41,7 +47,7 @@ impl SecretTemplate {
                 ));
             }
             parts.push(Part::Literal(literal.to_owned()));
-            parts.push(Part::Secret(name.to_owned()));
+            parts.push(if name == USER { Part::User } else { Part::Secret(name.to_owned()) });
             rest = after;
         }
         parts.push(Part::Literal(rest.to_owned()));
@@ -52,21 +58,31 @@ impl SecretTemplate {
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Secret(name) => Some(name.as_str()),
-            Part::Literal(_) => None,
+            Part::Literal(_) | Part::User => None,
         })
     }
 
-    /// The header value, with every placeholder replaced by the secret of its name. A placeholder
-    /// inside a secret stays as it is.
+    /// Whether it names the user.
+    pub fn names_user(&self) -> bool {
+        self.parts.contains(&Part::User)
+    }
+
+    /// The header value, with every placeholder replaced by the secret of its name, and `${USER}` by `user`, which is
+    /// fit for a header. A placeholder inside a secret stays as it is.
     ///
     /// # Errors
     /// What is wrong with the first secret that is missing, empty or not fit for a header. The text
     /// holds the secret's name and never its value.
-    pub fn expand(&self, secret: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    pub fn expand(
+        &self,
+        user: &str,
+        secret: impl Fn(&str) -> Option<String>,
+    ) -> Result<String, String> {
         let mut value = String::new();
         for part in &self.parts {
             match part {
                 Part::Literal(literal) => value.push_str(literal),
+                Part::User => value.push_str(user),
                 Part::Secret(name) => {
                     let fault = |problem: &str| format!("the secret {name} {problem}");
                     let held =
@@ -95,7 +111,7 @@ mod tests {
     fn secret(name: &str) -> Option<String> {
         match name {
             "TOKEN" => Some("t0p-${USER}".to_owned()),
-            "USER" => Some("ada".to_owned()),
+            "NAME" => Some("ada".to_owned()),
             "EMPTY" => Some(String::new()),
             "BROKEN" => Some("t0p-secret\n".to_owned()),
             _ => None,
@@ -104,16 +120,26 @@ mod tests {
 
     #[test]
     fn every_placeholder_is_replaced_once_and_the_rest_stays() {
-        let template = SecretTemplate::parse("${USER}:é $5 {x} ${TOKEN}${USER}").unwrap();
-        assert_eq!(template.secrets().collect::<Vec<_>>(), ["USER", "TOKEN", "USER"]);
-        assert_eq!(template.expand(secret).unwrap(), "ada:é $5 {x} t0p-${USER}ada");
+        let template = SecretTemplate::parse("${NAME}:é $5 {x} ${TOKEN}${NAME}").unwrap();
+        assert_eq!(template.secrets().collect::<Vec<_>>(), ["NAME", "TOKEN", "NAME"]);
+        assert!(!template.names_user());
+        assert_eq!(template.expand("bob", secret).unwrap(), "ada:é $5 {x} t0p-${USER}ada");
+    }
+
+    #[test]
+    fn the_user_is_no_secret() {
+        let template = SecretTemplate::parse("${USER}/${NAME}").unwrap();
+        assert_eq!(template.secrets().collect::<Vec<_>>(), ["NAME"]);
+        assert!(template.names_user());
+        assert_eq!(template.expand("al%2Fice", secret).unwrap(), "al%2Fice/ada");
+        assert_eq!(template.expand("", secret).unwrap(), "/ada");
     }
 
     #[test]
     fn a_value_without_placeholders_needs_no_secret() {
         for value in ["", "application/json", "$", "$$", "a}b"] {
             let template = SecretTemplate::parse(value).unwrap();
-            assert_eq!(template.expand(|_| None), Ok(value.to_owned()));
+            assert_eq!(template.expand("", |_| None), Ok(value.to_owned()));
         }
     }
 
@@ -136,9 +162,10 @@ mod tests {
 
     #[test]
     fn a_secret_that_cannot_be_used_is_named_and_its_value_is_not() {
-        let fault = |text: &str| SecretTemplate::parse(text).unwrap().expand(secret).unwrap_err();
+        let fault =
+            |text: &str| SecretTemplate::parse(text).unwrap().expand("", secret).unwrap_err();
         let absent = "the secret ABSENT is not set in this deployment";
-        assert_eq!(fault("${USER}${ABSENT}"), absent);
+        assert_eq!(fault("${NAME}${ABSENT}"), absent);
         assert_eq!(fault("${EMPTY}"), "the secret EMPTY is empty");
         let broken = fault("Bearer ${BROKEN}");
         assert_eq!(

@@ -47,3 +47,9 @@ pub fn prompt_cache_key(tenant: &str, user: Option<&str>, session_id: &str) -> S
     key.truncate(32);
     key
 }
+
+/// What names a user to the model service's watch for abuse: 64 hex digits, the same for all calls of the user. Neither
+/// tenant nor user can be read from it.
+pub fn safety_identifier(tenant: &str, user: &str) -> String {
+    sha256_hex(format!("{tenant}\n{user}").as_bytes())
+}

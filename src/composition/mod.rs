@@ -26,7 +26,7 @@ mod turn;
 mod turn_material;
 mod user_message;
 
-pub use call_parameters::{CallParameters, prompt_cache_key};
+pub use call_parameters::{CallParameters, prompt_cache_key, safety_identifier};
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
 pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub(crate) use shortened_output::shortened_output;

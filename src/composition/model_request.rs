@@ -28,6 +28,8 @@ pub struct ModelRequest<'a> {
     pub wants_reasoning: bool,
     /// The key under which the service caches the session's prompts.
     pub prompt_cache_key: Option<&'a str>,
+    /// What names the user to the service; the operator's own parameter goes before it.
+    pub safety_identifier: Option<&'a str>,
     /// The tokens of input from which the service compacts the conversation by itself.
     pub compact_threshold: Option<u32>,
     /// What the operator adds.
@@ -116,6 +118,7 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
     let compaction = request
         .compact_threshold
         .map(|compact_threshold| [ContextManagement { compact_threshold }]);
+    let is_free = parameters.iter().all(|(name, _)| *name != "safety_identifier");
     let body = ResponsesRequest {
         model: request.model,
         instructions,
@@ -129,6 +132,7 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         store: request.store,
         stream: true,
         prompt_cache_key: request.prompt_cache_key,
+        safety_identifier: request.safety_identifier.filter(|_| is_free),
         context_management: compaction,
         parameters,
     };

@@ -53,7 +53,11 @@ pub(crate) struct SummaryRequest {
 impl SummaryRequest {
     /// The request to this model. It offers no tools, and nothing of it is stored at the service: no later call
     /// continues a summary, and none sends its reasoning.
-    pub(crate) fn to_model<'a>(&'a self, model: &'a str) -> ModelRequest<'a> {
+    pub(crate) fn to_model<'a>(
+        &'a self,
+        model: &'a str,
+        safety_identifier: Option<&'a str>,
+    ) -> ModelRequest<'a> {
         ModelRequest {
             model,
             instructions: &self.instructions,
@@ -63,6 +67,7 @@ impl SummaryRequest {
             store: false,
             wants_reasoning: false,
             prompt_cache_key: None,
+            safety_identifier,
             compact_threshold: None,
             parameters: CallParameters::default(),
             own_item: Some(&self.input),

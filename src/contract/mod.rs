@@ -39,7 +39,7 @@ pub use document::{Document, ListedDocuments, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Notice, Warning};
 pub use fingerprint::fingerprint;
-pub use identifiers::{SessionId, TurnId};
+pub use identifiers::{SessionId, TurnId, is_tenant_name};
 pub use invoke_result::InvokeResult;
 pub use operation::Operation;
 pub use progress::{Progress, ToolState};

@@ -93,6 +93,13 @@ impl ContextSource {
         Ok(Rc::clone(self.deployment.get_or_init(|| read)))
     }
 
+    /// How long an identity provider's keys serve when the provider fails, in milliseconds: not at all where a variable
+    /// is malformed.
+    pub fn jwks_stale_ms<P: Platform>(&self, platform: &P) -> u64 {
+        self.deployment(platform)
+            .map_or(0, |deployment| deployment.jwks_stale_s.saturating_mul(1000))
+    }
+
     /// The operator's catalog, or the built-in one where KV holds none. Fails with `internal` when KV
     /// fails, with `catalog_invalid` and the first faults in `Details.Faults` when the catalog is invalid.
     /// A document that has not changed is not parsed again.

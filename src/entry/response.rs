@@ -12,7 +12,7 @@ use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, TurnId};
 const RATE_PERIOD_S: &str = "60";
 
 /// A long body is received, and taken by its object, within seconds.
-const OVERLOAD_S: &str = "2";
+const OVERLOAD_S: u64 = 2;
 
 /// A header's name and value.
 pub type Header = (&'static str, String);
@@ -51,7 +51,7 @@ impl<S> Response<S> {
 
     /// The outcome of a submission, with `Retry-After` where its failure says when to repeat the request.
     pub(super) fn outcome(status: u16, body: Rc<str>) -> Self {
-        let retry_after = if status < 400 { None } else { retry_after_s(&body) };
+        let retry_after = if status < 400 { None } else { retry_after_of(&body) };
         let mut response = Self::json(status, body);
         let header = retry_after.map(|seconds| ("Retry-After", seconds.to_string()));
         response.headers.extend(header);
@@ -66,12 +66,16 @@ impl<S> Response<S> {
             Some(ErrorCode::CredentialExpired) => "Bearer error=\"invalid_token\"",
             _ => "Bearer",
         };
+        let retry_after_s = faults.first().and_then(retry_after_s);
         let mut response = Self::result(&InvokeResult::failure(faults));
         match response.status {
             401 => response.headers.push(("WWW-Authenticate", challenge.to_owned())),
             405 => response.headers.push(("Allow", allowed)),
             429 => response.headers.push(("Retry-After", RATE_PERIOD_S.to_owned())),
-            503 => response.headers.push(("Retry-After", OVERLOAD_S.to_owned())),
+            503 => {
+                let seconds = retry_after_s.unwrap_or(OVERLOAD_S);
+                response.headers.push(("Retry-After", seconds.to_string()));
+            }
             _ => {}
         }
         response
@@ -98,14 +102,18 @@ impl<S> Response<S> {
 }
 
 /// The seconds that the first fault of a failure asks to wait, rounded up.
-fn retry_after_s(body: &str) -> Option<u64> {
+fn retry_after_of(body: &str) -> Option<u64> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Failure {
         errors: Vec<Fault>,
     }
     let failure: Failure = serde_json::from_str(body).ok()?;
-    let milliseconds = failure.errors.first()?.details.as_ref()?.get("RetryAfterMs")?.as_u64()?;
+    retry_after_s(failure.errors.first()?)
+}
+
+fn retry_after_s(fault: &Fault) -> Option<u64> {
+    let milliseconds = fault.details.as_ref()?.get("RetryAfterMs")?.as_u64()?;
     Some(milliseconds.div_ceil(1000))
 }
 

@@ -1,20 +1,44 @@
-//! Who asks (interface §13): the callers of the service, what their credentials permit, and tickets.
+//! Who asks (interface §13): the callers of the service, what their credentials permit, tickets, and tokens of the
+//! operator's identity providers, verified in the Worker in front.
+//!
+//! [`TokenCheck`] takes a token through its steps: form and header ([`Jws`]), the provider by its issuer
+//! ([`Providers`]), the key ([`KeySet`]), the signature (`ports::SignatureCheck`), the claims ([`Claims`]). Keys come
+//! from one object for each address, the [`KeySetKeeper`]: a provider is asked at most once in 30 seconds, whatever
+//! the number of isolates and of forged tokens.
 //!
 //! Architecture Invariant: nothing here knows of a session's storage. Whose a session is says its object's name
 //! (`ports::object_name`), so no check of ownership can be forgotten.
 
 mod caller;
+mod claims;
 mod grants;
+mod jose;
+mod key_set;
+mod key_set_cache;
+mod key_set_keeper;
+mod key_set_reply;
 mod presented;
+mod providers;
+mod refusal;
 mod rights;
 mod ticket;
 mod ticket_keys;
 mod ticket_minting;
+mod token_check;
 
 pub use caller::{Caller, Credential};
+pub use claims::Claims;
 pub use grants::{Grants, SentCaller};
+pub use jose::{Algorithm, Header, Jws};
+pub use key_set::{Choice, KeySet, NoKeySet, UnusableKey};
+pub use key_set_cache::KeySetCache;
+pub use key_set_keeper::KeySetKeeper;
+pub use key_set_reply::{KeyQuestion, KeySetReply};
 pub use presented::Presented;
+pub use providers::{Provider, Providers, RequiredValue, TenantRule};
+pub use refusal::Refusal;
 pub use rights::{Right, Rights};
 pub use ticket::Ticket;
 pub use ticket_keys::{TicketFault, TicketKeys};
 pub use ticket_minting::{MintedTicket, TicketSource, mint};
+pub use token_check::{TokenCheck, VerifiedUser};

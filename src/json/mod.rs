@@ -29,5 +29,6 @@ pub use report::{Problem, Report};
 pub use schema::schema_problem;
 pub use walk::{first_member, for_each_element, for_each_member};
 pub use well_formed::{
-    DEPTH_LIMIT, Malformed, check, is_ambiguous, is_json, not_json, position_after,
+    DEPTH_LIMIT, Malformed, check, is_ambiguous, is_json, nests_deeper_than, not_json,
+    position_after, repeats_a_member,
 };

@@ -29,7 +29,7 @@ pub enum Malformed {
 /// Checks that a text is one JSON value and does not nest too deeply.
 pub fn check(text: &str) -> Result<(), Malformed> {
     // The scan takes any text. It comes before the parser, so that depth is reported as depth.
-    if let Some(offset) = too_deep_at(text) {
+    if let Some(offset) = too_deep_at(text, DEPTH_LIMIT) {
         let above = text.as_bytes().get(..offset).unwrap_or_default();
         let (line, column) = position_after(above);
         return Err(Malformed::TooDeep { line, column });
@@ -42,10 +42,24 @@ pub fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// Whether two readers may take a JSON text for different values: an object, at any depth, names a member
-/// twice, of which some take the first and some the last, or by a name that is no valid Unicode; a number is
-/// one that a double cannot hold (RFC 7493 §2.2); or objects nest deeper than [`DEPTH_LIMIT`].
+/// Whether two readers may take a JSON text for different values: it [repeats a member](repeats_a_member), or a number
+/// is one that a double cannot hold (RFC 7493 §2.2).
 pub fn is_ambiguous(json: &str) -> bool {
+    is_ambiguous_or(json, |number| !is_held_by_a_double(number))
+}
+
+/// Whether an object of a JSON text, at any depth, names a member twice, of which some readers take the first and some
+/// the last, or by a name that is no valid Unicode; or objects nest deeper than [`DEPTH_LIMIT`].
+pub fn repeats_a_member(json: &str) -> bool {
+    is_ambiguous_or(json, |_| false)
+}
+
+/// Whether arrays and objects of a text nest deeper than this, the outermost included. The text may be any.
+pub fn nests_deeper_than(text: &str, levels: usize) -> bool {
+    too_deep_at(text, levels).is_some()
+}
+
+fn is_ambiguous_or(json: &str, is_wrong_number: fn(&str) -> bool) -> bool {
     let begins_token = |c: char| matches!(c, '{' | '}' | '"' | '-' | '0'..='9');
     let mut objects: Vec<BTreeSet<Cow<'_, str>>> = Vec::new();
     let mut rest = json;
@@ -60,9 +74,7 @@ pub fn is_ambiguous(json: &str) -> bool {
         match token {
             "{" => objects.push(BTreeSet::new()),
             "}" => drop(objects.pop()),
-            number if number.starts_with(is_of_number) && !is_held_by_a_double(number) => {
-                return true;
-            }
+            number if number.starts_with(is_of_number) && is_wrong_number(number) => return true,
             name if after.trim_ascii_start().starts_with(':') => {
                 let names = objects.last_mut();
                 if !names.zip(text_of(name)).is_some_and(|(names, name)| names.insert(name)) {
@@ -139,15 +151,15 @@ pub fn position_after(bytes: &[u8]) -> (usize, usize) {
     (line, column)
 }
 
-/// The offset of the first bracket that nests deeper than [`DEPTH_LIMIT`].
-fn too_deep_at(text: &str) -> Option<usize> {
+/// The offset of the first bracket that nests deeper than `levels`.
+fn too_deep_at(text: &str, levels: usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut bytes = text.bytes().enumerate();
     while let Some((offset, byte)) = bytes.next() {
         match byte {
             b'{' | b'[' => {
                 depth += 1;
-                if depth > DEPTH_LIMIT {
+                if depth > levels {
                     return Some(offset);
                 }
             }
@@ -191,8 +203,15 @@ mod tests {
             r#"{"\ud800":1}"#,
             &"{\"a\":".repeat(DEPTH_LIMIT + 1),
         ] {
-            assert!(is_ambiguous(json), "{json}");
+            assert!(is_ambiguous(json) && repeats_a_member(json), "{json}");
         }
+    }
+
+    #[test]
+    fn the_depth_of_any_text_is_counted_outside_of_strings() {
+        assert!(!nests_deeper_than(r#"{"a":["[[[",{"b\"[[":1}]}"#, 3));
+        assert!(nests_deeper_than(r#"{"a":["[[[",{"b\"[[":1}]}"#, 2));
+        assert!(nests_deeper_than(&"[".repeat(2_500), 64));
     }
 
     #[test]
@@ -240,7 +259,7 @@ mod tests {
             "90071992547409930e-1",
             "1.7976931348623159e308",
         ] {
-            assert!(is_ambiguous(lost), "{lost}");
+            assert!(is_ambiguous(lost) && !repeats_a_member(lost), "{lost}");
             assert!(is_ambiguous(&format!("{{\"a\":[1,{{\"b\":\n{lost}}}]}}")), "{lost}");
         }
     }

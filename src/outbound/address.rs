@@ -6,7 +6,8 @@ use crate::encoding::http_date_ms;
 use crate::ports::HttpResponse;
 
 /// The characters that a segment of a path and a query hold unencoded (RFC 3986, section 2.3).
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub(super) const UNRESERVED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The address of an endpoint below a base URL; names and values of `query` are percent-encoded.
 pub fn address(base_url: &str, segments: &[&str], query: &[(String, String)]) -> String {

@@ -3,12 +3,14 @@
 //! Architecture Invariant: this folder names only `catalog`, `encoding` and `ports`.
 
 mod address;
+mod document;
 mod json_service;
 mod redaction;
 mod secret_headers;
 mod service;
 
 pub use address::{address, retry_after_ms};
+pub use document::{Document, fetch_document};
 pub use json_service::{post, post_to};
 pub use redaction::as_repeated;
 pub use secret_headers::SecretHeaders;

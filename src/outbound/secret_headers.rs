@@ -2,6 +2,9 @@
 
 use std::cell::RefCell;
 
+use percent_encoding::utf8_percent_encode;
+
+use super::address::UNRESERVED;
 use crate::catalog::HeaderTemplate;
 use crate::encoding::is_sent_openly;
 use crate::ports::Platform;
@@ -19,7 +22,7 @@ pub struct SecretHeaders {
 }
 
 impl SecretHeaders {
-    /// Looks the secrets up.
+    /// Looks the secrets up. `${USER}` is the user whose object calls, percent-encoded; empty for the tenant's own.
     ///
     /// # Errors
     /// The problem of the first secret that cannot be used: its name, never its value.
@@ -30,8 +33,11 @@ impl SecretHeaders {
             secrets.borrow_mut().push(held.clone());
             Some(held)
         };
-        let header =
-            |header: &HeaderTemplate| Ok((header.name.clone(), header.value.expand(secret)?));
+        let user = platform.user().map(|user| utf8_percent_encode(user.as_str(), UNRESERVED));
+        let user = user.map(|user| user.to_string()).unwrap_or_default();
+        let header = |header: &HeaderTemplate| {
+            Ok((header.name.clone(), header.value.expand(&user, secret)?))
+        };
         let headers = templates.iter().map(header).collect::<Result<_, String>>()?;
         Ok(Self { headers, secrets: secrets.into_inner() })
     }

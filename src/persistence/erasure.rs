@@ -40,7 +40,8 @@ impl ErasureReceipt {
     /// The number of all that it counts but files and responses.
     pub fn rows(&self) -> u64 {
         let counts = [self.turns, self.submissions, self.conversation_entries];
-        let counts = counts.into_iter().chain([self.model_calls, self.tool_calls, self.mode_changes]);
+        let counts =
+            counts.into_iter().chain([self.model_calls, self.tool_calls, self.mode_changes]);
         counts.fold(0, u64::saturating_add)
     }
 }
@@ -156,9 +157,7 @@ impl<D: Database> SessionStore<D> {
     pub(crate) fn receipt_collected(&self, registration: u64) -> Result<(), Fault> {
         let stored = self.stored_receipt()?.filter(|stored| stored.for_user == registration);
         let Some(stored) = stored else { return Ok(()) };
-        self.durable_step(|| {
-            self.save_receipt(StoredReceipt { for_user: 0, ..stored }).map(|_| ())
-        })
+        self.durable_step(|| self.save_receipt(StoredReceipt { for_user: 0, ..stored }).map(|_| ()))
     }
 
     /// Whether responses of an erased session are still to be deleted.

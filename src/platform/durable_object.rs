@@ -1,4 +1,4 @@
-//! A request to one of this Worker's objects, by class and name.
+//! Requests and questions to one of this Worker's objects, by class and name.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,11 +8,12 @@ use worker::web_sys::{RequestInit, Response};
 use worker::worker_sys::DurableObjectNamespace;
 
 use super::bindings::stub::Stub;
+use super::clock::now_ms;
 use super::promise::settled;
 use super::request_body::Sending;
 use super::values::to_js;
 use super::variables::binding;
-use crate::ports::{HttpFault, ObjectClass, ObjectRequest, RequestBody};
+use crate::ports::{HttpFault, ObjectClass, ObjectQuestion, ObjectRequest, RequestBody};
 
 /// A `RequestInit`.
 #[derive(Serialize)]
@@ -31,6 +32,7 @@ pub(super) async fn ask(
         ObjectClass::User => "USERS",
         ObjectClass::Workspace => "WORKSPACES",
         ObjectClass::McpLists => "MCP_LISTS",
+        ObjectClass::KeySet => "KEY_SETS",
     };
     let namespace = binding(env, name)
         .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;
@@ -44,4 +46,25 @@ pub(super) async fn ask(
         None => settled(&sent).await?,
     };
     Ok(response.unchecked_into())
+}
+
+/// Posts a question to an object, and returns the text of its response.
+pub(super) async fn ask_question(
+    env: &Env,
+    name: &str,
+    question: ObjectQuestion,
+    body: String,
+) -> Result<String, HttpFault> {
+    let request = ObjectRequest {
+        class: question.class(),
+        name: name.to_owned(),
+        method: "POST",
+        url: &format!("https://object{}", question.path()),
+        last_event_id: None,
+        received_at: now_ms(),
+        caller: "",
+    };
+    let response = ask(env, &request, Some(body)).await?;
+    let text = settled(&response.text()?).await?;
+    text.as_string().ok_or_else(|| HttpFault("The response is no text.".to_owned()))
 }

@@ -7,12 +7,16 @@ use worker::web_sys::{ReadableStream, Request, Response};
 use super::byte_stream::ByteReader;
 use super::clock::{now_ms, sleep};
 use super::console::write_line;
-use super::durable_object::ask;
+use super::durable_object::{ask, ask_question};
 use super::file_bucket::{contents_of, size_of};
 use super::page_files::page_file;
+use super::signatures::holds;
 use super::variables::variable;
 use crate::contract::Fault;
-use crate::ports::{FileFault, Gateway, HttpFault, ObjectRequest, RequestBody, Upload};
+use crate::ports::{
+    FileFault, Gateway, HttpFault, ObjectQuestion, ObjectRequest, PublicKey, RequestBody,
+    SignatureCheck, Upload,
+};
 
 /// The binding of the rate limiter; without it there is no rate limit.
 const RATE_LIMITER: &str = "RATE_LIMITER";
@@ -72,6 +76,15 @@ impl Gateway for WorkerGateway<'_> {
         ask(self.env, request, body).await
     }
 
+    async fn ask_object(
+        &self,
+        name: &str,
+        question: ObjectQuestion,
+        body: String,
+    ) -> Result<String, HttpFault> {
+        ask_question(self.env, name, question, body).await
+    }
+
     async fn file_size(&self, key: &str) -> Result<Option<u64>, FileFault> {
         size_of(self.env, key).await
     }
@@ -95,6 +108,12 @@ impl Gateway for WorkerGateway<'_> {
 
     fn log(&self, line: Value) {
         write_line(&line);
+    }
+}
+
+impl SignatureCheck for WorkerGateway<'_> {
+    async fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool {
+        holds(key, signed, signature).await
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `session_object` | a Durable Object's requests and alarms to `entry::SessionHost` |
 //! | `user_object` | a Durable Object's requests and alarms to `entry::UserHost` |
 //! | `workspace_object` | a Durable Object's requests and alarms to `entry::WorkspaceHost` |
+//! | `key_set_object` | a Durable Object's requests to `identity::KeySetKeeper` |
 //! | `mcp_lists_object` | a Durable Object's requests to `mcp::McpListsHost` |
 //! | `object_request` | the runtime's request to `entry::RequestHead` and a body |
 //! | `response` | `entry::Response` to the runtime's response and streams |
@@ -21,6 +22,7 @@
 //! | `fetch` | `ports::HttpRequest` to the runtime's `fetch`, and its body to `ports::ResponseBody` |
 //! | `file_bucket` | reads and writes of files to R2 |
 //! | `page_files` | the deployment's static assets to the playground's files |
+//! | `signatures` | the runtime's WebCrypto to `ports::SignatureCheck` |
 //! | `byte_stream` | the runtime's byte streams to vectors |
 //! | `promise` | the runtime's promises to futures |
 //! | `clock` | the runtime's clock and timers to numbers and futures |
@@ -38,6 +40,7 @@ mod entrypoint;
 mod fetch;
 mod file_bucket;
 mod gateway;
+mod key_set_object;
 mod mcp_lists_object;
 mod object_log;
 mod object_request;
@@ -48,11 +51,13 @@ mod request_body;
 mod response;
 mod runtime;
 mod session_object;
+mod signatures;
+mod user_object;
 mod values;
 mod variables;
-mod user_object;
 mod workspace_object;
 
+pub use key_set_object::KeySetObject;
 pub use mcp_lists_object::McpLists;
 pub use session_object::SessionObject;
 pub use workspace_object::WorkspaceIndex;

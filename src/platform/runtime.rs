@@ -10,7 +10,7 @@ use worker::{Env, State};
 
 use super::bindings::storage::RuntimeStorage;
 use super::clock::{now_ms, sleep, yield_now, yield_to_others};
-use super::durable_object::ask;
+use super::durable_object::ask_question;
 use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
 use super::object_log::ObjectLog;
@@ -18,8 +18,8 @@ use super::promise::settled;
 use super::variables::variable;
 use crate::contract::{Fault, UserId};
 use crate::ports::{
-    FileFault, HttpFault, HttpRequest, HttpResponse, ObjectQuestion, ObjectRequest,
-    OperatorCatalog, Platform, RequestBody, storage_failed,
+    FileFault, HttpFault, HttpRequest, HttpResponse, ObjectQuestion, OperatorCatalog, Platform,
+    RequestBody, storage_failed,
 };
 
 pub(super) struct Runtime {
@@ -73,19 +73,7 @@ impl Platform for Runtime {
         question: ObjectQuestion,
         body: String,
     ) -> Result<String, HttpFault> {
-        let request = ObjectRequest {
-            class: question.class(),
-            name: name.to_owned(),
-            method: "POST",
-            url: &format!("https://object{}", question.path()),
-            last_event_id: None,
-            received_at: self.now_ms(),
-            caller: "",
-        };
-        let response = ask(&self.env, &request, Some(body)).await?;
-        let text = response.text()?;
-        let text = settled(&text).await?;
-        text.as_string().ok_or_else(|| HttpFault("The response is no text.".to_owned()))
+        ask_question(&self.env, name, question, body).await
     }
 
     fn tenant(&self) -> Option<&str> {

@@ -101,6 +101,8 @@ deployment! {
              it waits for a response; an alarm keeps it.";
         file_ttl_s: u64 = "FILE_TTL_S", 1.., 604_800,
             "how long a link to a file is good for, in seconds.";
+        jwks_stale_s: u64 = "JWKS_STALE_S", 0.., 3_600,
+            "how long the keys of an identity provider serve after they cease to be fresh, where it fails, in seconds.";
     }
 }
 
@@ -167,6 +169,7 @@ mod tests {
             delta_interval_ms: 16,
             turn_alarm_ms: 30_000,
             file_ttl_s: 604_800,
+            jwks_stale_s: 3_600,
         };
         assert_eq!(read(&[]), Ok(defaults.clone()));
         let empty = ["OPENAI_BASE_URL", "OPENAI_MODEL", "PUBLIC_URL"].map(|name| (name, ""));
@@ -190,6 +193,7 @@ mod tests {
                 ("DELTA_INTERVAL_MS", "0"),
                 ("TURN_ALARM_MS", "8"),
                 ("FILE_TTL_S", "11"),
+                ("JWKS_STALE_S", "0"),
                 ("MAX_CONTINUATIONS", "9"),
                 ("MAX_TURNS", "10"),
             ]),
@@ -209,6 +213,7 @@ mod tests {
                 delta_interval_ms: 0,
                 turn_alarm_ms: 8,
                 file_ttl_s: 11,
+                jwks_stale_s: 0,
             })
         );
     }

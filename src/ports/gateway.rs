@@ -6,7 +6,7 @@ use std::future::Future;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::{FileFault, HttpFault, ObjectClass, RequestBody};
+use super::{FileFault, HttpFault, ObjectClass, ObjectQuestion, RequestBody, SignatureCheck};
 use crate::contract::Fault;
 
 /// The header in which an object gets [`ObjectRequest::received_at`].
@@ -58,7 +58,7 @@ pub trait Upload {
 }
 
 /// The machine of the Worker in front.
-pub trait Gateway {
+pub trait Gateway: SignatureCheck {
     type Upload: Upload;
 
     /// A file's contents on their way to the client.
@@ -95,6 +95,14 @@ pub trait Gateway {
         request: &ObjectRequest<'_>,
         body: Option<impl RequestBody>,
     ) -> impl Future<Output = Result<Self::ObjectResponse, HttpFault>>;
+
+    /// Posts a question to an object, by its name within its class, and returns the response body.
+    fn ask_object(
+        &self,
+        name: &str,
+        question: ObjectQuestion,
+        body: String,
+    ) -> impl Future<Output = Result<String, HttpFault>>;
 
     /// The size of a file in bytes; `None` when there is no such file.
     fn file_size(&self, key: &str) -> impl Future<Output = Result<Option<u64>, FileFault>>;

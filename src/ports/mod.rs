@@ -10,6 +10,7 @@ mod logged_users;
 mod object;
 mod platform;
 mod request_body;
+mod signature;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable_column};
 pub use deployment::Deployment;
@@ -21,3 +22,4 @@ pub use platform::{
     Platform, REQUEST_ID_HEADERS, ResponseBody,
 };
 pub use request_body::RequestBody;
+pub use signature::{PublicKey, SignatureCheck};

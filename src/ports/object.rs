@@ -17,6 +17,8 @@ pub enum ObjectClass {
     Workspace,
     /// One object per MCP server and tenant.
     McpLists,
+    /// One object per address of an identity provider's keys, which belongs to no tenant.
+    KeySet,
 }
 
 /// The name of an object: `{tenant}/{id}`, or `{tenant}/~{user, percent-encoded}/{id}` for what a user owns. A
@@ -55,11 +57,13 @@ impl ObjectIdentity {
         let owned = name.and_then(|name| {
             let (tenant, rest) = name.split_once('/')?;
             let (user, id) = match class {
-                ObjectClass::Session => rest.split_once('/').map_or((None, rest), |(user, id)| {
-                    (user.strip_prefix('~').and_then(user_of), id)
-                }),
+                ObjectClass::Session | ObjectClass::McpLists => {
+                    rest.split_once('/').map_or((None, rest), |(user, id)| {
+                        (user.strip_prefix('~').and_then(user_of), id)
+                    })
+                }
                 ObjectClass::User => (rest.strip_prefix('~').and_then(user_of), ""),
-                ObjectClass::Workspace | ObjectClass::McpLists => (None, rest),
+                ObjectClass::Workspace | ObjectClass::KeySet => (None, rest),
             };
             Some(Owned { tenant: tenant.to_owned(), user, id: id.to_owned() })
         });
@@ -89,6 +93,8 @@ impl ObjectIdentity {
             ObjectClass::User => None,
             ObjectClass::Workspace => Some("workspace"),
             ObjectClass::McpLists => Some("server"),
+            // Its name is a hash, and names no tenant.
+            ObjectClass::KeySet => None,
         };
         if let (Some(owned), Some(members)) = (&self.owned, line.as_object_mut()) {
             members.insert("tenant".to_owned(), owned.tenant.as_str().into());
@@ -112,8 +118,11 @@ fn user_of(encoded: &str) -> Option<UserId> {
 pub enum ObjectQuestion {
     /// A search of a workspace's index. The object's name is `{tenant}/{WorkspaceId}`.
     Search,
-    /// The tools of an MCP server, whose key in the catalog is the body. The object's name is `{tenant}/{key}`.
+    /// The tools of an MCP server, whose key in the catalog is the body. The object's name is `{tenant}/{key}`, or
+    /// `{tenant}/~{user}/{key}` for a server that is told the user.
     Tools,
+    /// The public keys of an identity provider. The object's name is the SHA-256 of their address.
+    Keys,
     /// A session without a row asks its user's object to register it: `users::Registration`. The object's name is
     /// `{tenant}/~{user}`.
     Register,
@@ -136,6 +145,7 @@ impl ObjectQuestion {
         match self {
             Self::Search => ObjectClass::Workspace,
             Self::Tools => ObjectClass::McpLists,
+            Self::Keys => ObjectClass::KeySet,
             Self::Register | Self::Report => ObjectClass::User,
             Self::Summary | Self::Erase | Self::Collected | Self::Revoke => ObjectClass::Session,
         }
@@ -146,6 +156,7 @@ impl ObjectQuestion {
         match self {
             Self::Search => "/index/search",
             Self::Tools => "/mcp/tools",
+            Self::Keys => "/identity/keys",
             Self::Register => "/user/register",
             Self::Report => "/user/report",
             Self::Summary => "/session/summary",

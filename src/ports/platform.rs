@@ -1,7 +1,8 @@
 //! The seam between an object and the machine it runs on: clock, randomness, HTTP, secrets and
 //! background tasks. In production `crate::platform` implements it, in tests the bed.
 //!
-//! Architecture Invariant: besides [`super::Gateway`] no trait outside this file is asynchronous.
+//! Architecture Invariant: besides [`super::Gateway`] and [`super::SignatureCheck`] no trait outside this file is
+//! asynchronous.
 
 use std::future::Future;
 use std::pin::Pin;

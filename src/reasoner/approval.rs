@@ -9,9 +9,10 @@ use serde_json::value::RawValue;
 
 use super::running_turn::{Reasoner, RunningTurn, tools_of};
 use super::settlement::missing_result;
-use crate::catalog::{APPROVE_TOOL, Approval};
+use crate::catalog::{APPROVE_TOOL, Approval, Approvers};
 use crate::composition::{NoResult, ToolList};
-use crate::contract::{Fault, ToolCall, ToolOutcome, ToolResult};
+use crate::contract::{ErrorCode, Fault, Operation, ToolCall, ToolOutcome, ToolResult};
+use crate::identity::SentCaller;
 use crate::json::{for_each_member, is_ambiguous, schema_problem};
 use crate::persistence::{Call, CallApproval, Decision, RefusedCall, RunsOn, SessionStore, Turn};
 use crate::ports::{Database, Platform};
@@ -65,7 +66,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
 /// The question that a call has to wait for, as its tool was frozen.
 pub(super) fn question(approval: &Approval) -> CallApproval {
-    let Approval { allow_edit, message } = approval;
+    let Approval { allow_edit, message, by: _ } = approval;
     CallApproval {
         allow_edit: *allow_edit,
         message: message.clone(),
@@ -125,6 +126,41 @@ impl ResultIntake {
         };
         let waited_ms = now.saturating_sub(turn.updated_at);
         Ok(Self { tools, decided_by, waited_ms })
+    }
+
+    /// Refuses a caller without the rights for the results of the pending calls: `Answer` for those of the client's
+    /// tools, `Approve` for the decisions of a human, by whom the operator wants to decide. The stored calls say which
+    /// they are.
+    pub(super) fn permit(&self, calls: &[Call], sent: &SentCaller) -> Result<(), Fault> {
+        for call in calls.iter().filter(|call| call.is_pending()) {
+            if !call.is_undecided() {
+                sent.grants.permit_any(&[Operation::Answer])?;
+                continue;
+            }
+            sent.grants.permit_any(&[Operation::Approve])?;
+            let approval = self.tools.get(&call.name).and_then(|tool| tool.approval.as_ref());
+            let by = approval.map_or(Approvers::Anyone, |approval| approval.by);
+            let (may, who) = match by {
+                Approvers::Anyone => continue,
+                Approvers::Actor => {
+                    let caller = &sent.caller;
+                    (
+                        caller.key.is_none() && caller.is_other_actor(),
+                        "somebody else than the user, with a ticket that names an Actor",
+                    )
+                }
+                Approvers::Key => {
+                    (sent.caller.key.is_some(), "the operator's side, with an API key")
+                }
+            };
+            if !may {
+                let message =
+                    format!("A call of {} is decided on by {who}. It still waits.", call.name);
+                let fault = Fault::new(ErrorCode::Forbidden, message);
+                return Err(fault.with("Operation", Operation::Approve.as_str()));
+            }
+        }
+        Ok(())
     }
 
     /// Puts a result into its pending call: the client's own result, or the decision of a human. The

@@ -58,6 +58,8 @@ pub(super) struct RunningTurn<'a> {
     pub(super) live_text: &'a LiveText,
     /// `None` where the agent context wants none.
     pub(super) prompt_cache_key: Option<String>,
+    /// `None` where the agent context wants none, and in a session of the tenant's own.
+    pub(super) safety_identifier: Option<String>,
 }
 
 impl RunningTurn<'_> {

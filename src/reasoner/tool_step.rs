@@ -43,6 +43,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 tool_call_id: &call.tool_call_id,
                 name: &call.name,
                 arguments: call.arguments_to_run(),
+                user: self.platform.user(),
+                actor: running.turn.progress.caller.actor.as_ref(),
             };
             self.show_tool_run(running, call, None);
             let given = match running.result_bytes {

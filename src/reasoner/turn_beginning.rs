@@ -15,9 +15,9 @@ use super::settlement::{outputs_of, settle_open_calls};
 use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
-use crate::contract::{Fault, Operation, ToolResult, UserTurn, UserWarning};
+use crate::contract::{Fault, ToolResult, UserTurn, UserWarning};
 use crate::encoding::sha256_hex;
-use crate::identity::{Grants, SentCaller};
+use crate::identity::SentCaller;
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
     Call, EntryKind, NewMessage, NewMode, NewSubmission, NewTurn, OpenCalls, Session, SessionStore,
@@ -186,8 +186,8 @@ pub(crate) fn continue_turn<D: Database>(
     let NewContinuation { mut session, mut turn, open, now_ms, .. } = new;
     let mut calls = store.calls(open)?;
     let SentCaller { caller, grants } = new.caller;
-    permit_results(&calls, grants)?;
     let intake = ResultIntake::new(store, &turn, &calls, caller.decider(), now_ms)?;
+    intake.permit(&calls, new.caller)?;
     let given = match_results(&mut calls, new.results, &intake)?;
     before_writing()?;
     turn.progress.turn_tokens =
@@ -203,16 +203,6 @@ pub(crate) fn continue_turn<D: Database>(
         }
     })?;
     Ok((StartedTurn { turn, tools: None }, given))
-}
-
-/// What a credential must permit for the results of calls: `Answer` for those of the client's tools, `Approve` for the
-/// decisions of a human. The stored calls say which they are.
-fn permit_results(calls: &[Call], grants: &Grants) -> Result<(), Fault> {
-    for call in calls.iter().filter(|call| call.is_pending()) {
-        let needed = if call.is_undecided() { Operation::Approve } else { Operation::Answer };
-        grants.permit_any(&[needed])?;
-    }
-    Ok(())
 }
 
 /// Continues a turn from its last durable step. If a later turn's call has already sent this turn's

@@ -7,7 +7,7 @@ use std::task::Poll;
 use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
 use super::running_turn::{Reasoner, RunningTurn, StartedTurn, tools_of};
-use crate::composition::prompt_cache_key;
+use crate::composition::{prompt_cache_key, safety_identifier};
 use crate::contract::{ErrorCode, Fault, UserId};
 use crate::live_text::{LiveText, Outcome};
 use crate::persistence::{Session, StoredOutcome};
@@ -137,6 +137,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let user = self.platform.user().map(UserId::as_str);
         let prompt_cache_key =
             tenant.map(|tenant| prompt_cache_key(tenant, user, session.session_id.as_str()));
+        let user = user.filter(|_| agent.safety_identifier);
+        let safety_identifier =
+            self.platform.tenant().zip(user).map(|(tenant, user)| safety_identifier(tenant, user));
         let result_bytes = (turn.progress.model_calls == 0).then_some(0);
         Ok(RunningTurn {
             session,
@@ -148,6 +151,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             deadline_ms,
             live_text,
             prompt_cache_key,
+            safety_identifier,
         })
     }
 }

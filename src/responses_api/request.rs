@@ -40,6 +40,9 @@ pub struct ResponsesRequest<'a> {
     /// Calls with the same key are likely to meet the same cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<&'a str>,
+    /// Names the user to the service's own watch for abuse.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub safety_identifier: Option<&'a str>,
     /// What the service itself does to a conversation that grows too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_management: Option<[ContextManagement; 1]>,
@@ -347,6 +350,7 @@ mod tests {
             store: true,
             stream: true,
             prompt_cache_key: Some("k"),
+            safety_identifier: Some("u"),
             context_management: Some([ContextManagement { compact_threshold: 1000 }]),
             parameters: &[("text", &raw(r#"{ "z":1.50 }"#)), ("top_p", &raw("1e0"))],
         };
@@ -361,7 +365,7 @@ mod tests {
                 r#""tools":[{"type":"function","name":"build","description":"Builds.","#,
                 r#""parameters":{"type":"object","properties":{"z":{},"a":{}}},"strict":false}],"#,
                 r#""tool_choice":{"type":"function","name":"build"},"store":true,"stream":true,"#,
-                r#""prompt_cache_key":"k","context_management":[{"type":"compaction","#,
+                r#""prompt_cache_key":"k","safety_identifier":"u","context_management":[{"type":"compaction","#,
                 r#""compact_threshold":1000}],"text":{ "z":1.50 },"top_p":1e0}"#
             )
         );
@@ -380,6 +384,7 @@ mod tests {
             store: false,
             stream: true,
             prompt_cache_key: None,
+            safety_identifier: None,
             context_management: None,
             parameters: &[],
         };

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::catalog::ServerTool;
-use crate::contract::{SessionId, TurnId};
+use crate::contract::{SessionId, TurnId, UserId};
 use crate::files::FileFailure;
 use crate::mcp::McpFailure;
 use crate::outbound::{ServiceFailure, post};
@@ -30,6 +30,12 @@ pub struct ToolInvocation<'a> {
     pub session_id: &'a SessionId,
     /// The turn that makes the call.
     pub turn_id: &'a TurnId,
+    /// The user whose session it is; a `SessionId` names no session by itself then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<&'a UserId>,
+    /// Who sent the submission, where the client's credential says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<&'a UserId>,
 }
 
 /// Why a tool gave no result. Clients and the model may read the text.

@@ -78,7 +78,8 @@ impl<D: Database> UserIndex<D> {
         if !self.find_tables()? {
             return Ok((0, 0));
         }
-        let statement = "SELECT COUNT(*) AS leaving, COALESCE(SUM(attempts > 0), 0) AS failed FROM sessions
+        let statement =
+            "SELECT COUNT(*) AS leaving, COALESCE(SUM(attempts > 0), 0) AS failed FROM sessions
              WHERE standing IN ('expiring', 'erasing', 'collected')";
         let Some(row) = self.database.first(statement, &[])? else { return Ok((0, 0)) };
         Ok((row.get("leaving")?, row.get("failed")?))

@@ -123,7 +123,8 @@ impl<D: Database> UserIndex<D> {
             parameters.push(query.as_str().into());
         }
         if let Some(named) = named {
-            which += " AND EXISTS (SELECT 1 FROM JSON_EACH(?) AS named WHERE named.value = session_id
+            which +=
+                " AND EXISTS (SELECT 1 FROM JSON_EACH(?) AS named WHERE named.value = session_id
                 OR SUBSTR(named.value, -1) = '*'
                     AND INSTR(session_id, SUBSTR(named.value, 1, LENGTH(named.value) - 1)) = 1)";
             let named = serde_json::to_string(named).map_err(|_| Fault::unwritable("A grant"))?;
@@ -173,7 +174,8 @@ mod tests {
         let text = cursor.text(ListOrder::Activity);
         assert_eq!(Cursor::parse(&text, ListOrder::Activity), Some(cursor));
         assert_eq!(Cursor::parse(&text, ListOrder::Created), None);
-        for text in ["", "a", "a1", "a1.", "a.x", "a+1.x", "a-1.x", "a1.x/y", "a9999999999999999.x"] {
+        for text in ["", "a", "a1", "a1.", "a.x", "a+1.x", "a-1.x", "a1.x/y", "a9999999999999999.x"]
+        {
             assert_eq!(Cursor::parse(text, ListOrder::Activity), None, "{text}");
         }
     }

@@ -46,8 +46,7 @@ pub struct UserRow {
 }
 
 impl UserRow {
-    pub(super) const SELECT: &str =
-        "SELECT tickets_before, erased_at, spent <> '{}' AS has_spent, receipt FROM user WHERE id = 1";
+    pub(super) const SELECT: &str = "SELECT tickets_before, erased_at, spent <> '{}' AS has_spent, receipt FROM user WHERE id = 1";
 
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
         let erasure = row.get::<Option<String>>("receipt")?;
@@ -75,7 +74,8 @@ pub struct IndexedSession {
 }
 
 impl IndexedSession {
-    pub(super) const COLUMNS: &str = "session_id, standing, registration, registered_at, created_at, active_at,
+    pub(super) const COLUMNS: &str =
+        "session_id, standing, registration, registered_at, created_at, active_at,
         status, mode, turns, tokens, title, waiting, attempts";
 
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {

@@ -12,9 +12,9 @@ const MAY_NAME: [(&str, &[&str]); 19] = [
     ("responses_api", &["encoding", "json"]),
     ("catalog", &["encoding", "json"]),
     ("ports", &["contract", "encoding"]),
-    ("identity", &["contract", "encoding", "json", "ports"]),
     ("live_text", &["contract", "ports"]),
     ("outbound", &["catalog", "encoding", "ports"]),
+    ("identity", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("files", &["contract", "encoding", "json", "ports"]),
     ("retrieval", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
@@ -67,7 +67,7 @@ const MAY_NAME: [(&str, &[&str]); 19] = [
             "retrieval",
         ],
     ),
-    ("platform", &["contract", "entry", "mcp", "ports"]),
+    ("platform", &["contract", "entry", "identity", "mcp", "ports"]),
 ];
 
 #[test]

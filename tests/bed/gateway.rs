@@ -6,7 +6,8 @@ use std::rc::Rc;
 use aptix_edge::contract::Fault;
 use aptix_edge::entry::{Body, ContextSource, RequestHead, Response, SessionHost, SessionStream};
 use aptix_edge::ports::{
-    FileFault, Gateway, HttpFault, ObjectClass, ObjectRequest, Platform, RequestBody, Upload,
+    FileFault, Gateway, HttpFault, ObjectClass, ObjectQuestion, ObjectRequest, Platform, PublicKey,
+    RequestBody, SignatureCheck, Upload,
 };
 
 use super::database::SqliteDatabase;
@@ -122,7 +123,19 @@ impl Gateway for TestGateway {
             (ObjectClass::McpLists, name) => {
                 Err(HttpFault(format!("no client asks for the list {name}")))
             }
+            (ObjectClass::KeySet, name) => {
+                Err(HttpFault(format!("no client asks for the keys {name}")))
+            }
         }
+    }
+
+    async fn ask_object(
+        &self,
+        _name: &str,
+        _question: ObjectQuestion,
+        _body: String,
+    ) -> Result<String, HttpFault> {
+        Err(HttpFault("the bed keeps no keys".to_owned()))
     }
 
     async fn file_size(&self, key: &str) -> Result<Option<u64>, FileFault> {
@@ -151,6 +164,12 @@ impl Gateway for TestGateway {
 
     fn log(&self, line: serde_json::Value) {
         self.world.log.borrow_mut().push(line);
+    }
+}
+
+impl SignatureCheck for TestGateway {
+    async fn holds(&self, _key: &PublicKey, _signed: &[u8], _signature: &[u8]) -> bool {
+        false
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs one step of a turn alone: with scripted replies to its requests, a clock that begins at 0
 //! and moves only when everything waits for it, and a record of the requests.
 //!
-//! A step that starts a task, stores, erases or logs something panics.
+//! A step that starts a task, stores, erases or logs something panics; one that is [`LoneStep::logging`] may log.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -47,6 +47,17 @@ impl LoneStep {
     pub fn with_file_fault(self, fault: FileFault) -> Self {
         self.world.file_fault.set(Some(fault));
         self
+    }
+
+    /// The step may log.
+    pub fn logging(self) -> Self {
+        self.world.steps_log.set(true);
+        self
+    }
+
+    /// The lines of the log.
+    pub fn logged(&self) -> Vec<serde_json::Value> {
+        self.world.log.borrow().clone()
     }
 
     /// The stored files, by key.

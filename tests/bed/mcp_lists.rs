@@ -8,8 +8,8 @@ use aptix_edge::ports::{ObjectClass, ObjectIdentity};
 
 use super::database::{Disk, SqliteDatabase};
 use super::instance::Instance;
-use super::platform::TestPlatform;
 use super::object::FIRST_INSTANCE;
+use super::platform::TestPlatform;
 use super::world::World;
 
 /// The object of one server and tenant.

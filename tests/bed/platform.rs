@@ -257,6 +257,7 @@ impl Platform for TestPlatform {
         let workspace = match question.class() {
             ObjectClass::Workspace => self.world.workspace(name),
             ObjectClass::McpLists => return Ok(self.world.lists(name).reply(&body).await),
+            ObjectClass::KeySet => return Err(HttpFault("no object asks this".to_owned())),
             ObjectClass::Session => {
                 let reply = self.world.session(name).reply(&self.world, path, body).await;
                 self.pause().await;
@@ -358,7 +359,9 @@ impl Platform for TestPlatform {
     }
 
     fn log(&self, mut line: serde_json::Value) {
-        self.world.beside_a_step("logs");
+        if !self.world.steps_log.get() {
+            self.world.beside_a_step("logs");
+        }
         self.identity.sign(&mut line, aptix_edge::ports::LoggedUsers::Plain);
         self.world.log.borrow_mut().push(line);
     }

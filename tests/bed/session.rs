@@ -15,10 +15,10 @@ use super::database::{Disk, SqliteDatabase};
 use super::gateway::{Host, TestGateway};
 use super::heard::Heard;
 use super::instance::{Crash, Instance};
+use super::object::{FIRST_INSTANCE, ObjectHost, TestObject};
 use super::platform::TestPlatform;
 use super::reply::Reply;
 use super::scripted_service::Piece;
-use super::object::{FIRST_INSTANCE, ObjectHost, TestObject};
 use super::world::{Workspace, World};
 
 /// Where clients reach the deployment, unless they send another `Host`.

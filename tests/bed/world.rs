@@ -14,10 +14,10 @@ use super::gateway::Host;
 use super::mcp_lists::McpListsObject;
 use super::mcp_service::McpService;
 use super::model_service::ModelService;
+use super::object::TestObject;
 use super::planned_model::planned;
 use super::scripted_service::{HttpReply, ScriptedService};
 use super::tool_service::ToolService;
-use super::object::TestObject;
 
 /// Gives the reply to a request to any service; `None` when there is none, for as long as the caller waits.
 pub type Player = dyn Fn(&HttpRequest) -> Option<Result<HttpReply, HttpFault>>;
@@ -85,6 +85,8 @@ pub struct World {
     pub player: RefCell<Option<Rc<Player>>>,
     /// Replaces every service when a step is tested alone.
     pub scripted_service: Option<ScriptedService>,
+    /// Whether a step that is tested alone may log.
+    pub steps_log: Cell<bool>,
     /// The longest piece in which a service takes a body.
     pub piece_bytes: Cell<usize>,
     /// The pieces of bodies that services have taken.
@@ -131,6 +133,7 @@ impl World {
             session: RefCell::new("s".to_owned()),
             player: RefCell::default(),
             scripted_service,
+            steps_log: Cell::new(false),
             model: ModelService::new(Box::new(planned)),
             model_calls: RefCell::default(),
             tools: ToolService::default(),

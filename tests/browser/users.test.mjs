@@ -22,7 +22,8 @@ async function signIn(page, name) {
   await page.getByRole('button', { name: 'Sign in as a user' }).click();
   await page.getByLabel('Any name that you make up').fill(name);
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name, exact: true }).waitFor();
+  // On a phone the list is closed then.
+  await page.locator('.who').filter({ hasText: name }).waitFor({ state: 'attached' });
 }
 const entries = (page) => page.locator('.sessions .session > span');
 const kept = (page) => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
@@ -116,22 +117,21 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await hasStatus(await say(asking, 'What can you do?'), 'completed');
     await asking.keyboard.press('Alt+n');
     await hasStatus(await say(asking, 'Call the tool send_postcard with the word Ann.'), 'awaiting_tools');
-    const page = await playground.page({ address, viewport: PHONE });
-    const openList = () => page.getByRole('button', { name: 'Sessions', exact: true }).click();
-    await openList();
+    const page = await playground.page({ address });
     await signIn(page, 'ines');
-    await openList();
     await listShows(page, page.getByRole('button', { name: 'To approve (1)' }));
-    await openList();
     await page.getByRole('button', { name: 'To approve (1)' }).click();
     assert.deepEqual(await entries(page).allInnerTexts(), ['Call the tool send_postcard with the word Ann.']);
     await page.getByText('waits for your approval').waitFor();
+    await assertAccessible(page);
+    await page.setViewportSize(PHONE);
+    await page.getByRole('button', { name: 'Sessions', exact: true }).click();
     await assertAccessible(page);
     await page.shot('phone-light-inbox');
     await entries(page).click();
     await page.getByRole('button', { name: 'Approve' }).click();
     await hasStatus(page.locator('.turn'), 'completed');
-    await openList();
+    await page.getByRole('button', { name: 'Sessions', exact: true }).click();
     await page.getByText('Nothing waits for your approval.').waitFor();
   });
 
@@ -189,6 +189,7 @@ test('a key that may act for users does so by a header, and one that may not say
       await page.getByRole('button', { name: 'Inspector' }).click();
       await page.getByText('The request as code').click();
       await page.getByText("-H 'Aptix-User: zo%C3%AB'").waitFor();
+      await page.getByText('zoë, by the key acting').waitFor();
     }
     await playground.closePages();
   } finally {
@@ -205,7 +206,7 @@ test('the page and the back end of docs/users.md give each user their own sessio
   symlinkSync(path.join(ROOT, 'clients/typescript'), path.join(folder, 'node_modules/aptix-edge'));
   const service = new URL(playground.rig.url).host;
   for (const { marks, text } of pages().find(({ name }) => name === 'docs/users.md').blocks) {
-    const here = text.replaceAll('127.0.0.1:8787', service).replaceAll('127.0.0.1:5173', `127.0.0.1:${port}`);
+    const here = text.replaceAll('127.0.0.1:8787', service).replaceAll('5173', `${port}`);
     if (/server\.mjs|page\.html/.test(marks.file)) writeFileSync(path.join(folder, path.basename(marks.file)), here);
   }
   const backEnd = spawn(process.execPath, [path.join(folder, 'server.mjs')], { stdio: ['ignore', 'pipe', 'inherit'] });

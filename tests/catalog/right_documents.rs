@@ -68,6 +68,7 @@ fn a_full_document_is_read_member_by_member() {
             headers: vec![header("OpenAI-Project", "p"), header("X-Gateway", "key ${GATEWAY_KEY}"),],
             query: vec![("api-version".into(), "v 1".into()), ("e&".into(), "é".into())],
             prompt_cache_key: false,
+            safety_identifier: false,
             model_parameters: ModelParameters {
                 include: Some(vec!["web_search_call.results".into()]),
                 text_is_json: Some(false),
@@ -293,6 +294,7 @@ fn absent_members_have_the_documented_defaults() {
             headers: vec![],
             query: vec![],
             prompt_cache_key: true,
+            safety_identifier: false,
             model_parameters: ModelParameters::default(),
             compaction: Compaction { by: CompactionBy::Own, threshold: None, prompt: None },
             budget: Budget { turn_tokens: None, session_tokens: None },

@@ -43,6 +43,7 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
             tool_choice: Some("ddr_document"),
             previous_response_id: None,
             prompt_cache_key: Some(&prompt_cache_key("acme", None, "s1")),
+            safety_identifier: None,
             ..continued()
         },
         &turn,
@@ -110,6 +111,7 @@ fn parameters_follow_the_product_s_members_as_they_are_written_and_include_is_un
             store: false,
             wants_reasoning: true,
             prompt_cache_key: Some(&prompt_cache_key("acme", None, "s1")),
+            safety_identifier: None,
             compact_threshold: Some(200_000),
             parameters,
             ..continued()

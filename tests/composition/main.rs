@@ -82,6 +82,7 @@ fn continued() -> ModelRequest<'static> {
         store: true,
         wants_reasoning: false,
         prompt_cache_key: None,
+        safety_identifier: None,
         compact_threshold: None,
         parameters: CallParameters::default(),
         own_item: None,

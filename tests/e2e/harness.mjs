@@ -111,12 +111,13 @@ export class Rig {
    * `vars`: bindings of the Worker besides the usual ones, `undefined` removes one.
    * `catalog`: `false` for the built-in one, a text for exactly that, or a function that changes the test catalog.
    * `rate`: the requests that the rate limiter permits for each key in a minute; without it no limiter is bound.
+   * `unbound`: names of bindings of objects that the Worker does not get.
    * `measured`: the Worker also tells the size of its WebAssembly memory, to `wasmBytes`.
    * `hidden`: further words that no log and no response may contain, each as `[words, mayShow]`; responses for which
    * `mayShow(answer)` is true are exempt.
    */
-  constructor({ vars = {}, catalog = () => {}, rate, measured = false, hidden = [] } = {}) {
-    this.#options = { vars, catalog, rate, measured };
+  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, hidden = [] } = {}) {
+    this.#options = { vars, catalog, rate, unbound, measured };
     this.#hidden = hidden;
   }
 
@@ -314,7 +315,7 @@ export class Rig {
   }
 
   async #startWorker() {
-    const { vars, catalog, rate, measured } = this.#options;
+    const { vars, catalog, rate, unbound, measured } = this.#options;
     const bindings = {
       AUTH: 'none',
       OPENAI_BASE_URL: this.model.url,
@@ -326,6 +327,7 @@ export class Rig {
     };
     for (const [name, value] of Object.entries(bindings)) if (value === undefined) delete bindings[name];
     const declared = await declaration();
+    const objects = declared.durableObjects.filter(([binding]) => !unbound.includes(binding));
     this.#miniflare = new Miniflare({
       log: new Log(LogLevel.ERROR),
       handleStructuredLogs: ({ message }) => {
@@ -342,7 +344,7 @@ export class Rig {
       compatibilityFlags: declared.compatibilityFlags,
       bindings,
       durableObjects: Object.fromEntries(
-        declared.durableObjects.map(([binding, className]) => [binding, { className, useSQLite: true }]),
+        objects.map(([binding, className]) => [binding, { className, useSQLite: true }]),
       ),
       durableObjectsPersist: path.join(this.#folder, 'objects'),
       r2Buckets: declared.buckets,

@@ -166,7 +166,8 @@ fn path_of(route: &Route) -> Option<String> {
         Route::Execute => "/execute".to_owned(),
         Route::Tickets => "/tickets".to_owned(),
         Route::Sessions(filter) => {
-            let mut path = format!("/sessions?Limit={}&Order={}", filter.limit, filter.order.as_str());
+            let mut path =
+                format!("/sessions?Limit={}&Order={}", filter.limit, filter.order.as_str());
             let mut add = |name: &str, value: Option<String>| {
                 if let Some(value) = value {
                     path += &format!("&{name}={}", id(&value));

@@ -143,6 +143,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
             store: false,
             stream: true,
             prompt_cache_key: None,
+            safety_identifier: None,
             context_management: None,
             parameters: &[],
         };

@@ -111,7 +111,9 @@ fn erasing_a_user_erases_every_session_and_the_receipt_adds_up() {
         let count = |statement: &str| {
             session.1.disk.read(statement).first().map_or(0, |row| row["n"].as_u64().unwrap())
         };
-        for table in ["turns", "conversation", "submissions", "model_calls", "calls", "mode_history"] {
+        for table in
+            ["turns", "conversation", "submissions", "model_calls", "calls", "mode_history"]
+        {
             expected += count(&format!("SELECT COUNT(*) AS n FROM {table}"));
         }
         expected += count("SELECT COUNT(*) AS n FROM turns");
@@ -190,9 +192,11 @@ fn what_was_issued_before_an_erasure_begins_no_new_life() {
     bed.ask_with(&before, "POST", "/execute", &words("a", "t1", "Hello").to_string()).final_text();
     assert!(erase(&bed, "alice").result()["CompletedAt"].is_string());
     let turn = words("a", "t2", "Hello").to_string();
-    for (method, target, body) in
-        [("POST", "/execute", turn.as_str()), ("GET", "/sessions", ""), ("DELETE", "/sessions/a", "")]
-    {
+    for (method, target, body) in [
+        ("POST", "/execute", turn.as_str()),
+        ("GET", "/sessions", ""),
+        ("DELETE", "/sessions/a", ""),
+    ] {
         let late = bed.ask_with(&before, method, target, body);
         assert_eq!(late.failure(), (401, "credential_expired"), "{method} {target}");
         assert_eq!(late.headers["WWW-Authenticate"], "Bearer error=\"invalid_token\"");
@@ -211,10 +215,14 @@ fn revoking_reaches_every_session_before_it_is_answered() {
     let bed = people();
     let before = bed.ticket("alice");
     for id in ["a", "b"] {
-        bed.ask_with(&before, "POST", "/execute", &words(id, "t1", "Hello").to_string()).final_text();
+        bed.ask_with(&before, "POST", "/execute", &words(id, "t1", "Hello").to_string())
+            .final_text();
     }
     let revoked = bed.asked("POST", "/users/alice/revoke", "");
-    assert_eq!((&revoked.result()["User"], &revoked.result()["Sessions"]), (&json!("alice"), &json!(2)));
+    assert_eq!(
+        (&revoked.result()["User"], &revoked.result()["Sessions"]),
+        (&json!("alice"), &json!(2))
+    );
     let after = bed.ticket("alice");
     for restarted in [false, true] {
         for id in ["a", "b"] {
@@ -231,7 +239,8 @@ fn revoking_reaches_every_session_before_it_is_answered() {
     for id in ["a", "new"] {
         let old = bed.ask_with(&before, "POST", "/execute", &words(id, "t2", "Hello").to_string());
         assert_eq!(old.failure().1, "credential_expired");
-        bed.ask_with(&after, "POST", "/execute", &words(id, "t2", "Hello").to_string()).final_text();
+        bed.ask_with(&after, "POST", "/execute", &words(id, "t2", "Hello").to_string())
+            .final_text();
     }
     let view = bed.asked("GET", "/users/alice", "");
     assert_eq!(view.result()["TicketsBefore"], revoked.result()["TicketsBefore"]);
@@ -270,7 +279,8 @@ fn an_erasure_meets_a_first_turn_at_every_moment() {
     for steps in 0..60 {
         let bed = people();
         bed.say("alice", "old", "t1", "Hello").final_text();
-        let first = bed.send_as("alice", "POST", "/execute", &words("new", "t1", "Hello").to_string());
+        let first =
+            bed.send_as("alice", "POST", "/execute", &words("new", "t1", "Hello").to_string());
         for _ in 0..steps {
             bed.step();
         }
@@ -293,9 +303,13 @@ fn an_erasure_ends_a_turn_that_runs_and_one_that_pauses() {
     let bed = people();
     bed.say("alice", "pauses", "t1", "Wait [plan: client]").calls();
     bed.world.model.script([Reply::Silence]);
-    let running = bed.send_as("alice", "POST", "/execute", &words("runs", "t1", "Hello").to_string());
+    let running =
+        bed.send_as("alice", "POST", "/execute", &words("runs", "t1", "Hello").to_string());
     let calls = bed.world.model.requests();
-    bed.run_until(|bed| bed.world.model.open.get() > 0 || bed.world.model.requests() > calls, "it runs");
+    bed.run_until(
+        |bed| bed.world.model.open.get() > 0 || bed.world.model.requests() > calls,
+        "it runs",
+    );
     next_ms(&bed);
     let erased = erase(&bed, "alice");
     assert_eq!(erased.result()["Sessions"]["Erased"], 2);

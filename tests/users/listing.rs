@@ -58,7 +58,10 @@ fn a_human_s_inbox_is_the_list_by_status() {
     // The decision takes it out of the inbox, with the alarm at the latest.
     let turn = bed.ask_as("alice", "GET", "/sessions/asks/turns/t1", "");
     let call = turn.result()["ToolCalls"][0]["ToolCallId"].as_str().unwrap().to_owned();
-    let answer = with(results("t1", &[(&call, json!({ "Approved": false }))]), json!({ "SessionId": "asks" }));
+    let answer = with(
+        results("t1", &[(&call, json!({ "Approved": false }))]),
+        json!({ "SessionId": "asks" }),
+    );
     bed.ask_as("alice", "POST", "/execute", &answer.to_string()).final_text();
     bed.ring_for(AN_ALARM);
     assert_eq!(bed.ids("alice", "?Status=awaiting_approval"), Vec::<String>::new());
@@ -97,7 +100,10 @@ fn a_title_is_the_user_s_once_it_was_set() {
     }
     // Only users have titles and lists.
     let by_nobody = bed.asked("PATCH", "/sessions/a", &json!({ "Title": "x" }).to_string());
-    assert_eq!((by_nobody.failure().1, &by_nobody.body["Errors"][0]["Path"]), ("missing_field", &json!("/User")));
+    assert_eq!(
+        (by_nobody.failure().1, &by_nobody.body["Errors"][0]["Path"]),
+        ("missing_field", &json!("/User"))
+    );
     assert_eq!(bed.asked("GET", "/sessions", "").failure(), (400, "missing_field"));
 }
 
@@ -164,7 +170,10 @@ fn pages_lead_through_all_sessions_while_others_become_active() {
         newest_first.reverse();
         match order {
             "Created" => assert_eq!(seen, newest_first),
-            _ => assert_eq!(seen, newest_first.into_iter().filter(|id| id != "s03").collect::<Vec<_>>()),
+            _ => assert_eq!(
+                seen,
+                newest_first.into_iter().filter(|id| id != "s03").collect::<Vec<_>>()
+            ),
         }
     }
     let other = bed.ask_as("alice", "GET", "/sessions?Limit=1&Order=Created", "");
@@ -228,7 +237,10 @@ fn a_session_of_a_user_is_not_begun_where_the_list_cannot_know_it() {
         assert_eq!(bed.say("alice", "a", "t1", "Hello").failure(), (500, "internal"));
         let session = bed.world.session("local/~alice/a");
         assert_eq!(session.disk.read("SELECT 1 FROM sqlite_master").len(), 0);
-        assert_eq!(bed.ask_as("alice", "GET", "/sessions/a", "").failure(), (404, "session_not_found"));
+        assert_eq!(
+            bed.ask_as("alice", "GET", "/sessions/a", "").failure(),
+            (404, "session_not_found")
+        );
     }
     bed.world.has_users.set(false);
     bed.world.objects_fail.set(false);

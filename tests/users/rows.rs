@@ -26,8 +26,7 @@ fn a_follow_up_turn_with_a_user_costs_the_rows_of_one_without() {
         script();
         let indexed = (index.rows_written.get(), index.rows_returned.get());
         let with = cost(&of_user, || _ = bed.say("alice", "s", id, "Hello").final_text());
-        let indexed =
-            (index.rows_written.get() - indexed.0, index.rows_returned.get() - indexed.1);
+        let indexed = (index.rows_written.get() - indexed.0, index.rows_returned.get() - indexed.1);
         (without, with, indexed)
     };
     let (without, with, _) = say("t1");

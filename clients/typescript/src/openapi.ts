@@ -184,6 +184,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tickets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mints a ticket for a page or a guest; stores nothing.
+         * @description With a key that has the right Tickets, User is required. With a ticket the result is a narrower one: what is left out is inherited.
+         */
+        post: operations["mintTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/workspaces/{WorkspaceId}/documents": {
         parameters: {
             query?: never;
@@ -599,6 +619,8 @@ export interface components {
             TurnId: components["schemas"]["Identifier"];
             Status: components["schemas"]["TurnStatus"];
             Attempts: number;
+            /** @description The user turn first, then its tool continuations. */
+            Submissions: components["schemas"]["TracedSubmission"][];
             Composition: unknown;
             ModelCalls: components["schemas"]["ModelCall"][];
             ToolCalls: components["schemas"]["TracedCall"][];
@@ -649,7 +671,7 @@ export interface components {
                 Decision?: components["schemas"]["Decision"];
                 WaitedMs?: number;
                 Edited: boolean;
-                /** @description The Id of the key that sent the decision. */
+                /** @description Who sent the decision: key:…, user:… or actor:… */
                 DecidedBy?: string;
             };
             ExecutionMs?: number;
@@ -732,6 +754,7 @@ export interface components {
                 Fingerprint: string;
                 /** Format: date-time */
                 AcceptedAt: string;
+                Caller?: components["schemas"]["Caller"];
                 HttpStatus?: number;
                 Outcome?: Record<string, never>;
             }[];
@@ -764,6 +787,50 @@ export interface components {
                 };
                 Answer?: components["schemas"]["ToolResult"];
             }[];
+        };
+        /** @description 1 to 128 bytes of UTF-8, without control characters and without white space at either end. */
+        User: string;
+        /** @enum {string} */
+        Operation: "Execute" | "Answer" | "Approve" | "Watch" | "Read" | "Cancel" | "List" | "Rename" | "Search" | "Trace" | "Export" | "Erase";
+        TicketRequest: {
+            User?: components["schemas"]["User"];
+            /** @description Who uses the ticket, where that is not the user. */
+            Actor?: components["schemas"]["User"];
+            /** @description Ids; one * at the end stands for any rest. Absent: all of the user's. */
+            Sessions?: string[];
+            Turns?: components["schemas"]["Identifier"][];
+            /** @description Default: Execute, Answer, Approve, Watch, Read, Cancel, List, Rename. */
+            Operations?: components["schemas"]["Operation"][];
+            /** @description Those that may be searched. Absent: none. */
+            Workspaces?: string[];
+            /** @description Conversation contexts that a session's first turn may name. */
+            Contexts?: string[];
+            TurnTokens?: number;
+            /** @description Origins of the pages that may use the ticket. */
+            Origins?: string[];
+            /** @description Default: 600. Of a ticket that narrows itself, its own end at most. */
+            ExpiresInS?: number;
+        };
+        Ticket: {
+            Ticket: string;
+            TicketId: string;
+            /** Format: date-time */
+            ExpiresAt: string;
+            User: components["schemas"]["User"];
+            Operations: components["schemas"]["Operation"][];
+        };
+        /** @description Who sent a submission. */
+        Caller: {
+            Key?: string;
+            Provider?: string;
+            Ticket?: string;
+            User?: components["schemas"]["User"];
+            Actor?: components["schemas"]["User"];
+        };
+        TracedSubmission: {
+            /** Format: date-time */
+            AcceptedAt: string;
+            Caller?: components["schemas"]["Caller"];
         };
         ErasureReceipt: {
             SessionId: components["schemas"]["Identifier"];
@@ -1079,6 +1146,10 @@ export interface operations {
             query?: {
                 /** @description true: the stream also has progress events, live only and without an id. */
                 Progress?: components["parameters"]["Progress"];
+                /** @description For an EventSource, which sends no header: a ticket for Watch alone, for this session and this turn, that ends within 60 s. */
+                Ticket?: string;
+                /** @description As Last-Event-ID, for an EventSource. */
+                After?: string;
             };
             header?: {
                 /** @description The stream goes on behind this position. */
@@ -1225,6 +1296,38 @@ export interface operations {
                         /** @constant */
                         Successful: true;
                         Result: components["schemas"]["Export"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    mintTicket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TicketRequest"];
+            };
+        };
+        responses: {
+            /** @description The ticket. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Ticket"];
                         Errors: components["schemas"]["Error"][];
                         Warnings: components["schemas"]["Entry"][];
                     };

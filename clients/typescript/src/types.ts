@@ -44,28 +44,11 @@ export type SessionStatus = Schemas["SessionStatus"];
 /** A session as the list of a user's sessions shows it. */
 export type SessionEntry = Schemas["SessionEntry"];
 export type SessionList = Schemas["SessionList"];
-export type Operation =
-  | "Execute" | "Answer" | "Approve" | "Watch" | "Read" | "Cancel" | "List" | "Rename" | "Search" | "Trace" | "Export" | "Erase";
-/** What a ticket permits. What is left out is in the service's pages. */
-export interface TicketRequest {
-  User: string;
-  Actor?: string;
-  Sessions?: string[];
-  Turns?: string[];
-  Operations?: Operation[];
-  Workspaces?: string[];
-  Contexts?: string[];
-  TurnTokens?: number;
-  Origins?: string[];
-  ExpiresInS?: number;
-}
-export interface Ticket {
-  Ticket: string;
-  TicketId: string;
-  ExpiresAt: string;
-  User: string;
-  Operations: Operation[];
-}
+/** What a ticket or a JWT permits. */
+export type Operation = Schemas["Operation"];
+/** What a ticket is for. A key names the user; what a ticket leaves out that makes a narrower one, it hands on. */
+export type TicketRequest = Schemas["TicketRequest"];
+export type Ticket = Schemas["Ticket"];
 export type UserView = Schemas["UserView"];
 export type Revocation = Schemas["Revocation"];
 export type UserErasureReceipt = Schemas["UserErasureReceipt"];

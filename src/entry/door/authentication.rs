@@ -4,6 +4,7 @@ use hmac::digest::{CtOutput, Output};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::contract::is_tenant_name;
 use crate::encoding::sha256_from_hex;
 use crate::identity::{Caller, Right, Rights};
 use crate::json::Object;
@@ -38,9 +39,7 @@ impl Keyring {
             if entry.id.is_empty() {
                 return Err(named("Id is empty"));
             }
-            // An object's name is split at its first slash.
-            let plain = |b: u8| b.is_ascii_graphic() && b != b'/';
-            if !(1..=64).contains(&entry.tenant.len()) || !entry.tenant.bytes().all(plain) {
+            if !is_tenant_name(&entry.tenant) {
                 return Err(named("Tenant must be 1 to 64 visible ASCII characters other than /"));
             }
             let hash = sha256_from_hex(&entry.sha256)

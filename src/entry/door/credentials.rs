@@ -10,7 +10,9 @@ use crate::contract::{ErrorCode, Fault, UserId};
 use crate::entry::request::{RequestHead, decoded};
 use crate::entry::response::credential_expired;
 use crate::entry::route::{Route, SessionRoute, query_members};
-use crate::identity::{Caller, Presented, Right, Ticket, TicketKeys};
+use crate::identity::{
+    Caller, Presented, Providers, Refusal, Right, Ticket, TicketKeys, TokenCheck,
+};
 use crate::ports::{Gateway, LoggedUsers};
 
 /// The header by which a key acts for a user, percent-encoded.
@@ -22,6 +24,8 @@ pub(super) struct Credentials {
     /// `None` while `AUTH` is `none`, and at no other value.
     keyring: Option<Keyring>,
     pub(super) tickets: TicketKeys,
+    /// `None` without providers. Where they are malformed, their fault is the answer to every token.
+    tokens: Option<Result<TokenCheck, Fault>>,
     pub(super) users: LoggedUsers,
 }
 
@@ -70,12 +74,17 @@ impl Credentials {
                 refuse(fault, "ticket");
                 TicketKeys::default()
             });
+        let providers = gateway.secret("IDENTITY_PROVIDERS").filter(|text| !text.is_empty());
+        let tokens = providers.map(|text| Providers::parse(&text).map(TokenCheck::new));
+        if let Some(Err(fault)) = &tokens {
+            refuse(fault.message.clone(), "token");
+        }
         let users = LoggedUsers::parse(gateway.secret("LOG_USERS").as_deref());
         let users = users.unwrap_or_else(|| {
             warn(gateway, "LOG_USERS must be hash, plain or none; it counts as hash.");
             LoggedUsers::default()
         });
-        Self { keyring: (!is_open).then_some(keyring), tickets, users }
+        Self { keyring: (!is_open).then_some(keyring), tickets, tokens, users }
     }
 
     /// Whether a request must show a credential.
@@ -84,8 +93,9 @@ impl Credentials {
     }
 
     /// The caller of an endpoint that needs one.
-    pub(super) fn admit(
+    pub(super) async fn admit<G: Gateway>(
         &self,
+        gateway: &G,
         head: &RequestHead<'_>,
         route: &Route,
         origins: &AllowedOrigins,
@@ -108,14 +118,20 @@ impl Credentials {
             let admitted = Admitted { is_in_url: true, ..admitted };
             return if may_stand { Ok(admitted) } else { Err(unauthenticated(reason)) };
         }
-        match (presented, &self.keyring) {
-            (Presented::Ticket(ticket), _) => self.admit_ticket(head, ticket, now_ms),
-            (_, None) => of_key(Caller::local()),
-            (Presented::Key(key), Some(keyring)) => {
+        match (presented, &self.keyring, &self.tokens) {
+            (Presented::Ticket(ticket), ..) => self.admit_ticket(head, ticket, now_ms),
+            (Presented::Token(token), _, Some(tokens)) => {
+                let tokens = tokens.as_ref().map_err(Fault::clone)?;
+                let verified = tokens.verify(gateway, token).await.map_err(refused_token)?;
+                let caller = for_user(head, verified.caller())?;
+                Ok(Admitted { caller, ticket: None, is_in_url: false })
+            }
+            (_, None, _) => of_key(Caller::local()),
+            (Presented::Key(key), Some(keyring), _) => {
                 keyring.find(key).ok_or_else(|| unauthenticated("key: unknown")).and_then(of_key)
             }
-            (Presented::Token(_), Some(_)) => Err(unauthenticated("jwt: no provider")),
-            (Presented::Nothing, Some(_)) => Err(unauthenticated("none")),
+            (Presented::Token(_), Some(_), None) => Err(unauthenticated("jwt: no provider")),
+            (Presented::Nothing, Some(_), _) => Err(unauthenticated("none")),
         }
     }
 
@@ -181,6 +197,20 @@ fn user_of(header: &str) -> Result<UserId, Fault> {
     let text = decoded(header).map_err(|fault| refused(fault.message))?;
     UserId::parse(&text)
         .ok_or_else(|| refused(format!("The user in the header {USER} {}.", UserId::RULE)))
+}
+
+fn refused_token(refusal: Refusal) -> Barred {
+    match refusal {
+        Refusal::Invalid(reason) => unauthenticated(reason),
+        Refusal::Expired => Barred { fault: credential_expired(), reason: Some("jwt: late") },
+        Refusal::Unavailable { retry_after_ms } => {
+            let message = "The identity provider's keys cannot be had at the moment. Wait as Retry-After says, and send the request again.";
+            let fault = Fault::new(ErrorCode::IdentityUnavailable, message);
+            // At least a second.
+            let fault = fault.with("RetryAfterMs", retry_after_ms.max(1));
+            Barred { fault, reason: Some("jwt: no keys") }
+        }
+    }
 }
 
 fn unauthenticated(reason: &'static str) -> Barred {

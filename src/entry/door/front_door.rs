@@ -148,7 +148,10 @@ impl FrontDoor {
             | Route::Session(..)
             | Route::User(..)
             | Route::Workspace(..) => {
-                let admitted = self.credentials.admit(head, &route, &self.origins, received_at)?;
+                let admitted = self
+                    .credentials
+                    .admit(gateway, head, &route, &self.origins, received_at)
+                    .await?;
                 let caller = admitted.caller.clone();
                 let response = self.serve(head, gateway, admitted, route, received_at).await;
                 return response.map_err(|faults| Refused {

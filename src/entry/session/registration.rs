@@ -36,8 +36,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         let named = turn.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
         let Some(conversation) = catalog.conversation_context(named) else { return Ok(None) };
-        let is_refused =
-            permit_turn(turn, grants).is_err() || !grants.permit_context(named);
+        let is_refused = permit_turn(turn, grants).is_err() || !grants.permit_context(named);
         if is_refused || self.store.session()?.is_some() {
             return Ok(None);
         }

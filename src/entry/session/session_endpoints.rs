@@ -222,7 +222,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     .map(Reply::Export)
             }
             SessionRoute::Erase => {
-                let receipt = self.erase(context, id, received_at(head, self.platform.as_ref())).await;
+                let receipt =
+                    self.erase(context, id, received_at(head, self.platform.as_ref())).await;
                 self.end_erasure(context).await?;
                 view(receipt)
             }

@@ -27,7 +27,8 @@ pub(super) async fn ask_session<P: Platform, A: DeserializeOwned>(
     let name = object_name(tenant, Some(user), id.as_str());
     let reply = platform.ask_object(&name, question, body).await.ok();
     let reply = reply.and_then(|reply| serde_json::from_str(&reply).ok());
-    let silent = "A session of the user did not answer. Send the same request again: nothing is done twice.";
+    let silent =
+        "A session of the user did not answer. Send the same request again: nothing is done twice.";
     reply.ok_or_else(|| Fault::internal(silent))
 }
 

@@ -20,7 +20,11 @@ pub(super) struct UserAlarm {
 
 impl UserAlarm {
     /// Sets the alarm for the next pass over the sessions that are to be erased, unless it rings before.
-    pub(super) fn set_for_pass<P: Platform>(&self, platform: &P, most_ms: u64) -> Result<(), Fault> {
+    pub(super) fn set_for_pass<P: Platform>(
+        &self,
+        platform: &P,
+        most_ms: u64,
+    ) -> Result<(), Fault> {
         let wait_ms = most_ms.min(FIRST_WAIT_MS << self.failures.get().min(20));
         self.set(platform, platform.now_ms().saturating_add(wait_ms))
     }

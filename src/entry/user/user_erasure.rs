@@ -58,7 +58,8 @@ impl<D: Database> UserHost<D> {
         let by_status = self.index.count_by_status()?;
         let (erasing, _) = self.index.count_leaving()?;
         let total = by_status.total();
-        let known = self.index.user()?.filter(|known| total + erasing > 0 || known.erasure.is_some());
+        let known =
+            self.index.user()?.filter(|known| total + erasing > 0 || known.erasure.is_some());
         let known = known.ok_or_else(no_user)?;
         let view = UserView {
             user,

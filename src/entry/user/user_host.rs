@@ -191,7 +191,8 @@ async fn question<Q: DeserializeOwned>(
     body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
 ) -> Result<Q, Fault> {
     let body = body.await.map_err(|_| object_failed())?;
-    serde_json::from_slice(&body).map_err(|_| Fault::internal("A session's question is unreadable."))
+    serde_json::from_slice(&body)
+        .map_err(|_| Fault::internal("A session's question is unreadable."))
 }
 
 fn reply(reply: &impl Serialize) -> Result<PlainResponse, Vec<Fault>> {

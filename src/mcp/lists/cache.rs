@@ -27,7 +27,8 @@ pub struct ToolListCache(RefCell<Vec<CachedList>>);
 
 #[derive(Clone, Debug)]
 struct CachedList {
-    /// The name of the object that stores the list: `{tenant}/{server}`.
+    /// The name of the object that stores the list: `{tenant}/{server}`, or a user's own where the server is told the
+    /// user.
     object: String,
     /// The fingerprint of the server's definition.
     server: String,
@@ -56,9 +57,10 @@ impl ToolListCache {
         key: &str,
         server: &McpServer,
     ) -> Rc<AllowedTools> {
-        // A list may depend on who asks, so tenants share none.
+        // A list may depend on who asks, so tenants share none, and users none of a server that is told the user.
         let Some(tenant) = platform.tenant() else { return Rc::default() };
-        let object = object_name(tenant, None, key);
+        let user = platform.user().filter(|_| server.names_user());
+        let object = object_name(tenant, user, key);
         let is_same =
             |known: &&CachedList| known.object == object && known.server == server.fingerprint;
         let known = self.0.borrow().iter().find(is_same).cloned();

@@ -7,6 +7,7 @@
 //! | file | declares |
 //! |---|---|
 //! | `body_reader` | `ReadableStreamBYOBReader` with `readAtLeast` |
+//! | `crypto` | `importKey` and `verify` of `crypto.subtle` |
 //! | `fetch` | `fetch`, `tee` and `pipeThrough` |
 //! | `storage` | `DurableObjectStorage` and its SQL |
 //! | `streams` | `IdentityTransformStream`, `FixedLengthStream` |
@@ -14,6 +15,7 @@
 //! | `timers` | `scheduler.wait` |
 
 pub(super) mod body_reader;
+pub(super) mod crypto;
 pub(super) mod fetch;
 pub(super) mod storage;
 pub(super) mod streams;

@@ -105,7 +105,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         request: &SummaryRequest,
         summary: &mut Summary,
     ) -> Result<SummaryReply, Fault> {
-        let (request, input) = (request.to_model(self.model(running)), Input::default());
+        let (request, input) = (
+            request.to_model(self.model(running), running.safety_identifier.as_deref()),
+            Input::default(),
+        );
         let call = ModelCall { request, input: &input, live: None };
         let exchange = self.exchange(running, call).await?;
         let Exchange { transcript, ending, .. } = exchange;

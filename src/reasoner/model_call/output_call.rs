@@ -86,6 +86,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             store: running.is_chained(),
             wants_reasoning: running.wants_reasoning(),
             prompt_cache_key: running.prompt_cache_key.as_deref(),
+            safety_identifier: running.safety_identifier.as_deref(),
             compact_threshold: match running.agent.compaction {
                 Compaction { by: CompactionBy::Service, threshold, .. } => threshold,
                 _ => None,

@@ -11,7 +11,7 @@ import { RequestView } from './request_view.js';
 import { RequestsView } from './requests_view.js';
 import { spentOn, timelineOf } from './timeline.js';
 import { TimelineView } from './timeline_view.js';
-import { tokens, type Inspected } from './trace.js';
+import { sendersOf, tokens, type Inspected, type Trace } from './trace.js';
 import { WindowView } from './window_view.js';
 
 export function InspectorPanel() {
@@ -61,7 +61,22 @@ function Turn({ turn }: { turn: ShownTurn }) {
         <dd><code>{record.turnId}</code></dd>
         <dt>Session</dt>
         <dd><code>{sessionId.value}</code></dd>
+        {found && <SentBy trace={found.trace} />}
       </dl>
+    </>
+  );
+}
+
+/** Who sent the turn, and the results that it waited for. */
+function SentBy({ trace }: { trace: Trace }) {
+  const senders = sendersOf(trace);
+  if (senders.length === 0) return null;
+  return (
+    <>
+      <dt>Sent by</dt>
+      {senders.map((sender) => (
+        <dd key={sender}>{sender}</dd>
+      ))}
     </>
   );
 }

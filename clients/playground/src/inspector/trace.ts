@@ -54,6 +54,17 @@ export interface Inspected {
   view: TurnView;
 }
 
+/** Who sent a turn's submissions, each once: `support:bob for alice, by the ticket tk_1`. */
+export function sendersOf({ Submissions }: Trace): string[] {
+  const told = Submissions.map(({ Caller = {} }) => {
+    const { Key, Ticket, Provider, User, Actor } = Caller;
+    const who = [Actor, User].filter((each) => each !== undefined).join(' for ');
+    const by = [Ticket && `the ticket ${Ticket}`, Provider && `a token of ${Provider}`, Key && `the key ${Key}`].find(Boolean);
+    return [who, by && `by ${by}`].filter(Boolean).join(', ');
+  });
+  return [...new Set(told.filter(Boolean))];
+}
+
 export type { Modes, TurnEntry };
 
 export const bytes = (count: number): string => (count < 1000 ? `${count} B` : `${(count / 1000).toFixed(count < 10_000 ? 1 : 0)} KB`);

@@ -1,0 +1,35 @@
+//! The seam to the machine's cryptography: the check of one signature (interface §13).
+
+use std::future::Future;
+
+use serde_json::{Value, json};
+
+/// A public key. Its members are those of a JWK (RFC 7517): numbers as bytes in base64url.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PublicKey {
+    /// For RSASSA-PKCS1-v1_5 with SHA-256: modulus and exponent.
+    Rsa { n: String, e: String },
+    /// For ECDSA with SHA-256: a point of the curve P-256.
+    P256 { x: String, y: String },
+    /// For Ed25519.
+    Ed25519 { x: String },
+}
+
+impl PublicKey {
+    /// The JWK.
+    pub fn to_jwk(&self) -> Value {
+        match self {
+            Self::Rsa { n, e } => json!({ "kty": "RSA", "n": n, "e": e }),
+            Self::P256 { x, y } => json!({ "kty": "EC", "crv": "P-256", "x": x, "y": y }),
+            Self::Ed25519 { x } => json!({ "kty": "OKP", "crv": "Ed25519", "x": x }),
+        }
+    }
+}
+
+/// The check of a signature by the machine.
+pub trait SignatureCheck {
+    /// Whether the signature over these bytes is the key's. An ECDSA signature is `r` and `s`, 32 bytes each. A key that
+    /// the machine refuses has made none.
+    fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8])
+    -> impl Future<Output = bool>;
+}

@@ -1,0 +1,390 @@
+// Tokens of identity providers (interface §13): what a token may look like, and what it may say. The attacks have the
+// numbers of the list that they were written from; who asks a provider when is in `provider_keys.test.mjs`.
+import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
+import { after, afterEach, test } from 'node:test';
+import { apiKeys, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { IdentityProvider, base64url, claimsOf, handMade, inSeconds, joseToken, keyPair, signatureOf } from './identity_provider.mjs';
+import { answer, text } from './scripted_model.mjs';
+
+const idp = await IdentityProvider.start();
+after(() => idp.close());
+
+const [RSA, EC, ED] = ['RS256', 'ES256', 'EdDSA'].map((alg) => keyPair(alg));
+const MAIN = 'https://acme.example/';
+const provider = (Issuer, path, more = {}) => ({
+  Issuer,
+  JwksUrl: idp.url(path),
+  Audiences: ['https://agent.example.com'],
+  Tenant: `of${path.replaceAll('/', '-')}`,
+  ...more,
+});
+const PROVIDERS = [
+  provider(MAIN, '/main'),
+  provider('https://ec.example', '/ec', { Algorithms: ['ES256'] }),
+  provider('https://odd.example', '/odd'),
+  provider('https://strict.example', '/strict', {
+    Types: ['at+jwt'],
+    RequiredClaims: { token_use: 'access' },
+    AuthorizedParties: ['spa-1'],
+  }),
+  provider('https://mapped.example', '/mapped', { Tenant: undefined, Tenants: { Claim: 'org', Map: { o1: 'one', o2: 'two' } } }),
+  provider('https://narrow.example', '/narrow', { Operations: ['Watch'] }),
+];
+for (const path of ['/main', '/strict', '/narrow']) idp.keys(path, [RSA, EC, ED]);
+idp.keys('/ec', [RSA, EC]);
+idp.keys('/mapped', [EC]);
+
+const KEY = 'key-of-the-operator-81ba';
+const rig = rigForFile({
+  vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'of-main' }), IDENTITY_PROVIDERS: JSON.stringify(PROVIDERS) },
+  hidden: [[KEY]],
+  measured: true,
+});
+
+/** Parts of the tokens that were sent, none of which may stand in the log. */
+const canaries = new Set(['alice-5c2f', 'kid-of-']);
+afterEach(() => {
+  for (const line of rig.logs) {
+    for (const words of canaries) assert.ok(!line.includes(words), `"${words}" is logged: ${line}`);
+  }
+});
+
+/** Sends a token to an endpoint that needs one; a good one is told that its user has no such session. */
+async function tried(token, more = {}) {
+  for (const part of token.split('.')) if (part.length > 8) canaries.add(part);
+  return rig.get('/sessions/nobody-s', { headers: { authorization: `Bearer ${token}`, ...more.headers } });
+}
+
+const reasonOf = () => JSON.parse(rig.logs.filter((line) => line.includes('"refused"')).at(-1)).reason;
+const LET_IN = [404, 'session_not_found'];
+
+async function letsIn(token, why) {
+  assert.deepEqual(refusalOf(await tried(token)), LET_IN, why);
+}
+
+let first;
+/** A refused token gets the same response as every other one, and its reason stands in the log. */
+async function refuses(token, reason, why = reason) {
+  const response = await tried(token);
+  assert.deepEqual(refusalOf(response), [401, 'unauthenticated'], why);
+  first ??= response.text;
+  assert.equal(response.text, first, why);
+  assert.equal(response.headers.get('www-authenticate'), 'Bearer');
+  if (reason !== undefined) assert.equal(reasonOf(), reason, why);
+}
+
+const good = (changes = {}, pair = EC, header = {}) => joseToken(claimsOf(MAIN, changes), pair, header);
+const made = (header, claims = claimsOf(MAIN), pair = EC, sign) => handMade({ alg: pair.alg, kid: pair.kid, ...header }, claims, pair, sign);
+
+test('tokens by jose for each algorithm, with every form of type and audience, let their users in', async () => {
+  for (const pair of [RSA, EC, ED]) {
+    await letsIn(await good({}, pair), pair.alg);
+    await letsIn(await good({ aud: ['other', 'https://agent.example.com'] }, pair, { typ: 'application/AT+JWT' }), pair.alg);
+  }
+  await letsIn(made({ alg: 'Ed25519' }, claimsOf(MAIN), ED), 'the newer name of EdDSA');
+  await letsIn(made({}), 'without a type');
+  rig.model.script(answer(text('Hello, Alice.')));
+  const turn = userTurn();
+  const headers = { authorization: `Bearer ${await good()}` };
+  assert.equal(resultOf(await rig.post(turn, { headers })).PrimaryOutputText, 'Hello, Alice.');
+  const route = `/sessions/${turn.SessionId}`;
+  resultOf(await rig.get(route, { headers }));
+  assert.deepEqual(refusalOf(await rig.get(route, { key: KEY })), LET_IN, 'it is not the tenant\'s own session');
+  assert.deepEqual(refusalOf(await rig.get(route, { headers: { authorization: `Bearer ${await good({ sub: 'bob' })}` } })), LET_IN);
+  const acting = await rig.get(route, { key: KEY, headers: { 'aptix-user': 'alice-5c2f' } });
+  resultOf(acting);
+  assert.deepEqual(refusalOf(await tried(await good(), { headers: { 'aptix-user': 'bob' } })), [403, 'forbidden']);
+  const trace = resultOf(await rig.get(`${route}/turns/${turn.TurnId}/trace`, { key: KEY, headers: { 'aptix-user': 'alice-5c2f' } }));
+  assert.ok(JSON.stringify(trace).includes(`"Provider":"${MAIN}"`), 'the trace says who asked');
+});
+
+test('a provider gives its tokens no more operations than it has', async () => {
+  const token = await joseToken(claimsOf('https://narrow.example'), EC);
+  const answered = await tried(token);
+  assert.deepEqual(refusalOf(answered), [403, 'forbidden']);
+  assert.equal(answered.json.Errors[0].Details.Operation, 'Read');
+  assert.deepEqual(refusalOf(await rig.get('/workspaces/handbook', { headers: { authorization: `Bearer ${await good()}` } })), [403, 'forbidden']);
+});
+
+test('1: only the provider\'s algorithms are taken, by their exact names', async () => {
+  for (const alg of ['none', 'None', 'nOnE', '', 'hs256', 'rs256', 'es256']) await refuses(made({ alg }), 'jwt: algorithm', alg);
+  await refuses(made({ alg: 'none' }, claimsOf(MAIN), EC, () => Buffer.alloc(1)), 'jwt: algorithm');
+  await refuses(made({ alg: undefined }), 'jwt: algorithm');
+  for (const alg of [['RS256'], 256, null, true, {}]) await refuses(made({ alg }), 'jwt: header', JSON.stringify(alg));
+  await refuses(await joseToken(claimsOf('https://ec.example'), RSA), 'jwt: algorithm');
+  await letsIn(await joseToken(claimsOf('https://ec.example'), EC));
+  assert.equal(`${made({}).split('.', 2).join('.')}.`.split('.').length, 3);
+  await refuses(`${made({ alg: 'none' }).split('.', 2).join('.')}.`, 'jwt: form');
+});
+
+test('2: a public key is no secret of an HMAC', async () => {
+  const n = Buffer.from(RSA.jwk.n, 'base64url');
+  const secrets = [
+    RSA.publicKey.export({ type: 'spki', format: 'pem' }),
+    RSA.publicKey.export({ type: 'pkcs1', format: 'pem' }),
+    RSA.publicKey.export({ type: 'spki', format: 'der' }),
+    JSON.stringify(RSA.jwk),
+    RSA.jwk.n,
+    n,
+  ];
+  for (const secret of secrets) {
+    const hmac = (signed) => crypto.createHmac('sha256', secret).update(signed).digest();
+    await refuses(made({ alg: 'HS256' }, claimsOf(MAIN), RSA, hmac), 'jwt: algorithm');
+    await refuses(made({}, claimsOf(MAIN), RSA, hmac), 'jwt: signature');
+    await refuses(made({}, claimsOf(MAIN), RSA, (signed) => Buffer.concat([hmac(signed), Buffer.alloc(224)])), 'jwt: signature');
+  }
+});
+
+test('3: relatives of the algorithms are refused, signed rightly as they may be', async () => {
+  const pss = (signed) => crypto.sign('sha256', Buffer.from(signed), { key: RSA.privateKey, padding: crypto.constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 });
+  await refuses(made({ alg: 'PS256' }, claimsOf(MAIN), RSA, pss), 'jwt: algorithm');
+  await refuses(made({ alg: 'RS256' }, claimsOf(MAIN), RSA, pss), 'jwt: signature');
+  const rsa512 = (signed) => crypto.sign('sha512', Buffer.from(signed), RSA.privateKey);
+  await refuses(made({ alg: 'RS256' }, claimsOf(MAIN), RSA, rsa512), 'jwt: signature');
+  for (const alg of ['RS384', 'RS512', 'ES384', 'ES512', 'ES256K', 'Ed448', 'PS512']) await refuses(made({ alg }), 'jwt: algorithm', alg);
+  // The key of another kind than the algorithm asks for.
+  await refuses(made({ alg: 'ES256', kid: RSA.kid }), 'jwt: key');
+  await refuses(made({ alg: 'RS256', kid: EC.kid }, claimsOf(MAIN), RSA), 'jwt: key');
+});
+
+test('4: keys and addresses in a header are never read, and no request leaves', async () => {
+  const attacker = keyPair('ES256', 'kid-of-the-attacker');
+  idp.keys('/attacker', [attacker]);
+  const before = idp.asked('/main');
+  for (const header of [
+    { jku: idp.url('/attacker') },
+    { x5u: idp.url('/attacker') },
+    { jwk: attacker.jwk },
+    { x5c: [attacker.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')] },
+  ]) {
+    await refuses(made({ ...header, kid: attacker.kid }, claimsOf(MAIN), attacker), 'jwt: key');
+    await refuses(made({ ...header, kid: EC.kid }, claimsOf(MAIN), attacker), 'jwt: signature');
+    await letsIn(made(header), 'a good token may carry what nobody reads');
+  }
+  assert.equal(idp.asked('/attacker'), 0);
+  assert.ok(idp.asked('/main') - before <= 1);
+});
+
+test('5: a key id is a short text, and any other text is an unknown key', async () => {
+  for (const kid of ['../../x', "' OR 1=1; --", '__proto__', 'constructor', 'unknown', ' kid-of-ES256', 'KID-OF-ES256', '\u0000', 'x'.repeat(256)]) {
+    await refuses(made({ kid }), 'jwt: key', kid);
+  }
+  for (const kid of ['', 1, null, ['kid-of-ES256'], {}, 'x'.repeat(257)]) await refuses(made({ kid }), 'jwt: header', JSON.stringify(kid));
+  const long = await tried(made({ kid: 'x'.repeat(9_000) }));
+  assert.deepEqual(refusalOf(long), [401, 'unauthenticated']);
+  // One megabyte is more than the runtime takes in a header.
+  const huge = await fetch(new URL('/sessions/x', rig.url), { headers: { authorization: `Bearer ${made({ kid: 'x'.repeat(1_000_000) })}` } }).catch(() => null);
+  assert.ok(huge === null || huge.status >= 400);
+  await refuses(made({ kid: undefined }), 'jwt: key', 'the set has several keys');
+  await letsIn(made({ kid: undefined }, claimsOf('https://mapped.example', { org: 'o1' })), 'the set has one key');
+});
+
+test('10: a token\'s key is the only one that fits; keys for encryption and private ones are none', async () => {
+  const [one, twin, enc, leaked, nameless] = ['one', 'one', 'enc', 'leaked', 'n'].map((kid) => keyPair('ES256', kid));
+  const set = [one, twin, { jwk: { ...enc.jwk, use: 'enc' } }, { jwk: leaked.privateKey.export({ format: 'jwk' }) }, { jwk: { kty: 'oct', kid: 'mac', k: base64url(Buffer.alloc(32)) } }, RSA, nameless];
+  idp.keys('/odd', set);
+  const odd = (pair, header = {}) => made(header, claimsOf('https://odd.example'), pair);
+  await letsIn(odd(RSA), 'a good key beside odd ones');
+  const unusable = rig.logs.filter((line) => line.includes('jwks_key_unusable')).map((line) => JSON.parse(line));
+  assert.deepEqual(unusable.map(({ place, why }) => [place, why]), [3, 4].map((place) => [place, 'it holds a private or secret key']));
+  for (const [pair, header] of [[one], [twin], [enc], [leaked], [leaked, { kid: undefined }], [one, { kid: undefined }]]) {
+    await refuses(odd(pair, header), 'jwt: key', JSON.stringify([pair.kid, header]));
+  }
+  await refuses(made({ alg: 'HS256', kid: 'mac' }, claimsOf('https://odd.example'), EC, (signed) => crypto.createHmac('sha256', Buffer.alloc(32)).update(signed).digest()), 'jwt: algorithm');
+  await refuses(odd(RSA, { kid: undefined }), 'jwt: key', 'the only key of its kind is not the only key');
+});
+
+test('11: a member that stands twice is refused, however it is spelt', async () => {
+  const claims = JSON.stringify(claimsOf(MAIN)).slice(1);
+  for (const twice of ['"sub":"bob",', '"\\u0073ub":"bob",', '"aud":"x",', '"exp":1,', '"\\u0065xp":1,', '"x":{"a":1,"a":2},', '"x":[{"a":1,"\\u0061":2}],']) {
+    await refuses(handMade({ alg: 'ES256', kid: EC.kid }, `{${twice}${claims}`, EC), 'jwt: payload', twice);
+  }
+  for (const header of ['{"alg":"ES256","alg":"ES256"}', '{"alg":"ES256","\\u0061lg":"none"}', '{"alg":"ES256","kid":"a","kid":"kid-of-ES256"}']) {
+    await refuses(handMade(header, claimsOf(MAIN), EC), 'jwt: header', header);
+  }
+});
+
+test('12: a time is a finite number', async () => {
+  const claims = (name, value) => JSON.stringify(claimsOf(MAIN, { [name]: 'VALUE' })).replace('"VALUE"', value);
+  for (const name of ['exp', 'nbf', 'iat']) {
+    for (const value of ['"9999999999"', '1e400', '-1', 'null', 'true', '[]', '{}', '"x"', '1e300']) {
+      await refuses(handMade({ alg: 'ES256', kid: EC.kid }, claims(name, value), EC), 'jwt: time', `${name} ${value}`);
+    }
+  }
+  await refuses(await good({ exp: undefined }), 'jwt: time');
+});
+
+test('13: a token that is late says so, and one of the future does not hold', async () => {
+  await letsIn(await good({ exp: inSeconds(-50) }));
+  await letsIn(await good({ nbf: inSeconds(50), iat: inSeconds(50) }));
+  await letsIn(await good({ iat: undefined }));
+  const late = await tried(await good({ exp: inSeconds(-61), iat: inSeconds(-600) }));
+  assert.deepEqual(refusalOf(late), [401, 'credential_expired']);
+  assert.equal(late.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
+  assert.equal(reasonOf(), 'jwt: late');
+  for (const changes of [{ nbf: inSeconds(70) }, { iat: inSeconds(70) }, { exp: inSeconds(90_000) }]) await refuses(await good(changes), 'jwt: time');
+  // What is late and wrong besides is as any other wrong one.
+  await refuses(await good({ exp: inSeconds(-600), iat: inSeconds(-700), aud: 'x' }), 'jwt: audience');
+  await refuses(made({}, claimsOf(MAIN, { exp: inSeconds(-600) }), EC, () => Buffer.alloc(64)), 'jwt: signature');
+});
+
+test('14: the audience is ours by equal texts', async () => {
+  const ours = 'https://agent.example.com';
+  for (const aud of [[], [1, ours], {}, undefined, null, '', `${ours}/`, ours.slice(0, -1), `${ours}.evil`, ours.slice(1), ours.toUpperCase(), [[ours]], true]) {
+    await refuses(made({}, claimsOf(MAIN, { aud })), 'jwt: audience', JSON.stringify(aud));
+  }
+});
+
+test('15: the issuer chooses the provider by equal texts', async () => {
+  for (const iss of ['https://acme.example', 'https://ACME.example/', 'https://acme.example:443/', 'http://acme.example/', ' https://acme.example/', '', null, ['https://acme.example/'], 1, undefined]) {
+    await refuses(made({}, claimsOf(iss)), 'jwt: issuer', JSON.stringify(iss));
+  }
+  const other = keyPair('ES256', EC.kid);
+  await refuses(made({}, claimsOf('https://odd.example'), other), 'jwt: key', 'of the other provider');
+  await refuses(made({}, claimsOf(MAIN), other), 'jwt: signature', 'with the other provider\'s key');
+});
+
+test('16: other forms are no tokens', async () => {
+  const token = await good();
+  const [header, payload, signature] = token.split('.');
+  await refuses(made({ cty: 'JWT' }), 'jwt: header');
+  for (const name of ['crit', 'b64', 'zip', 'enc']) for (const value of [['exp'], false, 'DEF', null]) await refuses(made({ [name]: value }), 'jwt: header', name);
+  await refuses(`${header}..${payload}.${signature}.${signature}`, 'key: unknown', 'JWE');
+  await refuses(`${header}.${payload}`, 'key: unknown');
+  await refuses(JSON.stringify({ payload, protected: header, signature }), 'key: unknown');
+  await refuses(`{"alg":"ES256"}.${payload}.${signature}`, 'key: unknown');
+  for (const wrong of [`${token}=`, `${header}=.${payload}.${signature}`, `${header}.${payload}.+${signature.slice(1)}`, `${header}.${payload}./${signature.slice(1)}`]) {
+    await refuses(wrong, 'jwt: form', wrong);
+  }
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const last = digits.indexOf(signature.at(-1));
+  for (const stray of [1, 3, 15]) await refuses(`${token.slice(0, -1)}${digits[last ^ stray]}`, 'jwt: form');
+  await refuses(`${header}.${payload.slice(0, 10)} ${payload.slice(10)}.${signature}`, 'jwt: form', 'a blank');
+  // Neither reaches the Worker as a header, or it is refused there.
+  for (const wrong of [`${header}.\t${payload}.${signature}`, `\u00e9${token}`]) {
+    const response = await tried(wrong).catch(() => null);
+    assert.ok(response === null || response.status >= 400);
+  }
+});
+
+test('17: long and deep tokens cost little', async () => {
+  const padded = (bytes) => handMade({ alg: 'ES256', kid: EC.kid }, { ...claimsOf(MAIN), x: 'x'.repeat(bytes) }, EC);
+  const atMost = Array.from({ length: 40 }, (_, more) => padded(5_700 + more * 6)).filter(({ length }) => length <= 8_192).at(-1);
+  assert.ok(atMost.length > 8_180);
+  await letsIn(atMost);
+  await refuses(padded(6_000), 'jwt: form');
+  await refuses(made({ x: 'x'.repeat(2_100) }), 'jwt: header');
+  const shell = JSON.stringify({ alg: 'ES256', kid: EC.kid, x: '' }).length;
+  await letsIn(made({ x: 'x'.repeat(2_048 - shell) }), '2,048 bytes');
+  await refuses(made({ x: 'x'.repeat(2_049 - shell) }), 'jwt: header', '2,049 bytes');
+
+  const deep = handMade({ alg: 'ES256', kid: EC.kid }, `{"a":${'['.repeat(2_500)}${']'.repeat(2_500)}}`, EC);
+  const timed = async (token) => {
+    const times = [];
+    for (let time = 0; time < 60; time += 1) {
+      const began = performance.now();
+      await refuses(token);
+      times.push(performance.now() - began);
+    }
+    return times.sort((one, other) => one - other)[30];
+  };
+  const [plain, nested] = [await timed('eyJ.a.b'), await timed(deep)];
+  assert.ok(nested < plain + 5, `${nested} ms, where a short one takes ${plain} ms`);
+  const before = await rig.wasmBytes();
+  await timed(deep);
+  assert.equal(await rig.wasmBytes(), before);
+});
+
+test('18: signatures of no form are none', async () => {
+  const order = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex');
+  const zero = Buffer.alloc(32);
+  const der = (signed) => crypto.sign('sha256', Buffer.from(signed), EC.privateKey);
+  const [r, s] = [(signed) => signatureOf(signed, EC).subarray(0, 32), (signed) => signatureOf(signed, EC).subarray(32)];
+  for (const sign of [
+    () => Buffer.alloc(64),
+    (signed) => Buffer.concat([r(signed), zero]),
+    (signed) => Buffer.concat([zero, s(signed)]),
+    () => Buffer.concat([order, order]),
+    (signed) => Buffer.concat([r(signed), order]),
+    () => Buffer.alloc(64, 0xff),
+    () => Buffer.concat([zero, Buffer.from([1]), Buffer.alloc(31)]),
+    der,
+    (signed) => signatureOf(signed, EC).subarray(0, 63),
+    (signed) => Buffer.concat([signatureOf(signed, EC), Buffer.alloc(1)]),
+    (signed) => Buffer.concat([Buffer.alloc(1), signatureOf(signed, EC)]),
+  ]) {
+    await refuses(made({}, claimsOf(MAIN), EC, sign), 'jwt: signature', sign.toString());
+  }
+  const subgroup = BigInt('0x1000000000000000000000000000000014def9dea2f79cd65812631a5cf5d3ed');
+  const malleated = (signed) => {
+    const signature = signatureOf(signed, ED);
+    const scalar = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`) + subgroup;
+    return Buffer.concat([signature.subarray(0, 32), Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex').reverse()]);
+  };
+  for (const sign of [malleated, () => Buffer.alloc(64), () => Buffer.concat([Buffer.from([1]), Buffer.alloc(63)])]) {
+    await refuses(made({}, claimsOf(MAIN), ED, sign), 'jwt: signature', sign.toString());
+  }
+  for (const sign of [() => Buffer.alloc(256), () => Buffer.alloc(256, 0xff), (signed) => signatureOf(signed, RSA).subarray(1), (signed) => Buffer.concat([Buffer.alloc(1), signatureOf(signed, RSA)])]) {
+    await refuses(made({}, claimsOf(MAIN), RSA, sign), 'jwt: signature', sign.toString());
+  }
+});
+
+test('19: an ID token is no access token', async () => {
+  const strict = (changes, header = {}) => joseToken(claimsOf('https://strict.example', { token_use: 'access', client_id: 'spa-1', ...changes }), EC, { typ: 'at+jwt', ...header });
+  await letsIn(await strict({}));
+  await refuses(await strict({}, { typ: 'JWT' }), 'jwt: type');
+  await refuses(await strict({}, { typ: undefined }), 'jwt: type');
+  await refuses(await strict({}, { typ: ['at+jwt'] }), 'jwt: header');
+  for (const token_use of ['id', ['access'], undefined]) await refuses(await strict({ token_use }), 'jwt: required claim');
+  await refuses(await strict({ azp: 'other' }), 'jwt: party');
+  await refuses(await strict({ azp: ['spa-1'] }), 'jwt: party');
+  await refuses(await strict({ client_id: undefined }), 'jwt: party');
+});
+
+test('20: a tenant is a mapped one, and a user is one text: its own object or nobody', async () => {
+  const mapped = (org, sub = 'carol') => joseToken(claimsOf('https://mapped.example', { org, sub }), EC);
+  await letsIn(await mapped('o1'));
+  for (const org of ['o3', 'one', '__proto__', ['o1'], 1, undefined, null]) await refuses(await mapped(org), 'jwt: tenant', JSON.stringify(org));
+  const names = ['a/b', '~', '~alice-5c2f', '%2F', 'a%2Fb', '\u202ealice', 'carol', 'Carol', 'é', 'e\u0301'];
+  const turn = userTurn();
+  for (const [at, sub] of names.entries()) {
+    rig.model.script(answer(text(`For number ${at}.`)));
+    const headers = { authorization: `Bearer ${await mapped('o1', sub)}` };
+    assert.equal(resultOf(await rig.post(turn, { headers })).PrimaryOutputText, `For number ${at}.`, sub);
+  }
+  rig.model.script(answer(text('In the other tenant.')));
+  const headers = { authorization: `Bearer ${await mapped('o2', 'carol')}` };
+  assert.equal(resultOf(await rig.post(turn, { headers })).PrimaryOutputText, 'In the other tenant.');
+  for (const sub of ['', ' carol', 'carol ', 'a\u0000b', 'a\nb', 'x'.repeat(129), 'é'.repeat(65), 5, ['carol'], null]) {
+    await refuses(await mapped('o1', sub), 'jwt: user', JSON.stringify(sub));
+  }
+});
+
+test('mutations of good tokens by chance let nobody in', async () => {
+  const seed = Number(process.env.APTIX_SEED ?? crypto.randomInt(2 ** 31));
+  let state = seed;
+  const below = (limit) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return (state >>> 8) % limit;
+  };
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ';
+  const tokens = await Promise.all([RSA, EC, ED].map((pair) => good({}, pair)));
+  const others = await Promise.all([RSA, EC, ED].map((pair) => good({ sub: 'mallory' }, pair)));
+  for (let round = 0; round < 400; round += 1) {
+    const token = tokens[below(3)];
+    const at = below(token.length);
+    const parts = token.split('.');
+    parts[below(3)] = others[below(3)].split('.')[below(3)];
+    const mutated = [
+      () => token.slice(0, at) + digits[below(digits.length)] + token.slice(at + 1),
+      () => token.slice(0, at) + token.slice(at + 1 + below(4)),
+      () => token.slice(0, at) + digits[below(digits.length)] + token.slice(at),
+      () => token.slice(0, at),
+      () => parts.join('.'),
+    ][below(5)]().trim();
+    if (mutated === token || others.includes(mutated) || tokens.includes(mutated)) continue;
+    const response = await tried(mutated).catch(() => ({ json: null, status: 400 }));
+    assert.ok(response.status === 401 || response.json === null, `APTIX_SEED=${seed}, round ${round}: ${mutated} gets ${response.status}`);
+  }
+});
