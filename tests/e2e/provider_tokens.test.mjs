@@ -362,6 +362,33 @@ test('20: a tenant is a mapped one, and a user is one text: its own object or no
   }
 });
 
+test('22: a token of one user is told of another user\'s session what it is told of none', async () => {
+  rig.model.script(answer(text('For Alice.')));
+  const turn = userTurn();
+  const as = async (sub) => ({ headers: { authorization: `Bearer ${await good({ sub })}` } });
+  resultOf(await rig.post(turn, await as('alice-5c2f')));
+  const bob = await as('bob');
+  const told = async (method, SessionId, rest) => {
+    const response = await rig.request(method, `/sessions/${SessionId}${rest}`, bob);
+    const headers = [...response.headers].filter(([name]) => name !== 'date' && name !== 'server-timing').map(([name, value]) => [name, name === 'content-length' ? '' : value]);
+    return [response.status, response.text.replaceAll(SessionId, 'ID'), headers];
+  };
+  for (const [method, rest] of [
+    ['GET', ''],
+    ['GET', '/turns'],
+    ['GET', '/turns/turn-1'],
+    ['GET', '/turns/turn-1/stream'],
+    ['GET', '/modes'],
+    ['POST', '/turns/turn-1/cancel'],
+    ['GET', '/turns/turn-1/trace'],
+    ['GET', '/export'],
+    ['DELETE', ''],
+  ]) {
+    assert.deepEqual(await told(method, turn.SessionId, rest), await told(method, 'never-was', rest), `${method} ${rest}`);
+  }
+  assert.equal(resultOf(await rig.get(`/sessions/${turn.SessionId}`, await as('alice-5c2f'))).SessionId, turn.SessionId);
+});
+
 test('mutations of good tokens by chance let nobody in', async () => {
   const seed = Number(process.env.APTIX_SEED ?? crypto.randomInt(2 ** 31));
   let state = seed;
