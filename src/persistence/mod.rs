@@ -27,9 +27,9 @@ pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
 pub use records::{
-    Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
-    OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn,
-    TurnProgress, Window,
+    Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, Lease,
+    ModeChange, OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome,
+    Turn, TurnProgress, Window,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;

@@ -46,6 +46,7 @@ const MAY_NAME: [(&str, &[&str]); 19] = [
             "responses_api",
             "retrieval",
             "server_tools",
+            "users",
         ],
     ),
     (

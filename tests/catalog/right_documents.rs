@@ -81,7 +81,11 @@ fn a_full_document_is_read_member_by_member() {
                 threshold: Some(200_000),
                 prompt: Some("Sum up.".into()),
             },
-            budget: Budget { turn_tokens: Some(500_000), session_tokens: Some(u32::MAX.into()) },
+            budget: Budget {
+                turn_tokens: Some(500_000),
+                session_tokens: Some(u32::MAX.into()),
+                ..Budget::default()
+            },
             max_iterations: Some(1000),
             retention_days: Some(90),
         })
@@ -167,7 +171,11 @@ fn a_full_document_is_read_member_by_member() {
             })),
             strict: false,
             on_error: OnError::ReportToModel,
-            approval: Some(Approval { allow_edit: true, message: Some("Looks abroad.".into()) }),
+            approval: Some(Approval {
+                allow_edit: true,
+                message: Some("Looks abroad.".into()),
+                ..Approval::default()
+            }),
             http: HttpService {
                 url: "https://tools.example.com/lookup?v=1".into(),
                 headers: vec![
@@ -192,7 +200,7 @@ fn a_full_document_is_read_member_by_member() {
             },
             allow: Some(vec!["search".into(), "read_*".into()]),
             approvals: vec![
-                ("*".into(), Some(Approval { allow_edit: true, message: None })),
+                ("*".into(), Some(Approval { allow_edit: true, ..Approval::default() })),
                 ("read_*".into(), None),
             ],
             pins: vec![("search".into(), "0a".repeat(32))],
@@ -297,7 +305,7 @@ fn absent_members_have_the_documented_defaults() {
             safety_identifier: false,
             model_parameters: ModelParameters::default(),
             compaction: Compaction { by: CompactionBy::Own, threshold: None, prompt: None },
-            budget: Budget { turn_tokens: None, session_tokens: None },
+            budget: Budget::default(),
             max_iterations: None,
             retention_days: None,
         })

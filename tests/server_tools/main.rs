@@ -53,6 +53,8 @@ fn ran_of(
         tool_call_id: "call_1",
         name,
         arguments,
+        user: None,
+        actor: None,
     };
     let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
     step.run(run(&step.platform, catalog, links, 0, invocation, None))

@@ -876,8 +876,8 @@ export interface components {
             TurnTokens?: number;
             /** @description Origins of the pages that may use the ticket. */
             Origins?: string[];
-            /** @description Default: 600. Of a ticket that narrows itself, its own end at most. */
-            ExpiresInS?: number;
+            /** @default 600 */
+            ExpiresInS: number;
         };
         Ticket: {
             Ticket: string;

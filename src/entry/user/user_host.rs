@@ -99,6 +99,9 @@ impl<D: Database> UserHost<D> {
         if target == ObjectQuestion::Report.path() {
             return reply(&self.take_report(platform, &question(body).await?)?);
         }
+        if target == ObjectQuestion::Lease.path() {
+            return reply(&self.index.lease(&question(body).await?, platform.now_ms())?);
+        }
         let route = Route::find(head.method, target)?;
         let grants = sent_caller(head)?.grants;
         let tickets_before = self.index.user()?.map_or(0, |user| user.tickets_before);
@@ -122,7 +125,10 @@ impl<D: Database> UserHost<D> {
                 let erased = self.erase_session(platform, id, received_at, every_ms).await?;
                 InvokeResult::success(&erased, Vec::new())
             }
-            Route::User(user, UserRoute::View) => self.view(platform, user, every_ms).await?,
+            Route::User(user, UserRoute::View) => {
+                let catalog = source.catalog(platform).await.ok();
+                self.view(platform, catalog, user, every_ms).await?
+            }
             Route::User(user, UserRoute::Revoke) => self.revoke(platform, user, every_ms).await?,
             Route::User(user, UserRoute::Erase) => {
                 self.erase_user(platform, user, received_at, every_ms).await?
@@ -167,6 +173,9 @@ impl<D: Database> UserHost<D> {
     /// once.
     fn take_report<P: Platform>(&self, platform: &P, told: &Report) -> Result<ReportReply, Fault> {
         self.index.report(&told.session_id, &told.summary)?;
+        if let Some(ended) = told.ended_lease {
+            self.index.take_back(ended, platform.now_ms())?;
+        }
         if told.expired
             && let Some(known) = self.index.session(&told.session_id)?
             && known.summary.registration == told.summary.registration
