@@ -29,8 +29,9 @@ impl<D: Database> UserHost<D> {
         if known.standing == Standing::Collected {
             return Err(no_session(id));
         }
-        self.index.mark(&known, Standing::Erasing)?;
+        // The runtime keeps the alarm together with the writes that follow without an await.
         self.alarm.set_for_pass(platform, every_ms)?;
+        self.index.mark(&known, Standing::Erasing)?;
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
         let receipt = self.remove(platform, &known, received_at, Ending::WhenDone).await?;
         self.end_removals(platform, every_ms).await?;

@@ -155,8 +155,8 @@ impl<D: Database> UserHost<D> {
         every_ms: u64,
         known: &IndexedSession,
     ) -> Result<(), Fault> {
-        self.index.mark(known, Standing::Expiring)?;
         self.alarm.set_for_pass(platform, every_ms)?;
+        self.index.mark(known, Standing::Expiring)?;
         let marked = self.index.session(&known.session_id)?;
         if let Some(marked) = marked.filter(|marked| marked.standing == Standing::Expiring) {
             let now = platform.now_ms();

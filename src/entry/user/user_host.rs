@@ -180,8 +180,8 @@ impl<D: Database> UserHost<D> {
             && known.summary.registration == told.summary.registration
             && !known.standing.is_leaving()
         {
-            self.index.mark(&known, Standing::Expiring)?;
             self.alarm.set(platform, platform.now_ms())?;
+            self.index.mark(&known, Standing::Expiring)?;
         }
         let tickets_before = self.index.user()?.map_or(0, |user| user.tickets_before);
         Ok(ReportReply { tickets_before })
