@@ -4,6 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::lease::Lease;
 use crate::contract::closed_list;
 use crate::contract::{
     CallerRecord, Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
@@ -96,34 +97,6 @@ pub struct SessionState {
     /// The title that the first instruction gave a session of a user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-}
-
-/// Tokens of a user that a session may spend (interface §13).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Lease {
-    /// The user's object knows it by this number.
-    pub id: u64,
-    pub tokens: u64,
-    /// The session's tokens when it got the lease.
-    pub from: u64,
-    /// When the user's object gave it.
-    pub granted_at: u64,
-    /// The tokens that were spent out of it, once it has ended.
-    pub used: Option<u64>,
-}
-
-impl Lease {
-    /// The tokens that were spent out of it, when the session has spent `total`.
-    pub fn used(&self, total: u64) -> u64 {
-        self.used.unwrap_or(total.saturating_sub(self.from))
-    }
-
-    /// The tokens that are left of it; none after its end.
-    pub fn left(&self, total: u64) -> u64 {
-        let used = self.used(total);
-        if self.used.is_some() { 0 } else { self.tokens.saturating_sub(used) }
-    }
 }
 
 /// How a model service keeps the chain of a session's responses.

@@ -1,6 +1,7 @@
 //! Reading and writing the session's one row, and the one case in which it is left unwritten.
 
-use super::records::{Lease, OpenCalls, Session, from_json, to_json};
+use super::lease::Lease;
+use super::records::{OpenCalls, Session, from_json, to_json};
 use super::schema;
 use super::session_store::SessionStore;
 use crate::contract::Fault;

@@ -3,7 +3,7 @@
 //! gone, and no crash leaves one that the index does not know.
 
 use super::session_asking::{ask_each, ask_session};
-use super::user_host::UserHost;
+use super::user_host::{Ending, UserHost};
 use crate::contract::{Fault, SessionId};
 use crate::entry::response::no_session;
 use crate::persistence::ErasureReceipt;
@@ -157,13 +157,4 @@ impl<D: Database> UserHost<D> {
             }
         }
     }
-}
-
-/// When the removal of a session ends whose responses at the model service are to be deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// When they are deleted.
-    WhenDone,
-    /// At once: the session begins anew, and goes on with the deletions.
-    Now,
 }

@@ -7,9 +7,8 @@ use std::rc::Rc;
 use futures_util::future::{Either, select};
 use serde::Serialize;
 
-use super::removal::Ending;
 use super::session_asking::{ask_each, ask_session};
-use super::user_host::UserHost;
+use super::user_host::{Ending, UserHost};
 use crate::catalog::Catalog;
 use crate::contract::{Fault, InvokeResult, SessionId};
 use crate::encoding::timestamp;

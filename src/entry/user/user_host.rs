@@ -10,7 +10,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::removal::Ending;
 use super::user_alarm::UserAlarm;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse_rename};
 use crate::entry::context::ContextSource;
@@ -207,4 +206,13 @@ async fn question<Q: DeserializeOwned>(
 fn reply(reply: &impl Serialize) -> Result<PlainResponse, Vec<Fault>> {
     let text = serde_json::to_string(reply).map_err(|_| Fault::unwritable("A reply"))?;
     Ok(Response::json(200, text))
+}
+
+/// When the removal of a session ends whose responses at the model service are to be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// When they are deleted.
+    WhenDone,
+    /// At once: the session begins anew, and goes on with the deletions.
+    Now,
 }
