@@ -53,7 +53,7 @@ fn a_refusal_says_what_helps_and_is_one_line_of_the_log_without_content() {
             "",
             405,
             "method_not_allowed",
-            Some(("Allow", "GET, DELETE, PATCH")),
+            Some(("Allow", "GET, PATCH, DELETE")),
         ),
         ("PATCH", "/sessions/s", "{}", 400, "missing_field", None),
         ("HEAD", "/execute", "", 405, "method_not_allowed", Some(("Allow", "POST"))),

@@ -51,7 +51,9 @@ proptest! {
             false => token_of(&header, &spoil(&payload, &changes)),
         };
         if let Ok(read) = Jws::read(&token) {
-            prop_assert!(serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&read.payload).is_ok());
+            // A number that no double can hold is JSON, too.
+            type Members = std::collections::BTreeMap<String, Box<serde_json::value::RawValue>>;
+            prop_assert!(serde_json::from_str::<Members>(&read.payload).is_ok());
         }
     }
 

@@ -876,8 +876,8 @@ export interface components {
             TurnTokens?: number;
             /** @description Origins of the pages that may use the ticket. */
             Origins?: string[];
-            /** @default 600 */
-            ExpiresInS: number;
+            /** @description Default: 600. Of a ticket that narrows itself, its own end at most. */
+            ExpiresInS?: number;
         };
         Ticket: {
             Ticket: string;
