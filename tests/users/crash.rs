@@ -98,7 +98,10 @@ fn scenarios() -> Vec<Scenario> {
                 assert_eq!(bed.ids("alice", ""), ["b"]);
                 bed.ring_for(2);
                 assert_eq!(rows(bed, "alice", "session_id").len(), 1);
-                assert_eq!(bed.world.session(SESSION).disk.read("SELECT 1 FROM sqlite_master").len(), 0);
+                assert_eq!(
+                    bed.world.session(SESSION).disk.read("SELECT 1 FROM sqlite_master").len(),
+                    0
+                );
             },
         },
         Scenario {
@@ -124,11 +127,17 @@ fn scenarios() -> Vec<Scenario> {
                 let last = bed.asked("DELETE", "/users/alice", "");
                 if last.status == 200 {
                     let receipt = last.result();
-                    assert_eq!(receipt["Sessions"], json!({ "Erased": 2, "Pending": 0, "Failed": 0 }));
+                    assert_eq!(
+                        receipt["Sessions"],
+                        json!({ "Erased": 2, "Pending": 0, "Failed": 0 })
+                    );
                     // A turn, a submission, two entries and a model call, and a system message for each.
                     assert_eq!(receipt["Rows"], 2 * 6, "{receipt}");
                 }
-                assert_eq!(last.failure().1, if last.status == 200 { "" } else { "user_not_found" });
+                assert_eq!(
+                    last.failure().1,
+                    if last.status == 200 { "" } else { "user_not_found" }
+                );
                 bed.ring_for(2);
                 assert_erased(bed, "alice");
                 assert_eq!(rows(bed, "alice", "session_id"), Vec::<Value>::new());
@@ -205,7 +214,10 @@ fn no_crash_of_a_session_or_of_its_user_s_object_loses_a_session_or_leaves_a_gho
                     bed.assert_chain_held();
                 });
                 if let Err(panic) = std::panic::catch_unwind(run) {
-                    println!("{}: {crash:?} of the session: {is_session}, rings: {rings}", scenario.name);
+                    println!(
+                        "{}: {crash:?} of the session: {is_session}, rings: {rings}",
+                        scenario.name
+                    );
                     std::panic::resume_unwind(panic);
                 }
                 survived += 1;

@@ -74,7 +74,8 @@ impl Play<'_> {
             8 => self.send("list", user, "GET", "/sessions", ""),
             9 => {
                 let target = format!("/users/{user}");
-                let what = if self.random.chance(50) { ("erase", "DELETE") } else { ("view", "GET") };
+                let what =
+                    if self.random.chance(50) { ("erase", "DELETE") } else { ("view", "GET") };
                 self.operate(what.0, what.1, &target);
             }
             10 => self.operate("revoke", "POST", &format!("/users/{user}/revoke")),
@@ -160,19 +161,22 @@ fn settle(play: &mut Play<'_>) {
 fn check(bed: &Bed) {
     for user in USERS {
         let known = rows(bed, user, "session_id, standing, registration");
-        let left = |standing: &Value| ["expiring", "erasing", "collected"].iter().any(|it| standing == it);
+        let left =
+            |standing: &Value| ["expiring", "erasing", "collected"].iter().any(|it| standing == it);
         assert!(!known.iter().any(|row| left(&row["standing"])), "{user}: {known:?}");
         let listed = bed.list(user, "");
         for session in SESSIONS {
             let name = format!("local/~{user}/{session}");
             let disk = &bed.world.session(&name).disk;
-            let begun = disk.read("SELECT state, (SELECT COUNT(*) FROM turns) AS turns FROM session");
+            let begun =
+                disk.read("SELECT state, (SELECT COUNT(*) FROM turns) AS turns FROM session");
             let row = known.iter().find(|row| row["session_id"] == session);
             let shown = listed.iter().find(|shown| shown["SessionId"] == session);
             match begun.first() {
                 None => assert_eq!(shown, None, "{name} is a ghost"),
                 Some(stored) => {
-                    let state: Value = serde_json::from_str(stored["state"].as_str().unwrap()).unwrap();
+                    let state: Value =
+                        serde_json::from_str(stored["state"].as_str().unwrap()).unwrap();
                     let row = row.unwrap_or_else(|| panic!("the index does not know {name}"));
                     assert_eq!(row["registration"], state["registration"], "{name}");
                     let shown = shown.unwrap_or_else(|| panic!("{name} is missing"));
@@ -193,7 +197,15 @@ fn erase(bed: &Bed, user: &str) {
             disk.read(statement).first().map_or(0, |row| row["n"].as_u64().unwrap())
         };
         sessions += count("SELECT COUNT(*) AS n FROM session");
-        for table in ["turns", "turns", "conversation", "submissions", "model_calls", "calls", "mode_history"] {
+        for table in [
+            "turns",
+            "turns",
+            "conversation",
+            "submissions",
+            "model_calls",
+            "calls",
+            "mode_history",
+        ] {
             held += count(&format!("SELECT COUNT(*) AS n FROM {table}"));
         }
         held += count("SELECT COUNT(model_call) AS n FROM turns");
