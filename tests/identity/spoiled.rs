@@ -57,15 +57,9 @@ proptest! {
             false => token_of(&header, &spoil(&payload, &changes)),
         };
         if let Ok(read) = Jws::read(&token) {
-<<<<<<< HEAD
-            // A number that no double can hold is JSON, too.
-            type Members = std::collections::BTreeMap<String, Box<serde_json::value::RawValue>>;
-            prop_assert!(serde_json::from_str::<Members>(&read.payload).is_ok());
-=======
             // A number may be one that no double holds.
             let members = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(&read.payload);
             prop_assert!(members.is_ok(), "{}", read.payload);
->>>>>>> p-jwt
         }
     }
 
