@@ -90,6 +90,9 @@ pub struct SessionState {
     /// Credentials that were issued before are void, in milliseconds since the epoch; 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
     pub tickets_before: u64,
+    /// Ordinal of an ended turn whose kept steers wait until its calls have their outputs; 0 for none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub waiting_steers_turn: u64,
     /// The title that the first instruction gave a session of a user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -241,9 +244,45 @@ pub struct TurnProgress {
     /// What calls sent of the conversation before the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_before: Option<Window>,
+    /// How many steers the turn has taken, and how far they are.
+    #[serde(skip_serializing_if = "SteerCounts::is_zero")]
+    pub steers: SteerCounts,
     /// What a former version counted here; nobody reads it any more.
     #[serde(skip_serializing)]
     pub result_bytes: u32,
+}
+
+/// How far the steers of a turn are, by their numbers: a step of them takes all of the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SteerCounts {
+    /// Those that were accepted.
+    pub accepted: u32,
+    /// Those that are in the conversation.
+    pub placed: u32,
+    /// Those that a model call of the turn has taken.
+    pub delivered: u32,
+    /// Model calls of the latest submission that gave an output before the newest delivery.
+    pub iterations_before: u32,
+}
+
+impl TurnProgress {
+    /// Counts the model calls of a submission, or of another attempt at it, anew.
+    pub(super) fn restart_iterations(&mut self) {
+        self.iterations = 0;
+        self.steers.iterations_before = 0;
+    }
+
+    /// Model calls that gave an output since the newest submission or delivered steer.
+    pub fn iterations_of_latest_words(&self) -> u32 {
+        self.iterations.saturating_sub(self.steers.iterations_before)
+    }
+}
+
+impl SteerCounts {
+    fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A retrieval that is still to be made: what is asked, and the place of its chunks in the stored
@@ -304,6 +343,8 @@ closed_list! {
         ModelOutput = "answer",
         /// Outputs of tool calls, in the model's order.
         ToolOutputs = "tool_outputs",
+        /// The message of a steer.
+        Steer = "steer",
         /// What stands for turns that are no longer sent. A [`Window`] refers to it.
         SummaryMessage = "stand_in",
     }

@@ -1,0 +1,108 @@
+//! A steer whose acceptance was durable survives a crash at every durable step and before every write.
+
+use serde_json::json;
+
+use super::*;
+
+/// Sends a request until it is answered, over as many instances as that takes.
+fn persist(bed: &Bed, again: &[Crash], send: impl Fn(&Bed) -> Pending) -> Heard {
+    let mut again = again.iter().copied();
+    loop {
+        if !bed.alive() {
+            bed.restart_to_crash(again.next());
+        }
+        if let Some(heard) = bed.wait(&send(bed)) {
+            return heard;
+        }
+    }
+}
+
+/// A turn with one steer that is delivered and one that is pending when it pauses. Returns the final response.
+fn steered_turn(bed: &Bed, context: &str, interrupt: bool, again: &[Crash]) -> Heard {
+    let request = with(
+        turn("t1", "Words [plan: server, client]"),
+        json!({ "ConversationContextId": context }),
+    );
+    let first = with(steer("s1", "First [plan: server, client]"), json!({ "Interrupt": interrupt }));
+    let running = bed.send(&request);
+    bed.run_until(
+        |bed| !bed.alive() || bed.world.model.requests() >= 1 || running.heard().is_some(),
+        "the turn runs",
+    );
+    if bed.alive() && bed.world.model.requests() >= 1 {
+        // It is repeated below where the instance ends.
+        bed.wait(&bed.send_steer("t1", &first));
+    }
+    persist(bed, again, |bed| bed.send(&request));
+    let heard = persist(bed, again, |bed| bed.send_steer("t1", &first));
+    assert!([200, 202].contains(&heard.status), "{}", heard.text);
+    loop {
+        let latest = persist(bed, again, |bed| bed.send(&request));
+        let view = persist(bed, again, |bed| bed.ask("GET", "/sessions/s/turns/t1", &[], ""));
+        match view.result()["Status"].as_str().unwrap() {
+            "running" => {
+                assert!(bed.step());
+                continue;
+            }
+            "failed" => continue,
+            "awaiting_tools" => {}
+            _ => return latest,
+        }
+        let second = steer("s2", "Second.");
+        let heard = persist(bed, again, |bed| bed.send_steer("t1", &second));
+        assert!([200, 202].contains(&heard.status), "{}", heard.text);
+        let view = persist(bed, again, |bed| bed.ask("GET", "/sessions/s/turns/t1", &[], ""));
+        let calls = view.result()["ToolCalls"].as_array().cloned().unwrap_or_default();
+        let given: Vec<(&str, Value)> =
+            calls.iter().map(|call| (call["ToolCallId"].as_str().unwrap(), json!(1))).collect();
+        if !given.is_empty() {
+            persist(bed, again, |bed| bed.send(&results("t1", &given)));
+        }
+    }
+}
+
+fn assert_survived(bed: &Bed, place: &str) {
+    let steers = states(bed, "t1");
+    assert!(!steers.is_empty(), "{place}");
+    for (id, state) in &steers {
+        assert_eq!(state, "delivered", "{place}: {id}");
+    }
+    assert_eq!(bed.world.model.conversation().heard("First"), 1, "{place}");
+    assert_eq!(bed.world.model.conversation().heard("Second."), steers.len() - 1, "{place}");
+    bed.assert_chain_held();
+    bed.post(&turn("t2", "Next")).final_text();
+    assert_eq!(bed.world.model.conversation().heard("First"), 1, "{place}");
+    assert_eq!(bed.world.model.conversation().heard("Second."), steers.len() - 1, "{place}");
+}
+
+#[test]
+fn no_crash_loses_or_doubles_a_steer() {
+    for context in ["default", "replay"] {
+        for interrupt in [false, true] {
+            let bed = Bed::new();
+            steered_turn(&bed, context, interrupt, &[]);
+            assert_survived(&bed, "no crash");
+            let (steps, writes) = (bed.disk.steps.get(), bed.disk.writes.get());
+            let at_steps = (1..=steps).map(Crash::AfterStep);
+            for crash in at_steps.chain((1..=writes).map(Crash::BeforeWrite)) {
+                let bed = Bed::with_crash(Some(crash));
+                steered_turn(&bed, context, interrupt, &[]);
+                assert_survived(&bed, &format!("{context}, interrupt {interrupt}, {crash:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_second_crash_does_either() {
+    let bed = Bed::new();
+    steered_turn(&bed, "default", false, &[]);
+    let steps = bed.disk.steps.get();
+    for first in 1..=steps {
+        for second in 1..=3 {
+            let bed = Bed::with_crash(Some(Crash::AfterStep(first)));
+            steered_turn(&bed, "default", false, &[Crash::AfterStep(first + second)]);
+            assert_survived(&bed, &format!("after steps {first} and {}", first + second));
+        }
+    }
+}
