@@ -60,6 +60,11 @@ fn a_steer_at_any_moment_is_delivered_exactly_once_or_refused_because_the_turn_h
             let steered = with(steer("s1", "Instead this."), json!({ "Interrupt": interrupt }));
             for at in 0.. {
                 let bed = Bed::new();
+                // Each event of a response is a moment of its own.
+                bed.world.model.think(|conversation| match planned(conversation) {
+                    Reply::Answer(answer) => answer.paced(3).into(),
+                    other => other,
+                });
                 prepare(&bed);
                 let Some(Driven { steer, turn }) = drive(&bed, &request, &steered, at) else { break };
                 let place = format!("{name}, step {at}, interrupt {interrupt}");
@@ -230,7 +235,8 @@ fn progress_trace_log_and_export_show_a_steer() {
     let turn = &export["Result"]["Turns"][0];
     let entry = turn["Conversation"].as_array().unwrap().iter().find(|e| e["Kind"] == "steer");
     assert_eq!(entry.unwrap()["Sequence"], turn["Steers"][0]["Sequence"]);
-    let report = replay::report(&export.to_string()).unwrap().text;
+    let exported = bed.asked("GET", "/sessions/s/export", "").text;
+    let report = replay::report(&exported).unwrap().text;
     assert_eq!(report.matches("rebuilt, ").count(), 2, "{report}");
     let line = bed.world.log.borrow().iter().find(|line| line["event"] == "submission").cloned();
     assert_eq!(line.unwrap()["report"]["steers"], 1);

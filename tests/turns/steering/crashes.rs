@@ -1,5 +1,7 @@
 //! A steer whose acceptance was durable survives a crash at every durable step and before every write.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::*;
@@ -17,13 +19,28 @@ fn persist(bed: &Bed, again: &[Crash], send: impl Fn(&Bed) -> Pending) -> Heard 
     }
 }
 
-/// A turn with one steer that is delivered and one that is pending when it pauses. Returns the final response.
-fn steered_turn(bed: &Bed, context: &str, interrupt: bool, again: &[Crash]) -> Heard {
+/// A turn with one steer that is delivered and one that is pending when it pauses, until it has completed. Returns the
+/// words that were accepted: none are while the turn is failed, before it is repeated.
+fn steered_turn(
+    bed: &Bed,
+    context: &str,
+    interrupt: bool,
+    again: &[Crash],
+) -> Vec<&'static str> {
     let request = with(
         turn("t1", "Words [plan: server, client]"),
         json!({ "ConversationContextId": context }),
     );
     let first = with(steer("s1", "First [plan: server, client]"), json!({ "Interrupt": interrupt }));
+    let mut accepted = BTreeSet::new();
+    let mut take = |bed: &Bed, steered: &Value, words: &'static str| {
+        let heard = persist(bed, again, |bed| bed.send_steer("t1", steered));
+        match heard.failure() {
+            (200 | 202, _) => _ = accepted.insert(words),
+            (409, "turn_ended") => assert!(!accepted.contains(words), "{}", heard.text),
+            other => panic!("{other:?}: {}", heard.text),
+        }
+    };
     let running = bed.send(&request);
     bed.run_until(
         |bed| !bed.alive() || bed.world.model.requests() >= 1 || running.heard().is_some(),
@@ -34,10 +51,9 @@ fn steered_turn(bed: &Bed, context: &str, interrupt: bool, again: &[Crash]) -> H
         bed.wait(&bed.send_steer("t1", &first));
     }
     persist(bed, again, |bed| bed.send(&request));
-    let heard = persist(bed, again, |bed| bed.send_steer("t1", &first));
-    assert!([200, 202].contains(&heard.status), "{}", heard.text);
+    take(bed, &first, "First");
     loop {
-        let latest = persist(bed, again, |bed| bed.send(&request));
+        persist(bed, again, |bed| bed.send(&request));
         let view = persist(bed, again, |bed| bed.ask("GET", "/sessions/s/turns/t1", &[], ""));
         match view.result()["Status"].as_str().unwrap() {
             "running" => {
@@ -46,11 +62,9 @@ fn steered_turn(bed: &Bed, context: &str, interrupt: bool, again: &[Crash]) -> H
             }
             "failed" => continue,
             "awaiting_tools" => {}
-            _ => return latest,
+            _ => break,
         }
-        let second = steer("s2", "Second.");
-        let heard = persist(bed, again, |bed| bed.send_steer("t1", &second));
-        assert!([200, 202].contains(&heard.status), "{}", heard.text);
+        take(bed, &steer("s2", "Second."), "Second.");
         let view = persist(bed, again, |bed| bed.ask("GET", "/sessions/s/turns/t1", &[], ""));
         let calls = view.result()["ToolCalls"].as_array().cloned().unwrap_or_default();
         let given: Vec<(&str, Value)> =
@@ -59,20 +73,27 @@ fn steered_turn(bed: &Bed, context: &str, interrupt: bool, again: &[Crash]) -> H
             persist(bed, again, |bed| bed.send(&results("t1", &given)));
         }
     }
+    accepted.into_iter().collect()
 }
 
-fn assert_survived(bed: &Bed, place: &str) {
+fn assert_survived(bed: &Bed, accepted: &[&str], place: &str) {
+    bed.restart();
     let steers = states(bed, "t1");
-    assert!(!steers.is_empty(), "{place}");
+    assert_eq!(steers.len(), accepted.len(), "{place}");
     for (id, state) in &steers {
         assert_eq!(state, "delivered", "{place}: {id}");
     }
-    assert_eq!(bed.world.model.conversation().heard("First"), 1, "{place}");
-    assert_eq!(bed.world.model.conversation().heard("Second."), steers.len() - 1, "{place}");
+    let hears_each_once = || {
+        let conversation = bed.world.model.conversation();
+        for words in ["First", "Second."] {
+            let times = usize::from(accepted.contains(&words));
+            assert_eq!(conversation.heard(words), times, "{place}: {words}");
+        }
+    };
+    hears_each_once();
     bed.assert_chain_held();
     bed.post(&turn("t2", "Next")).final_text();
-    assert_eq!(bed.world.model.conversation().heard("First"), 1, "{place}");
-    assert_eq!(bed.world.model.conversation().heard("Second."), steers.len() - 1, "{place}");
+    hears_each_once();
 }
 
 #[test]
@@ -80,14 +101,15 @@ fn no_crash_loses_or_doubles_a_steer() {
     for context in ["default", "replay"] {
         for interrupt in [false, true] {
             let bed = Bed::new();
-            steered_turn(&bed, context, interrupt, &[]);
-            assert_survived(&bed, "no crash");
+            let accepted = steered_turn(&bed, context, interrupt, &[]);
+            assert_eq!(accepted, ["First", "Second."]);
             let (steps, writes) = (bed.disk.steps.get(), bed.disk.writes.get());
+            assert_survived(&bed, &accepted, "no crash");
             let at_steps = (1..=steps).map(Crash::AfterStep);
             for crash in at_steps.chain((1..=writes).map(Crash::BeforeWrite)) {
                 let bed = Bed::with_crash(Some(crash));
-                steered_turn(&bed, context, interrupt, &[]);
-                assert_survived(&bed, &format!("{context}, interrupt {interrupt}, {crash:?}"));
+                let accepted = steered_turn(&bed, context, interrupt, &[]);
+                assert_survived(&bed, &accepted, &format!("{context}, interrupt {interrupt}, {crash:?}"));
             }
         }
     }
@@ -101,8 +123,9 @@ fn no_second_crash_does_either() {
     for first in 1..=steps {
         for second in 1..=3 {
             let bed = Bed::with_crash(Some(Crash::AfterStep(first)));
-            steered_turn(&bed, "default", false, &[Crash::AfterStep(first + second)]);
-            assert_survived(&bed, &format!("after steps {first} and {}", first + second));
+            let again = [Crash::AfterStep(first + second)];
+            let accepted = steered_turn(&bed, "default", false, &again);
+            assert_survived(&bed, &accepted, &format!("after steps {first} and {}", first + second));
         }
     }
 }

@@ -94,7 +94,8 @@ impl Client<'_> {
     }
 
     fn answer(&mut self) {
-        let session = self.bed.session();
+        let session = self.bed.wait(&self.bed.ask("GET", "/sessions/s", &[], ""));
+        let Some(session) = session else { return };
         let live = &session.body["Result"]["LiveTurn"];
         let Some(calls) = live["ToolCalls"].as_array() else { return };
         let ids: Vec<&str> = calls.iter().map(|call| call["ToolCallId"].as_str().unwrap()).collect();
