@@ -110,7 +110,8 @@ pub fn compose_steer(steer: &SteerContent, mode: &str) -> Result<ComposedSteer, 
         parts.push(ContentPart::written(&blocks.context));
     }
     parts.extend(media(blocks.images, blocks.documents));
-    let user = user_message_json(&parts).map_err(|_| Fault::unwritable("A message to the model"))?;
+    let user =
+        user_message_json(&parts).map_err(|_| Fault::unwritable("A message to the model"))?;
     Ok(ComposedSteer { user, user_warnings: blocks.user_warnings })
 }
 

@@ -48,10 +48,7 @@ pub enum Progress<'a> {
     /// The conversation is being compacted.
     Compaction,
     /// A steer was accepted, or a model call takes it.
-    Steer {
-        steer_id: &'a str,
-        state: SteerStep,
-    },
+    Steer { steer_id: &'a str, state: SteerStep },
 }
 
 /// How far a steer is.

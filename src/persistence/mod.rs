@@ -29,13 +29,13 @@ pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
-    OpenCalls, PendingRetrieval, Session, SessionState, Shortening, SteerCounts, StoredOutcome,
-    Turn, TurnProgress, Window,
+    OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn,
+    TurnProgress, Window,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
-pub use steers::Steer;
 pub(crate) use steers::NewSteer;
+pub use steers::{Steer, SteerCounts};
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
 pub use turn_life_cycle::{NewMode, NewSubmission};

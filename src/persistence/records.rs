@@ -4,6 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::steers::SteerCounts;
 use crate::contract::closed_list;
 use crate::contract::{
     CallerRecord, Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
@@ -250,39 +251,6 @@ pub struct TurnProgress {
     /// What a former version counted here; nobody reads it any more.
     #[serde(skip_serializing)]
     pub result_bytes: u32,
-}
-
-/// How far the steers of a turn are, by their numbers: a step of them takes all of the one before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SteerCounts {
-    /// Those that were accepted.
-    pub accepted: u32,
-    /// Those that are in the conversation.
-    pub placed: u32,
-    /// Those that a model call of the turn has taken.
-    pub delivered: u32,
-    /// Model calls of the latest submission that gave an output before the newest delivery.
-    pub iterations_before: u32,
-}
-
-impl TurnProgress {
-    /// Counts the model calls of a submission, or of another attempt at it, anew.
-    pub(super) fn restart_iterations(&mut self) {
-        self.iterations = 0;
-        self.steers.iterations_before = 0;
-    }
-
-    /// Model calls that gave an output since the newest submission or delivered steer.
-    pub fn iterations_of_latest_words(&self) -> u32 {
-        self.iterations.saturating_sub(self.steers.iterations_before)
-    }
-}
-
-impl SteerCounts {
-    fn is_zero(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// A retrieval that is still to be made: what is asked, and the place of its chunks in the stored

@@ -5,8 +5,10 @@
 //! [`SessionStore::save_turn`] keeps the larger one of the reasoner's and this instance's. The words of messages come
 //! from the caller.
 
+use serde::{Deserialize, Serialize};
+
 use super::conversation::array_of;
-use super::records::{EntryKind, EntrySeq, Session, Turn, from_json, to_json};
+use super::records::{EntryKind, EntrySeq, Session, Turn, TurnProgress, from_json, to_json};
 use super::schema;
 use super::session_store::SessionStore;
 use crate::contract::{
@@ -32,6 +34,39 @@ pub struct Steer {
     pub seq: Option<EntrySeq>,
     /// When a model call of the turn took it, and which one, from 0.
     pub delivered: Option<(u64, u32)>,
+}
+
+/// How far the steers of a turn are, by their numbers: a step of them takes all of the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SteerCounts {
+    /// Those that were accepted.
+    pub accepted: u32,
+    /// Those that are in the conversation.
+    pub placed: u32,
+    /// Those that a model call of the turn has taken.
+    pub delivered: u32,
+    /// Model calls of the latest submission that gave an output before the newest delivery.
+    pub iterations_before: u32,
+}
+
+impl TurnProgress {
+    /// Counts the model calls of a submission, or of another attempt at it, anew.
+    pub(super) fn restart_iterations(&mut self) {
+        self.iterations = 0;
+        self.steers.iterations_before = 0;
+    }
+
+    /// Model calls that gave an output since the newest submission or delivered steer.
+    pub fn iterations_of_latest_words(&self) -> u32 {
+        self.iterations.saturating_sub(self.steers.iterations_before)
+    }
+}
+
+impl SteerCounts {
+    pub(super) fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A steer that is about to be accepted.

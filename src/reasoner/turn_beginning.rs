@@ -227,8 +227,11 @@ pub(crate) fn resume_turn<D: Database>(
         // A turn that lost its instance between a final text and the steers after it owes those.
         let goes_on_with_steers =
             turn.status == TurnStatus::Running && store.has_unplaced_steers(&turn);
-        let repeated_message =
-            if own_calls || owes_its_own || goes_on_with_steers { None } else { store.message_of(turn.ordinal)? };
+        let repeated_message = if own_calls || owes_its_own || goes_on_with_steers {
+            None
+        } else {
+            store.message_of(turn.ordinal)?
+        };
         let repeated_message = repeated_message.as_deref();
         store.begin_attempt(
             &mut session,

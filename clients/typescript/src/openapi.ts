@@ -20,6 +20,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The sessions of a user, newest first.
+         * @description Of the user whom the credential names, or for whom a key acts. As long as there is a Next, ask again with it as After. A list may be as old as one alarm (TURN_ALARM_MS); a session's first turn shows at once.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{SessionId}": {
         parameters: {
             query?: never;
@@ -41,7 +61,11 @@ export interface paths {
         delete: operations["eraseSession"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Gives a session its title in the list of its user.
+         * @description The title stays, whatever the session's instructions say.
+         */
+        patch: operations["renameSession"];
         trace?: never;
     };
     "/sessions/{SessionId}/turns": {
@@ -124,6 +148,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions/{SessionId}/turns/{TurnId}/steer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Adds words to a turn that runs or waits.
+         * @description The turn's next model call takes them. They are in this turn's conversation exactly once, or refused with turn_ended. The same request sent again shows what has become of them.
+         */
+        post: operations["steerTurn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{SessionId}/turns/{TurnId}/cancel": {
         parameters: {
             query?: never;
@@ -198,6 +242,50 @@ export interface paths {
          * @description With a key that has the right Tickets, User is required. With a ticket the result is a narrower one: what is left out is inherited.
          */
         post: operations["mintTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{User}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A user's sessions by their status.
+         * @description For a key that has the right ActAs.
+         */
+        get: operations["getUser"];
+        put?: never;
+        post?: never;
+        /**
+         * Erases all sessions of a user, answers with a receipt.
+         * @description For a key that has the right EraseUsers. What was issued to the user before is void. As long as sessions are Pending, the same request gives newer counts; after the last receipt it is user_not_found.
+         */
+        delete: operations["eraseUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{User}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes tickets and tokens void that were issued to a user before now.
+         * @description For a key that has the right EraseUsers. Answers when every session of the user knows.
+         */
+        post: operations["revokeUser"];
         delete?: never;
         options?: never;
         head?: never;
@@ -487,7 +575,7 @@ export interface components {
             SystemError: boolean;
         };
         /** @enum {string} */
-        ErrorCode: "malformed_json" | "missing_field" | "invalid_field" | "unknown_field" | "forbidden_field" | "empty_turn" | "unauthenticated" | "credential_expired" | "forbidden" | "budget_exceeded" | "not_found" | "session_not_found" | "turn_not_found" | "context_not_found" | "user_not_found" | "method_not_allowed" | "request_timeout" | "turn_conflict" | "turn_in_progress" | "turn_awaiting_tools" | "turn_not_awaiting_tools" | "tool_results_mismatch" | "turn_aborted" | "body_too_large" | "context_window_exceeded" | "unsupported_media_type" | "rate_limited" | "internal" | "catalog_invalid" | "iteration_limit_exceeded" | "server_tool_failed" | "turn_interrupted" | "upstream_rejected" | "upstream_unavailable" | "upstream_protocol" | "upstream_failed" | "upstream_incomplete" | "overloaded" | "identity_unavailable" | "upstream_timeout";
+        ErrorCode: "malformed_json" | "missing_field" | "invalid_field" | "unknown_field" | "forbidden_field" | "empty_turn" | "unauthenticated" | "credential_expired" | "forbidden" | "budget_exceeded" | "not_found" | "session_not_found" | "turn_not_found" | "context_not_found" | "user_not_found" | "method_not_allowed" | "request_timeout" | "turn_conflict" | "turn_in_progress" | "turn_awaiting_tools" | "turn_not_awaiting_tools" | "steer_conflict" | "turn_ended" | "tool_results_mismatch" | "turn_aborted" | "body_too_large" | "context_window_exceeded" | "unsupported_media_type" | "rate_limited" | "internal" | "catalog_invalid" | "iteration_limit_exceeded" | "server_tool_failed" | "turn_interrupted" | "upstream_rejected" | "upstream_unavailable" | "upstream_protocol" | "upstream_failed" | "upstream_incomplete" | "overloaded" | "identity_unavailable" | "upstream_timeout";
         Failure: {
             /** @constant */
             Successful: false;
@@ -596,6 +684,7 @@ export interface components {
             ModelCalls: number;
             Usage?: components["schemas"]["Usage"];
             ToolCalls?: components["schemas"]["ToolCall"][];
+            Steers?: components["schemas"]["Steer"][];
             TextSoFar?: string;
             Outcome?: components["schemas"]["Outcome"];
         };
@@ -614,6 +703,46 @@ export interface components {
             ModeDisplayName: string;
             History: components["schemas"]["ModeChange"][];
         };
+        /** @description Needs a non-empty Instruction, InputArtifacts or ClipboardImages. It adds words, and changes no setting of the turn. */
+        SteerRequest: {
+            /** @description Unique within the turn; the idempotency key. */
+            SteerId: components["schemas"]["Identifier"];
+            /** @description Markdown. */
+            Instruction?: string | null;
+            InputArtifacts?: components["schemas"]["InputArtifact"][] | null;
+            ClipboardImages?: components["schemas"]["ClipboardImage"][] | null;
+            /** @description Drop the model call under way, and make it again with the steer. */
+            Interrupt?: boolean | null;
+        };
+        /** @enum {string} */
+        SteerState: "pending" | "delivered" | "kept" | "refused";
+        SteerResult: {
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
+            SteerId: components["schemas"]["Identifier"];
+            State: components["schemas"]["SteerState"];
+        };
+        Steer: {
+            SteerId: components["schemas"]["Identifier"];
+            /** Format: date-time */
+            AcceptedAt: string;
+            State: components["schemas"]["SteerState"];
+            /** @description The turn's model call that took it, from 0. */
+            ModelCall?: number;
+        };
+        TracedSteer: {
+            SteerId: components["schemas"]["Identifier"];
+            /** Format: date-time */
+            AcceptedAt: string;
+            State: components["schemas"]["SteerState"];
+            /** @description The turn's model call that took it, from 0. */
+            ModelCall?: number;
+            /** @description From its acceptance to that call. */
+            WaitedMs?: number;
+            /** @description A model call was dropped for it. */
+            Interrupted: boolean;
+            Caller?: components["schemas"]["Caller"];
+        };
         Trace: {
             SessionId: components["schemas"]["Identifier"];
             TurnId: components["schemas"]["Identifier"];
@@ -624,6 +753,7 @@ export interface components {
             Composition: unknown;
             ModelCalls: components["schemas"]["ModelCall"][];
             ToolCalls: components["schemas"]["TracedCall"][];
+            Steers?: components["schemas"]["TracedSteer"][];
             ModeChanges: components["schemas"]["ModeChange"][];
             Compactions: components["schemas"]["Compaction"][];
             /** @description What a running turn is at: the newest progress event of a step, and since when. */
@@ -758,10 +888,25 @@ export interface components {
                 HttpStatus?: number;
                 Outcome?: Record<string, never>;
             }[];
+            Steers?: {
+                SteerId: components["schemas"]["Identifier"];
+                Fingerprint: string;
+                /** Format: date-time */
+                AcceptedAt: string;
+                Caller?: components["schemas"]["Caller"];
+                State: components["schemas"]["SteerState"];
+                Interrupted: boolean;
+                ModelCall?: number;
+                /** @description Its entry in Conversation. */
+                Sequence?: number;
+                Instruction?: string;
+                InputArtifacts?: Record<string, never>[];
+                ClipboardImages?: Record<string, never>[];
+            }[];
             Conversation: {
                 Sequence: number;
                 /** @enum {string} */
-                Kind: "system" | "user" | "answer" | "tool_outputs" | "stand_in";
+                Kind: "system" | "user" | "answer" | "tool_outputs" | "steer" | "stand_in";
                 /** @enum {string} */
                 Standing: "kept" | "withheld" | "forgotten";
                 Items: Record<string, never>[];
@@ -808,8 +953,8 @@ export interface components {
             TurnTokens?: number;
             /** @description Origins of the pages that may use the ticket. */
             Origins?: string[];
-            /** @default 600 */
-            ExpiresInS: number;
+            /** @description Default: 600. Of a ticket that narrows itself, its own end at most. */
+            ExpiresInS?: number;
         };
         Ticket: {
             Ticket: string;
@@ -832,6 +977,96 @@ export interface components {
             AcceptedAt: string;
             Caller?: components["schemas"]["Caller"];
         };
+        /** @description Responses that the model service may have stored, each counted once; absent unless the agent context says DeleteStored. */
+        StoredResponses: {
+            Deleted: number;
+            Pending: number;
+            Refused: number;
+            Unreachable: number;
+            /** @description Attempts at model calls that were cut before the id of their response was known: each may have left one. */
+            Unknown: number;
+        };
+        /** @enum {string} */
+        SessionStatus: "running" | "awaiting_tools" | "awaiting_approval" | "idle" | "failed";
+        /** @description A session in the list of its user. */
+        SessionEntry: {
+            SessionId: components["schemas"]["Identifier"];
+            /** @description Of the first instruction, unless a client has set it; empty where the catalog says so, or no turn had an instruction. */
+            Title: string;
+            /** Format: date-time */
+            CreatedAt: string;
+            /** Format: date-time */
+            ActiveAt: string;
+            ModeDisplayName: string;
+            Status: components["schemas"]["SessionStatus"];
+            Turns: number;
+            Tokens: number;
+            /** @description What a paused turn waits for; absent while none is paused. */
+            Waiting?: {
+                TurnId: components["schemas"]["Identifier"];
+                /** Format: date-time */
+                Since: string;
+                /** @description The tools whose calls wait, at most 20; of a question, the tool that it is about. */
+                Tools: string[];
+            };
+        };
+        SessionList: {
+            Sessions: components["schemas"]["SessionEntry"][];
+            /** @description There are more sessions: ask again with this as After. */
+            Next?: string;
+        };
+        RenameRequest: {
+            Title: string;
+        };
+        UserView: {
+            User: components["schemas"]["User"];
+            Sessions: {
+                Total: number;
+                Running: number;
+                AwaitingTools: number;
+                AwaitingApproval: number;
+                Idle: number;
+                Failed: number;
+                /** @description Sessions that are being erased; in no other count. */
+                Erasing: number;
+            };
+            /**
+             * Format: date-time
+             * @description What was issued before is void; absent where nothing is.
+             */
+            TicketsBefore?: string;
+        };
+        Revocation: {
+            User: components["schemas"]["User"];
+            /** Format: date-time */
+            TicketsBefore: string;
+            /** @description The sessions that know. */
+            Sessions: number;
+        };
+        UserErasureReceipt: {
+            User: components["schemas"]["User"];
+            /** Format: date-time */
+            StartedAt: string;
+            /** Format: date-time */
+            CompletedAt?: string;
+            Sessions: {
+                Erased: number;
+                /** @description Still to be erased; an alarm sees to it. */
+                Pending: number;
+                /** @description Those of the pending ones whose latest attempt failed. */
+                Failed: number;
+            };
+            /** @description Turns, submissions, conversation entries, model calls, tool calls and mode changes of the erased sessions. */
+            Rows: number;
+            Files: number;
+            StoredResponses?: components["schemas"]["StoredResponses"];
+            /**
+             * Format: date-time
+             * @description What was issued to the user before is void.
+             */
+            TicketsBefore: string;
+            Kept: ("workspaces" | "logs")[];
+        };
         ErasureReceipt: {
             SessionId: components["schemas"]["Identifier"];
             /** Format: date-time */
@@ -843,15 +1078,7 @@ export interface components {
             ToolCalls: number;
             ModeChanges: number;
             Files: number;
-            /** @description Responses that the model service may have stored, each counted once; absent unless the agent context says DeleteStored. */
-            StoredResponses?: {
-                Deleted: number;
-                Pending: number;
-                Refused: number;
-                Unreachable: number;
-                /** @description Attempts at model calls that were cut before the id of their response was known: each may have left one. */
-                Unknown: number;
-            };
+            StoredResponses?: components["schemas"]["StoredResponses"];
         };
         UpsertRequest: {
             Documents: components["schemas"]["Document"][];
@@ -968,6 +1195,7 @@ export interface components {
         SessionId: components["schemas"]["Identifier"];
         TurnId: components["schemas"]["Identifier"];
         WorkspaceId: string;
+        User: components["schemas"]["User"];
         /** @description The stream goes on behind this position. */
         LastEventId: string;
         /** @description true: the stream also has progress events, live only and without an id. */
@@ -1010,6 +1238,44 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ExecuteResult"];
                     "text/event-stream": unknown;
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description Next of the page before, in the same Order. */
+                After?: string;
+                Limit?: number;
+                /** @description Only sessions in this status: awaiting_approval is a human's inbox. */
+                Status?: components["schemas"]["SessionStatus"];
+                /** @description Only sessions whose title has this text; letters of ASCII are compared without case. */
+                Query?: string;
+                /** @description By the time of the latest activity, or of the first turn. */
+                Order?: "Activity" | "Created";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["SessionList"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
                 };
             };
             "4XX": components["responses"]["Failure"];
@@ -1067,6 +1333,40 @@ export interface operations {
                         /** @constant */
                         Successful: true;
                         Result: components["schemas"]["ErasureReceipt"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    renameSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameRequest"];
+            };
+        };
+        responses: {
+            /** @description The session, as the list shows it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["SessionEntry"];
                         Errors: components["schemas"]["Error"][];
                         Warnings: components["schemas"]["Entry"][];
                     };
@@ -1214,6 +1514,57 @@ export interface operations {
             "5XX": components["responses"]["Failure"];
         };
     };
+    steerTurn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+                TurnId: components["parameters"]["TurnId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SteerRequest"];
+            };
+        };
+        responses: {
+            /** @description The same steer came before; its state as of now. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["SteerResult"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            /** @description The steer is accepted, durably. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["SteerResult"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
     cancelTurn: {
         parameters: {
             query?: never;
@@ -1328,6 +1679,96 @@ export interface operations {
                         /** @constant */
                         Successful: true;
                         Result: components["schemas"]["Ticket"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    getUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                User: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["UserView"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    eraseUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                User: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["UserErasureReceipt"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    revokeUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                User: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Revocation"];
                         Errors: components["schemas"]["Error"][];
                         Warnings: components["schemas"]["Entry"][];
                     };

@@ -61,6 +61,9 @@ struct Durations {
     run: Timings,
 }
 
+/// Where a request came to the wrong object or the wrong endpoint.
+const ELSEWHERE: &str = "This is answered elsewhere.";
+
 /// What an endpoint of a session replies with.
 enum Reply<D> {
     Turn(Delivery),
@@ -138,7 +141,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 delivery.map(Reply::Turn).map_err(|faults| order.sorted(faults))
             }
             Route::Session(session, SessionRoute::Steer(turn)) => {
-                let (session, turn, caller) = (&session, &turn, &caller);
                 let steer = ReceivedSteer { session, turn, caller, generation };
                 self.receive_steer(&context, head, body, steer).await.map(Reply::Steer)
             }
@@ -154,10 +156,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             | Route::Health
             | Route::Errors
             | Route::Tickets
-            | Route::OpenApi => {
-                let message = "This is not answered by a session.";
-                Err(Fault::new(ErrorCode::NotFound, message).into())
-            }
+            | Route::OpenApi => Err(Fault::new(ErrorCode::NotFound, ELSEWHERE).into()),
         };
         durations.session = self.lap(&mut since);
         Ok(match reply? {
@@ -236,8 +235,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 view(receipt)
             }
             SessionRoute::Rename | SessionRoute::Steer(_) => {
-                let message = "This is answered elsewhere.";
-                Err(Fault::new(ErrorCode::NotFound, message))
+                Err(Fault::new(ErrorCode::NotFound, ELSEWHERE))
             }
         }
     }

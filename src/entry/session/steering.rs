@@ -20,10 +20,10 @@ use crate::persistence::{NewSteer, Turn};
 use crate::ports::{Database, HttpFault, Platform};
 
 /// A steer on its way to its turn.
-pub(super) struct ReceivedSteer<'a> {
-    pub(super) session: &'a SessionId,
-    pub(super) turn: &'a TurnId,
-    pub(super) caller: &'a SentCaller,
+pub(super) struct ReceivedSteer {
+    pub(super) session: SessionId,
+    pub(super) turn: TurnId,
+    pub(super) caller: SentCaller,
     /// The generation of the session in which it came to the object.
     pub(super) generation: Generation,
 }
@@ -65,7 +65,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &AdmissionContext,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-        steer: ReceivedSteer<'_>,
+        steer: ReceivedSteer,
     ) -> Result<AcceptedSteer, Vec<Fault>> {
         let body = body.await.map_err(|_| object_failed())?;
         self.yield_if_long(body.len()).await;
@@ -87,12 +87,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &AdmissionContext,
         request: &SteerRequest,
         fingerprint: &str,
-        steer: &ReceivedSteer<'_>,
+        steer: &ReceivedSteer,
     ) -> Result<AcceptedSteer, Fault> {
         self.refuse_void(&steer.caller.grants)?;
         self.recover(context)?;
-        let session = find_session(&self.store, steer.session)?;
-        let mut turn = find_turn(&self.store, steer.turn)?;
+        let session = find_session(&self.store, &steer.session)?;
+        let mut turn = find_turn(&self.store, &steer.turn)?;
         let accepted = |turn: &Turn, state, replayed| AcceptedSteer {
             result: SteerResult {
                 session_id: session.session_id.clone(),
@@ -148,8 +148,7 @@ fn permit(turn: &Turn, most: u32) -> Result<(), Fault> {
     if turn.progress.steers.accepted < most {
         return Ok(());
     }
-    let message =
-        "The turn has had as many steers as the deployment permits. Wait for its end, or cancel it.";
+    let message = "The turn has had as many steers as the deployment permits. Wait for its end, or cancel it.";
     Err(Fault::new(ErrorCode::Forbidden, message).with("MaxSteers", most))
 }
 

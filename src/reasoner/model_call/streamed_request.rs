@@ -197,10 +197,9 @@ impl ItemWriter {
         text.push_str(items);
         self.items += match kind {
             // One message.
-            EntryKind::System
-            | EntryKind::User
-            | EntryKind::Steer
-            | EntryKind::SummaryMessage => usize::from(begins && !items.is_empty()),
+            EntryKind::System | EntryKind::User | EntryKind::Steer | EntryKind::SummaryMessage => {
+                usize::from(begins && !items.is_empty())
+            }
             EntryKind::ModelOutput | EntryKind::ToolOutputs => self.within.objects_begun(items),
         };
         Ok(())

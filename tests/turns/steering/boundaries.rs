@@ -66,7 +66,9 @@ fn a_steer_at_any_moment_is_delivered_exactly_once_or_refused_because_the_turn_h
                     other => other,
                 });
                 prepare(&bed);
-                let Some(Driven { steer, turn }) = drive(&bed, &request, &steered, at) else { break };
+                let Some(Driven { steer, turn }) = drive(&bed, &request, &steered, at) else {
+                    break;
+                };
                 let place = format!("{name}, step {at}, interrupt {interrupt}");
                 match steer.failure() {
                     (202, _) => {
@@ -212,7 +214,10 @@ fn progress_trace_log_and_export_show_a_steer() {
     assert_eq!(bed.steer("t1", &words).status, 202);
     let pending_export = bed.export();
     let waiting = &pending_export["Result"]["Turns"][0]["Steers"][0];
-    assert_eq!((&waiting["State"], &waiting["Instruction"]), (&json!("pending"), &json!("Read this.")));
+    assert_eq!(
+        (&waiting["State"], &waiting["Instruction"]),
+        (&json!("pending"), &json!("Read this."))
+    );
     let heard = bed.wait(&pending).unwrap();
     let frames = heard.frames.unwrap();
     for step in ["accepted", "delivered"] {
@@ -224,7 +229,10 @@ fn progress_trace_log_and_export_show_a_steer() {
     let content = message["content"].as_array().unwrap();
     assert_eq!(content[0]["text"], "[MODE: general]\n\n[INSTRUCTION]\nRead this.");
     let context = content[1]["text"].as_str().unwrap();
-    assert!(context.starts_with("[CONTEXT]\n\n=== CHUNK 1 ===\nId: ctx_1\nPath: a.txt"), "{context}");
+    assert!(
+        context.starts_with("[CONTEXT]\n\n=== CHUNK 1 ===\nId: ctx_1\nPath: a.txt"),
+        "{context}"
+    );
     assert_eq!(content[2]["image_url"], "data:image/png;base64,iVBO");
     let trace = bed.asked("GET", "/sessions/s/turns/t1/trace", "");
     let traced = &trace.result()["Steers"][0];

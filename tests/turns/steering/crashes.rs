@@ -21,17 +21,13 @@ fn persist(bed: &Bed, again: &[Crash], send: impl Fn(&Bed) -> Pending) -> Heard 
 
 /// A turn with one steer that is delivered and one that is pending when it pauses, until it has completed. Returns the
 /// words that were accepted: none are while the turn is failed, before it is repeated.
-fn steered_turn(
-    bed: &Bed,
-    context: &str,
-    interrupt: bool,
-    again: &[Crash],
-) -> Vec<&'static str> {
+fn steered_turn(bed: &Bed, context: &str, interrupt: bool, again: &[Crash]) -> Vec<&'static str> {
     let request = with(
         turn("t1", "Words [plan: server, client]"),
         json!({ "ConversationContextId": context }),
     );
-    let first = with(steer("s1", "First [plan: server, client]"), json!({ "Interrupt": interrupt }));
+    let first =
+        with(steer("s1", "First [plan: server, client]"), json!({ "Interrupt": interrupt }));
     let mut accepted = BTreeSet::new();
     let mut take = |bed: &Bed, steered: &Value, words: &'static str| {
         let heard = persist(bed, again, |bed| bed.send_steer("t1", steered));
@@ -52,8 +48,9 @@ fn steered_turn(
     }
     persist(bed, again, |bed| bed.send(&request));
     take(bed, &first, "First");
+    let mut latest = request;
     loop {
-        persist(bed, again, |bed| bed.send(&request));
+        persist(bed, again, |bed| bed.send(&latest));
         let view = persist(bed, again, |bed| bed.ask("GET", "/sessions/s/turns/t1", &[], ""));
         match view.result()["Status"].as_str().unwrap() {
             "running" => {
@@ -70,7 +67,7 @@ fn steered_turn(
         let given: Vec<(&str, Value)> =
             calls.iter().map(|call| (call["ToolCallId"].as_str().unwrap(), json!(1))).collect();
         if !given.is_empty() {
-            persist(bed, again, |bed| bed.send(&results("t1", &given)));
+            latest = results("t1", &given);
         }
     }
     accepted.into_iter().collect()
@@ -109,7 +106,11 @@ fn no_crash_loses_or_doubles_a_steer() {
             for crash in at_steps.chain((1..=writes).map(Crash::BeforeWrite)) {
                 let bed = Bed::with_crash(Some(crash));
                 let accepted = steered_turn(&bed, context, interrupt, &[]);
-                assert_survived(&bed, &accepted, &format!("{context}, interrupt {interrupt}, {crash:?}"));
+                assert_survived(
+                    &bed,
+                    &accepted,
+                    &format!("{context}, interrupt {interrupt}, {crash:?}"),
+                );
             }
         }
     }
@@ -125,7 +126,11 @@ fn no_second_crash_does_either() {
             let bed = Bed::with_crash(Some(Crash::AfterStep(first)));
             let again = [Crash::AfterStep(first + second)];
             let accepted = steered_turn(&bed, "default", false, &again);
-            assert_survived(&bed, &accepted, &format!("after steps {first} and {}", first + second));
+            assert_survived(
+                &bed,
+                &accepted,
+                &format!("after steps {first} and {}", first + second),
+            );
         }
     }
 }

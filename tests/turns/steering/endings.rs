@@ -55,7 +55,10 @@ fn a_failed_turn_that_is_repeated_goes_on_with_its_steers() {
             assert_eq!(bed.steer("t1", &steer("s1", "Rather this.")).status, 202);
             assert_eq!(bed.wait(&pending).unwrap().failure().0, 502);
             bed.world.model.mend();
-            assert_eq!(bed.steer("t1", &steer("s1", "Rather this.")).result()["State"], "delivered");
+            assert_eq!(
+                bed.steer("t1", &steer("s1", "Rather this.")).result()["State"],
+                "delivered"
+            );
             if others {
                 bed.post(&with(turn("t2", "Next"), members)).final_text();
             }

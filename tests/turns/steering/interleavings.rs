@@ -30,7 +30,8 @@ impl Client<'_> {
         match self.random.below(100) {
             0..20 => {
                 let id = format!("t{}", self.turns.len());
-                let plan = *self.random.pick(&["", "[plan: server]", "[plan: mixed]", "[plan: client]"]);
+                let plan =
+                    *self.random.pick(&["", "[plan: server]", "[plan: mixed]", "[plan: client]"]);
                 let streaming = json!({ "Streaming": self.random.chance(50) });
                 let request = with(turn(&id, &format!("Words-{id}. {plan}")), streaming);
                 self.waiting.push((None, self.bed.send(&request)));
@@ -67,7 +68,8 @@ impl Client<'_> {
                 self.bed.world.model.spoil_once_after(well, fault);
             }
             93..97 => {
-                let crash = Crash::BeforeWrite(self.bed.disk.writes.get() + 1 + self.random.below(20));
+                let crash =
+                    Crash::BeforeWrite(self.bed.disk.writes.get() + 1 + self.random.below(20));
                 self.bed.restart_to_crash(Some(crash));
                 *self.met.entry("crash".to_owned()).or_default() += 1;
             }
@@ -98,7 +100,8 @@ impl Client<'_> {
         let Some(session) = session else { return };
         let live = &session.body["Result"]["LiveTurn"];
         let Some(calls) = live["ToolCalls"].as_array() else { return };
-        let ids: Vec<&str> = calls.iter().map(|call| call["ToolCallId"].as_str().unwrap()).collect();
+        let ids: Vec<&str> =
+            calls.iter().map(|call| call["ToolCallId"].as_str().unwrap()).collect();
         let given: Vec<(&str, Value)> = ids.iter().map(|id| (*id, json!(1))).collect();
         let request = results(live["TurnId"].as_str().unwrap(), &given);
         self.waiting.push((None, self.bed.send(&request)));

@@ -54,8 +54,10 @@ fn an_interrupt_at_each_event_takes_the_text_back_and_counts_what_was_spent() {
             }
             assert_each_once(&bed, &["Shorter."]);
             if delete_stored {
-                let ids: BTreeSet<String> =
-                    calls.iter().filter_map(|call| Some(call["ResponseId"].as_str()?.to_owned())).collect();
+                let ids: BTreeSet<String> = calls
+                    .iter()
+                    .filter_map(|call| Some(call["ResponseId"].as_str()?.to_owned()))
+                    .collect();
                 let receipt = bed.try_erase().unwrap();
                 assert_eq!(receipt.result()["StoredResponses"]["Unknown"], 0, "{}", receipt.text);
                 bed.settle();

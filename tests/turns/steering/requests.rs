@@ -18,10 +18,25 @@ fn every_fault_of_a_steer_is_named_at_once_and_nothing_is_written() {
     let (bed, _) = waiting();
     let writes = bed.disk.writes.get();
     let forbidden = [
-        "ToolResults", "ToolsJson", "ToolChoiceName", "RagScope", "WorkspaceId",
-        "SolutionContextText", "Repo", "Language", "Streaming", "AgentContextId",
-        "ConversationContextId", "SessionId", "TurnId", "Mode", "ConversationId", "User",
-        "PreviousResponseId", "Model", "Kind",
+        "ToolResults",
+        "ToolsJson",
+        "ToolChoiceName",
+        "RagScope",
+        "WorkspaceId",
+        "SolutionContextText",
+        "Repo",
+        "Language",
+        "Streaming",
+        "AgentContextId",
+        "ConversationContextId",
+        "SessionId",
+        "TurnId",
+        "Mode",
+        "ConversationId",
+        "User",
+        "PreviousResponseId",
+        "Model",
+        "Kind",
     ];
     let mut body = json!({ "SteerId": "not an id", "Interrupt": "yes", "Instrution": "x" });
     for name in forbidden {
@@ -106,7 +121,9 @@ fn a_turn_takes_a_hundred_steers_and_not_one_more() {
     let (bed, calls) = waiting();
     assert_eq!(bed.steer("t0", &steer("s1", "x")).failure(), (404, "turn_not_found"));
     let pending: Vec<Pending> = (0..100)
-        .map(|number| bed.send_steer("t1", &steer(&format!("s{number}"), &format!("Word{number}."))))
+        .map(|number| {
+            bed.send_steer("t1", &steer(&format!("s{number}"), &format!("Word{number}.")))
+        })
         .collect();
     for pending in pending {
         assert_eq!(bed.wait(&pending).unwrap().status, 202);
@@ -147,10 +164,6 @@ fn a_steer_that_was_received_before_an_erasure_is_turn_aborted() {
     let erasing = bed.send_erase();
     bed.wait(&erasing).unwrap();
     let failure = bed.wait(&steering).unwrap();
-    assert!(
-        [(409, "turn_aborted"), (202, "")].contains(&failure.failure()),
-        "{}",
-        failure.text
-    );
+    assert!([(409, "turn_aborted"), (202, "")].contains(&failure.failure()), "{}", failure.text);
     assert_eq!(bed.steer("t1", &steer("s2", "x")).failure(), (404, "session_not_found"));
 }
