@@ -466,7 +466,6 @@ mod tests {
             "/playground/a/b",
             "/execute/",
             "//execute",
-            "/sessions",
             "/sessions/a/b",
             "/Execute",
             "/health/x",

@@ -4,6 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::lease::Lease;
 use super::steers::SteerCounts;
 use crate::contract::closed_list;
 use crate::contract::{
@@ -94,6 +95,9 @@ pub struct SessionState {
     /// Ordinal of an ended turn whose kept steers wait until its calls have their outputs; 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
     pub waiting_steers_turn: u64,
+    /// The tokens that a session of a user may spend, where a budget bounds the user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Lease>,
     /// The title that the first instruction gave a session of a user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

@@ -26,7 +26,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
     ) -> Result<Option<StoredOutcome>, Fault> {
-        self.deliver_steers(running)?;
+        self.deliver_steers(running).await?;
         let limit = running.agent.max_iterations.unwrap_or(self.deployment.max_iterations);
         if running.turn.progress.iterations_of_latest_words() >= limit {
             let message =
@@ -37,8 +37,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         self.show_activity(running, Progress::ModelCall { iteration });
         let input = Input::unsent(&self.store, running)?;
         let input = self.within_threshold(running, input).await?;
+        self.take_lease(running).await?;
         if self.store.owes_steers(&running.turn) {
-            // They came while the conversation was compacted, and this call can still take them.
+            // They came during a compaction or the question for a lease, and this call can still take them.
             return Ok(None);
         }
         let calling = self.interruption.begin();

@@ -12,10 +12,11 @@ use crate::ports::{Database, Platform};
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Has the next model call take all steers of the turn. The budget is looked at first: what a call over it would
     /// have taken is kept.
-    pub(super) fn deliver_steers(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
+    pub(super) async fn deliver_steers(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
         if !self.store.owes_steers(&running.turn) {
             return Ok(());
         }
+        self.take_lease(running).await?;
         permit(running, 0)?;
         let now = self.platform.now_ms();
         let RunningTurn { session, turn, live_text, .. } = running;

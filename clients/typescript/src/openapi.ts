@@ -831,6 +831,8 @@ export interface components {
                 Budget: {
                     TurnTokens?: number;
                     SessionTokens?: number;
+                    UserTokensPerDay?: number;
+                    UserTokensPerMonth?: number;
                 };
                 Compaction: {
                     /** @enum {string} */
@@ -1030,6 +1032,21 @@ export interface components {
                 /** @description Sessions that are being erased; in no other count. */
                 Erasing: number;
             };
+            /** @description What counts as spent, leases included; absent where no budget has bounded the user's tokens. */
+            Tokens?: {
+                Today: number;
+                ThisMonth: number;
+                /** @description Sessions that have a lease. */
+                Leases: number;
+                /** @description The tokens of the leases. */
+                Leased: number;
+            };
+            /** @description The agent contexts that bound a user's tokens. */
+            Budgets?: {
+                AgentContextId: string;
+                UserTokensPerDay?: number;
+                UserTokensPerMonth?: number;
+            }[];
             /**
              * Format: date-time
              * @description What was issued before is void; absent where nothing is.
