@@ -20,6 +20,7 @@ mod responses;
 mod schema;
 mod session_row;
 mod session_store;
+mod steers;
 mod texts;
 mod turn_life_cycle;
 
@@ -36,5 +37,7 @@ pub use records::{
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
+pub(crate) use steers::NewSteer;
+pub use steers::{Steer, SteerCounts};
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
 pub use turn_life_cycle::{NewMode, NewSubmission};

@@ -8,7 +8,7 @@ use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::persistence::StoredOutcome;
 use crate::ports::{Database, Deployment, Platform};
-use crate::reasoner::resume_turn;
+use crate::reasoner::{fail_turn, resume_turn};
 
 /// The number of attempts at a submission, including the first.
 const MAX_ATTEMPTS: u32 = 2;
@@ -106,9 +106,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let message = "The turn was interrupted more than once. Send the same request again to go on from its last step.";
             let fault = Fault::new(ErrorCode::TurnInterrupted, message);
             session.lose_instance(&turn);
-            turn.status = TurnStatus::Failed;
             let outcome = StoredOutcome::of(&fault.into(), None);
-            self.store.end(&mut session, &mut turn, None, &outcome, now)?;
+            fail_turn(&self.store, &mut session, &mut turn, &outcome, now)?;
             self.have_change_reported(context)?;
             return Ok(Recovered::GivenUp(ordinal));
         }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::erasing::Received;
 use super::export::Export;
 use super::session_host::{SessionHost, find_session, find_turn};
+use super::steering::{AcceptedSteer, ReceivedSteer};
 use super::submission::{Delivery, Submission};
 use super::user_questions::is_question;
 use super::views::Views;
@@ -60,10 +61,14 @@ struct Durations {
     run: Timings,
 }
 
+/// Where a request came to the wrong object or the wrong endpoint.
+const ELSEWHERE: &str = "This is answered elsewhere.";
+
 /// What an endpoint of a session replies with.
 enum Reply<D> {
     Turn(Delivery),
     View(InvokeResult),
+    Steer(AcceptedSteer),
     Export(Export<D>),
 }
 
@@ -135,6 +140,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let delivery = self.execute(&context, submission);
                 delivery.map(Reply::Turn).map_err(|faults| order.sorted(faults))
             }
+            Route::Session(session, SessionRoute::Steer(turn)) => {
+                let steer = ReceivedSteer { session, turn, caller, generation };
+                self.receive_steer(&context, head, body, steer).await.map(Reply::Steer)
+            }
             Route::Session(id, route) => {
                 let replied = self.reply(&context, head, &id, route, progress).await;
                 replied.map_err(Vec::from)
@@ -147,15 +156,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             | Route::Health
             | Route::Errors
             | Route::Tickets
-            | Route::OpenApi => {
-                let message = "This is not answered by a session.";
-                Err(Fault::new(ErrorCode::NotFound, message).into())
-            }
+            | Route::OpenApi => Err(Fault::new(ErrorCode::NotFound, ELSEWHERE).into()),
         };
         durations.session = self.lap(&mut since);
         Ok(match reply? {
             Reply::Turn(delivery) => self.deliver(&context, head, delivery, durations).await,
             Reply::View(view) => Response::result(&view),
+            Reply::Steer(accepted) => accepted.response(),
             Reply::Export(export) => {
                 let platform = Rc::clone(&self.platform);
                 Response::stream(JSON, SessionStream::Export(platform, export))
@@ -170,7 +177,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Lets other tasks run before the next piece of work on a long body.
-    async fn yield_if_long(&self, bytes: usize) {
+    pub(super) async fn yield_if_long(&self, bytes: usize) {
         if is_long(bytes) {
             self.platform.yield_to_others().await;
         }
@@ -227,9 +234,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.end_erasure(context).await?;
                 view(receipt)
             }
-            SessionRoute::Rename => {
-                let message = "This is answered by the object of the session's user.";
-                Err(Fault::new(ErrorCode::NotFound, message))
+            SessionRoute::Rename | SessionRoute::Steer(_) => {
+                Err(Fault::new(ErrorCode::NotFound, ELSEWHERE))
             }
         }
     }
