@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 
-use futures_util::future::{AbortHandle, Abortable, Aborted};
+use futures_util::future::{AbortHandle, Abortable};
 
 /// The interrupt of a running turn's model calls.
 #[derive(Debug, Default)]
@@ -61,9 +61,6 @@ impl Interruption {
         self.handle.replace(Some(handle));
         let ended = Abortable::new(part, registration).await;
         self.handle.take();
-        match ended {
-            Ok(value) => Some(value),
-            Err(Aborted) => None,
-        }
+        ended.ok()
     }
 }
