@@ -166,9 +166,9 @@ fn a_watcher_from_before_the_discard_ends_up_with_the_right_text() {
         let heard = heard.unwrap();
         let known = whole.split(&format!("id: {id}\n")).next().unwrap();
         let end = known.rfind("event: ").unwrap();
-        let rest = &whole[end..];
-        let frame = &rest[..rest.find("\n\n").unwrap() + 2];
-        let both = format!("{}{frame}{}", &whole[..end], heard.frames.unwrap_or_default());
+        let (before, rest) = whole.split_at(end);
+        let (frame, _) = rest.split_at(rest.find("\n\n").unwrap() + 2);
+        let both = format!("{before}{frame}{}", heard.frames.unwrap_or_default());
         if id != "end" {
             assert_eq!(super::super::watched(&both).0, "Short.", "from {id}");
         }
