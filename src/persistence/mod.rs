@@ -20,6 +20,7 @@ mod responses;
 mod schema;
 mod session_row;
 mod session_store;
+mod steer_counts;
 mod steers;
 mod texts;
 mod turn_life_cycle;
@@ -37,7 +38,8 @@ pub use records::{
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
+pub use steer_counts::SteerCounts;
 pub(crate) use steers::NewSteer;
-pub use steers::{Steer, SteerCounts};
+pub use steers::Steer;
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
 pub use turn_life_cycle::{NewMode, NewSubmission};

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::lease::Lease;
-use super::steers::SteerCounts;
+use super::steer_counts::SteerCounts;
 use crate::contract::closed_list;
 use crate::contract::{
     CallerRecord, Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,

@@ -5,8 +5,6 @@
 //! [`SessionStore::save_turn`] keeps the larger one of the reasoner's and this instance's. The words of messages come
 //! from the caller.
 
-use serde::{Deserialize, Serialize};
-
 use super::conversation::array_of;
 use super::records::{EntryKind, EntrySeq, Session, Turn, TurnProgress, from_json, to_json};
 use super::schema;
@@ -36,20 +34,6 @@ pub struct Steer {
     pub delivered: Option<(u64, u32)>,
 }
 
-/// How far the steers of a turn are, by their numbers: a step of them takes all of the one before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SteerCounts {
-    /// Those that were accepted.
-    pub accepted: u32,
-    /// Those that are in the conversation.
-    pub placed: u32,
-    /// Those that a model call of the turn has taken.
-    pub delivered: u32,
-    /// Model calls of the latest submission that gave an output before the newest delivery.
-    pub iterations_before: u32,
-}
-
 impl TurnProgress {
     /// Counts the model calls of a submission, or of another attempt at it, anew.
     pub(super) fn restart_iterations(&mut self) {
@@ -60,12 +44,6 @@ impl TurnProgress {
     /// Model calls that gave an output since the newest submission or delivered steer.
     pub fn iterations_of_latest_words(&self) -> u32 {
         self.iterations.saturating_sub(self.steers.iterations_before)
-    }
-}
-
-impl SteerCounts {
-    pub(super) fn is_zero(&self) -> bool {
-        *self == Self::default()
     }
 }
 

@@ -10,7 +10,6 @@
 
 mod approval;
 mod compaction;
-mod interruption;
 mod model_call;
 mod model_step;
 mod pictures;
@@ -26,7 +25,7 @@ mod turn_beginning;
 mod turn_ending;
 mod turn_loop;
 
-pub(crate) use interruption::Interruption;
+pub(crate) use model_call::Interruption;
 pub use model_call::{Form, SentEntries};
 pub use running_turn::Reasoner;
 pub(crate) use running_turn::{Connections, StartedTurn};

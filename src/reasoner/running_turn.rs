@@ -3,8 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::interruption::Interruption;
-use super::model_call::Transcript;
+use super::model_call::{Interruption, Transcript};
 use super::run_report::RunReport;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::ToolList;

@@ -63,6 +63,9 @@ const paused = (next) => async () => {
 };
 const result = (ToolCallId) => ({ ToolCallId, ExecutionMs: 1, ResultJson: '1' });
 
+const steered = ({ SessionId, TurnId }, Instruction) =>
+  rig.request('POST', `/sessions/${SessionId}/turns/${TurnId}/steer`, { body: { SteerId: 'a', Instruction }, key: KEY });
+
 /** By code: resolves to the response, and the turn to check the status of, if there is one. */
 export const WAYS = {
   malformed_json: async () => [await post('{')],
@@ -138,6 +141,16 @@ export const WAYS = {
     resultOf(await rig.request('POST', `/sessions/${turn.SessionId}/turns/${turn.TurnId}/cancel`, { key: KEY }));
     return [await post(turn), turn];
   }),
+  steer_conflict: paused(async (turn) => {
+    assert.equal((await steered(turn, 'This.')).status, 202);
+    return [await steered(turn, 'That.')];
+  }),
+  turn_ended: async () => {
+    said(text('x'));
+    const turn = userTurn();
+    resultOf(await post(turn));
+    return [await steered(turn, 'Late.')];
+  },
   body_too_large: async () => [await post(userTurn({ Instruction: 'x'.repeat(10_000) }))],
   context_window_exceeded: ended(
     httpError(400, { code: 'context_length_exceeded', param: 'input', message: 'Your input exceeds the context window.' }),

@@ -1,0 +1,24 @@
+//! How far the steers of a turn are (interface §14), as the turn's progress keeps it: a turn without any reads no row of
+//! theirs.
+
+use serde::{Deserialize, Serialize};
+
+/// How far the steers of a turn are, by their numbers: a step of them takes all of the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SteerCounts {
+    /// Those that were accepted.
+    pub accepted: u32,
+    /// Those that are in the conversation.
+    pub placed: u32,
+    /// Those that a model call of the turn has taken.
+    pub delivered: u32,
+    /// Model calls of the latest submission that gave an output before the newest delivery.
+    pub iterations_before: u32,
+}
+
+impl SteerCounts {
+    pub(super) fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
