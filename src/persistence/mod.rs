@@ -21,6 +21,7 @@ mod session_row;
 mod session_store;
 mod texts;
 mod turn_life_cycle;
+mod webhooks;
 
 pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
@@ -34,5 +35,7 @@ pub use records::{
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
+pub use turn_life_cycle::{Ending, NewMode, NewSubmission};
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
-pub use turn_life_cycle::{NewMode, NewSubmission};
+pub use webhooks::{DueWebhook, WebhookRecord, WebhookState};
+pub(crate) use webhooks::{PendingWebhook, WebhookStep};

@@ -3,7 +3,7 @@
 
 use crate::composition::{Abandonment, NoResult, missing_outcome, tool_outputs};
 use crate::contract::{ErrorCode, Fault, ToolResult, TurnStatus};
-use crate::persistence::{Call, RunsOn, Session, SessionStore, StoredOutcome, Turn};
+use crate::persistence::{Call, Ending, RunsOn, Session, SessionStore, Turn};
 use crate::ports::Database;
 
 /// Ends a turn as aborted, and closes the calls that it made.
@@ -12,13 +12,12 @@ pub(crate) fn abort<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     turn: &mut Turn,
-    outcome: &StoredOutcome,
-    now: u64,
+    ending: Ending<'_>,
 ) -> Result<(), Fault> {
     turn.status = TurnStatus::Aborted;
     store.durable_step(|| {
         settle_open_calls(store, session, Abandonment::Cancelled)?;
-        store.end(session, turn, None, outcome, now)
+        store.end(session, turn, None, ending)
     })
 }
 

@@ -19,6 +19,7 @@ const MAY_NAME: [(&str, &[&str]); 19] = [
     ("files", &["contract", "encoding", "json", "ports"]),
     ("retrieval", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("persistence", &["contract", "encoding", "files", "ports"]),
+    ("webhooks", &["catalog", "contract", "encoding", "outbound", "persistence", "ports"]),
     (
         "composition",
         &["catalog", "contract", "encoding", "json", "mcp", "responses_api", "retrieval"],
@@ -46,6 +47,7 @@ const MAY_NAME: [(&str, &[&str]); 19] = [
             "responses_api",
             "retrieval",
             "server_tools",
+            "webhooks",
         ],
     ),
     (

@@ -16,6 +16,7 @@ mod compaction;
 mod conversation;
 mod crash;
 mod delivery;
+mod detached;
 mod erased_any_time;
 mod erasure;
 mod faults;
@@ -39,6 +40,9 @@ mod settlement;
 mod solution_context;
 mod tools;
 mod usage;
+mod webhook_beds;
+mod webhook_crashes;
+mod webhooks;
 
 use bed::*;
 use serde_json::Value;

@@ -5,6 +5,7 @@
 
 mod admission;
 mod alarm;
+mod detached;
 mod erasing;
 mod export;
 mod exported_catalog;
@@ -21,6 +22,7 @@ mod session_host;
 mod submission;
 mod user_questions;
 mod views;
+mod webhook_delivery;
 
 pub use export::Export;
 pub use session_endpoints::SessionStream;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use futures_util::future::join;
 use serde::Serialize;
 
+use super::detached::AcceptedTurn;
 use super::erasing::Received;
 use super::export::Export;
 use super::session_host::{SessionHost, find_session, find_turn};
@@ -63,6 +64,8 @@ struct Durations {
 /// What an endpoint of a session replies with.
 enum Reply<D> {
     Turn(Delivery),
+    /// Its client does not wait for it.
+    Detached(Delivery, AcceptedTurn),
     View(InvokeResult),
     Export(Export<D>),
 }
@@ -111,7 +114,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 durations.validate = self.lap(&mut since);
                 let request = request?;
                 let order = MemberOrder::of(&request, &body);
-                let bytes = body.len();
+                let (bytes, accepted) = (body.len(), AcceptedTurn::of(head, &request));
                 drop(body);
                 self.yield_if_long(bytes).await;
                 let fingerprint = fingerprint(&request);
@@ -133,7 +136,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     request,
                 };
                 let delivery = self.execute(&context, submission);
-                delivery.map(Reply::Turn).map_err(|faults| order.sorted(faults))
+                let reply = |delivery| match accepted {
+                    None => Reply::Turn(delivery),
+                    Some(turn) => Reply::Detached(delivery, turn),
+                };
+                delivery.map(reply).map_err(|faults| order.sorted(faults))
             }
             Route::Session(id, route) => {
                 let replied = self.reply(&context, head, &id, route, progress).await;
@@ -155,6 +162,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         durations.session = self.lap(&mut since);
         Ok(match reply? {
             Reply::Turn(delivery) => self.deliver(&context, head, delivery, durations).await,
+            Reply::Detached(delivery, turn) if delivery.runs => {
+                self.platform.durable().await;
+                turn.response()
+            }
+            Reply::Detached(ended, _) => {
+                self.deliver(&context, head, ended.as_json(), durations).await
+            }
             Reply::View(view) => Response::result(&view),
             Reply::Export(export) => {
                 let platform = Rc::clone(&self.platform);
@@ -213,7 +227,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             SessionRoute::Cancel(turn) => {
                 let (session, turn) = (recovered_session()?, find_turn(store, &turn)?);
-                let (session, turn) = self.cancel(id, session, turn).await?;
+                let (session, turn) = self.cancel(context, id, session, turn).await?;
                 self.have_change_reported(context)?;
                 view(views.turn(session, turn))
             }

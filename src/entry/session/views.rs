@@ -12,7 +12,7 @@ use crate::entry::context::AdmissionContext;
 use crate::entry::page_query::TurnPage;
 use crate::live_text::Activity;
 use crate::persistence::{
-    Call, CompactionRecord, Decision, ModeChange, Session, SessionStore, Turn,
+    Call, CompactionRecord, Decision, ModeChange, Session, SessionStore, Turn, WebhookRecord,
 };
 use crate::ports::Database;
 use crate::reasoner::pending_calls;
@@ -125,6 +125,9 @@ pub(super) struct TraceView {
     mode_changes: Vec<ModeChange>,
     /// Oldest first.
     compactions: Vec<CompactionRecord>,
+    /// Those of its messages that wait, and what became of the others; absent where nobody is told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    webhooks: Vec<WebhookRecord>,
     /// What the turn is at; absent unless it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<RunningStep>,
@@ -308,6 +311,7 @@ impl<D: Database> Views<'_, D> {
             tool_calls: calls.into_iter().map(traced).collect(),
             mode_changes,
             compactions: turn.progress.compactions,
+            webhooks: self.store.webhooks_of(turn.ordinal)?,
             running,
         })
     }
