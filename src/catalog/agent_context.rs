@@ -40,7 +40,10 @@ const AGENT_CONTEXT: ObjectShape = ObjectShape::new(
 );
 
 const COMPACTION: ObjectShape = ObjectShape::new(&["By", "Threshold", "Prompt"], &[]);
-const BUDGET: ObjectShape = ObjectShape::new(&["TurnTokens", "SessionTokens"], &[]);
+const BUDGET: ObjectShape = ObjectShape::new(
+    &["TurnTokens", "SessionTokens", "UserTokensPerDay", "UserTokensPerMonth", "Lease"],
+    &[],
+);
 
 const RETRIEVAL: ObjectShape = ObjectShape::new(&["Index", "Http"], &[]);
 const INDEX: ObjectShape = ObjectShape::new(&["Limit", "MaxBytes", "Embeddings"], &[]);
@@ -148,6 +151,9 @@ fn budget(node: Node<'_, '_>, findings: &mut Findings) -> Budget {
         match name {
             "TurnTokens" => budget.turn_tokens = tokens,
             "SessionTokens" => budget.session_tokens = tokens,
+            "UserTokensPerDay" => budget.user_tokens_per_day = tokens,
+            "UserTokensPerMonth" => budget.user_tokens_per_month = tokens,
+            "Lease" => budget.lease = tokens,
             _ => {}
         }
     });

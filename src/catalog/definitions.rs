@@ -153,6 +153,20 @@ pub struct Budget {
     pub turn_tokens: Option<u64>,
     /// Of a whole session, 1 to 4294967295. Absent: without a bound.
     pub session_tokens: Option<u64>,
+    /// Of a user on one day, UTC, in all sessions. Absent: without a bound.
+    pub user_tokens_per_day: Option<u64>,
+    /// Of a user in one month, UTC. Absent: without a bound.
+    pub user_tokens_per_month: Option<u64>,
+    /// What a session takes of a user's tokens at once. Absent: 50,000.
+    pub lease: Option<u64>,
+}
+
+impl Budget {
+    /// What bounds the tokens of a user, if anything does: of a day, of a month, and those of a lease.
+    pub fn of_user(&self) -> Option<(Option<u64>, Option<u64>, u64)> {
+        let (day, month) = (self.user_tokens_per_day, self.user_tokens_per_month);
+        (day.is_some() || month.is_some()).then_some((day, month, self.lease.unwrap_or(50_000)))
+    }
 }
 
 /// Who remembers the conversation between calls.

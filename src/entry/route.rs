@@ -448,7 +448,6 @@ mod tests {
             "/playground/a/b",
             "/execute/",
             "//execute",
-            "/sessions",
             "/sessions/a/b",
             "/Execute",
             "/health/x",

@@ -3,8 +3,6 @@
 //!
 //! Import is strict here, because the runtime's is not.
 
-use serde_json::json;
-
 use super::jose::{Algorithm, strict_object};
 use crate::encoding::base64url_bytes;
 use crate::json::{Node, for_each_element};
@@ -91,14 +89,13 @@ impl KeySet {
 
     /// The document that [`Self::read`] reads as this set.
     pub fn to_json(&self) -> String {
-        let key = |NamedKey { id, key }: &NamedKey| {
-            let mut key = key.to_jwk();
-            if let (Some(id), Some(members)) = (id, key.as_object_mut()) {
-                members.insert("kid".to_owned(), id.as_str().into());
-            }
-            key
+        let jwk = |NamedKey { id, key }: &NamedKey| {
+            let id = id.as_ref().and_then(|id| serde_json::to_string(id).ok());
+            let id = id.map_or_else(String::new, |id| format!(",\"kid\":{id}"));
+            format!("{{{}{id}}}", key.jwk_members())
         };
-        json!({ "keys": self.0.iter().map(key).collect::<Vec<_>>() }).to_string()
+        let keys: Vec<String> = self.0.iter().map(jwk).collect();
+        format!("{{\"keys\":[{}]}}", keys.join(","))
     }
 
     /// The key for a signature by this algorithm: never one after the other. A token that names none is of the only key
@@ -150,31 +147,39 @@ fn read_key(node: Node<'_, '_>) -> Result<Option<NamedKey>, &'static str> {
     if PRIVATE.iter().any(|name| node.find(name).is_some()) {
         return Err("it holds a private or secret key");
     }
-    let text = |name: &str| match node.find(name) {
-        None => Ok(None),
-        Some(member) => member.as_text().map(Some).ok_or("a member has the wrong type"),
-    };
-    let (kind, id, purpose, own_algorithm) =
-        (text("kty")?, text("kid")?, text("use")?, text("alg")?);
+    let kind = text(node, "kty")?;
     if kind.as_deref() == Some("oct") {
         return Err("it holds a private or secret key");
     }
+    let purpose = text(node, "use")?;
     if purpose.is_some_and(|purpose| purpose != "sig") || !may_verify(node)? {
         return Ok(None);
     }
-    let coordinate = |name: &str| {
-        let text = text(name)?.filter(|text| decoded_bytes(text) == Some(COORDINATE_BYTES));
-        text.map(String::from).ok_or("its point is malformed")
-    };
-    let key = match (kind.as_deref(), text("crv")?.as_deref()) {
-        (Some("RSA"), _) => rsa(text("n")?.as_deref(), text("e")?.as_deref())?,
-        (Some("EC"), Some("P-256")) => PublicKey::P256 { x: coordinate("x")?, y: coordinate("y")? },
-        (Some("OKP"), Some("Ed25519")) => PublicKey::Ed25519 { x: coordinate("x")? },
+    let key = match (kind.as_deref(), text(node, "crv")?.as_deref()) {
+        (Some("RSA"), _) => rsa(node)?,
+        (Some("EC"), Some("P-256")) => {
+            PublicKey::P256 { x: coordinate(node, "x")?, y: coordinate(node, "y")? }
+        }
+        (Some("OKP"), Some("Ed25519")) => PublicKey::Ed25519 { x: coordinate(node, "x")? },
         _ => return Ok(None),
     };
+    let (id, own_algorithm) = (text(node, "kid")?, text(node, "alg")?);
     let is_for_it =
         own_algorithm.is_none_or(|name| Algorithm::parse(&name) == Some(algorithm_of(&key)));
-    Ok(is_for_it.then(|| NamedKey { id: id.map(Into::into), key }))
+    Ok(is_for_it.then_some(NamedKey { id, key }))
+}
+
+/// The text of a member; one of another kind is never taken for one that is absent.
+fn text(key: Node<'_, '_>, name: &str) -> Result<Option<String>, &'static str> {
+    let Some(member) = key.find(name) else { return Ok(None) };
+    let text = member.as_text().ok_or("a member has the wrong type")?;
+    Ok(Some(text.into_owned()))
+}
+
+fn coordinate(key: Node<'_, '_>, name: &str) -> Result<String, &'static str> {
+    let text = text(key, name)?
+        .filter(|text| base64url_bytes(text).is_some_and(|bytes| bytes.len() == COORDINATE_BYTES));
+    text.ok_or("its point is malformed")
 }
 
 /// Whether the key's operations, where it names any, hold the check of a signature.
@@ -185,9 +190,11 @@ fn may_verify(key: Node<'_, '_>) -> Result<bool, &'static str> {
     walked.map(|()| may).map_err(|_| "a member has the wrong type")
 }
 
-fn rsa(n: Option<&str>, e: Option<&str>) -> Result<PublicKey, &'static str> {
-    let (Some(n), Some(e)) = (n, e) else { return Err("it has no modulus or no exponent") };
-    let modulus = base64url_bytes(n).ok_or("its modulus is malformed")?;
+fn rsa(key: Node<'_, '_>) -> Result<PublicKey, &'static str> {
+    let (Some(n), Some(e)) = (text(key, "n")?, text(key, "e")?) else {
+        return Err("it has no modulus or no exponent");
+    };
+    let modulus = base64url_bytes(&n).ok_or("its modulus is malformed")?;
     let (Some(first), Some(last)) = (modulus.first(), modulus.last()) else {
         return Err("its modulus is malformed");
     };
@@ -199,12 +206,8 @@ fn rsa(n: Option<&str>, e: Option<&str>) -> Result<PublicKey, &'static str> {
     if !(LEAST_RSA_BITS..=MOST_RSA_BITS).contains(&bits) {
         return Err("its modulus has fewer than 2048 or more than 8192 bits");
     }
-    if !RSA_EXPONENTS.contains(&e) {
+    if !RSA_EXPONENTS.contains(&e.as_str()) {
         return Err("its exponent is neither 65537 nor 3");
     }
-    Ok(PublicKey::Rsa { n: n.to_owned(), e: e.to_owned() })
-}
-
-fn decoded_bytes(text: &str) -> Option<usize> {
-    base64url_bytes(text).map(|bytes| bytes.len())
+    Ok(PublicKey::Rsa { n, e })
 }

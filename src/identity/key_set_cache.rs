@@ -6,11 +6,10 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use serde_json::json;
 
 use super::jose::Header;
 use super::key_set::{Choice, KeySet};
-use super::key_set_reply::{KeyQuestion, KeySetReply};
+use super::key_set_reply::{KeyQuestion, KeySetReply, jwks_failed};
 use super::providers::Provider;
 use super::refusal::Refusal;
 use crate::encoding::sha256_hex;
@@ -83,10 +82,9 @@ impl KeySetCache {
         let (now, earlier) = (gateway.now_ms(), self.known(provider));
         let known = reply.and_then(|reply| Known::of(reply, earlier.as_ref(), now));
         let known = known.unwrap_or_else(|failure| {
-            gateway.log(json!({
-                "event": "jwks_failed", "level": "error", "provider": provider.issuer,
-                "failure": failure,
-            }));
+            let serves_until = earlier.as_ref().map_or(0, |earlier| earlier.serves_until);
+            let serve_ms = serves_until.saturating_sub(now);
+            gateway.log(jwks_failed(&provider.issuer, &failure, serve_ms));
             Known::after_failure(earlier, now)
         });
         let mut all = self.0.borrow_mut();

@@ -10,7 +10,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::key_set::{KeySet, NoKeySet, UnusableKey};
-use super::key_set_reply::{KeyQuestion, KeySetReply};
+use super::key_set_reply::{KeyQuestion, KeySetReply, jwks_failed};
 use crate::contract::Fault;
 use crate::outbound::{ServiceFailure, fetch_document};
 use crate::ports::{Database, Platform, unreadable_column};
@@ -83,16 +83,16 @@ impl<D: Database> KeySetKeeper<D> {
     /// The reply to a [`KeyQuestion`] as JSON: a [`KeySetReply`], or no text when the storage fails. After a failure of
     /// the provider the last set serves for `stale_ms` more.
     pub async fn reply<P: Platform>(&self, platform: &P, stale_ms: u64, question: &str) -> String {
-        let reply = async {
-            let question = serde_json::from_str(question)
-                .map_err(|_| Fault::internal("The question for keys is malformed."))?;
-            let reply = self.keys(platform, stale_ms, &question).await?;
-            serde_json::to_string(&reply).map_err(|_| Fault::unwritable("A set of keys"))
+        let question: KeyQuestion = match serde_json::from_str(question) {
+            Ok(question) => question,
+            Err(_) => return String::new(),
         };
-        reply.await.unwrap_or_else(|fault| {
-            platform.log(json!({
-                "event": "jwks_failed", "level": "error", "failure": fault.message,
-            }));
+        let reply = self.keys(platform, stale_ms, &question).await;
+        let text = reply.and_then(|reply| {
+            serde_json::to_string(&reply).map_err(|_| Fault::unwritable("A set of keys"))
+        });
+        text.unwrap_or_else(|fault| {
+            platform.log(jwks_failed(&question.issuer, &fault.message, 0));
             String::new()
         })
     }
@@ -153,10 +153,7 @@ impl<D: Database> KeySetKeeper<D> {
             }
             Err(failure) => {
                 let serves_ms = self.known.borrow().serves_ms(stale_ms, platform.now_ms());
-                platform.log(json!({
-                    "event": "jwks_failed", "level": "error", "provider": question.issuer,
-                    "failure": failure.to_string(), "keys_serve_ms": serves_ms,
-                }));
+                platform.log(jwks_failed(&question.issuer, &failure.to_string(), serves_ms));
                 Ok(())
             }
         }

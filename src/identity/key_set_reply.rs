@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 /// A question for the keys at an address.
 #[derive(Debug, Serialize, Deserialize)]
@@ -29,4 +30,12 @@ pub struct KeySetReply {
     pub asks_again_ms: u64,
     /// A document that [`super::KeySet::read`] reads. Absent where no keys are known that may still serve.
     pub keys: Option<Box<RawValue>>,
+}
+
+/// The line of the log for keys that could not be had.
+pub(super) fn jwks_failed(issuer: &str, failure: &str, keys_serve_ms: u64) -> Value {
+    json!({
+        "event": "jwks_failed", "level": "error", "provider": issuer, "failure": failure,
+        "keys_serve_ms": keys_serve_ms,
+    })
 }

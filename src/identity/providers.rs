@@ -4,7 +4,7 @@
 
 use super::jose::{Algorithm, type_name};
 use crate::catalog::url_problem;
-use crate::contract::{Fault, Operation, is_tenant_name};
+use crate::contract::{Fault, Operation, UserId, is_tenant_name};
 use crate::encoding::is_sent_openly;
 use crate::json::{
     Malformed, NearestName, Node, ObjectShape, Problem, Report, check, for_each_member, not_json,
@@ -217,7 +217,7 @@ impl Provider {
                 self.tenant = tenant_by_claim(node, fault);
             }
             "UserClaim" => self.user_claim = text(node, fault, is_filled),
-            "UserPrefix" => self.user_prefix = text(node, fault, |_| None),
+            "UserPrefix" => self.user_prefix = text(node, fault, prefix_problem),
             "Types" => {
                 let types = texts(node, fault, is_filled);
                 self.types = types.iter().map(|name| type_name(name)).collect();
@@ -298,6 +298,13 @@ impl Report for FirstFault {
 
 fn is_filled(text: &str) -> Option<&'static str> {
     text.is_empty().then_some("must not be empty")
+}
+
+/// A prefix begins a user's name, whatever the rest is.
+fn prefix_problem(text: &str) -> Option<&'static str> {
+    UserId::parse(&format!("{text}x")).is_none().then_some(
+        "must be at most 127 bytes, without control characters and without white space at its beginning",
+    )
 }
 
 fn tenant_problem(text: &str) -> Option<&'static str> {

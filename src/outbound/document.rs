@@ -20,7 +20,8 @@ pub async fn fetch_document<P: Platform>(
     longest: usize,
     reads: &'static [&'static str],
 ) -> Result<Document, ServiceFailure> {
-    let headers = vec![("Accept".to_owned(), "application/json".to_owned())];
+    let accept = "application/json, application/jwk-set+json";
+    let headers = vec![("Accept".to_owned(), accept.to_owned())];
     let (url, body) = (url.to_owned(), String::new());
     let request = HttpRequest { method: HttpMethod::Get, url, headers, body, reads };
     in_time(platform, timeout_ms, async {

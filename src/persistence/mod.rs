@@ -12,6 +12,7 @@ mod compaction;
 mod conversation;
 mod erasure;
 mod export;
+mod lease;
 mod memory;
 mod open_calls;
 mod records;
@@ -27,6 +28,7 @@ pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
+pub use lease::Lease;
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
     OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn,

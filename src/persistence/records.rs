@@ -4,6 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::lease::Lease;
 use crate::contract::closed_list;
 use crate::contract::{
     CallerRecord, Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
@@ -90,6 +91,9 @@ pub struct SessionState {
     /// Credentials that were issued before are void, in milliseconds since the epoch; 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
     pub tickets_before: u64,
+    /// The tokens that a session of a user may spend, where a budget bounds the user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Lease>,
     /// The title that the first instruction gave a session of a user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

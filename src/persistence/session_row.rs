@@ -1,5 +1,6 @@
 //! Reading and writing the session's one row, and the one case in which it is left unwritten.
 
+use super::lease::Lease;
 use super::records::{OpenCalls, Session, from_json, to_json};
 use super::schema;
 use super::session_store::SessionStore;
@@ -81,6 +82,19 @@ impl<D: Database> SessionStore<D> {
         let session = self.session()?;
         self.note_tickets_before(before_ms);
         session.map_or(Ok(()), |session| self.save_session(&session))
+    }
+
+    /// Ends the lease of the session, durably, where nobody spends out of it; returns the lease that has ended and may not
+    /// have come back yet.
+    pub fn end_lease(&self) -> Result<Option<Lease>, Fault> {
+        let Some(mut session) = self.session()? else { return Ok(None) };
+        let Some(lease) = session.state.lease.as_mut() else { return Ok(None) };
+        let ended = Lease { used: Some(lease.used(session.state.total_tokens)), ..*lease };
+        if *lease != ended {
+            *lease = ended;
+            self.save_session(&session)?;
+        }
+        Ok(Some(ended))
     }
 
     /// Brings the session and this instance to the later one of their times.

@@ -3,12 +3,11 @@
 
 use std::cell::RefCell;
 
-use serde_json::{Value, json};
 use wasm_bindgen::JsValue;
+use worker::js_sys::{Array, JSON};
 
 use super::bindings::crypto::{import_key, verify};
 use super::promise::settled;
-use super::values::to_js;
 use crate::ports::PublicKey;
 
 /// The most imported keys that are kept.
@@ -16,7 +15,15 @@ const MOST_KEYS: usize = 64;
 
 thread_local! {
     /// In the order in which they came.
-    static IMPORTED: RefCell<Vec<(PublicKey, JsValue)>> = const { RefCell::new(Vec::new()) };
+    static IMPORTED: RefCell<Vec<ImportedKey>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A key as the runtime has imported it.
+#[derive(Clone)]
+struct ImportedKey {
+    key: PublicKey,
+    algorithm: JsValue,
+    imported: JsValue,
 }
 
 /// Whether the signature over these bytes is the key's.
@@ -25,37 +32,35 @@ pub(super) async fn holds(key: &PublicKey, signed: &[u8], signature: &[u8]) -> b
 }
 
 async fn check(key: &PublicKey, signed: &[u8], signature: &[u8]) -> Result<bool, JsValue> {
-    let algorithm = to_js(&algorithm_of(key))?;
-    let known = IMPORTED.with_borrow(|keys| {
-        keys.iter().find(|(known, _)| known == key).map(|(_, imported)| imported.clone())
-    });
-    let imported = match known {
-        Some(imported) => imported,
-        None => import(key, &algorithm).await?,
+    let known = IMPORTED.with_borrow(|keys| keys.iter().find(|known| known.key == *key).cloned());
+    let ImportedKey { algorithm, imported, .. } = match known {
+        Some(known) => known,
+        None => import(key).await?,
     };
     let verified = settled(&verify(&algorithm, &imported, signature, signed)?).await?;
     Ok(verified == JsValue::TRUE)
 }
 
-async fn import(key: &PublicKey, algorithm: &JsValue) -> Result<JsValue, JsValue> {
-    let (jwk, uses) = (to_js(&key.to_jwk())?, to_js(&["verify"])?);
-    let imported = settled(&import_key("jwk", &jwk, algorithm, false, &uses)?).await?;
+async fn import(key: &PublicKey) -> Result<ImportedKey, JsValue> {
+    let algorithm = JSON::parse(algorithm_of(key))?;
+    let jwk = JSON::parse(&format!("{{{}}}", key.jwk_members()))?;
+    let uses = Array::of1(&JsValue::from_str("verify"));
+    let imported = settled(&import_key("jwk", &jwk, &algorithm, false, &uses)?).await?;
+    let imported = ImportedKey { key: key.clone(), algorithm, imported };
     IMPORTED.with_borrow_mut(|keys| {
         if keys.len() >= MOST_KEYS {
             keys.remove(0);
         }
-        keys.push((key.clone(), imported.clone()));
+        keys.push(imported.clone());
     });
     Ok(imported)
 }
 
-/// The algorithm, as import and check take it.
-fn algorithm_of(key: &PublicKey) -> Value {
+/// The algorithm as JSON, as import and check take it.
+fn algorithm_of(key: &PublicKey) -> &'static str {
     match key {
-        PublicKey::Rsa { .. } => json!({ "name": "RSASSA-PKCS1-v1_5", "hash": "SHA-256" }),
-        PublicKey::P256 { .. } => {
-            json!({ "name": "ECDSA", "namedCurve": "P-256", "hash": "SHA-256" })
-        }
-        PublicKey::Ed25519 { .. } => json!({ "name": "Ed25519" }),
+        PublicKey::Rsa { .. } => r#"{"name":"RSASSA-PKCS1-v1_5","hash":"SHA-256"}"#,
+        PublicKey::P256 { .. } => r#"{"name":"ECDSA","namedCurve":"P-256","hash":"SHA-256"}"#,
+        PublicKey::Ed25519 { .. } => r#"{"name":"Ed25519"}"#,
     }
 }

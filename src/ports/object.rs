@@ -128,6 +128,8 @@ pub enum ObjectQuestion {
     Register,
     /// A session tells its user's object what the list shows of it: `users::Report`.
     Report,
+    /// A session asks its user's object for tokens: `users::LeaseQuestion`.
+    Lease,
     /// A user's object asks a session what the list shows of it: `users::SummaryQuestion`. The session's name is
     /// `{tenant}/~{user}/{SessionId}`.
     Summary,
@@ -146,7 +148,7 @@ impl ObjectQuestion {
             Self::Search => ObjectClass::Workspace,
             Self::Tools => ObjectClass::McpLists,
             Self::Keys => ObjectClass::KeySet,
-            Self::Register | Self::Report => ObjectClass::User,
+            Self::Register | Self::Report | Self::Lease => ObjectClass::User,
             Self::Summary | Self::Erase | Self::Collected | Self::Revoke => ObjectClass::Session,
         }
     }
@@ -159,6 +161,7 @@ impl ObjectQuestion {
             Self::Keys => "/identity/keys",
             Self::Register => "/user/register",
             Self::Report => "/user/report",
+            Self::Lease => "/user/lease",
             Self::Summary => "/session/summary",
             Self::Erase => "/session/erase",
             Self::Collected => "/session/collected",

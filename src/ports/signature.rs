@@ -2,8 +2,6 @@
 
 use std::future::Future;
 
-use serde_json::{Value, json};
-
 /// A public key. Its members are those of a JWK (RFC 7517): numbers as bytes in base64url.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublicKey {
@@ -16,12 +14,13 @@ pub enum PublicKey {
 }
 
 impl PublicKey {
-    /// The JWK.
-    pub fn to_jwk(&self) -> Value {
+    /// The members of its JWK, without the braces around them.
+    pub fn jwk_members(&self) -> String {
+        // Base64url needs no escapes.
         match self {
-            Self::Rsa { n, e } => json!({ "kty": "RSA", "n": n, "e": e }),
-            Self::P256 { x, y } => json!({ "kty": "EC", "crv": "P-256", "x": x, "y": y }),
-            Self::Ed25519 { x } => json!({ "kty": "OKP", "crv": "Ed25519", "x": x }),
+            Self::Rsa { n, e } => format!(r#""kty":"RSA","n":"{n}","e":"{e}""#),
+            Self::P256 { x, y } => format!(r#""kty":"EC","crv":"P-256","x":"{x}","y":"{y}""#),
+            Self::Ed25519 { x } => format!(r#""kty":"OKP","crv":"Ed25519","x":"{x}""#),
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 
 use super::erasure::UserErasure;
+use super::lease::{EndedLease, LeaseQuestion, LeaseReply, Spent};
 use super::questions::Registration;
 use super::records::{IndexedSession, Standing, UserRow};
 use super::schema::VERSIONS;
@@ -278,6 +279,31 @@ impl<D: Database> UserIndex<D> {
         self.database.execute("UPDATE user SET receipt = ?", &[text.into()])
     }
 
+    /// Takes a lease of tokens back, and gives another one.
+    pub fn lease(&self, asked: &LeaseQuestion, now_ms: u64) -> Result<LeaseReply, Fault> {
+        let mut spent = self.user()?.map(|user| user.spent).unwrap_or_default();
+        let before = spent.clone();
+        let reply = spent.lease(asked, now_ms);
+        self.save_spent(&before, &spent, now_ms)?;
+        Ok(reply)
+    }
+
+    /// Takes a lease of tokens back.
+    pub fn take_back(&self, ended: EndedLease, now_ms: u64) -> Result<(), Fault> {
+        let Some(user) = self.user()? else { return Ok(()) };
+        let mut spent = user.spent.clone();
+        spent.take_back(ended, now_ms);
+        self.save_spent(&user.spent, &spent, now_ms)
+    }
+
+    fn save_spent(&self, before: &Spent, spent: &Spent, now_ms: u64) -> Result<(), Fault> {
+        if before == spent {
+            return Ok(());
+        }
+        let text = serde_json::to_string(spent).map_err(|_| Fault::unwritable("The leases"))?;
+        self.step(now_ms, || self.database.execute("UPDATE user SET spent = ?", &[text.into()]))
+    }
+
     /// Makes credentials void that were issued before.
     pub fn revoke(&self, tickets_before: u64, now_ms: u64) -> Result<(), Fault> {
         self.step(now_ms, || {
@@ -291,13 +317,15 @@ impl<D: Database> UserIndex<D> {
         let Some(user) = self.user()? else { return Ok(Forgetting::Forgotten) };
         let some = "SELECT session_id FROM sessions LIMIT 1";
         let has_sessions = self.database.first(some, &[])?.is_some();
-        if has_sessions || user.has_spent {
+        if has_sessions {
             return Ok(Forgetting::Kept);
         }
         let known_until = match user.tickets_before {
             0 => 0,
             before => before.saturating_add(LONGEST_CREDENTIAL_MS),
         };
+        // A user who is erased has spent as much as before.
+        let known_until = known_until.max(user.spent.counts_until(now_ms));
         if now_ms < known_until {
             return Ok(Forgetting::KeptUntil(known_until));
         }

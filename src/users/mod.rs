@@ -1,4 +1,4 @@
-//! The users behind a tenant: the list of a user's sessions, and the erasure of a user (interface §13).
+//! The users behind a tenant: the list of a user's sessions, the user's tokens, and the erasure of a user (interface §13).
 //!
 //! Each user of a tenant has an object of its own, which knows every session of the user that can exist: a session is
 //! registered before its first row is written. What is stored there, the messages between that object and the sessions,
@@ -9,6 +9,7 @@
 
 mod erasure;
 mod index;
+mod lease;
 mod listing;
 mod questions;
 mod records;
@@ -18,6 +19,7 @@ mod title;
 
 pub use erasure::{ErasedCounts, SessionCounts, UserErasure, UserReceipt};
 pub use index::{Forgetting, LONGEST_CREDENTIAL_MS, Registering, UserIndex};
+pub use lease::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, Spent};
 pub use listing::{Cursor, ListOrder, SessionFilter, StatusCounts};
 pub use questions::{
     Collection, Done, EraseQuestion, EraseReply, Registration, RegistrationReply, Report,

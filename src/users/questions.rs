@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::lease::EndedLease;
 use super::summary::SessionSummary;
 use crate::contract::{Fault, SessionId};
 use crate::persistence::ErasureReceipt;
@@ -49,6 +50,9 @@ pub struct Report {
     /// The session's retention is over, and it asks to be erased.
     #[serde(default)]
     pub expired: bool,
+    /// A lease that comes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_lease: Option<EndedLease>,
 }
 
 /// The reply to a [`Report`].

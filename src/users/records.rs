@@ -1,6 +1,7 @@
 //! The rows of a user's object: one type per table. Times are milliseconds since the Unix epoch.
 
 use super::erasure::UserErasure;
+use super::lease::Spent;
 use super::summary::{SessionStatus, SessionSummary, Waiting};
 use crate::contract::closed_list;
 use crate::contract::{Fault, SessionId};
@@ -39,14 +40,15 @@ pub struct UserRow {
     pub tickets_before: u64,
     /// The latest request to erase the user; 0 for none.
     pub erased_at: u64,
-    /// What the user has spent is worth keeping.
-    pub(super) has_spent: bool,
+    /// The user's tokens and leases.
+    pub spent: Spent,
     /// The erasure whose last receipt no client has got yet.
     pub erasure: Option<UserErasure>,
 }
 
 impl UserRow {
-    pub(super) const SELECT: &str = "SELECT tickets_before, erased_at, spent <> '{}' AS has_spent, receipt FROM user WHERE id = 1";
+    pub(super) const SELECT: &str =
+        "SELECT tickets_before, erased_at, spent, receipt FROM user WHERE id = 1";
 
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
         let erasure = row.get::<Option<String>>("receipt")?;
@@ -54,7 +56,8 @@ impl UserRow {
         Ok(Self {
             tickets_before: row.get("tickets_before")?,
             erased_at: row.get("erased_at")?,
-            has_spent: row.get::<u8>("has_spent")? != 0,
+            spent: serde_json::from_str(&row.get::<String>("spent")?)
+                .map_err(|_| unreadable_column("spent"))?,
             erasure: erasure.map_err(|_| unreadable_column("receipt"))?,
         })
     }

@@ -16,7 +16,8 @@ fn title_of_line(line: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let text = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     let cut: String = text.chars().take(INSTRUCTION_TITLE).collect();
-    cut.trim_end().to_owned()
+    let is_rule = cut.chars().all(|c| matches!(c, '-' | '+' | '=' | '_' | '~' | '|' | ' '));
+    if is_rule { String::new() } else { cut.trim_end().to_owned() }
 }
 
 fn is_mark(c: char) -> bool {
@@ -61,7 +62,7 @@ mod tests {
             ("\n  \n## **Plan** a `trip`\nto Rome", "Plan a trip"),
             ("> - [ ] 1. plan\ta  trip\u{7}", "plan a trip"),
             ("* one\n* two", "one"),
-            ("- \n---\nwords", "---"),
+            ("- \n---\nwords", "words"),
             ("12) twelve", "twelve"),
             ("2026 was good", "2026 was good"),
             ("3.5 metres", "3.5 metres"),

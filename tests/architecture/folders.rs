@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::sources::{Source, sources};
 
 /// Each folder with the folders that its code may name. Nothing else is permitted.
-const MAY_NAME: [(&str, &[&str]); 19] = [
+const MAY_NAME: [(&str, &[&str]); 21] = [
     ("encoding", &[]),
     ("json", &[]),
     ("contract", &["encoding", "json"]),
@@ -19,6 +19,7 @@ const MAY_NAME: [(&str, &[&str]); 19] = [
     ("files", &["contract", "encoding", "json", "ports"]),
     ("retrieval", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("persistence", &["contract", "encoding", "files", "ports"]),
+    ("users", &["contract", "encoding", "persistence", "ports"]),
     ("webhooks", &["catalog", "contract", "encoding", "outbound", "persistence", "ports"]),
     (
         "composition",
@@ -47,6 +48,7 @@ const MAY_NAME: [(&str, &[&str]); 19] = [
             "responses_api",
             "retrieval",
             "server_tools",
+            "users",
             "webhooks",
         ],
     ),
@@ -67,6 +69,8 @@ const MAY_NAME: [(&str, &[&str]); 19] = [
             "reasoner",
             "responses_api",
             "retrieval",
+            "users",
+            "webhooks",
         ],
     ),
     ("platform", &["contract", "entry", "identity", "mcp", "ports"]),

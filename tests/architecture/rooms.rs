@@ -7,14 +7,15 @@ use super::sources::sources;
 
 /// Each room with what its files may import of the same folder, apart from themselves. A folder's own name stands for
 /// the files that lie in it, and a file that stands here is a room by itself.
-const MAY_IMPORT: [(&str, &[&str]); 19] = [
+const MAY_IMPORT: [(&str, &[&str]); 20] = [
     ("contract", &[]),
     ("contract/validation", &["contract"]),
-    // The front door and the two kinds of objects stand side by side.
+    // The front door and the kinds of objects stand side by side.
     ("entry", &[]),
     ("entry/door", &["entry"]),
     ("entry/session", &["entry"]),
     ("entry/workspace", &["entry"]),
+    ("entry/user", &["entry"]),
     ("mcp/client", &[]),
     ("mcp/lists", &["mcp/client"]),
     ("platform/bindings", &[]),

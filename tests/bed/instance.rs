@@ -1,7 +1,8 @@
 //! One life of a session's Durable Object, and the point at which a test ends it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::task::Waker;
 
 use super::executor::Executor;
 
@@ -22,11 +23,14 @@ pub struct Instance {
     alive: Cell<bool>,
     crash: Option<Crash>,
     executor: Rc<Executor>,
+    /// Whoever waits for what this life does.
+    waiting: RefCell<Vec<Waker>>,
 }
 
 impl Instance {
     pub fn new(number: u64, crash: Option<Crash>, executor: Rc<Executor>) -> Rc<Self> {
-        Rc::new(Self { number, alive: Cell::new(true), crash, executor })
+        let (alive, waiting) = (Cell::new(true), RefCell::default());
+        Rc::new(Self { number, alive, crash, executor, waiting })
     }
 
     pub fn alive(&self) -> bool {
@@ -37,6 +41,12 @@ impl Instance {
     pub fn end(&self) {
         self.alive.set(false);
         self.executor.drop_tasks_of(self.number);
+        self.waiting.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// Has the waker called when this life ends.
+    pub fn at_end(&self, waker: &Waker) {
+        self.waiting.borrow_mut().push(waker.clone());
     }
 
     /// Ends this life if `point` is its crash point. True when the life has ended, now or earlier.

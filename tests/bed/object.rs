@@ -314,7 +314,13 @@ async fn while_alive<T>(instance: &Instance, work: impl Future<Output = T>) -> O
             return Poll::Ready(None);
         }
         let polled = work.as_mut().poll(context);
-        if instance.alive() { polled.map(Some) } else { Poll::Ready(None) }
+        if !instance.alive() {
+            return Poll::Ready(None);
+        }
+        if polled.is_pending() {
+            instance.at_end(context.waker());
+        }
+        polled.map(Some)
     })
     .await
 }

@@ -81,7 +81,11 @@ fn a_full_document_is_read_member_by_member() {
                 threshold: Some(200_000),
                 prompt: Some("Sum up.".into()),
             },
-            budget: Budget { turn_tokens: Some(500_000), session_tokens: Some(u32::MAX.into()) },
+            budget: Budget {
+                turn_tokens: Some(500_000),
+                session_tokens: Some(u32::MAX.into()),
+                ..Budget::default()
+            },
             max_iterations: Some(1000),
             retention_days: Some(90),
         })
@@ -302,7 +306,7 @@ fn absent_members_have_the_documented_defaults() {
             safety_identifier: false,
             model_parameters: ModelParameters::default(),
             compaction: Compaction { by: CompactionBy::Own, threshold: None, prompt: None },
-            budget: Budget { turn_tokens: None, session_tokens: None },
+            budget: Budget::default(),
             max_iterations: None,
             retention_days: None,
         })

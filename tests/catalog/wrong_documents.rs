@@ -184,7 +184,7 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced(&at(agent, "Compaction/Prompt"), long(65_536), &too_long(65_536)),
         replaced(&at(agent, "Budget/TurnTokens"), json!(0), tokens),
         replaced(&at(agent, "Budget/SessionTokens"), json!(4_294_967_296_u64), tokens),
-        replaced(&at(agent, "Budget/Tokens"), json!(1), "unknown member \"Tokens\"; the members here are TurnTokens, SessionTokens"),
+        replaced(&at(agent, "Budget/Tokens"), json!(1), "unknown member \"Tokens\"; the members here are TurnTokens, SessionTokens, UserTokensPerDay, UserTokensPerMonth, Lease"),
         replaced(&at(agent, "MaxIterations"), json!(1001), "must be an integer from 1 to 1000"),
         replaced(&at(agent, "RetentionDays"), json!(0), "must be an integer from 1 to 36500"),
         replaced(&at(agent, "Retrieval"), json!("none"), retrieval),

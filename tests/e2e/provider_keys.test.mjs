@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, afterEach, test } from 'node:test';
-import { Rig, apiKeys, refusalOf, rigForFile } from './harness.mjs';
+import { Rig, apiKeys, eventually, refusalOf, rigForFile } from './harness.mjs';
 import { IdentityProvider, base64url, claimsOf, handMade, inSeconds, joseToken, keyPair } from './identity_provider.mjs';
 
 const idp = await IdentityProvider.start();
@@ -15,7 +15,7 @@ after(() => idp.close());
 const PUBLISHED = JSON.parse(await readFile(new URL('../fixtures/identity/published.json', import.meta.url), 'utf8'));
 
 const [OLD, NEW] = [keyPair('ES256', 'kid-of-the-old'), keyPair('ES256', 'kid-of-the-new')];
-const NAMES = ['flood', 'empty', 'broken', 'hanging', 'stalling', 'large', 'away', 'page', 'many', 'gone', 'rotating', 'failing', 'python', 'access', 'edwards', 'crowd'];
+const NAMES = ['flood', 'empty', 'broken', 'hanging', 'stalling', 'large', 'away', 'page', 'many', 'gone', 'rotating', 'failing', 'python', 'access', 'edwards', 'crowd', 'slow'];
 const issuerOf = (name) => `https://${name}.example`;
 const definition = (name, more = {}) => ({
   Issuer: issuerOf(name),
@@ -155,6 +155,23 @@ test('tokens that come at once to a cold isolate cost a provider one request', a
   const token = await good('crowd');
   await Promise.all(Array.from({ length: 30 }, () => letsIn(token)));
   assert.equal(idp.asked('/crowd'), 1);
+});
+
+test('a client that leaves while a provider is asked holds up nobody, and the provider is not asked again', async () => {
+  let release;
+  idp.play('/slow', (response) => {
+    release = () => response.end(JSON.stringify({ keys: [OLD.jwk] }));
+  });
+  const token = await good('slow');
+  const leaving = new AbortController();
+  const left = fetch(new URL('/sessions/x', rig.url), { headers: { authorization: `Bearer ${token}` }, signal: leaving.signal }).catch(() => 'left');
+  await eventually(() => release, 'the provider is asked');
+  leaving.abort();
+  assert.equal(await left, 'left');
+  const staying = tried(token);
+  release();
+  assert.deepEqual(refusalOf(await staying), LET_IN);
+  assert.equal(idp.asked('/slow'), 1);
 });
 
 test('the published examples: their signatures hold, whatever their claims say', async () => {

@@ -36,8 +36,9 @@ idp.keys('/ec', [RSA, EC]);
 idp.keys('/mapped', [EC]);
 
 const KEY = 'key-of-the-operator-81ba';
+// The variable as a list, as wrangler.toml may have it; elsewhere it is a text.
 const rig = rigForFile({
-  vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'of-main' }), IDENTITY_PROVIDERS: JSON.stringify(PROVIDERS) },
+  vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'of-main' }), IDENTITY_PROVIDERS: JSON.parse(JSON.stringify(PROVIDERS)) },
   hidden: [[KEY]],
   measured: true,
 });
@@ -359,6 +360,33 @@ test('20: a tenant is a mapped one, and a user is one text: its own object or no
   for (const sub of ['', ' carol', 'carol ', 'a\u0000b', 'a\nb', 'x'.repeat(129), 'é'.repeat(65), 5, ['carol'], null]) {
     await refuses(await mapped('o1', sub), 'jwt: user', JSON.stringify(sub));
   }
+});
+
+test('22: a token of one user is told of another user\'s session what it is told of none', async () => {
+  rig.model.script(answer(text('For Alice.')));
+  const turn = userTurn();
+  const as = async (sub) => ({ headers: { authorization: `Bearer ${await good({ sub })}` } });
+  resultOf(await rig.post(turn, await as('alice-5c2f')));
+  const bob = await as('bob');
+  const told = async (method, SessionId, rest) => {
+    const response = await rig.request(method, `/sessions/${SessionId}${rest}`, bob);
+    const headers = [...response.headers].filter(([name]) => name !== 'date' && name !== 'server-timing').map(([name, value]) => [name, name === 'content-length' ? '' : value]);
+    return [response.status, response.text.replaceAll(SessionId, 'ID'), headers];
+  };
+  for (const [method, rest] of [
+    ['GET', ''],
+    ['GET', '/turns'],
+    ['GET', '/turns/turn-1'],
+    ['GET', '/turns/turn-1/stream'],
+    ['GET', '/modes'],
+    ['POST', '/turns/turn-1/cancel'],
+    ['GET', '/turns/turn-1/trace'],
+    ['GET', '/export'],
+    ['DELETE', ''],
+  ]) {
+    assert.deepEqual(await told(method, turn.SessionId, rest), await told(method, 'never-was', rest), `${method} ${rest}`);
+  }
+  assert.equal(resultOf(await rig.get(`/sessions/${turn.SessionId}`, await as('alice-5c2f'))).SessionId, turn.SessionId);
 });
 
 test('mutations of good tokens by chance let nobody in', async () => {

@@ -1,16 +1,23 @@
 // A way to produce each code of the error dictionary on the real runtime. Owns the rigs that it takes; the tests judge.
 import assert from 'node:assert/strict';
+import { IdentityProvider, claimsOf, inSeconds, joseToken, keyPair } from './identity_provider.mjs';
 import { exchange } from './raw_http.mjs';
 import { Rig, apiKeys, clientTool, eventually, httpTool, resultOf, userTurn } from './harness.mjs';
 import { Gate, answer, call, gated, httpError, raw, silence, text } from './scripted_model.mjs';
 
 export const KEY = 'key-of-one';
+const idp = await IdentityProvider.start();
+const pair = keyPair('ES256');
+idp.keys('/keys', [pair]);
+/** An identity provider, whose users are those of the tenant `one`. */
+const provider = (Issuer, path) => ({ Issuer, JwksUrl: idp.url(path), Audiences: ['https://agent.example.com'], Tenant: 'one', UserPrefix: path });
 const client = JSON.stringify([clientTool('read')]);
 /** The one that most codes come from, for which `KEY` is a key. */
 export const rig = new Rig({
   vars: {
     AUTH: undefined,
     API_KEYS: apiKeys({ [KEY]: 'one' }),
+    IDENTITY_PROVIDERS: JSON.stringify([provider('https://up.example', '/keys'), provider('https://down.example', '/nowhere')]),
     MAX_BODY_BYTES: '10000',
     MAX_ITERATIONS: '2',
     MAX_TURNS: '3',
@@ -32,9 +39,14 @@ const rigs = [rig, slow, rated, miscatalogued, misconfigured, crashing];
 export const startRigs = async () => {
   for (const each of rigs) await each.start();
 };
-export const disposeOfRigs = () => Promise.all(rigs.map((each) => each.dispose()));
+export const disposeOfRigs = () => Promise.all([idp, ...rigs].map((each) => each.dispose?.() ?? each.close()));
 
 const post = (body, more) => rig.post(body, { key: KEY, ...more });
+/** The answer to a request with a token that ends in so many seconds. */
+const withToken = async (issuer, seconds) => {
+  const token = await joseToken(claimsOf(issuer, { iat: inSeconds(-600), exp: inSeconds(seconds) }), pair);
+  return [await rig.get('/sessions/nobody', { headers: { authorization: `Bearer ${token}` } })];
+};
 const said = (...items) => rig.model.script(answer(...items));
 /** A turn whose model call ends as scripted. */
 const ended = (...script) => async () => {
@@ -60,6 +72,7 @@ export const WAYS = {
   forbidden_field: async () => [await post(userTurn({ Model: 'x' }))],
   empty_turn: async () => [await post(userTurn({ Instruction: ' ' }))],
   unauthenticated: async () => [await rig.post(userTurn())],
+  credential_expired: () => withToken('https://up.example', -100),
   forbidden: async () => {
     said(text('1'));
     said(text('2'));
@@ -76,6 +89,7 @@ export const WAYS = {
   },
   not_found: async () => [await rig.get('/nowhere')],
   session_not_found: async () => [await rig.get('/sessions/nobody', { key: KEY })],
+  user_not_found: async () => [await rig.get('/users/nobody', { key: KEY })],
   turn_not_found: async () => {
     said(text('x'));
     const turn = userTurn();
@@ -90,6 +104,7 @@ export const WAYS = {
     const [refused] = await Promise.all([Promise.race(long), ...long]);
     return [refused];
   },
+  identity_unavailable: () => withToken('https://down.example', 100),
   turn_conflict: async () => {
     said(text('x'));
     const turn = userTurn();

@@ -47,7 +47,15 @@ fn a_refusal_says_what_helps_and_is_one_line_of_the_log_without_content() {
     bed.asked("GET", "/health", "");
     for (method, target, body, status, code, header) in [
         ("GET", "/nowhere", "", 404, "not_found", None),
-        ("PATCH", "/sessions/s", "", 405, "method_not_allowed", Some(("Allow", "GET, DELETE"))),
+        (
+            "PUT",
+            "/sessions/s",
+            "",
+            405,
+            "method_not_allowed",
+            Some(("Allow", "GET, PATCH, DELETE")),
+        ),
+        ("PATCH", "/sessions/s", "{}", 400, "missing_field", None),
         ("HEAD", "/execute", "", 405, "method_not_allowed", Some(("Allow", "POST"))),
         ("GET", "/sessions/s", "", 404, "session_not_found", None),
         ("GET", "/sessions/s%2F/turns", "", 400, "invalid_field", None),
@@ -102,11 +110,12 @@ fn no_response_may_be_taken_for_a_page() {
 #[test]
 fn an_object_that_does_not_respond_is_a_fault_of_ours_that_can_be_repeated() {
     let bed = Bed::new();
-    let heard = bed.asked("GET", "/sessions/elsewhere", "");
+    bed.world.has_users.set(false);
+    let heard = bed.asked("GET", "/users/alice", "");
     assert_eq!(heard.failure(), (500, "internal"));
     let log = bed.world.log.take();
     let failed = log.iter().find(|line| line["event"] == "object_failed").unwrap();
-    assert_eq!(failed["object"], "local/elsewhere");
+    assert_eq!(failed["object"], "local/~alice");
 }
 
 #[test]

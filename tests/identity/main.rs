@@ -16,4 +16,5 @@ mod forms;
 mod keeper;
 mod key_sets;
 mod providers;
+mod spoiled;
 mod tokens;

@@ -96,6 +96,11 @@ fn a_fault_names_its_place_and_no_value() {
             "[0].Tenants.Map.o1 must be 1 to 64 visible ASCII characters other than /",
         ),
         (json!({ "UserClaim": "" }), "[0].UserClaim must not be empty"),
+        (
+            json!({ "UserPrefix": " s3cret:" }),
+            "[0].UserPrefix must be at most 127 bytes, without control characters and without white space at its \
+             beginning",
+        ),
         (json!({ "Types": [] }), "[0].Types must not be empty"),
         (json!({ "RequiredClaims": ["a"] }), "[0].RequiredClaims must be an object"),
         (json!({ "RequiredClaims": { "a": 5 } }), "[0].RequiredClaims.a must be a string"),

@@ -6,23 +6,22 @@ use std::rc::Rc;
 
 use serde_json::json;
 
+use super::addressee::addressee;
 use super::body_room::{BodyRoom, LONGEST_BYTES};
 use super::credentials::{Admitted, Barred, Credentials, warn};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
 use super::openapi::openapi;
-use super::permission::{logged, permit};
+use super::permission::logged;
 use super::playground::{is_on, page_headers, page_path};
 use super::request_body::read_body;
 use super::tickets::mint_ticket;
-use crate::contract::{
-    ErrorCode, Fault, InvokeResult, SessionId, dictionary, parse, peek_session_id,
-};
+use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary};
 use crate::entry::request::{RequestHead, decoded};
 use crate::entry::response::{Header, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute, no_such_endpoint, query_members};
 use crate::identity::Caller;
-use crate::ports::{Deployment, Gateway, LoggedUsers, ObjectClass, ObjectRequest, user_name};
+use crate::ports::{Deployment, Gateway, LoggedUsers, ObjectRequest};
 
 /// The settings that the Worker needs before it asks an object. Variables and secrets never change
 /// within an isolate, so an isolate reads them once.
@@ -195,49 +194,13 @@ impl FrontDoor {
         } else {
             None
         };
-        let (class, name) = match (&route, &body) {
-            (Route::Tickets, Some(body)) => {
-                let minting = |body: &[u8]| {
-                    mint_ticket(head, gateway, &self.credentials, admitted, body, received_at)
-                };
-                return body.read(minting).map(FrontResponse::Own);
-            }
-            (Route::Workspace(workspace, _), _) => {
-                permit(caller, &route, None)?;
-                (ObjectClass::Workspace, caller.workspace_name(workspace))
-            }
-            (Route::Sessions(_), _) => {
-                permit(caller, &route, None)?;
-                (ObjectClass::User, caller.own_name().ok_or_else(no_user)?)
-            }
-            (Route::User(user, _), _) => {
-                permit(caller, &route, None)?;
-                (ObjectClass::User, user_name(&caller.tenant, user))
-            }
-            (Route::Session(session, SessionRoute::Rename), _) => {
-                permit(caller, &route, Some(session))?;
-                (ObjectClass::User, caller.own_name().ok_or_else(no_user)?)
-            }
-            // The user's object hides a session from the list before the session erases itself.
-            (Route::Session(session, SessionRoute::Erase), _) if caller.user.is_some() => {
-                permit(caller, &route, Some(session))?;
-                (ObjectClass::User, caller.own_name().ok_or_else(no_user)?)
-            }
-            (Route::Session(session, _), _) => {
-                permit(caller, &route, Some(session))?;
-                (ObjectClass::Session, caller.session_name(session.as_str()))
-            }
-            (Route::Execute, Some(body)) => {
-                let session = body.read(session_of)?;
-                permit(caller, &route, Some(&session))?;
-                (ObjectClass::Session, caller.session_name(session.as_str()))
-            }
-            (Route::Execute | Route::Tickets, None)
-            | (
-                Route::Playground | Route::Health | Route::Errors | Route::OpenApi | Route::File(_),
-                _,
-            ) => return Err(Fault::internal("No object is asked.").into()),
-        };
+        if let (Route::Tickets, Some(body)) = (&route, &body) {
+            let minting = |body: &[u8]| {
+                mint_ticket(head, gateway, &self.credentials, admitted, body, received_at)
+            };
+            return body.read(minting).map(FrontResponse::Own);
+        }
+        let (class, name) = addressee(caller, &route, body.as_ref())?;
         if caller.has_key() && caller.user.is_some() {
             let mut line = json!({ "event": "act_as", "level": "info", "tenant": caller.tenant });
             if let Some(members) = line.as_object_mut() {
@@ -306,21 +269,6 @@ impl Refused {
         }
         line
     }
-}
-
-/// The `SessionId` of a submission. A body without one is validated whole, so that the client gets all
-/// its faults.
-fn session_of(body: &[u8]) -> Result<SessionId, Vec<Fault>> {
-    match peek_session_id(body) {
-        Some(session) => Ok(session),
-        None => parse(body).map(|request| request.session_id().clone()),
-    }
-}
-
-/// `missing_field`: a key acts for nobody, and only users have a list of their sessions.
-fn no_user() -> Fault {
-    let message = "Only a user has a list of sessions, and titles in it: name the user in the header Aptix-User, or send the user's ticket.";
-    Fault::new(ErrorCode::MissingField, message).at("/User")
 }
 
 /// The position from which a stream goes on: the header, or for a new `EventSource`, which sends none, the query.

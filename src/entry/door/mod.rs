@@ -3,6 +3,7 @@
 //!
 //! Names neither `session` nor `workspace`: a request reaches an object only through `ports::Gateway`.
 
+mod addressee;
 mod authentication;
 mod body_room;
 mod credentials;

@@ -7,6 +7,7 @@
 use serde_json::json;
 
 use super::alarm::Alarm;
+use super::permission::permit_turn;
 use super::registration::not_registered;
 use super::session_host::{find_session, find_turn};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT};
@@ -295,21 +296,6 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let message =
             "The session has had as many turns as the deployment permits. Begin a new session.";
         Err(Fault::new(ErrorCode::Forbidden, message).with("MaxTurns", most))
-    }
-}
-
-/// What a credential must permit for a turn.
-pub(super) fn permit_turn(request: &UserTurn, grants: &Grants) -> Result<(), Vec<Fault>> {
-    grants.permit_any(&[Operation::Execute])?;
-    if !grants.name_turn(&request.turn_id) {
-        return Err(no_turn(&request.turn_id).into());
-    }
-    match &request.workspace_id {
-        Some(workspace) => {
-            let permitted = grants.permit_workspace(workspace);
-            permitted.map_err(|fault| fault.at("/WorkspaceId").into())
-        }
-        None => Ok(()),
     }
 }
 

@@ -26,6 +26,10 @@ struct Budget {
     turn_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_tokens_per_day: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_tokens_per_month: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -62,6 +66,8 @@ impl<'a> ExportedCatalog<'a> {
             budget: Budget {
                 turn_tokens: agent.budget.turn_tokens,
                 session_tokens: agent.budget.session_tokens,
+                user_tokens_per_day: agent.budget.user_tokens_per_day,
+                user_tokens_per_month: agent.budget.user_tokens_per_month,
             },
             compaction: Compaction {
                 by: match agent.compaction.by {

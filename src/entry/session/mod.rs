@@ -10,6 +10,7 @@ mod erasing;
 mod export;
 mod exported_catalog;
 mod mcp_tools;
+mod permission;
 mod recovery;
 mod registration;
 mod reporting;

@@ -5,8 +5,8 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 
-use super::admission::permit_turn;
 use super::erasing::was_erased;
+use super::permission::permit_turn;
 use super::session_host::SessionHost;
 use crate::catalog::DEFAULT_CONTEXT;
 use crate::contract::{ExecuteRequest, Fault};

@@ -12,7 +12,7 @@ use crate::encoding::timestamp;
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, ObjectQuestion, Platform, user_name};
 use crate::reasoner::pending_calls;
-use crate::users::{Report, ReportReply, SessionStatus, SessionSummary, Waiting};
+use crate::users::{EndedLease, Report, ReportReply, SessionStatus, SessionSummary, Waiting};
 
 /// The failures in a row after which a session waits for its next turn before it reports again.
 const MOST_FAILURES: u32 = 10;
@@ -28,11 +28,19 @@ pub(super) struct Reporter<P, D> {
     /// What this instance told last.
     told: RefCell<Option<SessionSummary>>,
     failures: Cell<u32>,
+    /// The lease that this instance gave back last.
+    given_back: Cell<u64>,
 }
 
 impl<P: Platform, D: Database> Reporter<P, D> {
     pub(super) fn new(platform: Rc<P>, store: Rc<SessionStore<D>>) -> Self {
-        Self { platform, store, told: RefCell::default(), failures: Cell::default() }
+        Self {
+            platform,
+            store,
+            told: RefCell::default(),
+            failures: Cell::default(),
+            given_back: Cell::default(),
+        }
     }
 
     /// The name of the object of the session's user; `None` for a session of the tenant's own.
@@ -71,10 +79,11 @@ impl<P: Platform, D: Database> Reporter<P, D> {
             return Ok(false);
         }
         let Some(summary) = self.summary()? else { return Ok(false) };
-        if self.told.borrow().as_ref() == Some(&summary) {
+        let ended_lease = self.ended_lease(&summary)?;
+        if self.told.borrow().as_ref() == Some(&summary) && ended_lease.is_none() {
             return Ok(false);
         }
-        let is_told = self.tell(summary, false).await?;
+        let is_told = self.tell(summary, false, ended_lease).await?;
         let failures = if is_told { 0 } else { self.failures.get().saturating_add(1) };
         self.failures.set(failures);
         Ok((1..MOST_FAILURES).contains(&failures))
@@ -87,7 +96,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
         }
         match self.summary()?.filter(|summary| summary.waiting.is_some()) {
             // The alarm tells it where this is lost.
-            Some(summary) => self.tell(summary, false).await.map(|_| ()),
+            Some(summary) => self.tell(summary, false, None).await.map(|_| ()),
             None => Ok(()),
         }
     }
@@ -95,22 +104,39 @@ impl<P: Platform, D: Database> Reporter<P, D> {
     /// Asks to be erased, because the session's retention is over. False where the user's object did not hear it.
     pub(super) async fn report_expiry(&self) -> Result<bool, Fault> {
         match self.summary()? {
-            Some(summary) => self.tell(summary, true).await,
+            Some(summary) => self.tell(summary, true, None).await,
             None => Ok(true),
         }
     }
 
-    async fn tell(&self, summary: SessionSummary, expired: bool) -> Result<bool, Fault> {
+    /// The lease of a session in which no turn runs: what is left of it goes back, so that other sessions may spend it.
+    fn ended_lease(&self, summary: &SessionSummary) -> Result<Option<EndedLease>, Fault> {
+        if summary.status == SessionStatus::Running {
+            return Ok(None);
+        }
+        let lease = self.store.end_lease()?.filter(|lease| lease.id != self.given_back.get());
+        Ok(lease.map(|lease| EndedLease { id: lease.id, used: lease.used(summary.tokens) }))
+    }
+
+    async fn tell(
+        &self,
+        summary: SessionSummary,
+        expired: bool,
+        ended_lease: Option<EndedLease>,
+    ) -> Result<bool, Fault> {
         let (Some(object), Some(session)) = (self.user_object(), self.store.session()?) else {
             return Ok(true);
         };
-        let report = Report { session_id: session.session_id, summary, expired };
+        let report = Report { session_id: session.session_id, summary, expired, ended_lease };
         let body = serde_json::to_string(&report).map_err(|_| Fault::unwritable("A report"))?;
         let reply = self.platform.ask_object(&object, ObjectQuestion::Report, body).await.ok();
         let reply = reply.and_then(|reply| serde_json::from_str::<ReportReply>(&reply).ok());
         let Some(ReportReply { tickets_before }) = reply else { return Ok(false) };
         self.store.note_tickets_before(tickets_before);
         self.told.replace(Some(report.summary));
+        if let Some(ended) = ended_lease {
+            self.given_back.set(ended.id);
+        }
         Ok(true)
     }
 }

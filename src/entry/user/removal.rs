@@ -3,7 +3,7 @@
 //! gone, and no crash leaves one that the index does not know.
 
 use super::session_asking::{ask_each, ask_session};
-use super::user_host::UserHost;
+use super::user_host::{Ending, UserHost};
 use crate::contract::{Fault, SessionId};
 use crate::entry::response::no_session;
 use crate::persistence::ErasureReceipt;
@@ -29,8 +29,9 @@ impl<D: Database> UserHost<D> {
         if known.standing == Standing::Collected {
             return Err(no_session(id));
         }
-        self.index.mark(&known, Standing::Erasing)?;
+        // The runtime keeps the alarm together with the writes that follow without an await.
         self.alarm.set_for_pass(platform, every_ms)?;
+        self.index.mark(&known, Standing::Erasing)?;
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
         let receipt = self.remove(platform, &known, received_at, Ending::WhenDone).await?;
         self.end_removals(platform, every_ms).await?;
@@ -157,13 +158,4 @@ impl<D: Database> UserHost<D> {
             }
         }
     }
-}
-
-/// When the removal of a session ends whose responses at the model service are to be deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// When they are deleted.
-    WhenDone,
-    /// At once: the session begins anew, and goes on with the deletions.
-    Now,
 }

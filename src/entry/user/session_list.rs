@@ -7,9 +7,8 @@ use std::rc::Rc;
 use futures_util::future::{Either, select};
 use serde::Serialize;
 
-use super::removal::Ending;
 use super::session_asking::{ask_each, ask_session};
-use super::user_host::UserHost;
+use super::user_host::{Ending, UserHost};
 use crate::catalog::Catalog;
 use crate::contract::{Fault, InvokeResult, SessionId};
 use crate::encoding::timestamp;
@@ -156,8 +155,8 @@ impl<D: Database> UserHost<D> {
         every_ms: u64,
         known: &IndexedSession,
     ) -> Result<(), Fault> {
-        self.index.mark(known, Standing::Expiring)?;
         self.alarm.set_for_pass(platform, every_ms)?;
+        self.index.mark(known, Standing::Expiring)?;
         let marked = self.index.session(&known.session_id)?;
         if let Some(marked) = marked.filter(|marked| marked.standing == Standing::Expiring) {
             let now = platform.now_ms();

@@ -1,14 +1,17 @@
 //! Erasing a user, and voiding a user's credentials (interface §13).
 
+use std::rc::Rc;
+
 use serde::Serialize;
 use serde_json::json;
 
 use super::session_asking::{ask_each, ask_session};
 use super::user_host::UserHost;
+use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, UserId};
 use crate::encoding::timestamp;
 use crate::ports::{Database, ObjectQuestion, Platform};
-use crate::users::{Done, Revocation, StatusCounts};
+use crate::users::{Done, Revocation, Spent, StatusCounts};
 
 /// The sessions that the request to erase a user asks itself; the alarm asks the others.
 const AT_FIRST: u32 = 10;
@@ -21,6 +24,12 @@ const SECOND_MS: u64 = 1_000;
 struct UserView<'a> {
     user: &'a UserId,
     sessions: SessionsView,
+    /// Absent where no budget has bounded the user's tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<TokensView>,
+    /// The agent contexts that bound a user's tokens.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    budgets: Vec<BudgetView>,
     /// Absent where nothing is void.
     #[serde(skip_serializing_if = "Option::is_none")]
     tickets_before: Option<String>,
@@ -34,6 +43,27 @@ struct SessionsView {
     by_status: StatusCounts,
     /// Those that are being erased, which are in no other count.
     erasing: u64,
+}
+
+/// The tokens that count as spent, those of leases among them.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct TokensView {
+    today: u64,
+    this_month: u64,
+    /// The number of sessions that have a lease, and the tokens of the leases.
+    leases: usize,
+    leased: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct BudgetView {
+    agent_context_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_tokens_per_day: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_tokens_per_month: Option<u64>,
 }
 
 /// `POST /users/{User}/revoke`
@@ -51,6 +81,7 @@ impl<D: Database> UserHost<D> {
     pub(super) async fn view<P: Platform>(
         &self,
         platform: &P,
+        catalog: Option<Rc<Catalog>>,
         user: &UserId,
         every_ms: u64,
     ) -> Result<InvokeResult, Fault> {
@@ -64,6 +95,13 @@ impl<D: Database> UserHost<D> {
         let view = UserView {
             user,
             sessions: SessionsView { total, by_status, erasing },
+            tokens: (known.spent != Spent::default()).then(|| {
+                let now = platform.now_ms();
+                let ((today, this_month), (leases, leased)) =
+                    (known.spent.tokens(now), known.spent.leased());
+                TokensView { today, this_month, leases, leased }
+            }),
+            budgets: catalog.map(|catalog| budgets(&catalog)).unwrap_or_default(),
             tickets_before: (known.tickets_before > 0).then(|| timestamp(known.tickets_before)),
         };
         Ok(InvokeResult::success(&view, Vec::new()))
@@ -114,8 +152,8 @@ impl<D: Database> UserHost<D> {
                 return Err(no_user());
             }
             let now = platform.now_ms();
-            self.index.begin_erasure(received_at, next_second(now), now)?;
             self.alarm.set_for_pass(platform, every_ms)?;
+            self.index.begin_erasure(received_at, next_second(now), now)?;
         }
         self.pass(platform, AT_FIRST, received_at).await?;
         let left = self.index.count_leaving()?;
@@ -172,4 +210,15 @@ fn next_second(now_ms: u64) -> u64 {
 /// `user_not_found`.
 fn no_user() -> Fault {
     Fault::new(ErrorCode::UserNotFound, "The service knows no session of this user.")
+}
+
+/// The agent contexts that bound a user's tokens.
+fn budgets(catalog: &Catalog) -> Vec<BudgetView> {
+    let contexts = catalog.agent_contexts();
+    let bounding = contexts.filter_map(|(id, context)| {
+        let (user_tokens_per_day, user_tokens_per_month, _) = context.budget.of_user()?;
+        let agent_context_id = id.to_owned();
+        Some(BudgetView { agent_context_id, user_tokens_per_day, user_tokens_per_month })
+    });
+    bounding.collect()
 }

@@ -10,7 +10,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::removal::Ending;
 use super::user_alarm::UserAlarm;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse_rename};
 use crate::entry::context::ContextSource;
@@ -99,6 +98,9 @@ impl<D: Database> UserHost<D> {
         if target == ObjectQuestion::Report.path() {
             return reply(&self.take_report(platform, &question(body).await?)?);
         }
+        if target == ObjectQuestion::Lease.path() {
+            return reply(&self.index.lease(&question(body).await?, platform.now_ms())?);
+        }
         let route = Route::find(head.method, target)?;
         let grants = sent_caller(head)?.grants;
         let tickets_before = self.index.user()?.map_or(0, |user| user.tickets_before);
@@ -122,7 +124,10 @@ impl<D: Database> UserHost<D> {
                 let erased = self.erase_session(platform, id, received_at, every_ms).await?;
                 InvokeResult::success(&erased, Vec::new())
             }
-            Route::User(user, UserRoute::View) => self.view(platform, user, every_ms).await?,
+            Route::User(user, UserRoute::View) => {
+                let catalog = source.catalog(platform).await.ok();
+                self.view(platform, catalog, user, every_ms).await?
+            }
             Route::User(user, UserRoute::Revoke) => self.revoke(platform, user, every_ms).await?,
             Route::User(user, UserRoute::Erase) => {
                 self.erase_user(platform, user, received_at, every_ms).await?
@@ -167,13 +172,16 @@ impl<D: Database> UserHost<D> {
     /// once.
     fn take_report<P: Platform>(&self, platform: &P, told: &Report) -> Result<ReportReply, Fault> {
         self.index.report(&told.session_id, &told.summary)?;
+        if let Some(ended) = told.ended_lease {
+            self.index.take_back(ended, platform.now_ms())?;
+        }
         if told.expired
             && let Some(known) = self.index.session(&told.session_id)?
             && known.summary.registration == told.summary.registration
             && !known.standing.is_leaving()
         {
-            self.index.mark(&known, Standing::Expiring)?;
             self.alarm.set(platform, platform.now_ms())?;
+            self.index.mark(&known, Standing::Expiring)?;
         }
         let tickets_before = self.index.user()?.map_or(0, |user| user.tickets_before);
         Ok(ReportReply { tickets_before })
@@ -198,4 +206,13 @@ async fn question<Q: DeserializeOwned>(
 fn reply(reply: &impl Serialize) -> Result<PlainResponse, Vec<Fault>> {
     let text = serde_json::to_string(reply).map_err(|_| Fault::unwritable("A reply"))?;
     Ok(Response::json(200, text))
+}
+
+/// When the removal of a session ends whose responses at the model service are to be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// When they are deleted.
+    WhenDone,
+    /// At once: the session begins anew, and goes on with the deletions.
+    Now,
 }

@@ -105,6 +105,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         request: &SummaryRequest,
         summary: &mut Summary,
     ) -> Result<SummaryReply, Fault> {
+        self.take_lease(running).await?;
         let (request, input) = (
             request.to_model(self.model(running), running.safety_identifier.as_deref()),
             Input::default(),

@@ -15,7 +15,10 @@ pub(super) fn permit(running: &RunningTurn<'_>, under_way: u64) -> Result<(), Fa
     let turn = turn.saturating_add(under_way);
     let session = running.session.state.total_tokens.saturating_add(under_way);
     let spent = |tokens: u64, limit: Option<u64>| limit.is_some_and(|limit| tokens >= limit);
+    let of_user = running.session.state.lease.filter(|_| budget.of_user().is_some());
+    let is_used_up = of_user.is_some_and(|lease| lease.left(session) == 0);
     let what = match (spent(turn, budget.turn_tokens), spent(session, budget.session_tokens)) {
+        (false, false) if is_used_up => "user",
         (false, false) => return Ok(()),
         (true, _) => "turn",
         (false, true) => "session",

@@ -5,6 +5,7 @@ mod budget;
 mod call_recorder;
 mod conversation_input;
 mod exchange;
+mod lease;
 mod live_segment;
 mod output_call;
 mod refused_tool;

@@ -14,9 +14,11 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Asks the model for the next output, with retries.
     pub(in crate::reasoner) async fn call_for_output(
         &self,
-        running: &RunningTurn<'_>,
+        running: &mut RunningTurn<'_>,
         input: &Input,
     ) -> Result<Exchange, Fault> {
+        self.take_lease(running).await?;
+        let running = &*running;
         let segment = running.turn.progress.next_segment;
         let live = LiveSegment::new(running.live_text, segment, self.welcome(running));
         let request = self.output_request(running, input);
