@@ -15,3 +15,4 @@ mod interleavings;
 mod listing;
 mod people;
 mod rows;
+mod webhooks;
