@@ -160,21 +160,31 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
         };
         durations.session = self.lap(&mut since);
-        Ok(match reply? {
-            Reply::Turn(delivery) => self.deliver(&context, head, delivery, durations).await,
+        Ok(self.response_of(&context, head, reply?, durations).await)
+    }
+
+    async fn response_of(
+        &self,
+        context: &AdmissionContext,
+        head: &RequestHead<'_>,
+        reply: Reply<D>,
+        durations: &mut Durations,
+    ) -> Response<SessionStream<P, D>> {
+        match reply {
+            Reply::Turn(delivery) => self.deliver(context, head, delivery, durations).await,
             Reply::Detached(delivery, turn) if delivery.runs => {
                 self.platform.durable().await;
                 turn.response()
             }
             Reply::Detached(ended, _) => {
-                self.deliver(&context, head, ended.as_json(), durations).await
+                self.deliver(context, head, ended.as_json(), durations).await
             }
             Reply::View(view) => Response::result(&view),
             Reply::Export(export) => {
                 let platform = Rc::clone(&self.platform);
                 Response::stream(JSON, SessionStream::Export(platform, export))
             }
-        })
+        }
     }
 
     async fn read(&self, body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
