@@ -204,7 +204,7 @@ impl Retrieval {
     }
 }
 
-/// The name of a secret.
+/// What the deployment calls a key whose value is in no catalog, and who gets it.
 pub(super) fn secret_name(
     node: Node<'_, '_>,
     recipient: Recipient,
