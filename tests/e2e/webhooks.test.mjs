@@ -28,7 +28,7 @@ const rig = rigForFile({
   },
   hidden: [[SECRET], [OLD_SECRET]],
 });
-const of = (turn) => received.filter(({ text: body }) => JSON.parse(body).data.TurnId === turn.TurnId);
+const of = (turn) => received.filter(({ text: body }) => JSON.parse(body).data.SessionId === turn.SessionId);
 const detached = (body) =>
   fetch(new URL('/execute', rig.url), {
     method: 'POST',
