@@ -20,6 +20,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The sessions of a user, newest first.
+         * @description Of the user whom the credential names, or for whom a key acts. As long as there is a Next, ask again with it as After. A list may be as old as one alarm (TURN_ALARM_MS); a session's first turn shows at once.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{SessionId}": {
         parameters: {
             query?: never;
@@ -41,7 +61,11 @@ export interface paths {
         delete: operations["eraseSession"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Gives a session its title in the list of its user.
+         * @description The title stays, whatever the session's instructions say.
+         */
+        patch: operations["renameSession"];
         trace?: never;
     };
     "/sessions/{SessionId}/turns": {
@@ -198,6 +222,50 @@ export interface paths {
          * @description With a key that has the right Tickets, User is required. With a ticket the result is a narrower one: what is left out is inherited.
          */
         post: operations["mintTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{User}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A user's sessions by their status.
+         * @description For a key that has the right ActAs.
+         */
+        get: operations["getUser"];
+        put?: never;
+        post?: never;
+        /**
+         * Erases all sessions of a user, answers with a receipt.
+         * @description For a key that has the right EraseUsers. What was issued to the user before is void. As long as sessions are Pending, the same request gives newer counts; after the last receipt it is user_not_found.
+         */
+        delete: operations["eraseUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/{User}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes tickets and tokens void that were issued to a user before now.
+         * @description For a key that has the right EraseUsers. Answers when every session of the user knows.
+         */
+        post: operations["revokeUser"];
         delete?: never;
         options?: never;
         head?: never;
@@ -393,7 +461,28 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    turn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tells a receiver of the operator's that a turn has ended or waits.
+         * @description Signed by Standard Webhooks 1.0, at least once, in no order; webhook-id is the same in every attempt.
+         */
+        post: operations["onTurn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @description The client's own id: 1 to 128 of A-Z a-z 0-9 . _ : -, but not . or .. */
@@ -626,6 +715,8 @@ export interface components {
             ToolCalls: components["schemas"]["TracedCall"][];
             ModeChanges: components["schemas"]["ModeChange"][];
             Compactions: components["schemas"]["Compaction"][];
+            /** @description The messages about this turn; absent where nobody is told. */
+            Webhooks?: components["schemas"]["TracedWebhook"][];
             /** @description What a running turn is at: the newest progress event of a step, and since when. */
             Running?: {
                 Kind: string;
@@ -701,6 +792,8 @@ export interface components {
                 Budget: {
                     TurnTokens?: number;
                     SessionTokens?: number;
+                    UserTokensPerDay?: number;
+                    UserTokensPerMonth?: number;
                 };
                 Compaction: {
                     /** @enum {string} */
@@ -808,8 +901,8 @@ export interface components {
             TurnTokens?: number;
             /** @description Origins of the pages that may use the ticket. */
             Origins?: string[];
-            /** @default 600 */
-            ExpiresInS: number;
+            /** @description Default: 600. Of a ticket that narrows itself, its own end at most. */
+            ExpiresInS?: number;
         };
         Ticket: {
             Ticket: string;
@@ -832,6 +925,111 @@ export interface components {
             AcceptedAt: string;
             Caller?: components["schemas"]["Caller"];
         };
+        /** @description Responses that the model service may have stored, each counted once; absent unless the agent context says DeleteStored. */
+        StoredResponses: {
+            Deleted: number;
+            Pending: number;
+            Refused: number;
+            Unreachable: number;
+            /** @description Attempts at model calls that were cut before the id of their response was known: each may have left one. */
+            Unknown: number;
+        };
+        /** @enum {string} */
+        SessionStatus: "running" | "awaiting_tools" | "awaiting_approval" | "idle" | "failed";
+        /** @description A session in the list of its user. */
+        SessionEntry: {
+            SessionId: components["schemas"]["Identifier"];
+            /** @description Of the first instruction, unless a client has set it; empty where the catalog says so, or no turn had an instruction. */
+            Title: string;
+            /** Format: date-time */
+            CreatedAt: string;
+            /** Format: date-time */
+            ActiveAt: string;
+            ModeDisplayName: string;
+            Status: components["schemas"]["SessionStatus"];
+            Turns: number;
+            Tokens: number;
+            /** @description What a paused turn waits for; absent while none is paused. */
+            Waiting?: {
+                TurnId: components["schemas"]["Identifier"];
+                /** Format: date-time */
+                Since: string;
+                /** @description The tools whose calls wait, at most 20; of a question, the tool that it is about. */
+                Tools: string[];
+            };
+        };
+        SessionList: {
+            Sessions: components["schemas"]["SessionEntry"][];
+            /** @description There are more sessions: ask again with this as After. */
+            Next?: string;
+        };
+        RenameRequest: {
+            Title: string;
+        };
+        UserView: {
+            User: components["schemas"]["User"];
+            Sessions: {
+                Total: number;
+                Running: number;
+                AwaitingTools: number;
+                AwaitingApproval: number;
+                Idle: number;
+                Failed: number;
+                /** @description Sessions that are being erased; in no other count. */
+                Erasing: number;
+            };
+            /** @description What counts as spent, leases included; absent where no budget has bounded the user's tokens. */
+            Tokens?: {
+                Today: number;
+                ThisMonth: number;
+                /** @description Sessions that have a lease. */
+                Leases: number;
+                /** @description The tokens of the leases. */
+                Leased: number;
+            };
+            /** @description The agent contexts that bound a user's tokens. */
+            Budgets?: {
+                AgentContextId: string;
+                UserTokensPerDay?: number;
+                UserTokensPerMonth?: number;
+            }[];
+            /**
+             * Format: date-time
+             * @description What was issued before is void; absent where nothing is.
+             */
+            TicketsBefore?: string;
+        };
+        Revocation: {
+            User: components["schemas"]["User"];
+            /** Format: date-time */
+            TicketsBefore: string;
+            /** @description The sessions that know. */
+            Sessions: number;
+        };
+        UserErasureReceipt: {
+            User: components["schemas"]["User"];
+            /** Format: date-time */
+            StartedAt: string;
+            /** Format: date-time */
+            CompletedAt?: string;
+            Sessions: {
+                Erased: number;
+                /** @description Still to be erased; an alarm sees to it. */
+                Pending: number;
+                /** @description Those of the pending ones whose latest attempt failed. */
+                Failed: number;
+            };
+            /** @description Turns, submissions, conversation entries, model calls, tool calls and mode changes of the erased sessions. */
+            Rows: number;
+            Files: number;
+            StoredResponses?: components["schemas"]["StoredResponses"];
+            /**
+             * Format: date-time
+             * @description What was issued to the user before is void.
+             */
+            TicketsBefore: string;
+            Kept: ("workspaces" | "logs")[];
+        };
         ErasureReceipt: {
             SessionId: components["schemas"]["Identifier"];
             /** Format: date-time */
@@ -843,15 +1041,7 @@ export interface components {
             ToolCalls: number;
             ModeChanges: number;
             Files: number;
-            /** @description Responses that the model service may have stored, each counted once; absent unless the agent context says DeleteStored. */
-            StoredResponses?: {
-                Deleted: number;
-                Pending: number;
-                Refused: number;
-                Unreachable: number;
-                /** @description Attempts at model calls that were cut before the id of their response was known: each may have left one. */
-                Unknown: number;
-            };
+            StoredResponses?: components["schemas"]["StoredResponses"];
         };
         UpsertRequest: {
             Documents: components["schemas"]["Document"][];
@@ -948,6 +1138,55 @@ export interface components {
             Errors: components["schemas"]["Error"][];
             Warnings: components["schemas"]["Entry"][];
         };
+        AcceptedTurn: {
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
+            /** @constant */
+            Status: "running";
+        };
+        AcceptedResult: {
+            /** @constant */
+            Successful: true;
+            Result: components["schemas"]["AcceptedTurn"];
+            Errors: components["schemas"]["Error"][];
+            Warnings: components["schemas"]["Entry"][];
+        };
+        TracedWebhook: {
+            /** @description Its name in the catalog. */
+            Webhook: string;
+            Event: components["schemas"]["WebhookEvent"];
+            /** @enum {string} */
+            State: "pending" | "delivered" | "failed";
+            Attempts: number;
+            /** @description Absent where no attempt got a response. */
+            LastStatus?: number;
+        };
+        /** @enum {string} */
+        WebhookEvent: "turn.completed" | "turn.failed" | "turn.aborted" | "turn.awaiting_tools";
+        WebhookMessage: {
+            type: components["schemas"]["WebhookEvent"];
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             */
+            timestamp: string;
+            data: {
+                SessionId: components["schemas"]["Identifier"];
+                TurnId: components["schemas"]["Identifier"];
+                Tenant: string;
+                User?: components["schemas"]["User"];
+                Status: components["schemas"]["TurnStatus"];
+                /** @description Absent of a failed or aborted turn. */
+                Kind?: string;
+                ErrorCode?: components["schemas"]["ErrorCode"];
+                /** @description What a paused turn waits for. */
+                ToolCalls?: {
+                    ToolCallId: string;
+                    Name: string;
+                }[];
+                Outcome?: components["schemas"]["Outcome"];
+            };
+        };
         /** @description What a program needs of the message. */
         Details: Record<string, never>;
     };
@@ -968,10 +1207,13 @@ export interface components {
         SessionId: components["schemas"]["Identifier"];
         TurnId: components["schemas"]["Identifier"];
         WorkspaceId: string;
+        User: components["schemas"]["User"];
         /** @description The stream goes on behind this position. */
         LastEventId: string;
         /** @description true: the stream also has progress events, live only and without an id. */
         Progress: boolean;
+        /** @description respond-async (RFC 7240): the answer is 202 as soon as the submission is stored. */
+        Prefer: string;
     };
     requestBodies: never;
     headers: never;
@@ -988,6 +1230,8 @@ export interface operations {
             header?: {
                 /** @description The stream goes on behind this position. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
+                /** @description respond-async (RFC 7240): the answer is 202 as soon as the submission is stored. */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -1010,6 +1254,57 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ExecuteResult"];
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description The submission is stored and runs; sent with Prefer: respond-async. */
+            202: {
+                headers: {
+                    /** @description Where the turn is read. */
+                    Location?: string;
+                    /** @description The preference that was followed. */
+                    "Preference-Applied"?: "respond-async";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedResult"];
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description Next of the page before, in the same Order. */
+                After?: string;
+                Limit?: number;
+                /** @description Only sessions in this status: awaiting_approval is a human's inbox. */
+                Status?: components["schemas"]["SessionStatus"];
+                /** @description Only sessions whose title has this text; letters of ASCII are compared without case. */
+                Query?: string;
+                /** @description By the time of the latest activity, or of the first turn. */
+                Order?: "Activity" | "Created";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["SessionList"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
                 };
             };
             "4XX": components["responses"]["Failure"];
@@ -1067,6 +1362,40 @@ export interface operations {
                         /** @constant */
                         Successful: true;
                         Result: components["schemas"]["ErasureReceipt"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    renameSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameRequest"];
+            };
+        };
+        responses: {
+            /** @description The session, as the list shows it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["SessionEntry"];
                         Errors: components["schemas"]["Error"][];
                         Warnings: components["schemas"]["Entry"][];
                     };
@@ -1328,6 +1657,96 @@ export interface operations {
                         /** @constant */
                         Successful: true;
                         Result: components["schemas"]["Ticket"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    getUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                User: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["UserView"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    eraseUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                User: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["UserErasureReceipt"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    revokeUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                User: components["parameters"]["User"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["Revocation"];
                         Errors: components["schemas"]["Error"][];
                         Warnings: components["schemas"]["Entry"][];
                     };
@@ -1693,6 +2112,46 @@ export interface operations {
             };
             "4XX": components["responses"]["Failure"];
             "5XX": components["responses"]["Failure"];
+        };
+    };
+    onTurn: {
+        parameters: {
+            query?: never;
+            header: {
+                "webhook-id": string;
+                "webhook-timestamp": string;
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description No further attempt at this message is wanted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message was taken. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }
