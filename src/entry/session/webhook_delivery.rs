@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::alarm::Alarm;
 use crate::catalog::Catalog;
@@ -110,15 +110,18 @@ impl<P: Platform, D: Database + 'static> WebhookDelivery<P, D> {
             None => WebhookStep::End(WebhookState::Failed),
         };
         self.store.settle_webhook(message, step, status)?;
-        let (event, level) = match wait {
-            Some(_) => ("webhook_retry", "warn"),
-            None => ("webhook_failed", "error"),
+        let mut line = match wait {
+            Some(wait) => json!({ "event": "webhook_retry", "level": "warn", "again_ms": wait }),
+            None => json!({ "event": "webhook_failed", "level": "error" }),
         };
-        self.platform.log(json!({
-            "event": event, "level": level, "webhook": message.webhook, "type": message.event,
-            "turn": message.turn_id.as_str(), "attempts": attempts, "http_status": status,
-            "reason": reason, "again_ms": wait,
-        }));
+        let facts = json!({
+            "webhook": message.webhook, "type": message.event, "turn": message.turn_id.as_str(),
+            "attempts": attempts, "http_status": status, "reason": reason,
+        });
+        if let (Some(line), Value::Object(facts)) = (line.as_object_mut(), facts) {
+            line.extend(facts);
+        }
+        self.platform.log(line);
         Ok(())
     }
 
@@ -132,7 +135,7 @@ impl<P: Platform, D: Database + 'static> WebhookDelivery<P, D> {
 }
 
 /// The line of the log for deliveries that the storage has stopped. The alarm is set, and begins them again.
-pub(super) fn delivery_failed(fault: &Fault) -> serde_json::Value {
+pub(super) fn delivery_failed(fault: &Fault) -> Value {
     json!({
         "event": "webhooks_stopped", "level": "error",
         "code": fault.code.as_str(), "message": fault.message,
