@@ -1,5 +1,5 @@
 //! The messages that a user turn adds to the conversation (interface §4): the boot prompt on the
-//! session's first turn, and one user message made of labelled blocks.
+//! session's first turn, and one user message made of labelled blocks. A steer adds such a message, too.
 
 use serde_json::value::RawValue;
 
@@ -8,7 +8,7 @@ use super::context_block::{ContextBlock, ContextChunk, chunk_path};
 use super::solution_context::SOLUTION_CONTEXT;
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
-use crate::contract::{Fault, UserTurn, UserWarning};
+use crate::contract::{Fault, InputArtifact, SteerContent, UserTurn, UserWarning};
 use crate::encoding::language_of;
 use crate::responses_api::{ContentPart, system_message, user_message_json};
 
@@ -44,7 +44,7 @@ pub(super) fn compose_messages(
     let boot_prompt = Some(material.conversation.boot_prompt.as_str())
         .filter(|prompt| material.is_first && !prompt.is_empty());
     let why = if material.is_first { "empty" } else { "sent with the session's first turn" };
-    let opening = format!("[MODE: {}]", material.mode.key);
+    let opening = opening(&material.mode.key);
     let mut blocks = Blocks::default();
     blocks.trace.extend([
         Block::of("system", "ConversationContext.BootPrompt", boot_prompt, why),
@@ -55,7 +55,7 @@ pub(super) fn compose_messages(
     for (source, _) in hints.into_iter().filter(|(_, hint)| hint.is_some()) {
         blocks.trace.push(Block::left_out("hint", source, "advisory, and for retrieval alone"));
     }
-    blocks.add_artifacts(turn);
+    blocks.add_artifacts(&turn.input_artifacts);
     let chunks_end = ChunksEnd { chunks: blocks.context.chunks.len(), blocks: blocks.trace.len() };
     let solution_context = material.solution_context.filter(|context| !context.is_empty());
     blocks.trace.push(Block::of(
@@ -69,18 +69,14 @@ pub(super) fn compose_messages(
         blocks.add_image(format!("ClipboardImages: {}", image.id), url);
     }
 
-    let mut parts = vec![ContentPart::text(match &turn.instruction {
-        Some(instruction) => format!("{opening}\n\n[INSTRUCTION]\n{instruction}"),
-        None => opening,
-    })];
+    let mut parts = vec![ContentPart::text(with_instruction(opening, turn.instruction.as_deref()))];
     if !blocks.context.chunks.is_empty() {
         parts.push(ContentPart::written(&blocks.context));
     }
     if let Some(context) = solution_context {
         parts.push(ContentPart::text(format!("{SOLUTION_CONTEXT}{context}")));
     }
-    parts.extend(blocks.images.into_iter().map(ContentPart::image));
-    parts.extend(blocks.documents.into_iter().map(|(name, url)| ContentPart::file(name, url)));
+    parts.extend(media(blocks.images, blocks.documents));
     let unwritable = |_| Fault::unwritable("A message to the model");
     Ok(ComposedMessages {
         system: boot_prompt.map(system_message).transpose().map_err(unwritable)?,
@@ -89,6 +85,55 @@ pub(super) fn compose_messages(
         trace: blocks.trace,
         chunks_end,
     })
+}
+
+/// The message of a steer.
+#[derive(Debug)]
+pub struct ComposedSteer {
+    /// The user message, JSON.
+    pub user: String,
+    /// One for each artifact that the model cannot read.
+    pub user_warnings: Vec<String>,
+}
+
+/// Composes the message of a steer in the mode of that moment. Its chunks are numbered from 1.
+pub fn compose_steer(steer: &SteerContent, mode: &str) -> Result<ComposedSteer, Fault> {
+    let mut blocks = Blocks::default();
+    blocks.add_artifacts(&steer.input_artifacts);
+    for image in &steer.clipboard_images {
+        let url = data_url(image.mime_type.as_str(), &image.data_base64);
+        blocks.add_image(format!("ClipboardImages: {}", image.id), url);
+    }
+    let instruction = steer.instruction.as_deref();
+    let mut parts = vec![ContentPart::text(with_instruction(opening(mode), instruction))];
+    if !blocks.context.chunks.is_empty() {
+        parts.push(ContentPart::written(&blocks.context));
+    }
+    parts.extend(media(blocks.images, blocks.documents));
+    let user =
+        user_message_json(&parts).map_err(|_| Fault::unwritable("A message to the model"))?;
+    Ok(ComposedSteer { user, user_warnings: blocks.user_warnings })
+}
+
+/// The first line of a user message.
+fn opening(mode: &str) -> String {
+    format!("[MODE: {mode}]")
+}
+
+fn with_instruction(opening: String, instruction: Option<&str>) -> String {
+    match instruction {
+        Some(instruction) => format!("{opening}\n\n[INSTRUCTION]\n{instruction}"),
+        None => opening,
+    }
+}
+
+/// The parts behind those that are text.
+fn media<'a>(
+    images: Vec<String>,
+    documents: Vec<(&'a str, String)>,
+) -> impl Iterator<Item = ContentPart<'a>> {
+    let documents = documents.into_iter().map(|(name, url)| ContentPart::file(name, url));
+    images.into_iter().map(ContentPart::image).chain(documents)
 }
 
 /// The blocks of a user message while they are gathered, and what the trace says of each.
@@ -103,8 +148,8 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn add_artifacts(&mut self, turn: &'a UserTurn) {
-        for artifact in &turn.input_artifacts {
+    fn add_artifacts(&mut self, artifacts: &'a [InputArtifact]) {
+        for artifact in artifacts {
             let path = chunk_path(&artifact.relative_path, &artifact.file_name);
             let source = format!("InputArtifacts: {path}");
             match classify(artifact) {

@@ -85,6 +85,10 @@ error_codes! {
         "Another turn of the session waits for its tool results; send them or cancel it.";
     TurnNotAwaitingTools = "turn_not_awaiting_tools", 409, Client, false, None,
         "The turn does not wait for tool results.";
+    SteerConflict = "steer_conflict", 409, Client, false, None,
+        "The SteerId was already used in this turn with other content; use a new SteerId.";
+    TurnEnded = "turn_ended", 409, Client, false, None,
+        "The turn has ended and takes no further words; nothing was kept, so send them as a new turn.";
     ToolResultsMismatch = "tool_results_mismatch", 409, Client, false, Some(AwaitingTools),
         "The tool results are not those of the pending calls in count, ids and order; the turn \
          still awaits the right ones.";

@@ -17,6 +17,7 @@ use super::request::{
     ArtifactContent, ClientTool, ClipboardImage, ExecuteRequest, InputArtifact, RagCondition,
     RagScope, ToolContinuation, UserTurn,
 };
+use super::steer::{SteerContent, SteerRequest};
 use super::tool_result::{ToolOutcome, ToolResult};
 use crate::encoding::hex;
 
@@ -31,6 +32,18 @@ pub fn fingerprint(request: &ExecuteRequest) -> String {
         ExecuteRequest::UserTurn(turn) => content.user_turn(turn),
         ExecuteRequest::ToolContinuation(continuation) => content.tool_continuation(continuation),
     }
+    hex(&content.0.finalize())
+}
+
+/// The same of a steer's content. `Interrupt` is delivery, and does not count.
+pub fn steer_fingerprint(request: &SteerRequest) -> String {
+    let SteerRequest { steer_id, content: steer, interrupt: _ } = request;
+    let SteerContent { instruction, input_artifacts, clipboard_images } = steer;
+    let mut content = Content(Sha256::new());
+    content.texts([DOMAIN, "steer", steer_id.as_str()]);
+    content.optional_texts([instruction.as_deref()]);
+    content.list(input_artifacts, Content::input_artifact);
+    content.list(clipboard_images, Content::clipboard_image);
     hex(&content.0.finalize())
 }
 

@@ -65,6 +65,11 @@ identifier! {
     TurnId
 }
 
+identifier! {
+    /// Names a steer. It is valid within its turn only.
+    SteerId
+}
+
 fn is_identifier(text: &str) -> bool {
     (1..=limits::IDENTIFIER).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-'))

@@ -25,6 +25,7 @@ mod progress;
 mod relative_path;
 mod request;
 mod response;
+mod steer;
 mod ticket_request;
 mod tool_result;
 mod turn_status;
@@ -38,11 +39,11 @@ pub(crate) use closed_list::closed_list;
 pub use document::{Document, ListedDocuments, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Notice, Warning};
-pub use fingerprint::fingerprint;
-pub use identifiers::{SessionId, TurnId, is_tenant_name};
+pub use fingerprint::{fingerprint, steer_fingerprint};
+pub use identifiers::{SessionId, SteerId, TurnId, is_tenant_name};
 pub use invoke_result::InvokeResult;
 pub use operation::Operation;
-pub use progress::{Progress, ToolState};
+pub use progress::{Progress, SteerStep, ToolState};
 pub use relative_path::{normal_path, quoted_path, relative_path_problem};
 pub use request::{
     ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ContentEncoding, ExecuteRequest,
@@ -53,6 +54,7 @@ pub use response::{
     AgentExecuteResponse, FileRef, FinalResponse, ToolCall, ToolCalls, ToolContinuationResponse,
     Usage,
 };
+pub use steer::{SteerContent, SteerRequest, SteerState};
 pub use ticket_request::TicketRequest;
 pub use tool_result::{ToolOutcome, ToolResult};
 pub use turn_status::TurnStatus;
@@ -60,5 +62,5 @@ pub use user_id::UserId;
 pub use user_warning::UserWarning;
 pub use validation::{
     ComparisonReading, MemberOrder, object_text, parse, parse_documents, parse_object,
-    parse_rename, parse_search, parse_ticket_request, peek_session_id,
+    parse_rename, parse_search, parse_steer, parse_ticket_request, peek_session_id,
 };

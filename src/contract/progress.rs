@@ -47,6 +47,17 @@ pub enum Progress<'a> {
     },
     /// The conversation is being compacted.
     Compaction,
+    /// A steer was accepted, or a model call takes it.
+    Steer { steer_id: &'a str, state: SteerStep },
+}
+
+/// How far a steer is.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteerStep {
+    Accepted,
+    /// It is in the conversation, and the next model call sends it.
+    Delivered,
 }
 
 /// How far a server tool is.

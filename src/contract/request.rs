@@ -63,7 +63,8 @@ pub struct ToolContinuation {
 }
 
 /// A file supplied by the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct InputArtifact {
     /// The path of the file or its folder, relative to the client's root; `""` is the root.
     pub relative_path: String,
@@ -79,7 +80,7 @@ pub struct InputArtifact {
 }
 
 /// What an artifact holds, as text or as bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ArtifactContent {
     /// `utf8`: the text itself, possibly empty.
     Text(String),
@@ -106,7 +107,8 @@ closed_list! {
 }
 
 /// An image pasted from the clipboard.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct ClipboardImage {
     /// The client's name for it.
     pub id: String,

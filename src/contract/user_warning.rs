@@ -29,6 +29,8 @@ pub enum UserWarning<'a> {
     SolutionContextLeftOut,
     /// The client tools of an earlier turn never came to an output of the model, so the session does not have them.
     ClientToolsLeftOut,
+    /// The model service refused an instruction that was added while the turn ran.
+    SteerRefused,
     RetrievalFailed,
     /// The service of the embeddings failed, or the index still lacks vectors.
     RetrievedByWordsAlone,
@@ -61,7 +63,11 @@ pub enum UserWarning<'a> {
 impl UserWarning<'_> {
     /// Adds the warning, unless it is there already.
     pub fn add_once(&self, to: &mut Vec<String>) {
-        let text = self.to_string();
+        Self::add_text_once(self.to_string(), to);
+    }
+
+    /// Adds the text of a warning, unless it is there already.
+    pub(crate) fn add_text_once(text: String, to: &mut Vec<String>) {
         if !to.contains(&text) {
             to.push(text);
         }
@@ -92,6 +98,9 @@ impl Display for UserWarning<'_> {
             ),
             Self::ClientToolsLeftOut => out.write_str(
                 "The answer was given without the tools that came with an earlier message: the model did not get or did not take them.",
+            ),
+            Self::SteerRefused => out.write_str(
+                "An instruction that was added while the turn ran was refused by the model service.",
             ),
             Self::RetrievalFailed => out.write_str(
                 "Nothing could be retrieved from the workspace; the answer was given without it.",

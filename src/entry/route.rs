@@ -127,6 +127,8 @@ pub enum SessionRoute {
     Trace(TurnId),
     /// `POST /sessions/{SessionId}/turns/{TurnId}/cancel`
     Cancel(TurnId),
+    /// `POST /sessions/{SessionId}/turns/{TurnId}/steer`
+    Steer(TurnId),
 }
 
 impl SessionRoute {
@@ -143,6 +145,7 @@ impl SessionRoute {
             ["turns", turn, "stream"] => ("GET", TurnId::parse(turn).map(Self::Stream)),
             ["turns", turn, "trace"] => ("GET", TurnId::parse(turn).map(Self::Trace)),
             ["turns", turn, "cancel"] => ("POST", TurnId::parse(turn).map(Self::Cancel)),
+            ["turns", turn, "steer"] => ("POST", TurnId::parse(turn).map(Self::Steer)),
             _ => return None,
         })
     }
@@ -157,15 +160,18 @@ impl SessionRoute {
             Self::Stream(_) => Operation::Watch,
             Self::Trace(_) => Operation::Trace,
             Self::Cancel(_) => Operation::Cancel,
+            Self::Steer(_) => Operation::Execute,
         }
     }
 
     /// The turn that it is about; `None` where it is about the whole session.
     pub(super) fn turn(&self) -> Option<&TurnId> {
         match self {
-            Self::Turn(turn) | Self::Stream(turn) | Self::Trace(turn) | Self::Cancel(turn) => {
-                Some(turn)
-            }
+            Self::Turn(turn)
+            | Self::Stream(turn)
+            | Self::Trace(turn)
+            | Self::Cancel(turn)
+            | Self::Steer(turn) => Some(turn),
             Self::Session
             | Self::Export
             | Self::Erase
@@ -173,6 +179,11 @@ impl SessionRoute {
             | Self::Modes
             | Self::Turns(_) => None,
         }
+    }
+
+    /// Whether the request has a JSON body.
+    fn has_body(&self) -> bool {
+        matches!(self, Self::Rename | Self::Steer(_))
     }
 
     /// Whether the response is sent piece by piece.
@@ -186,7 +197,8 @@ impl SessionRoute {
             | Self::Turns(_)
             | Self::Turn(_)
             | Self::Trace(_)
-            | Self::Cancel(_) => false,
+            | Self::Cancel(_)
+            | Self::Steer(_) => false,
         }
     }
 
@@ -202,7 +214,8 @@ impl SessionRoute {
             | Self::Turns(_)
             | Self::Turn(_)
             | Self::Trace(_)
-            | Self::Cancel(_) => false,
+            | Self::Cancel(_)
+            | Self::Steer(_) => false,
         }
     }
 }
@@ -320,7 +333,7 @@ impl Route {
         match self {
             Self::Execute | Self::Tickets => true,
             Self::Workspace(_, route) => route.has_body(),
-            Self::Session(_, route) => *route == SessionRoute::Rename,
+            Self::Session(_, route) => route.has_body(),
             Self::Playground
             | Self::Health
             | Self::Errors
@@ -433,6 +446,11 @@ mod tests {
                 "POST",
                 "/sessions/s:1/turns/t.1/cancel",
                 Route::Session(session(), SessionRoute::Cancel(turn())),
+            ),
+            (
+                "POST",
+                "/sessions/s:1/turns/t.1/steer",
+                Route::Session(session(), SessionRoute::Steer(turn())),
             ),
         ] {
             assert_eq!(Route::find(method, path).unwrap(), route);

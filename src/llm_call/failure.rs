@@ -26,6 +26,8 @@ pub struct CallFailure {
 /// Why a model call gave no usable output.
 #[derive(Debug)]
 pub enum Cause {
+    /// The caller has dropped the call.
+    Interrupt,
     /// No response: refused, reset, no such host.
     Unreachable,
     /// A response with a status that is not a success.
@@ -64,7 +66,8 @@ impl CallFailure {
             Cause::Refused(refusal) => (Some(&mut refusal.body), None),
             Cause::Failed(error) => (Some(error.as_mut()), None),
             Cause::Incomplete { reason } => (None, Some(reason)),
-            Cause::Unreachable
+            Cause::Interrupt
+            | Cause::Unreachable
             | Cause::Silent { .. }
             | Cause::BrokenOff
             | Cause::Unreadable(_)
@@ -77,6 +80,17 @@ impl CallFailure {
         failure
     }
 
+    /// The end of a call that the caller has dropped.
+    pub fn interrupt() -> Self {
+        let reported = ResponseReport::default();
+        Self { cause: Cause::Interrupt, request_id: None, reported }
+    }
+
+    /// Whether the caller has dropped the call.
+    pub fn is_interrupt(&self) -> bool {
+        matches!(self.cause, Cause::Interrupt)
+    }
+
     /// Whether the same request can succeed when it is sent again. Whether text of the failed output
     /// was shown to a client is for the caller to judge.
     pub fn retryable(&self) -> bool {
@@ -86,7 +100,8 @@ impl CallFailure {
             }
             Cause::Refused(refusal) => refusal.retryable(),
             Cause::Failed(error) => can_pass(error),
-            Cause::Silent { .. }
+            Cause::Interrupt
+            | Cause::Silent { .. }
             | Cause::Unreadable(_)
             | Cause::UnnameableCalls
             | Cause::Incomplete { .. } => false,
@@ -98,9 +113,11 @@ impl CallFailure {
     /// gateway that gave it up.
     pub fn may_hide_response(&self) -> bool {
         match &self.cause {
-            Cause::Unreachable | Cause::Silent { .. } | Cause::BrokenOff | Cause::Unreadable(_) => {
-                true
-            }
+            Cause::Interrupt
+            | Cause::Unreachable
+            | Cause::Silent { .. }
+            | Cause::BrokenOff
+            | Cause::Unreadable(_) => true,
             Cause::Refused(refusal) => matches!(refusal.status, 502 | 504),
             Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => false,
         }
@@ -112,7 +129,8 @@ impl CallFailure {
             Cause::Refused(refusal) => refusal.concerns_length(),
             Cause::Failed(error) => concerns_length(error),
             Cause::Incomplete { reason } => reason.as_deref().is_some_and(names_length),
-            Cause::Unreachable
+            Cause::Interrupt
+            | Cause::Unreachable
             | Cause::Silent { .. }
             | Cause::BrokenOff
             | Cause::Unreadable(_)
@@ -177,7 +195,8 @@ impl CallFailure {
         match &self.cause {
             Cause::Refused(refusal) => Some((Some(refusal.status), &refusal.body)),
             Cause::Failed(error) => Some((None, error)),
-            Cause::Unreachable
+            Cause::Interrupt
+            | Cause::Unreachable
             | Cause::Silent { .. }
             | Cause::BrokenOff
             | Cause::Unreadable(_)
@@ -190,6 +209,7 @@ impl CallFailure {
     pub fn into_fault(self, attempts: u32) -> Fault {
         let too_long = self.too_long();
         let mut fault = match self.cause {
+            Cause::Interrupt => Fault::internal("A model call was dropped and not made again."),
             Cause::Unreachable => Fault::new(
                 ErrorCode::UpstreamUnavailable,
                 "The model service could not be reached.",

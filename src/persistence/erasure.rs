@@ -143,6 +143,7 @@ impl<D: Database> SessionStore<D> {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
             self.memory.take();
+            self.steers_accepted.take();
             for id in &ids {
                 let agent_context = &session.agent_context;
                 self.add_response(id, agent_context, ResponseStanding::Pending)?;

@@ -10,7 +10,11 @@ use serde_json::{Map, Value};
 use super::SessionStore;
 use super::call::Call;
 use super::records::{EntrySeq, ModeChange, Session, Turn, from_json};
-use crate::contract::{CallerRecord, Fault, SessionId, TurnId, TurnStatus, Usage, Warning};
+use super::steers::Steer;
+use crate::contract::{
+    CallerRecord, Fault, SessionId, SteerContent, SteerId, SteerState, TurnId, TurnStatus, Usage,
+    Warning,
+};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Row};
 
@@ -68,6 +72,9 @@ pub(crate) struct ExportedTurn {
     warnings: Vec<Warning>,
     /// The user turn first, then its tool continuations.
     submissions: Vec<ExportedSubmission>,
+    /// In the order of acceptance; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steers: Vec<ExportedSteer>,
     conversation: Vec<ExportedEntry>,
     model_calls: Vec<Map<String, Value>>,
     tool_calls: Vec<Call>,
@@ -104,6 +111,27 @@ struct ExportedSubmission {
     /// The `InvokeResult` as the client received it.
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct ExportedSteer {
+    steer_id: SteerId,
+    fingerprint: String,
+    accepted_at: String,
+    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
+    caller: CallerRecord,
+    state: SteerState,
+    interrupted: bool,
+    /// The turn's model call that took it, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model_call: Option<u32>,
+    /// Its entry in the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<EntrySeq>,
+    /// Its words, until they are in the conversation.
+    #[serde(flatten)]
+    content: Option<SteerContent>,
 }
 
 #[derive(Debug, Serialize)]
@@ -194,6 +222,7 @@ impl<D: Database> SessionStore<D> {
                 items: self.json(row, "items")?,
             })
         };
+        let steers = self.exported_steers(&turn)?;
         let submissions = submissions.iter().map(submission).collect::<Result<_, Fault>>()?;
         let progress = turn.progress;
         Ok(ExportedTurn {
@@ -211,11 +240,33 @@ impl<D: Database> SessionStore<D> {
             user_warnings: progress.user_warnings,
             warnings: progress.warnings,
             submissions,
+            steers,
             conversation: entries.iter().map(entry).collect::<Result<_, Fault>>()?,
             model_calls: self.model_calls(turn.ordinal)?,
             tool_calls: self.turn_calls(turn.ordinal)?,
             turn_id: turn.turn_id,
         })
+    }
+}
+
+impl<D: Database> SessionStore<D> {
+    fn exported_steers(&self, turn: &Turn) -> Result<Vec<ExportedSteer>, Fault> {
+        let mut unplaced = self.unplaced_steers(turn)?.into_iter().peekable();
+        let exported = |steer: Steer| {
+            let content = unplaced.next_if(|unplaced| unplaced.position == steer.position);
+            ExportedSteer {
+                steer_id: steer.steer_id,
+                fingerprint: steer.fingerprint,
+                accepted_at: timestamp(steer.accepted_at),
+                caller: steer.caller,
+                state: steer.state,
+                interrupted: steer.interrupted,
+                model_call: steer.delivered.map(|(_, model_call)| model_call),
+                sequence: steer.seq,
+                content: content.map(|unplaced| unplaced.content),
+            }
+        };
+        Ok(self.steers(turn)?.into_iter().map(exported).collect())
     }
 }
 

@@ -65,6 +65,13 @@ impl UnsentEntries {
 const OWED_BYTES: usize = 32 * 1024;
 
 impl Memory {
+    /// Remembers a turn whose progress was saved apart, where it is the remembered one.
+    pub(super) fn remember_progress(&mut self, turn: &Turn) {
+        if let Some(known) = self.turn.as_mut().filter(|known| known.ordinal == turn.ordinal) {
+            known.progress.clone_from(&turn.progress);
+        }
+    }
+
     /// Remembers an entry that was added to the conversation, `items` being a JSON array.
     pub(super) fn add_entry(&mut self, seq: EntrySeq, turn: u64, kind: EntryKind, items: &str) {
         self.newest_entry = Some(seq);

@@ -20,6 +20,7 @@ mod responses;
 mod schema;
 mod session_row;
 mod session_store;
+mod steers;
 mod texts;
 mod turn_life_cycle;
 mod webhooks;
@@ -37,6 +38,8 @@ pub use records::{
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
+pub(crate) use steers::NewSteer;
+pub use steers::{Steer, SteerCounts};
 pub use turn_life_cycle::{Ending, NewMode, NewSubmission};
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
 pub use webhooks::{DueWebhook, WebhookRecord, WebhookState};

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::lease::Lease;
+use super::steers::SteerCounts;
 use crate::contract::closed_list;
 use crate::contract::{
     CallerRecord, Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
@@ -91,6 +92,9 @@ pub struct SessionState {
     /// Credentials that were issued before are void, in milliseconds since the epoch; 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
     pub tickets_before: u64,
+    /// Ordinal of an ended turn whose kept steers wait until its calls have their outputs; 0 for none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub waiting_steers_turn: u64,
     /// The tokens that a session of a user may spend, where a budget bounds the user's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
@@ -245,6 +249,9 @@ pub struct TurnProgress {
     /// What calls sent of the conversation before the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_before: Option<Window>,
+    /// How many steers the turn has taken, and how far they are.
+    #[serde(skip_serializing_if = "SteerCounts::is_zero")]
+    pub steers: SteerCounts,
     /// What a former version counted here; nobody reads it any more.
     #[serde(skip_serializing)]
     pub result_bytes: u32,
@@ -308,6 +315,8 @@ closed_list! {
         ModelOutput = "answer",
         /// Outputs of tool calls, in the model's order.
         ToolOutputs = "tool_outputs",
+        /// The message of a steer.
+        Steer = "steer",
         /// What stands for turns that are no longer sent. A [`Window`] refers to it.
         SummaryMessage = "stand_in",
     }

@@ -29,6 +29,8 @@ pub struct SessionStore<D> {
     pub(super) memory: RefCell<Memory>,
     /// Credentials that were issued before are void, as the user's object told this instance.
     pub(super) tickets_before: Cell<u64>,
+    /// The turn that took the newest steer of this instance, and the number of its steers.
+    pub(super) steers_accepted: Cell<(u64, u32)>,
 }
 
 /// The columns of a turn's row that a [`Turn`] is made of.
@@ -43,6 +45,7 @@ impl<D: Database> SessionStore<D> {
             in_step: Cell::default(),
             memory: RefCell::default(),
             tickets_before: Cell::default(),
+            steers_accepted: Cell::default(),
         }
     }
 

@@ -153,7 +153,7 @@ impl<D: Database> SessionStore<D> {
         turn.attempts = 1;
         turn.updated_at = now_ms;
         turn.progress.submission += 1;
-        turn.progress.iterations = 0;
+        turn.progress.restart_iterations();
         fingerprint.clone_into(&mut turn.fingerprint);
         turn.accepted_at = now_ms;
         session.live_turn = Some(turn.ordinal);
@@ -196,7 +196,7 @@ impl<D: Database> SessionStore<D> {
         }
         turn.status = TurnStatus::Running;
         turn.updated_at = now_ms;
-        turn.progress.iterations = 0;
+        turn.progress.restart_iterations();
         turn.progress.next_segment += segments;
         session.live_turn = Some(turn.ordinal);
         session.updated_at = now_ms;
@@ -219,6 +219,7 @@ impl<D: Database> SessionStore<D> {
         now_ms: u64,
     ) -> Result<(), Fault> {
         turn.progress.retrieval = None;
+        self.take_accepted_steers(turn);
         turn.updated_at = now_ms;
         self.durable_step(|| {
             if let Some((seq, item)) = message {
@@ -320,6 +321,23 @@ impl<D: Database> SessionStore<D> {
         )?;
         session.mode = new_mode.key;
         Ok(())
+    }
+
+    /// Records a final text after which the turn goes on, because steers came before its end: the text stays in the
+    /// conversation. False, and nothing is written, where none has come: the turn can end.
+    pub(crate) fn record_text_before_steers(
+        &self,
+        session: &mut Session,
+        turn: &mut Turn,
+        output: &ModelOutputRecord<'_>,
+        now_ms: u64,
+    ) -> Result<bool, Fault> {
+        if !self.owes_steers(turn) {
+            return Ok(false);
+        }
+        turn.progress.text_with_calls = None;
+        self.record_output(session, turn, output, now_ms)?;
+        Ok(true)
     }
 
     /// Ends the running submission; the caller has set `turn.status`. `last`, the model output with
@@ -449,6 +467,7 @@ impl<D: Database> SessionStore<D> {
         outcome: Option<&StoredOutcome>,
         transcript: Option<&str>,
     ) -> Result<(), Fault> {
+        self.take_accepted_steers(turn);
         let column = |text| texts::to_column(&self.database, text);
         let body = outcome.map(|outcome| column(&outcome.body)).transpose()?;
         let model_call = transcript.map(column).transpose()?;

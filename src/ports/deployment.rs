@@ -82,6 +82,8 @@ deployment! {
             "model calls that one submission may make.";
         max_continuations: u32 = "MAX_CONTINUATIONS", 1.., 1_000,
             "tool continuations that one turn may have.";
+        max_steers: u32 = "MAX_STEERS", 1.., 100,
+            "steers that one turn takes.";
         max_turns: u64 = "MAX_TURNS", 1.., 10_000,
             "turns that one session may have.";
         upstream_idle_timeout_ms: u64 = "UPSTREAM_IDLE_TIMEOUT_MS", 1.., 120_000,
@@ -161,6 +163,7 @@ mod tests {
             body_timeout_ms: 30_000,
             max_iterations: 8,
             max_continuations: 1_000,
+            max_steers: 100,
             max_turns: 10_000,
             upstream_idle_timeout_ms: 120_000,
             response_id_wait_ms: 2_000,
@@ -195,6 +198,7 @@ mod tests {
                 ("FILE_TTL_S", "11"),
                 ("JWKS_STALE_S", "0"),
                 ("MAX_CONTINUATIONS", "9"),
+                ("MAX_STEERS", "13"),
                 ("MAX_TURNS", "10"),
             ]),
             Ok(Deployment {
@@ -205,6 +209,7 @@ mod tests {
                 body_timeout_ms: 6,
                 max_iterations: 2,
                 max_continuations: 9,
+                max_steers: 13,
                 max_turns: 10,
                 upstream_idle_timeout_ms: 3,
                 response_id_wait_ms: 12,
@@ -259,6 +264,7 @@ mod tests {
             "TURN_ALARM_MS",
             "FILE_TTL_S",
             "MAX_CONTINUATIONS",
+            "MAX_STEERS",
             "MAX_TURNS",
         ] {
             for value in ["", "0", "-1", "1.5", "10s", "1_000", "18446744073709551616"] {

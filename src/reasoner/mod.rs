@@ -10,6 +10,7 @@
 
 mod approval;
 mod compaction;
+mod interruption;
 mod model_call;
 mod model_step;
 mod pictures;
@@ -18,16 +19,18 @@ mod run_report;
 mod running_turn;
 mod settlement;
 mod sources;
+mod steering;
 mod tool_results;
 mod tool_step;
 mod turn_beginning;
 mod turn_ending;
 mod turn_loop;
 
+pub(crate) use interruption::Interruption;
 pub use model_call::{Form, SentEntries};
 pub use running_turn::Reasoner;
 pub(crate) use running_turn::{Connections, StartedTurn};
-pub(crate) use settlement::{abort, turn_aborted};
+pub(crate) use settlement::{abort, fail_turn, turn_aborted};
 pub(crate) use tool_results::{conflict, not_awaiting, pending_calls};
 pub(crate) use turn_beginning::{
     NewContinuation, NewUserTurn, begin_turn, continue_turn, resume_turn,

@@ -26,8 +26,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
     ) -> Result<Option<StoredOutcome>, Fault> {
+        self.deliver_steers(running).await?;
         let limit = running.agent.max_iterations.unwrap_or(self.deployment.max_iterations);
-        if running.turn.progress.iterations >= limit {
+        if running.turn.progress.iterations_of_latest_words() >= limit {
             let message =
                 format!("The turn was not done after {limit} model calls. Ask for less at once.");
             return Err(Fault::new(ErrorCode::IterationLimitExceeded, message));
@@ -36,19 +37,29 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         self.show_activity(running, Progress::ModelCall { iteration });
         let input = Input::unsent(&self.store, running)?;
         let input = self.within_threshold(running, input).await?;
+        self.take_lease(running).await?;
+        if self.store.owes_steers(&running.turn) {
+            // They came during a compaction or the question for a lease, and this call can still take them.
+            return Ok(None);
+        }
+        let calling = self.interruption.begin();
         let exchange = self.call_for_output(running, &input).await?;
         let exchange = self.remedied(running, input, exchange).await?;
-        let Exchange { transcript, ending, welcomed, .. } = exchange;
+        drop(calling);
+        let Exchange { transcript, ending, welcomed, shown } = exchange;
         match ending {
             Ok(usable) => {
                 let transcript = self.keep_pictures(running, &usable.output, transcript).await;
                 self.store_output(running, transcript, usable, welcomed).await
             }
+            Err(failure) if failure.is_interrupt() => {
+                self.drop_call(running, transcript, shown).map(|()| None)
+            }
             Err(failure) => Err(self.record_failure(running, transcript, failure)?),
         }
     }
 
-    /// Stores an output: a final text ends the turn, calls become open.
+    /// Stores an output: a final text ends the turn unless steers have come, calls become open.
     async fn store_output(
         &self,
         running: &mut RunningTurn<'_>,
@@ -93,9 +104,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             compaction,
         };
         if calls.is_empty() {
-            warn_of_flaws(progress, &output, cut_off.as_deref());
+            let flaws = flaws_of(progress, &output, cut_off.as_deref());
             let text = self.final_text(running, segment, &output, welcomed);
-            return self.complete(running, segment, text, &record).await.map(Some);
+            return self.complete(running, segment, text, flaws, &record).await;
         }
         let waits = calls.iter().any(Call::is_pending);
         progress.text_with_calls = None;
@@ -227,7 +238,8 @@ fn are_readable(arguments: &str, is_asked: bool) -> bool {
     arguments.trim().is_empty() || is_json(arguments) && !(is_asked && is_ambiguous(arguments))
 }
 
-fn warn_of_flaws(progress: &mut TurnProgress, output: &ModelOutput, cut_off: Option<&str>) {
+/// The warnings about a final text.
+fn flaws_of(progress: &TurnProgress, output: &ModelOutput, cut_off: Option<&str>) -> Vec<String> {
     let incomplete = cut_off.map(|reason| UserWarning::AnswerIncomplete { reason });
     let is_empty = output.text.is_empty() && progress.files.is_empty();
     let flaw = match (output.refusal, is_empty) {
@@ -235,6 +247,5 @@ fn warn_of_flaws(progress: &mut TurnProgress, output: &ModelOutput, cut_off: Opt
         (false, true) => Some(UserWarning::AnswerEmpty),
         (false, false) => None,
     };
-    let warnings = incomplete.into_iter().chain(flaw);
-    progress.user_warnings.extend(warnings.map(|warning| warning.to_string()));
+    incomplete.into_iter().chain(flaw).map(|warning| warning.to_string()).collect()
 }

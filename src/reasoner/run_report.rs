@@ -20,7 +20,18 @@ pub(crate) struct RunReport {
     pub(crate) retries: u32,
     /// Compactions of the conversation.
     pub(crate) compactions: u32,
+    /// Steers that a model call has taken.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) steers: u32,
+    /// Model calls that a steer has interrupted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) interrupts: u32,
     /// Tokens of the turn so far.
     pub(crate) usage: Option<Usage>,
     pub(crate) timings: Timings,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }

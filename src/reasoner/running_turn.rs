@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use super::interruption::Interruption;
 use super::model_call::Transcript;
 use super::run_report::RunReport;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
@@ -25,6 +26,7 @@ pub struct Reasoner<P, D> {
     pub(super) catalog: Rc<Catalog>,
     pub(super) deployment: Rc<Deployment>,
     pub(super) connections: Rc<Connections>,
+    pub(super) interruption: Rc<Interruption>,
     pub(crate) report: RefCell<RunReport>,
     /// The model call that is under way; it outlives a run that is cut off.
     pub(super) under_way: RefCell<Option<Transcript>>,
@@ -83,6 +85,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         catalog: Rc<Catalog>,
         deployment: Rc<Deployment>,
         connections: Rc<Connections>,
+        interruption: Rc<Interruption>,
     ) -> Self {
         let (report, under_way, newest_call, is_stopped) = Default::default();
         Self {
@@ -91,6 +94,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             catalog,
             deployment,
             connections,
+            interruption,
             report,
             under_way,
             newest_call,

@@ -1,10 +1,25 @@
 //! Closes the open calls that will never get a result, because the model's chain goes on only after
 //! every call has an output.
 
+use super::steering::{keep_steers, place_waiting_steers};
 use crate::composition::{Abandonment, NoResult, missing_outcome, tool_outputs};
 use crate::contract::{ErrorCode, Fault, ToolResult, TurnStatus};
 use crate::persistence::{Call, Ending, RunsOn, Session, SessionStore, Turn};
 use crate::ports::Database;
+
+/// Ends a turn as failed. Nothing is written when the storage fails.
+pub(crate) fn fail_turn<D: Database>(
+    store: &SessionStore<D>,
+    session: &mut Session,
+    turn: &mut Turn,
+    ending: Ending<'_>,
+) -> Result<(), Fault> {
+    turn.status = TurnStatus::Failed;
+    store.durable_step(|| {
+        keep_steers(store, session, turn)?;
+        store.end(session, turn, None, ending)
+    })
+}
 
 /// Ends a turn as aborted, and closes the calls that it made.
 /// Nothing is written when the storage fails.
@@ -17,6 +32,7 @@ pub(crate) fn abort<D: Database>(
     turn.status = TurnStatus::Aborted;
     store.durable_step(|| {
         settle_open_calls(store, session, Abandonment::Cancelled)?;
+        keep_steers(store, session, turn)?;
         store.end(session, turn, None, ending)
     })
 }
@@ -27,7 +43,7 @@ pub(crate) fn turn_aborted() -> Fault {
 }
 
 /// Gives each open call a result that says why it has none, and adds the outputs of all calls to the
-/// conversation. Does nothing when no call is open.
+/// conversation, and behind them the steers that waited for that. Does nothing when no call is open.
 pub(super) fn settle_open_calls<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
@@ -41,7 +57,8 @@ pub(super) fn settle_open_calls<D: Database>(
             && !std::mem::replace(&mut has_begun, true);
         missing_result(&call.tool_call_id, NoResult::Abandoned { may_have_run, why })
     };
-    store.settle_open_calls(session, result_of, outputs_of)
+    store.settle_open_calls(session, result_of, outputs_of)?;
+    place_waiting_steers(store, session)
 }
 
 /// The outputs of calls that all have a result, in the model's order: a JSON array of items.

@@ -15,7 +15,7 @@ use super::settlement::{outputs_of, settle_open_calls};
 use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
-use crate::contract::{Fault, ToolResult, UserTurn, UserWarning};
+use crate::contract::{Fault, ToolResult, TurnStatus, UserTurn, UserWarning};
 use crate::encoding::sha256_hex;
 use crate::identity::SentCaller;
 use crate::mcp::ToolsByServer;
@@ -215,14 +215,23 @@ pub(crate) fn resume_turn<D: Database>(
 ) -> Result<StartedTurn, Fault> {
     store.durable_step(|| {
         let own_calls = session.open_calls_of(turn.ordinal).is_some();
+        // The turn's next model call takes them.
+        let waiting = &mut session.state.waiting_steers_turn;
+        *waiting = if *waiting == turn.ordinal { 0 } else { *waiting };
         if !own_calls {
             settle_open_calls(store, &mut session, Abandonment::Overtaken)?;
         }
         let owed = store.entries_after(session.acknowledged)?;
         let owes_its_own =
             owed.iter().any(|entry| entry.turn == turn.ordinal && entry.kind != EntryKind::System);
-        let repeated_message =
-            if own_calls || owes_its_own { None } else { store.message_of(turn.ordinal)? };
+        // A turn that lost its instance between a final text and the steers after it owes those.
+        let goes_on_with_steers =
+            turn.status == TurnStatus::Running && store.has_unplaced_steers(&turn);
+        let repeated_message = if own_calls || owes_its_own || goes_on_with_steers {
+            None
+        } else {
+            store.message_of(turn.ordinal)?
+        };
         let repeated_message = repeated_message.as_deref();
         store.begin_attempt(
             &mut session,

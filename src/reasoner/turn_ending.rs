@@ -4,7 +4,7 @@
 use super::approval::tool_call;
 use super::compaction;
 use super::running_turn::{Reasoner, RunningTurn};
-use super::settlement::abort;
+use super::settlement::{abort, fail_turn};
 use crate::catalog::BuiltInTool;
 use crate::contract::{
     AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCalls,
@@ -19,16 +19,18 @@ use crate::ports::{CHUNK_BYTES, Database, Platform};
 use crate::webhooks::due_webhooks;
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
-    /// Ends the turn with its final text, and records `last` in the same durable step.
+    /// Ends the turn with its final text, and records `last` in the same durable step. `None` when steers came before
+    /// that step: the text is recorded and taken back, and the model is called next. `flaws` are warnings about the text.
     pub(super) async fn complete(
         &self,
         running: &mut RunningTurn<'_>,
         segment: u32,
         text: String,
+        flaws: Vec<String>,
         last: &ModelOutputRecord<'_>,
-    ) -> Result<StoredOutcome, Fault> {
+    ) -> Result<Option<StoredOutcome>, Fault> {
         let progress = &running.turn.progress;
-        let mut user_warnings = progress.user_warnings.clone();
+        let mut user_warnings = [progress.user_warnings.as_slice(), &flaws].concat();
         let tool_results = match progress.model_calls > 1 || progress.submission > 0 {
             true => self.shown_results(&running.turn, &mut user_warnings).await?,
             false => Vec::new(),
@@ -48,8 +50,22 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             user_warnings,
             usage: progress.usage,
         });
-        running.turn.progress.welcome = None;
-        self.succeed(running, TurnStatus::Completed, &response, Some(segment), Some(last))
+        let ended = self.store.durable_step(|| {
+            let RunningTurn { session, turn, .. } = &mut *running;
+            let now = self.platform.now_ms();
+            if self.store.record_text_before_steers(session, turn, last, now)? {
+                return Ok(None);
+            }
+            let progress = &mut turn.progress;
+            progress.welcome = None;
+            progress.user_warnings.extend(flaws);
+            let (status, segment) = (TurnStatus::Completed, Some(segment));
+            self.succeed(running, status, &response, segment, Some(last)).map(Some)
+        })?;
+        if ended.is_none() {
+            running.live_text.discard(segment);
+        }
+        Ok(ended)
     }
 
     /// Pauses for the client's tools. The earlier steps have stored all that a continuation needs.
@@ -121,7 +137,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 let ending = Ending { outcome: &stored, webhooks: &webhooks, now_ms };
                 match aborted {
                     true => abort(&self.store, &mut session, &mut turn, ending),
-                    false => self.store.end(&mut session, &mut turn, None, ending),
+                    false => fail_turn(&self.store, &mut session, &mut turn, ending),
                 }
             })?;
             self.report_end(&turn);

@@ -64,15 +64,20 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Where the model service is to delete the response of the call under way with the session, and has not
     /// named the response, reads on for the id. A stopped run is polled for nothing else, so it sends no further
     /// request.
-    async fn read_on_for_id<T>(&self, mut advancing: Pin<&mut impl Future<Output = T>>) {
+    async fn read_on_for_id<T>(&self, advancing: Pin<&mut impl Future<Output = T>>) {
+        self.is_stopped.set(true);
+        self.wait_for_id(advancing).await;
+    }
+
+    /// Goes on with work whose result nobody needs, until the model service has named the response of the call under
+    /// way; where the service is not to delete that response, not at all.
+    pub(super) async fn wait_for_id<T>(&self, mut work: Pin<&mut impl Future<Output = T>>) {
         if !self.awaits_id() || !self.deletes_stored() {
             return;
         }
-        self.is_stopped.set(true);
-        let heard = poll_fn(|context| {
-            // It cannot complete: a stopped run is held behind its model call.
-            let _ = advancing.as_mut().poll(context);
-            if self.awaits_id() { Poll::Pending } else { Poll::Ready(()) }
+        let heard = poll_fn(|context| match work.as_mut().poll(context) {
+            Poll::Pending if self.awaits_id() => Poll::Pending,
+            Poll::Pending | Poll::Ready(_) => Poll::Ready(()),
         });
         let patience = pin!(self.platform.sleep(self.deployment.response_id_wait_ms));
         select(heard, patience).await;

@@ -38,7 +38,7 @@ pub enum Registering {
     /// It is known, durably, under this number.
     Registered(u64),
     /// An earlier life of it is still to be erased.
-    Leaving(IndexedSession),
+    Leaving(Box<IndexedSession>),
 }
 
 impl<D: Database> UserIndex<D> {
@@ -102,7 +102,7 @@ impl<D: Database> UserIndex<D> {
         let known = self.session(&new.session_id)?;
         let (id, title) = (new.session_id.as_str(), new.title.as_str());
         match known {
-            Some(known) if known.standing.is_leaving() => Ok(Registering::Leaving(known)),
+            Some(known) if known.standing.is_leaving() => Ok(Registering::Leaving(Box::new(known))),
             Some(known) => {
                 self.database.execute(
                     "UPDATE sessions SET registered_at = ?,

@@ -51,7 +51,7 @@ pub use reply::{
     Answer, Ending, Item, Recording, Reply, call, error_event, failed, http_error, incomplete,
     incomplete_without_items, raw, say, says,
 };
-pub use requests::{results, turn, with};
+pub use requests::{results, steer, turn, with};
 pub use scripted_service::{HttpReply, Piece};
 pub use seeds::run_seeds;
 pub use session::{Bed, Pending};

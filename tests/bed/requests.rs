@@ -18,6 +18,11 @@ pub fn results(id: &str, given: &[(&str, Value)]) -> Value {
     json!({ "SessionId": "s", "TurnId": id, "ToolResults": results })
 }
 
+/// A steer with an instruction.
+pub fn steer(id: &str, instruction: &str) -> Value {
+    json!({ "SteerId": id, "Instruction": instruction })
+}
+
 /// Adds or replaces members of a request.
 pub fn with(mut request: Value, members: Value) -> Value {
     for (name, value) in members.as_object().unwrap() {

@@ -211,6 +211,16 @@ impl Bed {
         self.ask("POST", &format!("/sessions/s/turns/{turn}/cancel"), &[], "")
     }
 
+    /// Adds words to a turn.
+    pub fn send_steer(&self, turn: &str, steer: &Value) -> Pending {
+        self.ask("POST", &format!("/sessions/s/turns/{turn}/steer"), &[], &steer.to_string())
+    }
+
+    /// Does the same and waits for the response.
+    pub fn steer(&self, turn: &str, steer: &Value) -> Heard {
+        self.wait(&self.send_steer(turn, steer)).expect("the instance lives")
+    }
+
     /// Requests that the session be erased.
     pub fn send_erase(&self) -> Pending {
         self.ask("DELETE", "/sessions/s", &[], "")

@@ -134,6 +134,7 @@ test('the caps and limits of this deployment are published', async () => {
     MAX_BODY_BYTES: 4096,
     MAX_TURNS: 2,
     MAX_CONTINUATIONS: 1,
+    MAX_STEERS: 100,
     MAX_ITERATIONS: 8,
     TURN_TIMEOUT_MS: 900000,
   });

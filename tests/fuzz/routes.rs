@@ -208,6 +208,7 @@ fn path_of(route: &Route) -> Option<String> {
                 SessionRoute::Stream(turn) => format!("/turns/{}/stream", id(turn.as_str())),
                 SessionRoute::Trace(turn) => format!("/turns/{}/trace", id(turn.as_str())),
                 SessionRoute::Cancel(turn) => format!("/turns/{}/cancel", id(turn.as_str())),
+                SessionRoute::Steer(turn) => format!("/turns/{}/steer", id(turn.as_str())),
             };
             format!("/sessions/{}{rest}", id(session.as_str()))
         }

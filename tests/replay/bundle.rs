@@ -49,6 +49,8 @@ pub struct BundledTurn {
     pub text_so_far: Option<String>,
     pub tools: Vec<BundledTool>,
     pub submissions: Vec<Submission>,
+    #[serde(default)]
+    pub steers: Vec<Value>,
     pub conversation: Vec<BundledEntry>,
     pub model_calls: Vec<ModelCall>,
     pub tool_calls: Vec<ToolCall>,

@@ -41,6 +41,12 @@ pub fn rerun(export: &str) -> Result<Vec<String>, String> {
     if let Some(turn) = bundle.turns.iter().find(|turn| turn.status == "running") {
         return Err(format!("turn {} was still running", turn.turn_id));
     }
+    if let Some(turn) = bundle.turns.iter().find(|turn| !turn.steers.is_empty()) {
+        return Err(format!(
+            "turn {} was steered, and the record does not say at which event",
+            turn.turn_id
+        ));
+    }
     let services = Services::of(Rc::clone(&bundle));
     let bed = Bed::new();
     bed.world.session.replace(bundle.session_id.clone());

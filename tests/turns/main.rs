@@ -38,6 +38,7 @@ mod rows;
 mod session;
 mod settlement;
 mod solution_context;
+mod steering;
 mod tools;
 mod usage;
 mod webhook_beds;

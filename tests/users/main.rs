@@ -6,6 +6,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stdout,
     reason = "a test that panics is a test that fails"
 )]
 

@@ -148,6 +148,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions/{SessionId}/turns/{TurnId}/steer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Adds words to a turn that runs or waits.
+         * @description The turn's next model call takes them. They are in this turn's conversation exactly once, or refused with turn_ended. The same request sent again shows what has become of them.
+         */
+        post: operations["steerTurn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{SessionId}/turns/{TurnId}/cancel": {
         parameters: {
             query?: never;
@@ -576,7 +596,7 @@ export interface components {
             SystemError: boolean;
         };
         /** @enum {string} */
-        ErrorCode: "malformed_json" | "missing_field" | "invalid_field" | "unknown_field" | "forbidden_field" | "empty_turn" | "unauthenticated" | "credential_expired" | "forbidden" | "budget_exceeded" | "not_found" | "session_not_found" | "turn_not_found" | "context_not_found" | "user_not_found" | "method_not_allowed" | "request_timeout" | "turn_conflict" | "turn_in_progress" | "turn_awaiting_tools" | "turn_not_awaiting_tools" | "tool_results_mismatch" | "turn_aborted" | "body_too_large" | "context_window_exceeded" | "unsupported_media_type" | "rate_limited" | "internal" | "catalog_invalid" | "iteration_limit_exceeded" | "server_tool_failed" | "turn_interrupted" | "upstream_rejected" | "upstream_unavailable" | "upstream_protocol" | "upstream_failed" | "upstream_incomplete" | "overloaded" | "identity_unavailable" | "upstream_timeout";
+        ErrorCode: "malformed_json" | "missing_field" | "invalid_field" | "unknown_field" | "forbidden_field" | "empty_turn" | "unauthenticated" | "credential_expired" | "forbidden" | "budget_exceeded" | "not_found" | "session_not_found" | "turn_not_found" | "context_not_found" | "user_not_found" | "method_not_allowed" | "request_timeout" | "turn_conflict" | "turn_in_progress" | "turn_awaiting_tools" | "turn_not_awaiting_tools" | "steer_conflict" | "turn_ended" | "tool_results_mismatch" | "turn_aborted" | "body_too_large" | "context_window_exceeded" | "unsupported_media_type" | "rate_limited" | "internal" | "catalog_invalid" | "iteration_limit_exceeded" | "server_tool_failed" | "turn_interrupted" | "upstream_rejected" | "upstream_unavailable" | "upstream_protocol" | "upstream_failed" | "upstream_incomplete" | "overloaded" | "identity_unavailable" | "upstream_timeout";
         Failure: {
             /** @constant */
             Successful: false;
@@ -685,6 +705,7 @@ export interface components {
             ModelCalls: number;
             Usage?: components["schemas"]["Usage"];
             ToolCalls?: components["schemas"]["ToolCall"][];
+            Steers?: components["schemas"]["Steer"][];
             TextSoFar?: string;
             Outcome?: components["schemas"]["Outcome"];
         };
@@ -703,6 +724,46 @@ export interface components {
             ModeDisplayName: string;
             History: components["schemas"]["ModeChange"][];
         };
+        /** @description Needs a non-empty Instruction, InputArtifacts or ClipboardImages. It adds words, and changes no setting of the turn. */
+        SteerRequest: {
+            /** @description Unique within the turn; the idempotency key. */
+            SteerId: components["schemas"]["Identifier"];
+            /** @description Markdown. */
+            Instruction?: string | null;
+            InputArtifacts?: components["schemas"]["InputArtifact"][] | null;
+            ClipboardImages?: components["schemas"]["ClipboardImage"][] | null;
+            /** @description Drop the model call under way, and make it again with the steer. */
+            Interrupt?: boolean | null;
+        };
+        /** @enum {string} */
+        SteerState: "pending" | "delivered" | "kept" | "refused";
+        SteerResult: {
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
+            SteerId: components["schemas"]["Identifier"];
+            State: components["schemas"]["SteerState"];
+        };
+        Steer: {
+            SteerId: components["schemas"]["Identifier"];
+            /** Format: date-time */
+            AcceptedAt: string;
+            State: components["schemas"]["SteerState"];
+            /** @description The turn's model call that took it, from 0. */
+            ModelCall?: number;
+        };
+        TracedSteer: {
+            SteerId: components["schemas"]["Identifier"];
+            /** Format: date-time */
+            AcceptedAt: string;
+            State: components["schemas"]["SteerState"];
+            /** @description The turn's model call that took it, from 0. */
+            ModelCall?: number;
+            /** @description From its acceptance to that call. */
+            WaitedMs?: number;
+            /** @description A model call was dropped for it. */
+            Interrupted: boolean;
+            Caller?: components["schemas"]["Caller"];
+        };
         Trace: {
             SessionId: components["schemas"]["Identifier"];
             TurnId: components["schemas"]["Identifier"];
@@ -713,6 +774,7 @@ export interface components {
             Composition: unknown;
             ModelCalls: components["schemas"]["ModelCall"][];
             ToolCalls: components["schemas"]["TracedCall"][];
+            Steers?: components["schemas"]["TracedSteer"][];
             ModeChanges: components["schemas"]["ModeChange"][];
             Compactions: components["schemas"]["Compaction"][];
             /** @description The messages about this turn; absent where nobody is told. */
@@ -851,10 +913,25 @@ export interface components {
                 HttpStatus?: number;
                 Outcome?: Record<string, never>;
             }[];
+            Steers?: {
+                SteerId: components["schemas"]["Identifier"];
+                Fingerprint: string;
+                /** Format: date-time */
+                AcceptedAt: string;
+                Caller?: components["schemas"]["Caller"];
+                State: components["schemas"]["SteerState"];
+                Interrupted: boolean;
+                ModelCall?: number;
+                /** @description Its entry in Conversation. */
+                Sequence?: number;
+                Instruction?: string;
+                InputArtifacts?: Record<string, never>[];
+                ClipboardImages?: Record<string, never>[];
+            }[];
             Conversation: {
                 Sequence: number;
                 /** @enum {string} */
-                Kind: "system" | "user" | "answer" | "tool_outputs" | "stand_in";
+                Kind: "system" | "user" | "answer" | "tool_outputs" | "steer" | "stand_in";
                 /** @enum {string} */
                 Standing: "kept" | "withheld" | "forgotten";
                 Items: Record<string, never>[];
@@ -1311,6 +1388,44 @@ export interface operations {
             "5XX": components["responses"]["Failure"];
         };
     };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description Next of the page before, in the same Order. */
+                After?: string;
+                Limit?: number;
+                /** @description Only sessions in this status: awaiting_approval is a human's inbox. */
+                Status?: components["schemas"]["SessionStatus"];
+                /** @description Only sessions whose title has this text; letters of ASCII are compared without case. */
+                Query?: string;
+                /** @description By the time of the latest activity, or of the first turn. */
+                Order?: "Activity" | "Created";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["SessionList"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
     getSession: {
         parameters: {
             query?: never;
@@ -1534,6 +1649,57 @@ export interface operations {
                         /** @constant */
                         Successful: true;
                         Result: components["schemas"]["Trace"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    steerTurn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+                TurnId: components["parameters"]["TurnId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SteerRequest"];
+            };
+        };
+        responses: {
+            /** @description The same steer came before; its state as of now. */
+            200: {
+                headers: {
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["SteerResult"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            /** @description The steer is accepted, durably. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["SteerResult"];
                         Errors: components["schemas"]["Error"][];
                         Warnings: components["schemas"]["Entry"][];
                     };

@@ -70,7 +70,8 @@ export type Progress =
     }
   | { Kind: "mode"; ModeDisplayName: string }
   | { Kind: "retry"; AfterMs: number }
-  | { Kind: "compaction" };
+  | { Kind: "compaction" }
+  | { Kind: "steer"; SteerId: string; State: "accepted" | "delivered" };
 
 /** Text of a segment, that is of one model call. `position` stands behind it. */
 export interface TextEvent {

@@ -99,20 +99,17 @@ pub(super) fn user_turn(body: &str, reader: &mut Reader) -> Option<UserTurn> {
         "SessionId" => session_id = reader.identifier(SessionId::parse, node),
         "TurnId" => turn_id = reader.identifier(TurnId::parse, node),
         "Instruction" => {
-            let text = reader.text(limits::INSTRUCTION, node);
-            let is_blank = text.as_ref().is_some_and(|text| text.trim().is_empty());
+            let is_blank;
+            (instruction, is_blank) = read_instruction(node, reader);
             has_input |= !is_blank;
-            instruction = text.filter(|_| !is_blank);
         }
         "InputArtifacts" => {
             has_input |= !node.is_empty_array();
-            let artifacts = reader.list(limits::INPUT_ARTIFACTS, node, input_artifact);
-            input_artifacts = artifacts.unwrap_or_default();
+            input_artifacts = read_artifacts(node, reader);
         }
         "ClipboardImages" => {
             has_input |= !node.is_empty_array();
-            let images = reader.list(limits::CLIPBOARD_IMAGES, node, clipboard_image);
-            clipboard_images = images.unwrap_or_default();
+            clipboard_images = read_images(node, reader);
         }
         "RagScope" => scope = rag_scope(node, reader),
         "SolutionContextText" => {
@@ -160,6 +157,21 @@ pub(super) fn user_turn(body: &str, reader: &mut Reader) -> Option<UserTurn> {
         tools,
         tool_choice_name,
     })
+}
+
+/// An instruction, and whether it is blank, which counts as absent.
+pub(super) fn read_instruction(node: Node<'_, '_>, reader: &mut Reader) -> (Option<String>, bool) {
+    let text = reader.text(limits::INSTRUCTION, node);
+    let is_blank = text.as_ref().is_some_and(|text| text.trim().is_empty());
+    (text.filter(|_| !is_blank), is_blank)
+}
+
+pub(super) fn read_artifacts(node: Node<'_, '_>, reader: &mut Reader) -> Vec<InputArtifact> {
+    reader.list(limits::INPUT_ARTIFACTS, node, input_artifact).unwrap_or_default()
+}
+
+pub(super) fn read_images(node: Node<'_, '_>, reader: &mut Reader) -> Vec<ClipboardImage> {
+    reader.list(limits::CLIPBOARD_IMAGES, node, clipboard_image).unwrap_or_default()
 }
 
 fn input_artifact(node: Node<'_, '_>, reader: &mut Reader) -> Option<InputArtifact> {

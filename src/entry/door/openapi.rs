@@ -52,6 +52,7 @@ fn value_of(name: &str, deployment: &Deployment) -> String {
         "MAX_BODY_BYTES" => deployment.max_body_bytes.to_string(),
         "MAX_TURNS" => deployment.max_turns.to_string(),
         "MAX_CONTINUATIONS" => deployment.max_continuations.to_string(),
+        "MAX_STEERS" => deployment.max_steers.to_string(),
         "MAX_ITERATIONS" => deployment.max_iterations.to_string(),
         "TURN_TIMEOUT_MS" => deployment.turn_timeout_ms.to_string(),
         _ => {

@@ -21,6 +21,7 @@ mod running;
 mod session_endpoints;
 mod session_erasure;
 mod session_host;
+mod steering;
 mod submission;
 mod user_questions;
 mod views;

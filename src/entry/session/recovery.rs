@@ -8,7 +8,7 @@ use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::persistence::{Ending, StoredOutcome};
 use crate::ports::{Database, Deployment, Platform};
-use crate::reasoner::resume_turn;
+use crate::reasoner::{fail_turn, resume_turn};
 
 /// The number of attempts at a submission, including the first.
 const MAX_ATTEMPTS: u32 = 2;
@@ -108,11 +108,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let message = "The turn was interrupted more than once. Send the same request again to go on from its last step.";
             let fault = Fault::new(ErrorCode::TurnInterrupted, message);
             session.lose_instance(&turn);
-            turn.status = TurnStatus::Failed;
             let outcome = StoredOutcome::of(&fault.into(), None);
+            turn.status = TurnStatus::Failed;
             let webhooks = self.due_webhooks(context, &session, &turn, &outcome, now)?;
             let ending = Ending { outcome: &outcome, webhooks: &webhooks, now_ms: now };
-            self.store.end(&mut session, &mut turn, None, ending)?;
+            fail_turn(&self.store, &mut session, &mut turn, ending)?;
             self.have_change_reported(context)?;
             self.deliver_webhooks(context)?;
             return Ok(Recovered::GivenUp(ordinal));

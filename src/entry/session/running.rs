@@ -8,7 +8,7 @@ use futures_util::future::{AbortHandle, AbortRegistration};
 
 use crate::live_text::LiveText;
 use crate::persistence::Turn;
-use crate::reasoner::Connections;
+use crate::reasoner::{Connections, Interruption};
 
 /// The turn that runs in this instance, if there is one.
 #[derive(Debug, Default)]
@@ -26,12 +26,18 @@ pub(super) struct LiveTurn {
     ordinal: u64,
     text: Rc<LiveText>,
     cancellation: AbortHandle,
+    interruption: Rc<Interruption>,
 }
 
 impl LiveTurn {
     /// Its text, which grows until the turn ends or pauses.
     pub(super) fn text(&self) -> &Rc<LiveText> {
         &self.text
+    }
+
+    /// Interrupts its model calls.
+    pub(super) fn interruption(&self) -> &Rc<Interruption> {
+        &self.interruption
     }
 
     /// Aborts the turn. Completes when its outcome is durable.
@@ -77,7 +83,8 @@ impl Running {
     /// Notes that a turn begins to run. The registration aborts it.
     pub(super) fn begin(&self, ordinal: u64) -> (LiveTurn, AbortRegistration) {
         let (cancellation, registration) = AbortHandle::new_pair();
-        let live = LiveTurn { ordinal, text: Rc::default(), cancellation };
+        let (text, interruption) = Default::default();
+        let live = LiveTurn { ordinal, text, cancellation, interruption };
         self.live.replace(Some(live.clone()));
         self.begun.set(self.begun.get() + 1);
         (live, registration)

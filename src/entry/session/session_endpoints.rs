@@ -11,6 +11,7 @@ use super::detached::AcceptedTurn;
 use super::erasing::Received;
 use super::export::Export;
 use super::session_host::{SessionHost, find_session, find_turn};
+use super::steering::{AcceptedSteer, ReceivedSteer};
 use super::submission::{Delivery, Submission};
 use super::user_questions::is_question;
 use super::views::Views;
@@ -61,12 +62,16 @@ struct Durations {
     run: Timings,
 }
 
+/// Where a request came to the wrong object or the wrong endpoint.
+const ELSEWHERE: &str = "This is answered elsewhere.";
+
 /// What an endpoint of a session replies with.
 enum Reply<D> {
     Turn(Delivery),
     /// Its client does not wait for it.
     Detached(Delivery, AcceptedTurn),
     View(InvokeResult),
+    Steer(AcceptedSteer),
     Export(Export<D>),
 }
 
@@ -142,6 +147,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 };
                 delivery.map(reply).map_err(|faults| order.sorted(faults))
             }
+            Route::Session(session, SessionRoute::Steer(turn)) => {
+                let steer = ReceivedSteer { session, turn, caller, generation };
+                self.receive_steer(&context, head, body, steer).await.map(Reply::Steer)
+            }
             Route::Session(id, route) => {
                 let replied = self.reply(&context, head, &id, route, progress).await;
                 replied.map_err(Vec::from)
@@ -154,10 +163,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             | Route::Health
             | Route::Errors
             | Route::Tickets
-            | Route::OpenApi => {
-                let message = "This is not answered by a session.";
-                Err(Fault::new(ErrorCode::NotFound, message).into())
-            }
+            | Route::OpenApi => Err(Fault::new(ErrorCode::NotFound, ELSEWHERE).into()),
         };
         durations.session = self.lap(&mut since);
         Ok(self.response_of(&context, head, reply?, durations).await)
@@ -180,6 +186,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.deliver(context, head, ended.as_json(), durations).await
             }
             Reply::View(view) => Response::result(&view),
+            Reply::Steer(accepted) => accepted.response(),
             Reply::Export(export) => {
                 let platform = Rc::clone(&self.platform);
                 Response::stream(JSON, SessionStream::Export(platform, export))
@@ -194,7 +201,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Lets other tasks run before the next piece of work on a long body.
-    async fn yield_if_long(&self, bytes: usize) {
+    pub(super) async fn yield_if_long(&self, bytes: usize) {
         if is_long(bytes) {
             self.platform.yield_to_others().await;
         }
@@ -251,9 +258,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.end_erasure(context).await?;
                 view(receipt)
             }
-            SessionRoute::Rename => {
-                let message = "This is answered by the object of the session's user.";
-                Err(Fault::new(ErrorCode::NotFound, message))
+            SessionRoute::Rename | SessionRoute::Steer(_) => {
+                Err(Fault::new(ErrorCode::NotFound, ELSEWHERE))
             }
         }
     }

@@ -65,6 +65,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             catalog,
             Rc::clone(&context.deployment),
             self.running.connections(),
+            Rc::clone(live.interruption()),
         );
         let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();

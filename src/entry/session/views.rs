@@ -6,13 +6,15 @@ use serde_json::{Map, Value};
 
 use super::session_host::find_turn;
 use super::submission::unreadable_outcome;
-use crate::contract::{CallerRecord, Fault, SessionId, ToolCall, TurnId, TurnStatus, Usage};
+use crate::contract::{
+    CallerRecord, Fault, SessionId, SteerId, SteerState, ToolCall, TurnId, TurnStatus, Usage,
+};
 use crate::encoding::timestamp;
 use crate::entry::context::AdmissionContext;
 use crate::entry::page_query::TurnPage;
 use crate::live_text::Activity;
 use crate::persistence::{
-    Call, CompactionRecord, Decision, ModeChange, Session, SessionStore, Turn, WebhookRecord,
+    Call, CompactionRecord, Decision, ModeChange, Session, SessionStore, Steer, Turn, WebhookRecord,
 };
 use crate::ports::Database;
 use crate::reasoner::pending_calls;
@@ -73,6 +75,9 @@ pub(super) struct TurnView {
     /// The calls that the client runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<ToolCall>,
+    /// In the order of acceptance.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steers: Vec<SteerView>,
     /// The text up to the moment when the turn was aborted.
     #[serde(skip_serializing_if = "Option::is_none")]
     text_so_far: Option<String>,
@@ -121,6 +126,9 @@ pub(super) struct TraceView {
     /// One entry for each model call: request, retries, rebuild, duration, usage, fault.
     model_calls: Vec<Map<String, Value>>,
     tool_calls: Vec<TracedCall>,
+    /// In the order of acceptance; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steers: Vec<TracedSteer>,
     /// The mode changes of this turn.
     mode_changes: Vec<ModeChange>,
     /// Oldest first.
@@ -138,6 +146,33 @@ pub(super) struct TraceView {
 struct TracedSubmission {
     accepted_at: String,
     /// Who sent it; absent where an older version took it.
+    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
+    caller: CallerRecord,
+}
+
+/// What has become of a steer.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct SteerView {
+    steer_id: SteerId,
+    accepted_at: String,
+    state: SteerState,
+    /// The turn's model call that took it, from 0; absent until one has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model_call: Option<u32>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct TracedSteer {
+    #[serde(flatten)]
+    steer: SteerView,
+    /// Milliseconds from its acceptance to the model call that took it; absent until one has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waited_ms: Option<u64>,
+    /// A model call was dropped for it.
+    interrupted: bool,
+    /// Who sent it.
     #[serde(skip_serializing_if = "CallerRecord::is_empty")]
     caller: CallerRecord,
 }
@@ -236,6 +271,7 @@ impl<D: Database> Views<'_, D> {
         let outcome = self.store.outcome(turn.ordinal)?;
         let outcome = outcome.map(|outcome| RawValue::from_string(outcome.body)).transpose();
         let updated_at = timestamp(turn.updated_at);
+        let steers = self.store.steers(&turn)?.into_iter().map(steer_view).collect();
         Ok(TurnView {
             tool_calls: pending_calls(self.store, &session, &turn)?,
             session_id: session.session_id,
@@ -248,6 +284,7 @@ impl<D: Database> Views<'_, D> {
             attempts: turn.attempts,
             model_calls: turn.progress.model_calls,
             usage: turn.progress.usage,
+            steers,
             text_so_far: turn.progress.text_so_far,
             outcome: outcome.map_err(|_| unreadable_outcome())?,
         })
@@ -300,6 +337,7 @@ impl<D: Database> Views<'_, D> {
             caller: caller.unwrap_or_default(),
         });
         let submissions = submissions.collect();
+        let steers = self.store.steers(&turn)?.into_iter().map(traced_steer).collect();
         Ok(TraceView {
             session_id: session.session_id,
             turn_id: turn.turn_id,
@@ -309,6 +347,7 @@ impl<D: Database> Views<'_, D> {
             composition: self.store.composition(turn.ordinal)?,
             model_calls: self.store.model_calls(turn.ordinal)?,
             tool_calls: calls.into_iter().map(traced).collect(),
+            steers,
             mode_changes,
             compactions: turn.progress.compactions,
             webhooks: self.store.webhooks_of(turn.ordinal)?,
@@ -330,6 +369,21 @@ impl<D: Database> Views<'_, D> {
         let catalog = self.context.catalog.as_ref();
         catalog.map_or(mode, |catalog| catalog.display_name(mode)).to_owned()
     }
+}
+
+fn steer_view(steer: Steer) -> SteerView {
+    SteerView {
+        steer_id: steer.steer_id,
+        accepted_at: timestamp(steer.accepted_at),
+        state: steer.state,
+        model_call: steer.delivered.map(|(_, model_call)| model_call),
+    }
+}
+
+fn traced_steer(mut steer: Steer) -> TracedSteer {
+    let waited_ms = steer.delivered.map(|(at, _)| at.saturating_sub(steer.accepted_at));
+    let caller = std::mem::take(&mut steer.caller);
+    TracedSteer { waited_ms, interrupted: steer.interrupted, caller, steer: steer_view(steer) }
 }
 
 fn traced(call: Call, mcp: Option<Box<RawValue>>) -> TracedCall {

@@ -44,6 +44,7 @@ impl InputEntry {
             }
             EntryKind::System
             | EntryKind::User
+            | EntryKind::Steer
             | EntryKind::ModelOutput
             | EntryKind::SummaryMessage => Form::of(kind),
         };
@@ -125,7 +126,10 @@ impl Input {
         for InputEntry { entry, form } in &self.entries {
             let is_message = match entry.kind {
                 EntryKind::User | EntryKind::SummaryMessage => true,
-                EntryKind::System | EntryKind::ModelOutput | EntryKind::ToolOutputs => false,
+                EntryKind::System
+                | EntryKind::Steer
+                | EntryKind::ModelOutput
+                | EntryKind::ToolOutputs => false,
             };
             if is_message && *form == Form::AsStored && entry.seq > acknowledged {
                 for items in store.items(&[entry])? {
@@ -149,7 +153,10 @@ impl Input {
     pub(in crate::reasoner) fn verbatim_entries(&self) -> Vec<Entry> {
         let is_of_a_turn = |entry: &&Entry| match entry.kind {
             EntryKind::System | EntryKind::SummaryMessage => false,
-            EntryKind::User | EntryKind::ModelOutput | EntryKind::ToolOutputs => true,
+            EntryKind::User
+            | EntryKind::Steer
+            | EntryKind::ModelOutput
+            | EntryKind::ToolOutputs => true,
         };
         self.entries.iter().map(|sent| &sent.entry).filter(is_of_a_turn).cloned().collect()
     }
@@ -194,7 +201,7 @@ impl Input {
     ) -> (Vec<EntrySeq>, Vec<EntrySeq>) {
         let refusable = |entry: &&Entry| {
             let can_be_refused = match entry.kind {
-                EntryKind::User | EntryKind::ToolOutputs => true,
+                EntryKind::User | EntryKind::Steer | EntryKind::ToolOutputs => true,
                 EntryKind::System | EntryKind::ModelOutput | EntryKind::SummaryMessage => false,
             };
             entry.seq > running.session.acknowledged && !entry.withheld && can_be_refused
@@ -204,6 +211,17 @@ impl Input {
             entries.filter(refusable).partition(|entry| entry.turn == running.turn.ordinal);
         let seqs = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.seq).collect();
         (seqs(own), seqs(others))
+    }
+
+    /// The steers of the turn that the service has not received yet, oldest first.
+    pub(in crate::reasoner) fn unsent_steers(&self, running: &RunningTurn<'_>) -> Vec<EntrySeq> {
+        let is_unsent = |entry: &&Entry| {
+            entry.kind == EntryKind::Steer
+                && entry.turn == running.turn.ordinal
+                && entry.seq > running.session.acknowledged
+        };
+        let entries = self.entries.iter().map(|sent| &sent.entry);
+        entries.filter(is_unsent).map(|entry| entry.seq).collect()
     }
 
     /// Whether it holds replacements of tool outputs that the service refused before.

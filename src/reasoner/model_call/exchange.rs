@@ -5,6 +5,8 @@
 //! that pass; the service's `Retry-After` up to a minute, else a backoff with jitter, as the service's own
 //! clients do. A longer `Retry-After` ends the turn: the fault says when to send the request again.
 
+use std::pin::pin;
+
 use super::budget::permit;
 use super::call_recorder::CallRecorder;
 use super::conversation_input::Input;
@@ -39,7 +41,7 @@ pub(in crate::reasoner) struct Exchange {
     pub(in crate::reasoner) transcript: Transcript,
     pub(in crate::reasoner) ending: Result<UsableOutput, CallFailure>,
     /// The live text holds text of it.
-    pub(super) shown: bool,
+    pub(in crate::reasoner) shown: bool,
     /// The live text holds the welcome message before it.
     pub(in crate::reasoner) welcomed: bool,
 }
@@ -66,7 +68,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let ending = loop {
             attempts += 1;
             self.set_awaits_id(request.store);
-            let ending = llm_call::call(platform, &endpoint, body, &mut recorder).await;
+            let ending = self.call_unless_interrupted(&endpoint, body, &mut recorder).await;
             if ending.as_ref().err().is_none_or(|failure| !failure.may_hide_response()) {
                 self.set_awaits_id(false);
             }
@@ -81,7 +83,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 transcript.repeat(failure.http_status(), waited_ms);
             }
             self.show_activity(running, Progress::Retry { after_ms: waited_ms });
-            platform.sleep(waited_ms).await;
+            let waiting = platform.sleep(waited_ms);
+            if self.interruption.unless_requested(waiting).await.is_none() {
+                break Err(CallFailure::interrupt());
+            }
             body = self.compose(&request, input).await?.body;
         };
         recorder.storage_fault()?;
@@ -97,6 +102,32 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         report.retries += attempts - 1;
         drop(report);
         Ok(Exchange { transcript, ending, shown, welcomed })
+    }
+
+    /// Makes the call once. An interrupt drops a call for an output, and none for a summary. Where the model service
+    /// is to delete the dropped response with the session, its id is waited for.
+    async fn call_unless_interrupted(
+        &self,
+        endpoint: &Endpoint,
+        body: impl RequestBody,
+        recorder: &mut CallRecorder<'_, P, D>,
+    ) -> Result<UsableOutput, CallFailure> {
+        let is_for_output = recorder.live.is_some();
+        if is_for_output && self.interruption.is_requested() {
+            self.set_awaits_id(false);
+            return Err(CallFailure::interrupt());
+        }
+        let mut call = pin!(llm_call::call(self.platform.as_ref(), endpoint, body, recorder));
+        if !is_for_output {
+            return call.await;
+        }
+        match self.interruption.unless_requested(call.as_mut()).await {
+            Some(ending) => ending,
+            None => {
+                self.wait_for_id(call).await;
+                Err(CallFailure::interrupt())
+            }
+        }
     }
 
     /// Records a call that failed, with what it has cost, and returns its fault.
@@ -190,6 +221,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             response_id: None,
             usage: None,
             fault: None,
+            interrupted: false,
         })
     }
 

@@ -14,6 +14,7 @@ mod sent_entries;
 mod streamed_request;
 mod transcript;
 
+pub(super) use budget::permit;
 pub(super) use conversation_input::Input;
 pub(super) use exchange::{Exchange, ModelCall};
 pub use sent_entries::{Form, SentEntries};

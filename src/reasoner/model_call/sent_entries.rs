@@ -80,6 +80,7 @@ impl Form {
             EntryKind::ModelOutput => Self::ForReplay,
             EntryKind::System
             | EntryKind::User
+            | EntryKind::Steer
             | EntryKind::ToolOutputs
             | EntryKind::SummaryMessage => Self::AsStored,
         }

@@ -197,7 +197,7 @@ impl ItemWriter {
         text.push_str(items);
         self.items += match kind {
             // One message.
-            EntryKind::System | EntryKind::User | EntryKind::SummaryMessage => {
+            EntryKind::System | EntryKind::User | EntryKind::Steer | EntryKind::SummaryMessage => {
                 usize::from(begins && !items.is_empty())
             }
             EntryKind::ModelOutput | EntryKind::ToolOutputs => self.within.objects_begun(items),

@@ -57,6 +57,9 @@ pub(in crate::reasoner) struct Transcript {
     /// Of the last attempt.
     pub(in crate::reasoner) usage: Option<Usage>,
     pub(in crate::reasoner) fault: Option<Fault>,
+    /// A steer has interrupted the call, whose output is no part of the conversation.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::reasoner) interrupted: bool,
     /// The attempt was sent, and the service may store a response whose id is not known yet.
     #[serde(skip)]
     pub(in crate::reasoner) awaits_id: bool,

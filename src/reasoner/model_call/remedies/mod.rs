@@ -12,7 +12,7 @@
 //! | [`refused_outputs`] | refused replacements of tool outputs | their calls leave the conversation | no replacement is left |
 //! | [`refused_input`] | any other refused input | the refused entries leave the conversation | withheld entries are never sent again |
 //!
-//! Before [`too_long`] and [`refused_input`] blame the turn itself, [`refused_context`] has the call made again without the session's solution context, where the input brings it.
+//! Before [`too_long`] and [`refused_input`] blame the turn itself, [`refused_context`] has the call made again without the session's solution context, where the input brings it; and before both, [`refused_steers`] without the steers that it brings.
 //!
 //! A new remedy is a file here, a variant of [`Remedy`], and a place in [`IN_ORDER`].
 
@@ -23,6 +23,7 @@ mod refused_context;
 mod refused_input;
 mod refused_outputs;
 mod refused_reasoning;
+mod refused_steers;
 mod too_long;
 
 use super::conversation_input::Input;

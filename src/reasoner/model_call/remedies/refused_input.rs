@@ -1,7 +1,7 @@
 //! The service refuses the input. The refused entries leave the conversation, so that they never block
 //! another turn; all others stay. When the input holds entries of earlier turns, one more call without
-//! them shows whether theirs or the turn's own were refused; and when it brings the solution context, one more
-//! without it.
+//! them shows whether theirs or the turn's own were refused; when it brings steers, some more without those; and when
+//! it brings the solution context, one more without it.
 
 use super::refused_context;
 use crate::contract::Fault;
@@ -29,6 +29,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             self.store.withhold(&mut running.session, &others)?;
             return Ok(exchange);
         }
+        exchange = self.call_without_steers(running, &input, exchange, refused).await?;
         if refused(&exchange)
             && let Some(left_out) = refused_context::leave_out(&self.store, running, &input)?
         {

@@ -1,6 +1,6 @@
 //! The input does not fit into the model's context window. The conversation is compacted, step by step, until
-//! it does (interface §10). When the turn does not fit even alone and brings the solution context, the same begins
-//! anew without it. What still does not fit leaves the conversation, so that it never blocks another turn.
+//! it does (interface §10). When the turn does not fit even alone and brings steers, the same begins anew without them,
+//! and then without the solution context. What still does not fit leaves the conversation, so that it never blocks another turn.
 
 use super::refused_context;
 use crate::catalog::CompactionBy;
@@ -23,6 +23,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<(Input, Exchange), Fault> {
         let was_chained = input.previous_response_id.is_some();
         (input, exchange) = self.reduce_until_it_fits(running, input, exchange).await?;
+        let steers = input.unsent_steers(running);
+        if too_long(&exchange) && !steers.is_empty() {
+            take_compactions_back(&mut running.session, &mut running.turn);
+            input = self.refuse_steers(running, &input, &steers)?;
+            exchange = self.call_again(running, exchange, &input).await?;
+            (input, exchange) = self.reduce_until_it_fits(running, input, exchange).await?;
+        }
         if too_long(&exchange)
             && let Some(left_out) = refused_context::leave_out(&self.store, running, &input)?
         {

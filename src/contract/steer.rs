@@ -1,0 +1,48 @@
+//! A steer after its validation: words that a user adds to a turn that runs or waits (interface §14).
+//!
+//! It owns the typed shape, which is also the form in which a steer waits in the storage. It checks nothing itself.
+
+use serde::{Deserialize, Serialize};
+
+use super::closed_list::closed_list;
+use super::identifiers::SteerId;
+use super::request::{ClipboardImage, InputArtifact};
+
+/// The body of `POST …/steer`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SteerRequest {
+    /// The steer; also the request's idempotency key.
+    pub steer_id: SteerId,
+    pub content: SteerContent,
+    /// Whether a model call that is under way is dropped and made again with the steer.
+    pub interrupt: bool,
+}
+
+/// What a steer adds to the conversation; at least one of instruction, artifacts and images is present.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct SteerContent {
+    /// Markdown; never blank.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instruction: Option<String>,
+    /// Files, in the client's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input_artifacts: Vec<InputArtifact>,
+    /// Pasted images, in the client's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clipboard_images: Vec<ClipboardImage>,
+}
+
+closed_list! {
+    /// What has become of a steer that was accepted.
+    pub enum SteerState {
+        /// The turn lives, and its next model call takes the steer.
+        Pending = "pending",
+        /// A model call of the turn took it.
+        Delivered = "delivered",
+        /// The turn ended before a model call of it took the steer, which the next turn's model sees.
+        Kept = "kept",
+        /// The model service refused it, so no call sends it any more.
+        Refused = "refused",
+    }
+}

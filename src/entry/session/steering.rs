@@ -1,0 +1,159 @@
+//! Steering (interface §14): a steer is accepted while its turn runs or waits, or refused, without an await.
+//!
+//! It decides and stores; the reasoner puts the steer into the conversation at the next boundary.
+
+use std::future::Future;
+
+use serde::Serialize;
+
+use super::erasing::{Generation, Received, was_erased};
+use super::session_host::{SessionHost, find_session, find_turn};
+use crate::contract::{
+    ErrorCode, Fault, InvokeResult, Progress, SessionId, SteerId, SteerRequest, SteerState,
+    SteerStep, TurnId, TurnStatus, parse_steer, steer_fingerprint,
+};
+use crate::entry::context::AdmissionContext;
+use crate::entry::request::{RequestHead, received_at};
+use crate::entry::response::{Response, object_failed};
+use crate::identity::SentCaller;
+use crate::persistence::{NewSteer, Turn};
+use crate::ports::{Database, HttpFault, Platform};
+
+/// A steer on its way to its turn.
+pub(super) struct ReceivedSteer {
+    pub(super) session: SessionId,
+    pub(super) turn: TurnId,
+    pub(super) caller: SentCaller,
+    /// The generation of the session in which it came to the object.
+    pub(super) generation: Generation,
+}
+
+/// A steer that was accepted, now or before.
+pub(super) struct AcceptedSteer {
+    result: SteerResult,
+    /// The same request came before.
+    replayed: bool,
+}
+
+/// The result of `POST …/steer`.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct SteerResult {
+    session_id: SessionId,
+    turn_id: TurnId,
+    steer_id: SteerId,
+    state: SteerState,
+}
+
+impl AcceptedSteer {
+    /// The response to the client.
+    pub(super) fn response<S>(self) -> Response<S> {
+        let result = InvokeResult::success(&self.result, Vec::new());
+        if !self.replayed {
+            return Response::json(202, result.to_json());
+        }
+        let mut response = Response::json(200, result.to_json());
+        response.headers.push(("Idempotent-Replayed", "true".to_owned()));
+        response
+    }
+}
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// Reads a steer and takes it. A refusal writes nothing.
+    pub(super) async fn receive_steer(
+        &self,
+        context: &AdmissionContext,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        steer: ReceivedSteer,
+    ) -> Result<AcceptedSteer, Vec<Fault>> {
+        let body = body.await.map_err(|_| object_failed())?;
+        self.yield_if_long(body.len()).await;
+        let request = parse_steer(&body)?;
+        self.yield_if_long(body.len()).await;
+        let fingerprint = steer_fingerprint(&request);
+        self.yield_if_long(body.len()).await;
+        let at_ms = received_at(head, self.platform.as_ref());
+        let received = Received { generation: steer.generation, at_ms };
+        if self.erasing.has_ended_generation_of(received) {
+            return Err(was_erased().into());
+        }
+        Ok(self.steer(context, &request, &fingerprint, &steer)?)
+    }
+
+    /// Accepts a steer, or shows what has become of one that came before.
+    fn steer(
+        &self,
+        context: &AdmissionContext,
+        request: &SteerRequest,
+        fingerprint: &str,
+        steer: &ReceivedSteer,
+    ) -> Result<AcceptedSteer, Fault> {
+        self.refuse_void(&steer.caller.grants)?;
+        self.recover(context)?;
+        let session = find_session(&self.store, &steer.session)?;
+        let mut turn = find_turn(&self.store, &steer.turn)?;
+        let accepted = |turn: &Turn, state, replayed| AcceptedSteer {
+            result: SteerResult {
+                session_id: session.session_id.clone(),
+                turn_id: turn.turn_id.clone(),
+                steer_id: request.steer_id.clone(),
+                state,
+            },
+            replayed,
+        };
+        if let Some(known) = self.store.steer(&turn, &request.steer_id)? {
+            return match known.fingerprint == fingerprint {
+                true => Ok(accepted(&turn, known.state, true)),
+                false => Err(conflict(request)),
+            };
+        }
+        permit(&turn, context.deployment.max_steers)?;
+        let live = self.running.turn(&turn);
+        let interruption =
+            live.as_ref().filter(|_| request.interrupt).map(|live| live.interruption());
+        let new = NewSteer {
+            request,
+            fingerprint,
+            caller: &steer.caller.caller,
+            interrupts: interruption.is_some_and(|interruption| interruption.finds_a_call()),
+            now_ms: self.platform.now_ms(),
+        };
+        self.store.accept_steer(&mut turn, new)?;
+        if let Some(live) = &live {
+            let (steer_id, state) = (request.steer_id.as_str(), SteerStep::Accepted);
+            live.text().progress(Progress::Steer { steer_id, state });
+        }
+        if let Some(interruption) = interruption {
+            interruption.request();
+        }
+        Ok(accepted(&turn, SteerState::Pending, false))
+    }
+}
+
+/// Whether the turn takes a further steer.
+fn permit(turn: &Turn, most: u32) -> Result<(), Fault> {
+    match turn.status {
+        TurnStatus::Running | TurnStatus::AwaitingTools => {}
+        TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted => {
+            let status = turn.status.as_str();
+            let message = format!(
+                "The turn is {status} and takes no further words. Nothing was kept: send them as a new turn."
+            );
+            return Err(Fault::new(ErrorCode::TurnEnded, message)
+                .with("TurnId", turn.turn_id.as_str())
+                .with("Status", status));
+        }
+    }
+    if turn.progress.steers.accepted < most {
+        return Ok(());
+    }
+    let message = "The turn has had as many steers as the deployment permits. Wait for its end, or cancel it.";
+    Err(Fault::new(ErrorCode::Forbidden, message).with("MaxSteers", most))
+}
+
+/// The fault of a request that uses a `SteerId` again with other content.
+fn conflict(request: &SteerRequest) -> Fault {
+    let message = "This SteerId was used in this turn with other content. Use a new SteerId, or repeat the request unchanged.";
+    Fault::new(ErrorCode::SteerConflict, message).with("SteerId", request.steer_id.as_str())
+}

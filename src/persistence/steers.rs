@@ -1,0 +1,277 @@
+//! Steers: words that a user adds to a turn that runs or waits (interface §14), from their acceptance to their place in
+//! the conversation.
+//!
+//! A steer is accepted while the reasoner holds the turn. The number of accepted ones only grows, so
+//! [`SessionStore::save_turn`] keeps the larger one of the reasoner's and this instance's. The words of messages come
+//! from the caller.
+
+use serde::{Deserialize, Serialize};
+
+use super::conversation::array_of;
+use super::records::{EntryKind, EntrySeq, Session, Turn, TurnProgress, from_json, to_json};
+use super::schema;
+use super::session_store::SessionStore;
+use crate::contract::{
+    CallerRecord, Fault, SteerContent, SteerId, SteerRequest, SteerState, UserWarning,
+};
+use crate::ports::{Database, Row};
+
+/// A steer that was accepted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steer {
+    /// Its place in the order of acceptance, from 0.
+    pub position: u32,
+    pub steer_id: SteerId,
+    /// SHA-256 of its content.
+    pub fingerprint: String,
+    /// In milliseconds since the epoch.
+    pub accepted_at: u64,
+    pub caller: CallerRecord,
+    /// A model call was dropped for it.
+    pub interrupted: bool,
+    pub state: SteerState,
+    /// Its place in the conversation; `None` until it has one.
+    pub seq: Option<EntrySeq>,
+    /// When a model call of the turn took it, and which one, from 0.
+    pub delivered: Option<(u64, u32)>,
+}
+
+/// How far the steers of a turn are, by their numbers: a step of them takes all of the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SteerCounts {
+    /// Those that were accepted.
+    pub accepted: u32,
+    /// Those that are in the conversation.
+    pub placed: u32,
+    /// Those that a model call of the turn has taken.
+    pub delivered: u32,
+    /// Model calls of the latest submission that gave an output before the newest delivery.
+    pub iterations_before: u32,
+}
+
+impl TurnProgress {
+    /// Counts the model calls of a submission, or of another attempt at it, anew.
+    pub(super) fn restart_iterations(&mut self) {
+        self.iterations = 0;
+        self.steers.iterations_before = 0;
+    }
+
+    /// Model calls that gave an output since the newest submission or delivered steer.
+    pub fn iterations_of_latest_words(&self) -> u32 {
+        self.iterations.saturating_sub(self.steers.iterations_before)
+    }
+}
+
+impl SteerCounts {
+    pub(super) fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A steer that is about to be accepted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewSteer<'a> {
+    pub(crate) request: &'a SteerRequest,
+    /// SHA-256 of its content.
+    pub(crate) fingerprint: &'a str,
+    pub(crate) caller: &'a CallerRecord,
+    /// A model call is dropped for it.
+    pub(crate) interrupts: bool,
+    pub(crate) now_ms: u64,
+}
+
+/// A steer that has no place in the conversation yet.
+#[derive(Debug)]
+pub(crate) struct UnplacedSteer {
+    pub(crate) position: u32,
+    pub(crate) steer_id: SteerId,
+    pub(crate) content: SteerContent,
+}
+
+/// The statement of the rows that a [`Steer`] is made of, with what became of its message.
+const STEERS: &str = "SELECT steers.*, standing FROM steers
+    LEFT JOIN conversation ON conversation.seq = steers.seq";
+
+impl<D: Database> SessionStore<D> {
+    /// Accepts a steer: from here on it is durable.
+    pub(crate) fn accept_steer(&self, turn: &mut Turn, new: NewSteer<'_>) -> Result<(), Fault> {
+        let NewSteer { request, fingerprint, caller, interrupts, now_ms } = new;
+        let position = turn.progress.steers.accepted;
+        turn.progress.steers.accepted += 1;
+        self.durable_step(|| {
+            self.database.execute(schema::STEERS, &[])?;
+            self.database.execute(
+                "INSERT INTO steers (turn, position, steer_id, fingerprint, accepted_at, caller, request, interrupted)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                &[
+                    turn.ordinal.into(),
+                    position.into(),
+                    request.steer_id.as_str().into(),
+                    fingerprint.into(),
+                    now_ms.into(),
+                    to_json("caller", caller)?.into(),
+                    self.json_column("request", &request.content)?,
+                    u64::from(interrupts).into(),
+                ],
+            )?;
+            self.save_progress(turn)
+        })?;
+        self.steers_accepted.set((turn.ordinal, turn.progress.steers.accepted));
+        Ok(())
+    }
+
+    /// A steer of a turn by the client's id.
+    pub(crate) fn steer(&self, turn: &Turn, id: &SteerId) -> Result<Option<Steer>, Fault> {
+        if turn.progress.steers.accepted == 0 {
+            return Ok(None);
+        }
+        let statement = format!("{STEERS} WHERE steers.turn = ? AND steer_id = ?");
+        let row = self.database.first(&statement, &[turn.ordinal.into(), id.as_str().into()])?;
+        row.map(|row| steer(turn, &row)).transpose()
+    }
+
+    /// The steers of a turn in the order of acceptance. A turn without any reads no row.
+    pub fn steers(&self, turn: &Turn) -> Result<Vec<Steer>, Fault> {
+        if turn.progress.steers.accepted == 0 {
+            return Ok(Vec::new());
+        }
+        let statement = format!("{STEERS} WHERE steers.turn = ? ORDER BY position");
+        let rows = self.database.query(&statement, &[turn.ordinal.into()])?;
+        rows.iter().map(|row| steer(turn, row)).collect()
+    }
+
+    /// Whether a turn has steers that no model call of it has taken.
+    pub(crate) fn owes_steers(&self, turn: &Turn) -> bool {
+        self.accepted_steers(turn) > turn.progress.steers.delivered
+    }
+
+    /// Whether a turn has steers that have no place in the conversation.
+    pub(crate) fn has_unplaced_steers(&self, turn: &Turn) -> bool {
+        self.accepted_steers(turn) > turn.progress.steers.placed
+    }
+
+    /// The steers of a turn that have no place in the conversation, in the order of acceptance.
+    pub(crate) fn unplaced_steers(&self, turn: &Turn) -> Result<Vec<UnplacedSteer>, Fault> {
+        if !self.has_unplaced_steers(turn) {
+            return Ok(Vec::new());
+        }
+        let statement = "SELECT position, steer_id, request FROM steers
+             WHERE turn = ? AND seq IS NULL ORDER BY position";
+        let unplaced = |row: &Row| {
+            Ok(UnplacedSteer {
+                position: row.get("position")?,
+                steer_id: row.get("steer_id")?,
+                content: self.json(row, "request")?,
+            })
+        };
+        self.database.query(statement, &[turn.ordinal.into()])?.iter().map(unplaced).collect()
+    }
+
+    /// Puts steers into the conversation, each with its message, one item. The step that it is part of saves the
+    /// turn.
+    pub(crate) fn place_steers(
+        &self,
+        turn: &mut Turn,
+        messages: Vec<(u32, String)>,
+    ) -> Result<(), Fault> {
+        for (position, item) in messages {
+            let seq = self.append(turn.ordinal, EntryKind::Steer, &array_of(item))?;
+            self.database.execute(
+                "UPDATE steers SET seq = ?, request = NULL WHERE turn = ? AND position = ?",
+                &[seq.0.into(), turn.ordinal.into(), position.into()],
+            )?;
+        }
+        self.take_accepted_steers(turn);
+        turn.progress.steers.placed = turn.progress.steers.accepted;
+        Ok(())
+    }
+
+    /// Notes that the turn's next model call takes all its steers, which are in the conversation.
+    pub(crate) fn deliver_steers(&self, turn: &mut Turn, now_ms: u64) -> Result<(), Fault> {
+        let progress = &mut turn.progress;
+        progress.steers.delivered = progress.steers.placed;
+        progress.steers.iterations_before = progress.iterations;
+        self.database.execute(
+            "UPDATE steers SET delivered_at = ?, model_call = ? WHERE turn = ? AND model_call IS NULL",
+            &[now_ms.into(), progress.model_calls.into(), turn.ordinal.into()],
+        )?;
+        self.save_progress(turn)
+    }
+
+    /// Takes steers out of the conversation that the model service refused. Where nothing is left to be sent, the
+    /// turn's message is added again: a call needs an input.
+    pub(crate) fn refuse_steers(
+        &self,
+        session: &Session,
+        turn: &mut Turn,
+        refused: &[EntrySeq],
+    ) -> Result<(), Fault> {
+        UserWarning::SteerRefused.add_once(&mut turn.progress.user_warnings);
+        self.memory.borrow_mut().unsent = None;
+        self.durable_step(|| {
+            for seq in refused {
+                self.database.execute(
+                    "UPDATE conversation SET standing = 'withheld' WHERE seq = ?",
+                    &[seq.0.into()],
+                )?;
+            }
+            if self.entries_after(session.acknowledged)?.is_empty()
+                && let Some(message) = self.message_of(turn.ordinal)?
+            {
+                self.append(turn.ordinal, EntryKind::User, &message)?;
+            }
+            self.save_progress(turn)?;
+            self.save_session(session)
+        })
+    }
+
+    /// Saves the progress of a turn, and nothing else of it.
+    pub(crate) fn save_progress(&self, turn: &mut Turn) -> Result<(), Fault> {
+        self.take_accepted_steers(turn);
+        self.database.execute(
+            "UPDATE turns SET progress = ? WHERE ordinal = ?",
+            &[self.json_column("progress", &turn.progress)?, turn.ordinal.into()],
+        )?;
+        self.memory.borrow_mut().remember_progress(turn);
+        Ok(())
+    }
+
+    /// Takes the steers over that were accepted since the turn was read.
+    pub(super) fn take_accepted_steers(&self, turn: &mut Turn) {
+        turn.progress.steers.accepted = self.accepted_steers(turn);
+    }
+
+    fn accepted_steers(&self, turn: &Turn) -> u32 {
+        let (ordinal, accepted) = self.steers_accepted.get();
+        let known = if ordinal == turn.ordinal { accepted } else { 0 };
+        known.max(turn.progress.steers.accepted)
+    }
+}
+
+fn steer(turn: &Turn, row: &Row) -> Result<Steer, Fault> {
+    let seq: Option<EntrySeq> = row.get("seq")?;
+    let standing: Option<String> = row.get("standing")?;
+    let delivered = match row.get("delivered_at")? {
+        Some(at) => Some((at, row.get("model_call")?)),
+        None => None,
+    };
+    let state = match (standing.as_deref(), delivered) {
+        (Some("kept"), Some(_)) => SteerState::Delivered,
+        (Some("kept"), None) => SteerState::Kept,
+        (Some(_), _) => SteerState::Refused,
+        (None, _) if turn.status.is_live() => SteerState::Pending,
+        (None, _) => SteerState::Kept,
+    };
+    Ok(Steer {
+        position: row.get("position")?,
+        steer_id: row.get("steer_id")?,
+        fingerprint: row.get("fingerprint")?,
+        accepted_at: row.get("accepted_at")?,
+        caller: from_json("caller", &row.get::<String>("caller")?)?,
+        interrupted: row.get::<u8>("interrupted")? != 0,
+        state,
+        seq,
+        delivered,
+    })
+}

@@ -1,0 +1,60 @@
+//! The service refuses what a steer brought, or the input is too long with it. Then the steer leaves the conversation,
+//! and only that: the call is made again without it, and the turn goes on with a user warning.
+
+use crate::contract::Fault;
+use crate::persistence::EntrySeq;
+use crate::ports::{Database, Platform};
+use crate::reasoner::model_call::conversation_input::Input;
+use crate::reasoner::model_call::exchange::Exchange;
+use crate::reasoner::running_turn::{Reasoner, RunningTurn};
+
+/// How many of the newest steers are each blamed alone, before all of them are blamed together: each costs a call.
+const BLAMED_ALONE: usize = 4;
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Makes a refused call again without the steers that the service has not received, first without one of them.
+    /// Returns the last call. `is_refused` says whether a call still is.
+    pub(super) async fn call_without_steers(
+        &self,
+        running: &mut RunningTurn<'_>,
+        input: &Input,
+        mut exchange: Exchange,
+        is_refused: impl Fn(&Exchange) -> bool,
+    ) -> Result<Exchange, Fault> {
+        let steers = input.unsent_steers(running);
+        let alone = if steers.len() > 1 { BLAMED_ALONE } else { 0 };
+        let mut blames: Vec<Vec<EntrySeq>> =
+            steers.iter().rev().take(alone).map(|steer| vec![*steer]).collect();
+        blames.extend((!steers.is_empty()).then_some(steers));
+        for blamed in blames {
+            if !is_refused(&exchange) {
+                break;
+            }
+            let rest = input.sent_within(&running.session.state.window).without(&blamed);
+            if rest.stored_bytes_after(running.session.acknowledged) == 0 {
+                // Nothing else was sent that could be to blame.
+                let rest = self.refuse_steers(running, input, &blamed)?;
+                return self.call_again(running, exchange, &rest).await;
+            }
+            exchange = self.call_again(running, exchange, &rest).await?;
+            if exchange.ending.is_ok() {
+                self.store.refuse_steers(&running.session, &mut running.turn, &blamed)?;
+            }
+        }
+        Ok(exchange)
+    }
+
+    /// Takes steers out of the conversation, and returns the input that is left.
+    pub(super) fn refuse_steers(
+        &self,
+        running: &mut RunningTurn<'_>,
+        refused: &Input,
+        steers: &[EntrySeq],
+    ) -> Result<Input, Fault> {
+        self.store.refuse_steers(&running.session, &mut running.turn, steers)?;
+        match refused.previous_response_id.is_some() && running.session.chain_head.is_some() {
+            true => Input::unsent(&self.store, running),
+            false => Input::rebuild(&self.store, &running.session.state.window),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The boundary before each model call (interface §14): all steers that have come join the conversation there, in the
+//! order of their acceptance, behind what the call is owed. Steers that come too late for a call of their turn are kept:
+//! the next turn's model sees them.
+
+use super::model_call::{Transcript, permit};
+use super::running_turn::{Reasoner, RunningTurn};
+use crate::composition::compose_steer;
+use crate::contract::{Fault, Progress, SteerId, SteerStep, UserWarning};
+use crate::persistence::{Session, SessionStore, Turn};
+use crate::ports::{Database, Platform};
+
+impl<P: Platform, D: Database> Reasoner<P, D> {
+    /// Has the next model call take all steers of the turn. The budget is looked at first: what a call over it would
+    /// have taken is kept.
+    pub(super) async fn deliver_steers(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
+        if !self.store.owes_steers(&running.turn) {
+            return Ok(());
+        }
+        self.take_lease(running).await?;
+        permit(running, 0)?;
+        let now = self.platform.now_ms();
+        let RunningTurn { session, turn, live_text, .. } = running;
+        let before = turn.progress.steers.delivered;
+        let ids = self.store.durable_step(|| {
+            let ids = place_steers(&self.store, session, turn)?;
+            self.store.deliver_steers(turn, now)?;
+            Ok(ids)
+        })?;
+        self.report.borrow_mut().steers += turn.progress.steers.delivered - before;
+        for id in &ids {
+            let (steer_id, state) = (id.as_str(), SteerStep::Delivered);
+            live_text.progress(Progress::Steer { steer_id, state });
+        }
+        Ok(())
+    }
+
+    /// Records a model call that an interrupt has dropped: its text is taken back, and it counts with what it has
+    /// cost so far.
+    pub(super) fn drop_call(
+        &self,
+        running: &mut RunningTurn<'_>,
+        mut transcript: Transcript,
+        shown: bool,
+    ) -> Result<(), Fault> {
+        if shown {
+            running.live_text.discard(transcript.segment);
+            running.turn.progress.next_segment = transcript.segment + 1;
+        }
+        transcript.interrupted = true;
+        self.report.borrow_mut().interrupts += 1;
+        self.record_attempt(running, &transcript)
+    }
+}
+
+/// Keeps the steers of a turn that ends without a further model call: they join the conversation at once, or, where
+/// calls still wait for their outputs, behind those.
+pub(super) fn keep_steers<D: Database>(
+    store: &SessionStore<D>,
+    session: &mut Session,
+    turn: &mut Turn,
+) -> Result<(), Fault> {
+    if !store.has_unplaced_steers(turn) {
+        return Ok(());
+    }
+    if session.open_calls_of(turn.ordinal).is_some() {
+        session.state.waiting_steers_turn = turn.ordinal;
+        return Ok(());
+    }
+    place_steers(store, session, turn).map(|_| ())
+}
+
+/// Puts the kept steers of an earlier turn into the conversation, whose calls have got their outputs.
+pub(super) fn place_waiting_steers<D: Database>(
+    store: &SessionStore<D>,
+    session: &mut Session,
+) -> Result<(), Fault> {
+    match std::mem::take(&mut session.state.waiting_steers_turn) {
+        0 => Ok(()),
+        ordinal => {
+            let mut turn = store.turn_at(ordinal)?;
+            place_steers(store, session, &mut turn)?;
+            store.save_progress(&mut turn)
+        }
+    }
+}
+
+/// Puts the turn's steers that have no place into the conversation, in a step that saves the turn. Returns their ids.
+fn place_steers<D: Database>(
+    store: &SessionStore<D>,
+    session: &Session,
+    turn: &mut Turn,
+) -> Result<Vec<SteerId>, Fault> {
+    let (mut ids, mut messages) = (Vec::new(), Vec::new());
+    for unplaced in store.unplaced_steers(turn)? {
+        let composed = compose_steer(&unplaced.content, &session.mode)?;
+        for warning in composed.user_warnings {
+            UserWarning::add_text_once(warning, &mut turn.progress.user_warnings);
+        }
+        messages.push((unplaced.position, composed.user));
+        ids.push(unplaced.steer_id);
+    }
+    store.place_steers(turn, messages)?;
+    Ok(ids)
+}
