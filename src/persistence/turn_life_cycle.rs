@@ -13,7 +13,7 @@ use super::records::{
 };
 use super::session_store::SessionStore;
 use super::texts;
-use super::webhooks::DueWebhook;
+use super::webhooks::Ending;
 use crate::contract::{CallerRecord, Fault, TurnId, TurnStatus};
 use crate::files::OutputFile;
 use crate::ports::Database;
@@ -64,15 +64,6 @@ pub struct NewSubmission<'a> {
     /// SHA-256 of the canonical request.
     pub fingerprint: &'a str,
     pub caller: &'a CallerRecord,
-    pub now_ms: u64,
-}
-
-/// The end of a submission.
-#[derive(Clone, Copy, Debug)]
-pub struct Ending<'a> {
-    pub outcome: &'a StoredOutcome,
-    /// The messages that tell it.
-    pub webhooks: &'a [DueWebhook],
     pub now_ms: u64,
 }
 

@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use super::SessionStore;
+use super::records::StoredOutcome;
 use super::schema::WEBHOOKS;
 use crate::contract::closed_list;
 use crate::contract::{Fault, TurnId};
@@ -30,6 +31,15 @@ pub struct DueWebhook {
     pub event: &'static str,
     /// JSON text, which stays the same.
     pub body: String,
+}
+
+/// The end of a submission.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending<'a> {
+    pub outcome: &'a StoredOutcome,
+    /// The messages that tell it.
+    pub webhooks: &'a [DueWebhook],
+    pub now_ms: u64,
 }
 
 /// A message that waits for its next attempt.
