@@ -93,7 +93,7 @@ build-dev: setup build-dev/.complete build-playground/index.html ## the Worker a
 
 client: setup $(client)/dist/index.js ## the client in TypeScript, in clients/typescript/dist/
 
-check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services, embeddings and MCP servers, ONLINE=mcp these alone
+check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, SECRETS="NAME …" for those that are set; ONLINE=1 also asks its model services, embeddings and MCP servers, ONLINE=mcp these alone; ONLINE=webhooks sends each webhook a signed message
 	@[ -x target/debug/check-catalog ] || echo 'make check-catalog: compiling the check, some minutes the first time' >&2
 	@cargo run --quiet --locked --package check-catalog --bin check-catalog -- $(if $(FILE),'$(FILE)')
 

@@ -13,9 +13,9 @@
 //! | [`persistence`] | 5 | what is kept, the turn's life cycle, open calls and their settlement |
 //! | [`entry`] | 6 | the front door: from method, path, headers and body to one plain response |
 //!
-//! Four features stand beside the layers, each whole in its folder: [`retrieval`] (a workspace's index,
+//! Five features stand beside the layers, each whole in its folder: [`retrieval`] (a workspace's index,
 //! and what a turn is given from it), [`users`] (the sessions of a user, and erasing the user), [`mcp`] (MCP servers of the operator's: their tools, the objects that keep the
-//! tools' lists, and calls) and [`files`] (files that tools make). The others are the ground:
+//! tools' lists, and calls) [`files`] (files that tools make) and [`webhooks`] (messages about turns that end or wait). The others are the ground:
 //!
 //! | folder | owns |
 //! |---|---|
@@ -86,3 +86,4 @@ pub mod responses_api;
 pub mod retrieval;
 pub mod server_tools;
 pub mod users;
+pub mod webhooks;

@@ -86,7 +86,9 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
     };
     AGENT_CONTEXT.read(node, findings, |name, node, findings| match name {
         "BaseUrl" => context.base_url = Some(base_url(node, "responses", findings)),
-        "ApiKeySecret" => context.api_key_secret = Some(secret_name(node, findings)),
+        "ApiKeySecret" => {
+            context.api_key_secret = Some(secret_name(node, Recipient::ModelService, findings))
+        }
         "Model" => context.model = Some(model(node, findings)),
         "Continuation" => {
             let choices = [("stored", Continuation::Stored), ("replay", Continuation::Replay)];
@@ -202,12 +204,17 @@ impl Retrieval {
     }
 }
 
-fn secret_name(node: Node<'_, '_>, findings: &mut Findings) -> String {
+/// What the deployment calls a key whose value is in no catalog, and who gets it.
+pub(super) fn secret_name(
+    node: Node<'_, '_>,
+    recipient: Recipient,
+    findings: &mut Findings,
+) -> String {
     let remedy = "must be the name of a secret (letters, digits and _, not starting with a digit), \
                   never the key itself";
     let name = matching_text(node, is_secret_name, remedy, findings);
     if !name.is_empty() {
-        findings.secret(node, &name, Recipient::ModelService);
+        findings.secret(node, &name, recipient);
     }
     name
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::approval::Approval;
 use super::secret_template::SecretTemplate;
+use super::webhook_event::WebhookEvent;
 
 /// The product's own tools: a mode may name them, and no catalog may redefine them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,7 @@ pub struct Catalog {
     pub(super) default_mode: Mode,
     pub(super) server_tools: Vec<ServerTool>,
     pub(super) mcp_servers: Vec<(String, McpServer)>,
+    pub(super) webhooks: Vec<(String, Webhook)>,
     /// Whether the first instruction gives a user's session its title in the list. Default `true`.
     pub(super) titles_sessions: bool,
 }
@@ -248,6 +250,8 @@ pub struct ConversationContext {
     pub hosted_tools: Vec<HostedTool>,
     /// Parameters of every call; each overrides the agent context's.
     pub model_parameters: ModelParameters,
+    /// Names of webhooks of this catalog that hear of its sessions' turns, each once.
+    pub webhooks: Vec<String>,
 }
 
 /// A client tool: offered to the model, run by the client.
@@ -377,6 +381,27 @@ pub struct HttpService {
 impl Default for HttpService {
     fn default() -> Self {
         Self { url: String::new(), headers: Vec::new(), timeout_ms: 30_000 }
+    }
+}
+
+/// A receiver of messages about turns that end or wait (interface §15).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// https, or http to this machine. Its time limit holds for one attempt. Default 15000.
+    pub http: HttpService,
+    /// The names of one or two secrets, each of which signs every message.
+    pub signing_secrets: Vec<String>,
+    /// The events that are told, each once. Default: all.
+    pub events: Vec<WebhookEvent>,
+    /// Whether a message holds the turn's outcome. Default `false`.
+    pub content: bool,
+}
+
+impl Default for Webhook {
+    fn default() -> Self {
+        let http = HttpService { timeout_ms: 15_000, ..HttpService::default() };
+        let events = WebhookEvent::ALL.to_vec();
+        Self { http, signing_secrets: Vec::new(), events, content: false }
     }
 }
 

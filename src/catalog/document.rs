@@ -15,6 +15,7 @@ use super::modes::modes;
 use super::names::is_context_id;
 use super::tools::{ServerSide, context_tools, server_tools};
 use super::values::{choice, entries, filled_prose, model, reference};
+use super::webhooks::{webhook_names, webhooks};
 use crate::json::{
     DEPTH_LIMIT, Malformed, Node, ObjectShape, check, for_each_element, for_each_member,
 };
@@ -29,13 +30,23 @@ const CATALOG: ObjectShape = ObjectShape::new(
         "Modes",
         "ServerTools",
         "McpServers",
+        "Webhooks",
         "Titles",
     ],
     &["AgentContexts", "ConversationContexts", "Modes"],
 );
 
 const CONVERSATION_CONTEXT: ObjectShape = ObjectShape::new(
-    &["AgentContextId", "BootPrompt", "Model", "Mode", "Tools", "HostedTools", "ModelParameters"],
+    &[
+        "AgentContextId",
+        "BootPrompt",
+        "Model",
+        "Mode",
+        "Tools",
+        "HostedTools",
+        "ModelParameters",
+        "Webhooks",
+    ],
     &["AgentContextId", "BootPrompt"],
 );
 
@@ -92,6 +103,7 @@ fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
         default_mode: Mode::default(),
         server_tools: Vec::new(),
         mcp_servers: Vec::new(),
+        webhooks: Vec::new(),
         titles_sessions: true,
     };
     CATALOG.read(document, findings, |name, node, findings| match name {
@@ -114,6 +126,7 @@ fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
             catalog.titles_sessions = choice(node, choices, findings);
         }
         "McpServers" => catalog.mcp_servers = mcp_servers(node, findings),
+        "Webhooks" => catalog.webhooks = webhooks(node, findings),
         _ => {}
     });
     catalog
@@ -126,6 +139,7 @@ struct Declared<'d> {
     agent_contexts: Vec<Cow<'d, str>>,
     modes: Vec<Cow<'d, str>>,
     server_side: ServerSide<'d>,
+    webhooks: Vec<Cow<'d, str>>,
 }
 
 impl<'d> Declared<'d> {
@@ -138,6 +152,7 @@ impl<'d> Declared<'d> {
         };
         keys("AgentContexts", &mut declared.agent_contexts);
         keys("McpServers", &mut declared.server_side.mcp_servers);
+        keys("Webhooks", &mut declared.webhooks);
         let names = |list, name, declared: &mut Vec<Cow<'d, str>>| {
             let Some(list) = document.find(list) else { return };
             let _ = for_each_element(list.json, |json| {
@@ -192,6 +207,7 @@ fn conversation_context(
         }
         "HostedTools" => context.hosted_tools = hosted_tools(node, findings),
         "ModelParameters" => context.model_parameters = model_parameters(node, findings),
+        "Webhooks" => context.webhooks = webhook_names(node, &declared.webhooks, findings),
         _ => {}
     });
     ConversationContext { mode, ..context }

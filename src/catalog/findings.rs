@@ -41,6 +41,10 @@ pub(super) enum Recipient {
     ModelService,
     /// A service of the operator's: a tool, a search.
     OtherService,
+    /// A webhook, in a header.
+    Webhook,
+    /// Nobody: it signs the messages of webhooks.
+    Signature,
 }
 
 /// A secret that a catalog names. Its value is never in a catalog.
@@ -116,18 +120,39 @@ impl Findings {
         self.secrets.push((recipient, position(at), secret));
     }
 
-    /// Refuses a model service's key where another service would get it.
-    fn keep_model_keys(&mut self) {
+    /// Refuses a model service's key where another service would get it, a service's secret where a webhook would,
+    /// and a signing secret in every other use.
+    fn keep_secrets_apart(&mut self) {
         let secrets = std::mem::take(&mut self.secrets);
-        let of = |wanted| secrets.iter().filter(move |(recipient, ..)| *recipient == wanted);
-        let mut keys = Seen::new();
-        keys.extend(of(Recipient::ModelService).map(|(.., secret)| Cow::from(&secret.name)));
-        for (_, position, NeededSecret { name, path }) in of(Recipient::OtherService) {
-            if keys.contains(name.as_str()) {
-                let problem = "goes to a model service (by ApiKeySecret or Headers) and to no other one; \
-                               give this one a secret of its own";
-                self.record(*position, || path.clone(), format!("the secret {name} {problem}"));
-            }
+        let names = |wanted| {
+            let of = secrets.iter().filter(move |(recipient, ..)| *recipient == wanted);
+            of.map(|(.., secret)| secret.name.as_str()).collect::<BTreeSet<_>>()
+        };
+        let (keys, services) = (names(Recipient::ModelService), names(Recipient::OtherService));
+        let signing = names(Recipient::Signature);
+        for (recipient, position, NeededSecret { name, path }) in &secrets {
+            let is_in = |names: &BTreeSet<&str>| names.contains(name.as_str());
+            let problem = match recipient {
+                Recipient::ModelService | Recipient::OtherService | Recipient::Webhook
+                    if is_in(&signing) =>
+                {
+                    "signs the messages of a webhook, and is for nothing else; \
+                     give this one a secret of its own"
+                }
+                Recipient::OtherService | Recipient::Webhook if is_in(&keys) => {
+                    "goes to a model service (by ApiKeySecret or Headers) and to no other one; \
+                     give this one a secret of its own"
+                }
+                Recipient::Webhook if is_in(&services) => {
+                    "goes to a tool or a search, and to no webhook; \
+                     give this one a secret of its own"
+                }
+                Recipient::ModelService
+                | Recipient::OtherService
+                | Recipient::Webhook
+                | Recipient::Signature => continue,
+            };
+            self.record(*position, || path.clone(), format!("the secret {name} {problem}"));
         }
         self.secrets = secrets;
     }
@@ -135,7 +160,7 @@ impl Findings {
     /// The first faults in document order, an object's own before those of its members, with a note on
     /// the rest, and all secrets.
     pub(super) fn in_document_order(mut self) -> (Vec<CatalogFault>, Vec<NeededSecret>) {
-        self.keep_model_keys();
+        self.keep_secrets_apart();
         let rest = self.fault_count - self.faults.len();
         let mut faults: Vec<CatalogFault> =
             self.faults.into_iter().map(|(_, fault)| fault).collect();

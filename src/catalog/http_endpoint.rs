@@ -31,6 +31,9 @@ const CONNECTION_HEADERS: [&str; 8] = [
 ];
 /// Headers that say how a model call's body is written and read.
 const OWN_HEADERS: [&str; 4] = ["accept", "accept-encoding", "content-encoding", "content-type"];
+/// Headers that a webhook's message has of its own (Standard Webhooks 1.0).
+const MESSAGE_HEADERS: [&str; 5] =
+    ["content-type", "user-agent", "webhook-id", "webhook-signature", "webhook-timestamp"];
 const QUERY_NAME_BYTES: usize = 128;
 const QUERY_VALUE_BYTES: usize = 1024;
 const NO_PLACEHOLDER: &str = "must hold no placeholder: secrets are filled into Headers only";
@@ -44,6 +47,11 @@ impl HttpService {
             "TimeoutMs" => self.timeout_ms = integer(node, TIMEOUT_MS, findings).into(),
             _ => {}
         }
+    }
+
+    /// Reads the `Headers` of a webhook.
+    pub(super) fn take_webhook_headers(&mut self, node: Node<'_, '_>, findings: &mut Findings) {
+        self.headers = headers(node, Recipient::Webhook, findings);
     }
 
     /// Checks the members together, once they have been read from `node`.
@@ -185,7 +193,12 @@ fn headers(
     let mut headers = Vec::new();
     entries(node, findings, |name, node, findings| {
         let folded = name.to_ascii_lowercase();
-        let is_own = recipient == Recipient::ModelService && OWN_HEADERS.contains(&folded.as_str());
+        let own: &[&str] = match recipient {
+            Recipient::ModelService => &OWN_HEADERS,
+            Recipient::Webhook => &MESSAGE_HEADERS,
+            Recipient::OtherService | Recipient::Signature => &[],
+        };
+        let is_own = own.contains(&folded.as_str());
         if !is_header_name(name) {
             findings.fault(node, format!("{} is not a header's name", quoted(name)));
         } else if CONNECTION_HEADERS.contains(&folded.as_str()) {

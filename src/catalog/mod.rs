@@ -21,16 +21,19 @@ mod tool_parameters;
 mod tools;
 mod turn_tools;
 mod values;
+mod webhook_event;
+mod webhooks;
 
 pub use approval::{APPROVE_TOOL, Approval, Approvers};
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
     Continuation, ConversationContext, DEFAULT_CONTEXT, Embeddings, GENERAL_MODE, HeaderTemplate,
     HostedTool, HttpService, McpServer, Mode, ModelParameter, ModelParameters, OnError, Retrieval,
-    RetrievalSource, ServerTool,
+    RetrievalSource, ServerTool, Webhook,
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};
 pub use http_endpoint::url_problem;
 pub use secret_template::SecretTemplate;
 pub use turn_tools::NamedTool;
+pub use webhook_event::WebhookEvent;

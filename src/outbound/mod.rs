@@ -5,6 +5,7 @@
 mod address;
 mod document;
 mod json_service;
+mod notification;
 mod redaction;
 mod secret_headers;
 mod service;
@@ -12,6 +13,7 @@ mod service;
 pub use address::{address, retry_after_ms};
 pub use document::{Document, fetch_document};
 pub use json_service::{post, post_to};
+pub use notification::notify;
 pub use redaction::as_repeated;
 pub use secret_headers::SecretHeaders;
 pub use service::{Service, ServiceFailure, in_time};

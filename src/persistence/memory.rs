@@ -23,6 +23,8 @@ pub(super) struct Memory {
     pub(super) newest_entry: Option<EntrySeq>,
     /// Whether [`super::schema::RESPONSES`] is known to be there.
     pub(super) has_responses: bool,
+    /// Whether [`super::schema::WEBHOOKS`] is there, once `tables` is known.
+    pub(super) has_webhooks: bool,
     /// The entries after the newest model output.
     pub(super) unsent: Option<UnsentEntries>,
 }

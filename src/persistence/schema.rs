@@ -49,6 +49,8 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     &[],
     // Version 7 may hold steers, which version 6 would neither send nor erase.
     &[],
+    // Version 8 may hold messages of webhooks, which version 7 would leave behind when it erases the session.
+    &[],
 ];
 
 /// The same for [`CALL_TABLES`], where a session has them: the version that a statement leads to.
@@ -181,6 +183,24 @@ pub(super) const CALL_TABLES: &[&str] = &[
     )",
 ];
 
+/// The messages of webhooks. A session has this table from its first message on. `body`: JSON text, empty once no
+/// further attempt is made. The primary key keeps the waiting messages together, so that nothing else is read to find
+/// them.
+pub(super) const WEBHOOKS: &str = "CREATE TABLE webhooks (
+    state TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    submission INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    webhook TEXT NOT NULL,
+    message_id TEXT NOT NULL,
+    body TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    next_at INTEGER NOT NULL,
+    last_status INTEGER,
+    PRIMARY KEY (state, turn, submission, event, webhook)
+) WITHOUT ROWID";
+
 /// The words that users have added to turns while these ran or waited. A session has this table from its first steer
 /// on. `position`: order of acceptance, from 0; `request`: what composition needs, JSON, NULL once the message is in
 /// the conversation; `interrupted`: a model call was dropped for it; `seq`: the row of `conversation`; `delivered_at` and
@@ -206,7 +226,7 @@ pub(super) const STEERS: &str = "CREATE TABLE IF NOT EXISTS steers (
 pub(super) fn session_tables() -> impl Iterator<Item = &'static str> {
     // CREATE TABLE name …
     let name = |table: &&'static str| table.split_whitespace().nth(2);
-    TABLES.iter().chain(CALL_TABLES).filter_map(name).chain(["steers"])
+    TABLES.iter().chain(CALL_TABLES).chain(&[WEBHOOKS]).filter_map(name).chain(["steers"])
 }
 
 /// The responses that the model service stores and is to delete with the session. A session has this
@@ -238,12 +258,13 @@ mod tests {
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published migration, runs of white space as one space.
-    const PUBLISHED: [&str; 6] = [
+    const PUBLISHED: [&str; 7] = [
         "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "d8d57b7c4d650195fb7f986a4b774f64fa86d1caa7a4705a7d6ec2a1857477af",
         "f6091143af3d56a666c03522d41ce662dcc801abaa324d4691bfe7a68e505d88",
         "9d33435c5bfa9bc63c25f90cf0f6aa8a1383b69fee625345ab35b88d1b31ff1f",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     ];
 

@@ -249,22 +249,28 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Looks for the tables and the session, once, and brings older ones up to date.
-    fn find_tables(&self) -> Result<Tables, Fault> {
+    pub(super) fn find_tables(&self) -> Result<Tables, Fault> {
         let known = self.memory.borrow().tables;
         if known != Tables::Unknown {
             return Ok(known);
         }
-        let statement =
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('session', 'calls')";
-        let tables = match self.database.query(statement, &[])?.len() {
-            0 => Tables::Absent,
-            found => {
-                let calls = found > 1;
+        let statement = "SELECT name FROM sqlite_master
+             WHERE type = 'table' AND name IN ('session', 'calls', 'webhooks')";
+        let rows = self.database.query(statement, &[])?;
+        let names = rows.iter().map(|row| row.get::<String>("name"));
+        let names = names.collect::<Result<Vec<_>, Fault>>()?;
+        let has = |table: &str| names.iter().any(|name| name == table);
+        let tables = match has("session") {
+            false => Tables::Absent,
+            true => {
+                let calls = has("calls");
                 self.find_session(calls)?;
                 Tables::Present { calls }
             }
         };
-        self.memory.borrow_mut().tables = tables;
+        let mut memory = self.memory.borrow_mut();
+        memory.tables = tables;
+        memory.has_webhooks = has("webhooks");
         Ok(tables)
     }
 

@@ -13,6 +13,7 @@ use super::records::{
 };
 use super::session_store::SessionStore;
 use super::texts;
+use super::webhooks::Ending;
 use crate::contract::{CallerRecord, Fault, TurnId, TurnStatus};
 use crate::files::OutputFile;
 use crate::ports::Database;
@@ -337,9 +338,9 @@ impl<D: Database> SessionStore<D> {
         session: &mut Session,
         turn: &mut Turn,
         last: Option<&ModelOutputRecord<'_>>,
-        outcome: &StoredOutcome,
-        now_ms: u64,
+        ending: Ending<'_>,
     ) -> Result<(), Fault> {
+        let Ending { outcome, webhooks, now_ms } = ending;
         if turn.status != TurnStatus::AwaitingTools && session.live_turn == Some(turn.ordinal) {
             session.live_turn = None;
         }
@@ -350,6 +351,7 @@ impl<D: Database> SessionStore<D> {
                 self.write_output(session, turn, last)?;
             }
             self.save_turn(turn, Some(outcome), last.map(|last| last.record))?;
+            self.add_webhooks(turn.ordinal, turn.progress.submission, webhooks, now_ms)?;
             self.save_session(session)
         })
     }

@@ -61,6 +61,7 @@ pub(super) async fn ask_question(
         method: "POST",
         url: &format!("https://object{}", question.path()),
         last_event_id: None,
+        prefer: None,
         received_at: now_ms(),
         caller: "",
     };

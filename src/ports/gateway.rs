@@ -28,6 +28,8 @@ pub struct ObjectRequest<'a> {
     /// The client's whole URL, from which the object finds the same route.
     pub url: &'a str,
     pub last_event_id: Option<String>,
+    /// How the client wants a submission answered (RFC 7240).
+    pub prefer: Option<String>,
     /// When the Worker in front received the request, in milliseconds since the epoch: requests may
     /// overtake each other on their way to the object.
     pub received_at: u64,
@@ -40,8 +42,10 @@ impl ObjectRequest<'_> {
     pub fn headers(&self) -> Value {
         let caller = utf8_percent_encode(self.caller, IN_HEADERS).to_string();
         let mut headers = json!({ RECEIVED_AT: self.received_at.to_string(), CALLER: caller });
-        if let (Some(position), Some(members)) = (&self.last_event_id, headers.as_object_mut()) {
-            members.insert("Last-Event-ID".to_owned(), position.as_str().into());
+        let kept = [("Last-Event-ID", &self.last_event_id), ("Prefer", &self.prefer)];
+        if let Some(members) = headers.as_object_mut() {
+            let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+            members.extend(kept.map(|(name, value)| (name.to_owned(), value.into())));
         }
         headers
     }

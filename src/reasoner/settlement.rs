@@ -4,7 +4,7 @@
 use super::steering::{keep_steers, place_waiting_steers};
 use crate::composition::{Abandonment, NoResult, missing_outcome, tool_outputs};
 use crate::contract::{ErrorCode, Fault, ToolResult, TurnStatus};
-use crate::persistence::{Call, RunsOn, Session, SessionStore, StoredOutcome, Turn};
+use crate::persistence::{Call, Ending, RunsOn, Session, SessionStore, Turn};
 use crate::ports::Database;
 
 /// Ends a turn as failed. Nothing is written when the storage fails.
@@ -12,13 +12,12 @@ pub(crate) fn fail_turn<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     turn: &mut Turn,
-    outcome: &StoredOutcome,
-    now: u64,
+    ending: Ending<'_>,
 ) -> Result<(), Fault> {
     turn.status = TurnStatus::Failed;
     store.durable_step(|| {
         keep_steers(store, session, turn)?;
-        store.end(session, turn, None, outcome, now)
+        store.end(session, turn, None, ending)
     })
 }
 
@@ -28,14 +27,13 @@ pub(crate) fn abort<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     turn: &mut Turn,
-    outcome: &StoredOutcome,
-    now: u64,
+    ending: Ending<'_>,
 ) -> Result<(), Fault> {
     turn.status = TurnStatus::Aborted;
     store.durable_step(|| {
         settle_open_calls(store, session, Abandonment::Cancelled)?;
         keep_steers(store, session, turn)?;
-        store.end(session, turn, None, outcome, now)
+        store.end(session, turn, None, ending)
     })
 }
 

@@ -12,8 +12,11 @@ use crate::contract::{
 };
 use crate::files::{embeds_contents, embeds_contents_of_its_own, without_part_contents};
 use crate::live_text::LiveText;
-use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, Turn};
+use crate::persistence::{
+    Call, DueWebhook, Ending, ModelOutputRecord, RunsOn, Session, StoredOutcome, Turn,
+};
 use crate::ports::{CHUNK_BYTES, Database, Platform};
+use crate::webhooks::due_webhooks;
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Ends the turn with its final text, and records `last` in the same durable step. `None` when steers came before
@@ -104,7 +107,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let result = InvokeResult::success(response, turn.progress.warnings.clone());
         let stored = StoredOutcome::of(&result, kept_segment);
         turn.status = status;
-        self.store.end(session, turn, last, &stored, self.platform.now_ms())?;
+        let now_ms = self.platform.now_ms();
+        let webhooks = self.due_webhooks(session, turn, &stored, now_ms)?;
+        let ending = Ending { outcome: &stored, webhooks: &webhooks, now_ms };
+        self.store.end(session, turn, last, ending)?;
         self.report_end(turn);
         Ok(stored)
     }
@@ -116,7 +122,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let stored = StoredOutcome::of(&fault.clone().into(), None);
         let kept = self.stored_session().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
-            let now = self.platform.now_ms();
+            let now_ms = self.platform.now_ms();
             self.store.durable_step(|| {
                 if let Some(transcript) = self.take_transcript(Some(fault)) {
                     transcript.count(&mut session, &mut turn);
@@ -125,9 +131,14 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 if aborted {
                     let text = live_text.text();
                     turn.progress.text_so_far = Some(text).filter(|text| !text.is_empty());
-                    return abort(&self.store, &mut session, &mut turn, &stored, now);
                 }
-                fail_turn(&self.store, &mut session, &mut turn, &stored, now)
+                turn.status = if aborted { TurnStatus::Aborted } else { TurnStatus::Failed };
+                let webhooks = self.due_webhooks(&session, &turn, &stored, now_ms)?;
+                let ending = Ending { outcome: &stored, webhooks: &webhooks, now_ms };
+                match aborted {
+                    true => abort(&self.store, &mut session, &mut turn, ending),
+                    false => fail_turn(&self.store, &mut session, &mut turn, ending),
+                }
             })?;
             self.report_end(&turn);
             Ok(())
@@ -137,6 +148,17 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             // Storage still says `running`, so the turn is resumed later. The client gets the failure.
             Err(fault) => StoredOutcome::of(&fault.into(), None),
         }
+    }
+
+    /// The messages about an end, under the catalog of the run.
+    fn due_webhooks(
+        &self,
+        session: &Session,
+        turn: &Turn,
+        outcome: &StoredOutcome,
+        now_ms: u64,
+    ) -> Result<Vec<DueWebhook>, Fault> {
+        due_webhooks(self.platform.as_ref(), &self.catalog, session, turn, outcome, now_ms)
     }
 
     fn report_end(&self, turn: &Turn) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::sources::{Source, sources};
 
 /// Each folder with the folders that its code may name. Nothing else is permitted.
-const MAY_NAME: [(&str, &[&str]); 20] = [
+const MAY_NAME: [(&str, &[&str]); 21] = [
     ("encoding", &[]),
     ("json", &[]),
     ("contract", &["encoding", "json"]),
@@ -20,6 +20,7 @@ const MAY_NAME: [(&str, &[&str]); 20] = [
     ("retrieval", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("persistence", &["contract", "encoding", "files", "ports"]),
     ("users", &["contract", "encoding", "persistence", "ports"]),
+    ("webhooks", &["catalog", "contract", "encoding", "outbound", "persistence", "ports"]),
     (
         "composition",
         &["catalog", "contract", "encoding", "json", "mcp", "responses_api", "retrieval"],
@@ -48,6 +49,7 @@ const MAY_NAME: [(&str, &[&str]); 20] = [
             "retrieval",
             "server_tools",
             "users",
+            "webhooks",
         ],
     ),
     (
@@ -68,6 +70,7 @@ const MAY_NAME: [(&str, &[&str]); 20] = [
             "responses_api",
             "retrieval",
             "users",
+            "webhooks",
         ],
     ),
     ("platform", &["contract", "entry", "identity", "mcp", "ports"]),

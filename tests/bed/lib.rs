@@ -32,6 +32,7 @@ mod session;
 mod streams;
 mod told;
 mod tool_service;
+mod webhook_receiver;
 mod world;
 
 pub use conversation::{Conversation, Said};
@@ -56,4 +57,5 @@ pub use seeds::run_seeds;
 pub use session::{Bed, Pending};
 pub use streams::{Exchange, own_streams, recorded_exchanges};
 pub use tool_service::ToolAnswer;
+pub use webhook_receiver::{WebhookAnswer, WebhookMessage, WebhookReceiver};
 pub use world::{Player, SessionObject, UserObject, Workspace, World};

@@ -49,6 +49,12 @@ impl LoneStep {
         self
     }
 
+    /// The clock is the machine's own.
+    pub fn in_real_time(self) -> Self {
+        self.world.executor.keep_real_time();
+        self
+    }
+
     /// The step may log.
     pub fn logging(self) -> Self {
         self.world.steps_log.set(true);

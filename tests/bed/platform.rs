@@ -217,6 +217,14 @@ impl Platform for TestPlatform {
             return Ok(self.http_response(service.take(request)?, None).await);
         }
         let path = request.url.split('?').next().unwrap_or_default();
+        if path.starts_with("https://hooks.example/") {
+            let reply = self.world.webhooks.take(self.now_ms(), &request);
+            self.pause().await;
+            return match reply {
+                Some(reply) => Ok(self.http_response(reply?, None).await),
+                None => std::future::pending().await,
+            };
+        }
         if path.ends_with("/mcp") {
             self.pause().await;
             return match self.world.mcp.take(&request) {

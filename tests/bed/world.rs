@@ -18,6 +18,7 @@ use super::object::TestObject;
 use super::planned_model::planned;
 use super::scripted_service::{HttpReply, ScriptedService};
 use super::tool_service::ToolService;
+use super::webhook_receiver::WebhookReceiver;
 
 /// Gives the reply to a request to any service; `None` when there is none, for as long as the caller waits.
 pub type Player = dyn Fn(&HttpRequest) -> Option<Result<HttpReply, HttpFault>>;
@@ -48,6 +49,8 @@ pub struct World {
     pub mcp: McpService,
     /// The service behind every URL whose path ends in `/embeddings`.
     pub embeddings: EmbeddingsService,
+    /// The receiver behind every URL of the host `hooks.example`.
+    pub webhooks: WebhookReceiver,
     /// The tenant of the session's next instance.
     pub tenant: Cell<&'static str>,
     /// The files of server tools, by key.
@@ -139,6 +142,7 @@ impl World {
             tools: ToolService::default(),
             mcp: McpService::default(),
             embeddings: EmbeddingsService::default(),
+            webhooks: WebhookReceiver::default(),
             tenant: Cell::new("local"),
             files: RefCell::default(),
             page_files: RefCell::default(),

@@ -73,7 +73,7 @@ fn all_faults_are_named_at_once_in_document_order() {
             fault(
                 "/Extra",
                 "unknown member \"Extra\"; the members here are $schema, AgentContexts, \
-                 ConversationContexts, Modes, ServerTools, McpServers, Titles"
+                 ConversationContexts, Modes, ServerTools, McpServers, Webhooks, Titles"
             ),
         ]
     );

@@ -14,6 +14,7 @@ mod right_documents;
 mod schema;
 mod spoiled_documents;
 mod tool_schemas;
+mod webhooks;
 mod wrong_documents;
 
 use std::sync::LazyLock;

@@ -137,6 +137,7 @@ fn a_full_document_is_read_member_by_member() {
                 text_is_json: Some(true),
                 ..added(&[("text", r#"{"format":{"name":"n","schema":{},"type":"json_schema"}}"#)])
             },
+            webhooks: vec![],
         })
     );
     assert_eq!(catalog.conversation_context("absent"), None);
@@ -341,6 +342,7 @@ fn absent_members_have_the_documented_defaults() {
             mcp_tools: vec![],
             hosted_tools: vec![],
             model_parameters: ModelParameters::default(),
+            webhooks: vec![],
         })
     );
     let mode = Mode {

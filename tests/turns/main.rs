@@ -16,6 +16,7 @@ mod compaction;
 mod conversation;
 mod crash;
 mod delivery;
+mod detached;
 mod erased_any_time;
 mod erasure;
 mod faults;
@@ -40,6 +41,9 @@ mod solution_context;
 mod steering;
 mod tools;
 mod usage;
+mod webhook_beds;
+mod webhook_crashes;
+mod webhooks;
 
 use bed::*;
 use serde_json::Value;

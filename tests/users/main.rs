@@ -16,3 +16,4 @@ mod interleavings;
 mod listing;
 mod people;
 mod rows;
+mod webhooks;

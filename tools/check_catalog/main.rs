@@ -1,5 +1,6 @@
 //! `make check-catalog FILE=…`: reports every fault of a catalog, with its place, before it is deployed. With
-//! `ONLINE=1` it also asks the services that a right catalog names, with `ONLINE=mcp` its MCP servers alone.
+//! `ONLINE=1` it also asks the services that a right catalog names, with `ONLINE=mcp` its MCP servers alone. With
+//! `ONLINE=webhooks`, and only then, it sends each webhook a message.
 //!
 //! [`Catalog::parse`] owns the rules, for the Worker too, and what is said to a service is said by the Worker's
 //! own code ([`network`] takes its requests to the real network). This program reads the file and the secrets,
@@ -14,6 +15,7 @@ mod network;
 mod probe;
 mod report;
 mod secrets;
+mod webhooks;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -22,7 +24,7 @@ use std::{env, fs};
 use aptix_edge::catalog::{Catalog, needed_secrets};
 
 use network::Online;
-use report::{line, table};
+use report::{Findings, line, table};
 use secrets::Secrets;
 
 fn main() -> ExitCode {
@@ -46,7 +48,7 @@ fn report() -> Result<(String, ExitCode), String> {
     let (Some(file), None) = (arguments.next().filter(|file| !file.is_empty()), arguments.next())
     else {
         return Err(
-            "usage: make check-catalog FILE=catalog.json [SECRETS=\"NAME …\"] [ONLINE=1|mcp]"
+            "usage: make check-catalog FILE=catalog.json [SECRETS=\"NAME …\"] [ONLINE=1|mcp|webhooks]"
                 .to_owned(),
         );
     };
@@ -69,19 +71,22 @@ fn report() -> Result<(String, ExitCode), String> {
     if scope.is_empty() {
         return Ok((summary, ExitCode::SUCCESS));
     }
-    let (found, suits) = online(&Online { catalog, text, secrets, needed }, scope == "mcp");
+    let (found, suits) = online(&Online { catalog, text, secrets, needed }, &scope);
     let status = if suits { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     Ok((format!("{summary}\n{found}"), status))
 }
 
 /// What the services came to, and whether all of them suit the catalog.
-fn online(online: &Online, mcp_alone: bool) -> (String, bool) {
-    let (models, embeddings) = match mcp_alone {
-        true => Default::default(),
-        false => (model_services::asked(online), embeddings::asked(online)),
+fn online(online: &Online, scope: &str) -> (String, bool) {
+    let (models, embeddings) = match scope {
+        "mcp" | "webhooks" => Default::default(),
+        _ => (model_services::asked(online), embeddings::asked(online)),
     };
-    let servers = mcp_servers::asked(online);
-    let advice = [models.advice, embeddings.advice, servers.advice].concat();
+    let (servers, webhooks) = match scope {
+        "webhooks" => (Findings::default(), webhooks::asked(online)),
+        _ => (mcp_servers::asked(online), Findings::default()),
+    };
+    let advice = [models.advice, embeddings.advice, servers.advice, webhooks.advice].concat();
     let suits = advice.is_empty();
     let verdict = if suits { vec!["Every setting suits its service.".to_owned()] } else { advice };
     let parts = [
@@ -90,6 +95,7 @@ fn online(online: &Online, mcp_alone: bool) -> (String, bool) {
         table(&embeddings::COLUMNS, &embeddings.rows),
         table(&mcp_servers::COLUMNS, &servers.rows),
         servers.notes,
+        table(&webhooks::COLUMNS, &webhooks.rows),
         verdict,
     ];
     let parts = parts.iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n"));
@@ -107,6 +113,7 @@ fn summary(file: &str, catalog: &Catalog) -> String {
         format!("  sessions start in {default} where their context names no mode\n"),
         line("server tools", catalog.server_tools().iter().map(|tool| tool.name.as_str())),
         line("MCP servers", catalog.mcp_servers()),
+        line("webhooks", catalog.webhooks().map(|(name, _)| name)),
         line("models of embeddings", catalog.embeddings().iter().map(|by| by.model.as_str())),
     ]
     .concat()

@@ -1,4 +1,5 @@
-// What `make dev` has besides the built-in catalog: one server tool that needs approval, so that approvals can be tried.
+// What `make dev` has besides the built-in catalog: one server tool that needs approval, so that approvals can be tried, and
+// the webhook of its receiver.
 // Owns the tool's definition and the service behind it, which sends nothing anywhere.
 import { readFileSync } from 'node:fs';
 import { json } from 'node:stream/consumers';
@@ -12,8 +13,8 @@ const POSTCARD = {
   Approval: { When: 'Always', AllowEdit: true, Message: 'The postcard becomes a file, and leaves this machine only with you.' },
 };
 
-/** Resolves to the catalog, JSON text, and to `close`, which ends the service behind its tool. */
-export async function demoCatalog() {
+/** Resolves to the catalog, JSON text, and to `close`, which ends the service behind its tool. `webhookUrl`: the receiver. */
+export async function demoCatalog(webhookUrl) {
   const { origin, close } = await serve(async (request, response) => {
     const { Arguments } = await json(request);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(postcard(Arguments)));
@@ -21,6 +22,10 @@ export async function demoCatalog() {
   const catalog = JSON.parse(readFileSync(BUILT_IN, 'utf8'));
   catalog.ServerTools.push({ ...POSTCARD, Http: { Url: `${origin}/` } });
   for (const mode of catalog.Modes) mode.Tools.push(POSTCARD.Name);
+  if (webhookUrl) {
+    catalog.Webhooks = { dev: { Url: webhookUrl, SigningSecrets: ['DEV_WEBHOOK_SECRET'] } };
+    for (const context of Object.values(catalog.ConversationContexts)) context.Webhooks = ['dev'];
+  }
   return { catalog: JSON.stringify(catalog), close };
 }
 

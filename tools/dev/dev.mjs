@@ -15,6 +15,7 @@ import { parseEnv, promisify } from 'node:util';
 import { demoCatalog } from './demo_catalog.mjs';
 import { standIn } from './stand_in/server.mjs';
 import { ticketServer } from './tickets.mjs';
+import { webhookReceiver } from './webhook_receiver.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The build to serve: the name of its folder and of its make target. Tests serve the release. */
@@ -100,7 +101,10 @@ async function main() {
   const isFirst = port === 8787;
   const kept = isFirst ? [] : ['--persist-to', `.wrangler/state-${port}`];
   const inspector = isFirst ? [] : ['--inspector-port', '0'];
-  const catalog = await catalogOptions(process.env.CATALOG, kept);
+  const receiver = await webhookReceiver();
+  // The name under which the demo's catalog has it; a catalog of one's own may use both, too.
+  settings.DEV_WEBHOOK_SECRET ||= receiver.secret;
+  const catalog = await catalogOptions(process.env.CATALOG, kept, receiver.url);
   return wranglerDev(port, ['--env-file', settingsFile(settings), ...kept, ...inspector, ...catalog], shown);
 }
 
@@ -173,11 +177,11 @@ function settingsOf(environment) {
 }
 
 /** wrangler's options for a catalog: one's own in a file, else the demo's, unless wrangler.toml binds one itself. */
-async function catalogOptions(own, kept) {
+async function catalogOptions(own, kept, webhookUrl) {
   if (own && !existsSync(own)) throw new Error(`there is no file CATALOG=${own}`);
   if (!own && HAS_CATALOG) return [];
   const file = own || path.join(scratch, 'catalog.json');
-  if (!own) writeFileSync(file, (await demoCatalog()).catalog);
+  if (!own) writeFileSync(file, (await demoCatalog(webhookUrl)).catalog);
   writeFileSync(WITH_CATALOG, HAS_CATALOG ? TOML : `${TOML}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`);
   const options = ['--config', WITH_CATALOG];
   const put = () =>

@@ -481,7 +481,28 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    turn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tells a receiver of the operator's that a turn has ended or waits.
+         * @description Signed by Standard Webhooks 1.0, at least once, in no order; webhook-id is the same in every attempt.
+         */
+        post: operations["onTurn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @description The client's own id: 1 to 128 of A-Z a-z 0-9 . _ : -, but not . or .. */
@@ -756,6 +777,8 @@ export interface components {
             Steers?: components["schemas"]["TracedSteer"][];
             ModeChanges: components["schemas"]["ModeChange"][];
             Compactions: components["schemas"]["Compaction"][];
+            /** @description The messages about this turn; absent where nobody is told. */
+            Webhooks?: components["schemas"]["TracedWebhook"][];
             /** @description What a running turn is at: the newest progress event of a step, and since when. */
             Running?: {
                 Kind: string;
@@ -1192,6 +1215,55 @@ export interface components {
             Errors: components["schemas"]["Error"][];
             Warnings: components["schemas"]["Entry"][];
         };
+        AcceptedTurn: {
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
+            /** @constant */
+            Status: "running";
+        };
+        AcceptedResult: {
+            /** @constant */
+            Successful: true;
+            Result: components["schemas"]["AcceptedTurn"];
+            Errors: components["schemas"]["Error"][];
+            Warnings: components["schemas"]["Entry"][];
+        };
+        TracedWebhook: {
+            /** @description Its name in the catalog. */
+            Webhook: string;
+            Event: components["schemas"]["WebhookEvent"];
+            /** @enum {string} */
+            State: "pending" | "delivered" | "failed";
+            Attempts: number;
+            /** @description Absent where no attempt got a response. */
+            LastStatus?: number;
+        };
+        /** @enum {string} */
+        WebhookEvent: "turn.completed" | "turn.failed" | "turn.aborted" | "turn.awaiting_tools";
+        WebhookMessage: {
+            type: components["schemas"]["WebhookEvent"];
+            /**
+             * Format: date-time
+             * @description When the event happened.
+             */
+            timestamp: string;
+            data: {
+                SessionId: components["schemas"]["Identifier"];
+                TurnId: components["schemas"]["Identifier"];
+                Tenant: string;
+                User?: components["schemas"]["User"];
+                Status: components["schemas"]["TurnStatus"];
+                /** @description Absent of a failed or aborted turn. */
+                Kind?: string;
+                ErrorCode?: components["schemas"]["ErrorCode"];
+                /** @description What a paused turn waits for. */
+                ToolCalls?: {
+                    ToolCallId: string;
+                    Name: string;
+                }[];
+                Outcome?: components["schemas"]["Outcome"];
+            };
+        };
         /** @description What a program needs of the message. */
         Details: Record<string, never>;
     };
@@ -1217,6 +1289,8 @@ export interface components {
         LastEventId: string;
         /** @description true: the stream also has progress events, live only and without an id. */
         Progress: boolean;
+        /** @description respond-async (RFC 7240): the answer is 202 as soon as the submission is stored. */
+        Prefer: string;
     };
     requestBodies: never;
     headers: never;
@@ -1233,6 +1307,8 @@ export interface operations {
             header?: {
                 /** @description The stream goes on behind this position. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
+                /** @description respond-async (RFC 7240): the answer is 202 as soon as the submission is stored. */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path?: never;
             cookie?: never;
@@ -1255,6 +1331,57 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ExecuteResult"];
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description The submission is stored and runs; sent with Prefer: respond-async. */
+            202: {
+                headers: {
+                    /** @description Where the turn is read. */
+                    Location?: string;
+                    /** @description The preference that was followed. */
+                    "Preference-Applied"?: "respond-async";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedResult"];
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description Next of the page before, in the same Order. */
+                After?: string;
+                Limit?: number;
+                /** @description Only sessions in this status: awaiting_approval is a human's inbox. */
+                Status?: components["schemas"]["SessionStatus"];
+                /** @description Only sessions whose title has this text; letters of ASCII are compared without case. */
+                Query?: string;
+                /** @description By the time of the latest activity, or of the first turn. */
+                Order?: "Activity" | "Created";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["SessionList"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
                 };
             };
             "4XX": components["responses"]["Failure"];
@@ -2151,6 +2278,46 @@ export interface operations {
             };
             "4XX": components["responses"]["Failure"];
             "5XX": components["responses"]["Failure"];
+        };
+    };
+    onTurn: {
+        parameters: {
+            query?: never;
+            header: {
+                "webhook-id": string;
+                "webhook-timestamp": string;
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description No further attempt at this message is wanted. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message was taken. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message is sent again later. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

@@ -216,6 +216,7 @@ impl FrontDoor {
             method: head.method,
             url: head.url,
             last_event_id: position(head, &route)?,
+            prefer: preference(head, &route),
             received_at,
             caller: &sent,
         };
@@ -280,6 +281,11 @@ fn position(head: &RequestHead<'_>, route: &Route) -> Result<Option<String>, Fau
         }
         _ => Ok(header),
     }
+}
+
+/// How the client of a submission wants it answered; no other endpoint asks.
+fn preference(head: &RequestHead<'_>, route: &Route) -> Option<String> {
+    if matches!(route, Route::Execute) { head.header("Prefer") } else { None }
 }
 
 async fn keep_to_rate<G: Gateway>(gateway: &G, caller: &Caller) -> Result<(), Fault> {

@@ -5,6 +5,8 @@
 
 mod admission;
 mod alarm;
+mod detached;
+mod due_webhooks;
 mod erasing;
 mod export;
 mod exported_catalog;
@@ -23,6 +25,7 @@ mod steering;
 mod submission;
 mod user_questions;
 mod views;
+mod webhook_delivery;
 
 pub use export::Export;
 pub use session_endpoints::SessionStream;

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::session_host::{SessionHost, report_failed};
 use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::persistence::StoredOutcome;
+use crate::persistence::{Ending, StoredOutcome};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{fail_turn, resume_turn};
 
@@ -55,7 +55,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Keeps the alarm of a running turn, resumes an interrupted turn, continues an erasure, frees storage
-    /// that holds nothing, and erases a session that has been kept for long enough.
+    /// that holds nothing, attempts the webhooks that are due, and erases a session that has been kept for
+    /// long enough.
     async fn resume_work(&self, source: &ContextSource, every_ms: u64) -> Result<(), Fault> {
         if self.running.is_busy() {
             self.ensure_alarm(every_ms)?;
@@ -65,6 +66,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.resume_erasure(&context).await?;
         self.end_erasure(&context).await?;
         self.report(every_ms).await?;
+        self.resume_webhooks(&context, every_ms)?;
         match (recovered, self.store.session()?) {
             (Recovered::Waits, Some(session)) => context.contexts_of(&session),
             (Recovered::Waits, None) | (Recovered::Nothing | Recovered::GivenUp(_), _) => {
@@ -107,8 +109,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let fault = Fault::new(ErrorCode::TurnInterrupted, message);
             session.lose_instance(&turn);
             let outcome = StoredOutcome::of(&fault.into(), None);
-            fail_turn(&self.store, &mut session, &mut turn, &outcome, now)?;
+            turn.status = TurnStatus::Failed;
+            let webhooks = self.due_webhooks(context, &session, &turn, &outcome, now)?;
+            let ending = Ending { outcome: &outcome, webhooks: &webhooks, now_ms: now };
+            fail_turn(&self.store, &mut session, &mut turn, ending)?;
             self.have_change_reported(context)?;
+            self.deliver_webhooks(context)?;
             return Ok(Recovered::GivenUp(ordinal));
         }
         if context.contexts_of(&session).is_err() {

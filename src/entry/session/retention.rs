@@ -1,7 +1,7 @@
 //! Retention (interface §6, RetentionDays): a session in which no turn moved for that many days erases itself.
 //!
 //! The object's only alarm also keeps running turns alive: it is set for the end of the retention only when
-//! it has rung and nothing else needs it. That is one written row each time the session's turns have ended.
+//! it has rung and nothing else needs it earlier. That is one written row each time the session's turns have ended.
 
 use super::session_host::SessionHost;
 use crate::contract::Fault;
@@ -22,7 +22,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let now = self.platform.now_ms();
         let Some(due) = due(context, &session, now) else { return Ok(()) };
         if due > now || self.running.is_busy() {
-            return self.alarm.set_for_later(self.platform.as_ref(), due);
+            return self.alarm.ensure_by(self.platform.as_ref(), due);
         }
         if self.platform.user().is_some() {
             let is_heard = self.reporter.report_expiry().await?;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use futures_util::future::join;
 use serde::Serialize;
 
+use super::detached::AcceptedTurn;
 use super::erasing::Received;
 use super::export::Export;
 use super::session_host::{SessionHost, find_session, find_turn};
@@ -67,6 +68,8 @@ const ELSEWHERE: &str = "This is answered elsewhere.";
 /// What an endpoint of a session replies with.
 enum Reply<D> {
     Turn(Delivery),
+    /// Its client does not wait for it.
+    Detached(Delivery, AcceptedTurn),
     View(InvokeResult),
     Steer(AcceptedSteer),
     Export(Export<D>),
@@ -116,7 +119,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 durations.validate = self.lap(&mut since);
                 let request = request?;
                 let order = MemberOrder::of(&request, &body);
-                let bytes = body.len();
+                let (bytes, accepted) = (body.len(), AcceptedTurn::of(head, &request));
                 drop(body);
                 self.yield_if_long(bytes).await;
                 let fingerprint = fingerprint(&request);
@@ -138,7 +141,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     request,
                 };
                 let delivery = self.execute(&context, submission);
-                delivery.map(Reply::Turn).map_err(|faults| order.sorted(faults))
+                let reply = |delivery| match accepted {
+                    None => Reply::Turn(delivery),
+                    Some(turn) => Reply::Detached(delivery, turn),
+                };
+                delivery.map(reply).map_err(|faults| order.sorted(faults))
             }
             Route::Session(session, SessionRoute::Steer(turn)) => {
                 let steer = ReceivedSteer { session, turn, caller, generation };
@@ -159,15 +166,32 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             | Route::OpenApi => Err(Fault::new(ErrorCode::NotFound, ELSEWHERE).into()),
         };
         durations.session = self.lap(&mut since);
-        Ok(match reply? {
-            Reply::Turn(delivery) => self.deliver(&context, head, delivery, durations).await,
+        Ok(self.response_of(&context, head, reply?, durations).await)
+    }
+
+    async fn response_of(
+        &self,
+        context: &AdmissionContext,
+        head: &RequestHead<'_>,
+        reply: Reply<D>,
+        durations: &mut Durations,
+    ) -> Response<SessionStream<P, D>> {
+        match reply {
+            Reply::Turn(delivery) => self.deliver(context, head, delivery, durations).await,
+            Reply::Detached(delivery, turn) if delivery.runs => {
+                self.platform.durable().await;
+                turn.response()
+            }
+            Reply::Detached(ended, _) => {
+                self.deliver(context, head, ended.as_json(), durations).await
+            }
             Reply::View(view) => Response::result(&view),
             Reply::Steer(accepted) => accepted.response(),
             Reply::Export(export) => {
                 let platform = Rc::clone(&self.platform);
                 Response::stream(JSON, SessionStream::Export(platform, export))
             }
-        })
+        }
     }
 
     async fn read(&self, body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
@@ -220,7 +244,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             SessionRoute::Cancel(turn) => {
                 let (session, turn) = (recovered_session()?, find_turn(store, &turn)?);
-                let (session, turn) = self.cancel(id, session, turn).await?;
+                let (session, turn) = self.cancel(context, id, session, turn).await?;
                 self.have_change_reported(context)?;
                 view(views.turn(session, turn))
             }

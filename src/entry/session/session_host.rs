@@ -12,6 +12,7 @@ use super::alarm::Alarm;
 use super::erasing::Erasing;
 use super::reporting::Reporter;
 use super::running::Running;
+use super::webhook_delivery::{WebhookDelivery, delivery_failed};
 use crate::contract::{Fault, SessionId, TurnId};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::{no_session, no_turn};
@@ -25,25 +26,23 @@ use crate::reasoner::{Reasoner, StartedTurn};
 pub struct SessionHost<P, D> {
     pub(super) platform: Rc<P>,
     pub(super) store: Rc<SessionStore<D>>,
-    pub(super) alarm: Alarm,
+    pub(super) alarm: Rc<Alarm>,
     pub(super) running: Rc<Running>,
     pub(super) erasing: Erasing,
     pub(super) reporter: Rc<Reporter<P, D>>,
+    pub(super) webhooks: Rc<WebhookDelivery<P, D>>,
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// A host of a session's storage. It reads and writes nothing yet.
     pub fn new(platform: Rc<P>, database: D) -> Self {
         let store = Rc::new(SessionStore::new(database));
+        let alarm = Rc::<Alarm>::default();
         let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));
-        Self {
-            platform,
-            store,
-            alarm: Alarm::default(),
-            running: Rc::default(),
-            erasing: Erasing::default(),
-            reporter,
-        }
+        let (machine, rows) = (Rc::clone(&platform), Rc::clone(&store));
+        let webhooks = Rc::new(WebhookDelivery::new(machine, rows, Rc::clone(&alarm)));
+        let (running, erasing) = Default::default();
+        Self { platform, store, alarm, running, erasing, reporter, webhooks }
     }
 
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
@@ -55,6 +54,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         is_long: bool,
     ) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(context.catalog()?);
+        let (webhooks, told_under) = (Rc::clone(&self.webhooks), Rc::clone(&catalog));
         let (live, registration) = self.running.begin(started.turn.ordinal);
         let text = Rc::clone(live.text());
         let (platform, running) = (Rc::clone(&self.platform), Rc::clone(&self.running));
@@ -93,6 +93,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 "report": report,
             }));
             live.text().end(outcome);
+            if let Err(fault) = webhooks.start(&told_under) {
+                platform.log(delivery_failed(&fault));
+            }
             if let Err(fault) = reporter.report_pause().await {
                 platform.log(report_failed(&fault));
             }

@@ -14,7 +14,7 @@ use crate::entry::response::credential_expired;
 use crate::identity::{Grants, SentCaller};
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
 use crate::mcp::ToolsByServer;
-use crate::persistence::{Session, StoredOutcome, Turn};
+use crate::persistence::{Ending, Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{abort, turn_aborted};
 
@@ -43,6 +43,8 @@ pub(super) struct Delivery {
     pub(super) streaming: bool,
     /// The outcome was stored before this request.
     pub(super) replayed: bool,
+    /// The submission runs, so its outcome is still to come.
+    pub(super) runs: bool,
     /// The client asks for progress events.
     progress: bool,
     /// No client has seen text of this turn: a position can only belong to another turn.
@@ -50,6 +52,11 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
+    /// The same as JSON.
+    pub(super) fn as_json(self) -> Self {
+        Self { streaming: false, ..self }
+    }
+
     /// A cursor for a client that has received every event up to that id.
     pub(super) fn cursor(
         &self,
@@ -105,6 +112,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Admitted::Attach(_) | Admitted::Replay(..) => false,
         };
         let streaming = streaming.unwrap_or(admitted.turn().progress.streaming);
+        let runs = matches!(admitted, Admitted::Run(_) | Admitted::Attach(_));
         let (text, replayed) = match admitted {
             Admitted::Run(started) => (self.run(context, started, is_long)?, false),
             Admitted::Attach(turn) => (self.attach(context, &turn)?, false),
@@ -112,7 +120,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 (Rc::new(ended_text(outcome)?), given_up != Some(turn.ordinal))
             }
         };
-        Ok(Delivery { text, streaming, replayed, progress, is_first_run })
+        Ok(Delivery { text, streaming, replayed, runs, progress, is_first_run })
     }
 
     /// `credential_expired` for a credential that was issued before the time of the user's latest revocation.
@@ -135,13 +143,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => (self.attach(context, turn)?, false),
             Some(outcome) => (Rc::new(ended_text(outcome)?), true),
         };
-        Ok(Delivery { text, streaming: true, replayed, progress, is_first_run: false })
+        let (streaming, runs, is_first_run) = (true, !replayed, false);
+        Ok(Delivery { text, streaming, replayed, runs, progress, is_first_run })
     }
 
     /// Aborts a turn (`POST …/cancel`) and returns session and turn as they are afterwards. A turn that
     /// has ended stays as it is.
     pub(super) async fn cancel(
         &self,
+        context: &AdmissionContext,
         id: &SessionId,
         mut session: Session,
         mut turn: Turn,
@@ -153,8 +163,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     session.lose_instance(&turn);
                 }
                 let outcome = StoredOutcome::of(&turn_aborted().into(), None);
-                let now = self.platform.now_ms();
-                abort(&self.store, &mut session, &mut turn, &outcome, now)?;
+                let now_ms = self.platform.now_ms();
+                turn.status = TurnStatus::Aborted;
+                let webhooks = self.due_webhooks(context, &session, &turn, &outcome, now_ms)?;
+                let ending = Ending { outcome: &outcome, webhooks: &webhooks, now_ms };
+                abort(&self.store, &mut session, &mut turn, ending)?;
+                self.deliver_webhooks(context)?;
             }
             (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
         }

@@ -14,7 +14,7 @@ use crate::entry::context::AdmissionContext;
 use crate::entry::page_query::TurnPage;
 use crate::live_text::Activity;
 use crate::persistence::{
-    Call, CompactionRecord, Decision, ModeChange, Session, SessionStore, Steer, Turn,
+    Call, CompactionRecord, Decision, ModeChange, Session, SessionStore, Steer, Turn, WebhookRecord,
 };
 use crate::ports::Database;
 use crate::reasoner::pending_calls;
@@ -133,6 +133,9 @@ pub(super) struct TraceView {
     mode_changes: Vec<ModeChange>,
     /// Oldest first.
     compactions: Vec<CompactionRecord>,
+    /// Those of its messages that wait, and what became of the others; absent where nobody is told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    webhooks: Vec<WebhookRecord>,
     /// What the turn is at; absent unless it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<RunningStep>,
@@ -347,6 +350,7 @@ impl<D: Database> Views<'_, D> {
             steers,
             mode_changes,
             compactions: turn.progress.compactions,
+            webhooks: self.store.webhooks_of(turn.ordinal)?,
             running,
         })
     }

@@ -63,6 +63,7 @@ const SUMMARY: &str = "catalog.json has no faults.\n  agent contexts (1): defaul
     conversation contexts (1): default\n  modes (2): general, ddr\n  \
     sessions start in general where their context names no mode\n  server tools (1): lookup\n  \
     MCP servers (0)\n  \
+    webhooks (0)\n  \
     models of embeddings (0)\n  \
     secrets it needs (2): LOOKUP_KEY, MODEL_KEY\n";
 

@@ -1,0 +1,130 @@
+//! Reading `Webhooks` (interface §15): where the operator wants to hear that a turn has ended or waits for its client,
+//! and the names of the webhooks in a conversation context.
+
+use std::borrow::Cow;
+
+use super::agent_context::secret_name;
+use super::definitions::{Catalog, Webhook};
+use super::findings::{Findings, Recipient, Seen};
+use super::names::is_mode_key;
+use super::values::{entries, flag, undeclared_problem};
+use super::webhook_event::WebhookEvent;
+use crate::encoding::is_sent_openly;
+use crate::json::{Node, ObjectShape};
+
+const WEBHOOK: ObjectShape = ObjectShape::new(
+    &["Url", "SigningSecrets", "Headers", "Events", "Content", "TimeoutMs"],
+    &["Url", "SigningSecrets"],
+);
+
+/// The present secret, and the one before it while receivers change over.
+const MOST_SECRETS: usize = 2;
+
+impl Catalog {
+    /// All webhooks and their names, in the order of the document.
+    pub fn webhooks(&self) -> impl Iterator<Item = (&str, &Webhook)> {
+        self.webhooks.iter().map(|(name, webhook)| (name.as_str(), webhook))
+    }
+
+    /// The webhook of that name.
+    pub fn webhook(&self, name: &str) -> Option<&Webhook> {
+        self.webhooks().find(|(known, _)| *known == name).map(|(_, webhook)| webhook)
+    }
+
+    /// The webhooks of a conversation context that are told an event.
+    pub fn webhooks_of(
+        &self,
+        conversation_context: &str,
+        event: WebhookEvent,
+    ) -> impl Iterator<Item = (&str, &Webhook)> {
+        let context = self.conversation_context(conversation_context);
+        let names = context.into_iter().flat_map(|context| &context.webhooks);
+        names.filter_map(move |name| {
+            let webhook = self.webhook(name)?;
+            webhook.events.contains(&event).then_some((name.as_str(), webhook))
+        })
+    }
+}
+
+/// `Webhooks`, by their names.
+pub(super) fn webhooks(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, Webhook)> {
+    let mut webhooks = Vec::new();
+    entries(node, findings, |name, node, findings| {
+        if !is_mode_key(name) {
+            findings.fault(node, "the name must be 1 to 64 of A-Z a-z 0-9 _ . -");
+        }
+        webhooks.push((name.to_owned(), webhook(node, findings)));
+    });
+    webhooks
+}
+
+/// The names of webhooks in a conversation context, each once.
+pub(super) fn webhook_names(
+    node: Node<'_, '_>,
+    declared: &[Cow<'_, str>],
+    findings: &mut Findings,
+) -> Vec<String> {
+    let (mut names, mut seen) = (Vec::new(), Seen::new());
+    node.elements(findings, |node, findings| {
+        let Some(name) = node.text(findings) else { return };
+        match undeclared_problem("webhook", &name, declared) {
+            Some(problem) => findings.fault(node, problem),
+            None => findings.unique(node, "webhook", &mut seen),
+        }
+        names.push(name.into_owned());
+    });
+    names
+}
+
+fn webhook(node: Node<'_, '_>, findings: &mut Findings) -> Webhook {
+    let mut webhook = Webhook::default();
+    WEBHOOK.read(node, findings, |member, node, findings| match member {
+        "Url" => {
+            webhook.http.take(member, node, findings);
+            if is_sent_openly(&webhook.http.url) {
+                findings.fault(
+                    node,
+                    "must begin with https://, unless the receiver is on this machine",
+                );
+            }
+        }
+        "SigningSecrets" => webhook.signing_secrets = signing_secrets(node, findings),
+        "Headers" => webhook.http.take_webhook_headers(node, findings),
+        "TimeoutMs" => webhook.http.take(member, node, findings),
+        "Events" => webhook.events = events(node, findings),
+        "Content" => webhook.content = flag(node, findings),
+        _ => {}
+    });
+    webhook
+}
+
+fn signing_secrets(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
+    let (mut secrets, mut seen) = (Vec::new(), Seen::new());
+    let count = node.elements(findings, |node, findings| {
+        secrets.push(secret_name(node, Recipient::Signature, findings));
+        findings.unique(node, "secret", &mut seen);
+    });
+    if count.is_some_and(|count| !(1..=MOST_SECRETS).contains(&count)) {
+        findings.fault(node, "must name one secret, or two while receivers change over");
+    }
+    secrets
+}
+
+fn events(node: Node<'_, '_>, findings: &mut Findings) -> Vec<WebhookEvent> {
+    let (mut events, mut seen) = (Vec::new(), Seen::new());
+    let count = node.elements(findings, |node, findings| {
+        let Some(name) = node.text(findings) else { return };
+        match WebhookEvent::parse(&name) {
+            Some(event) => events.push(event),
+            None => {
+                let names = WebhookEvent::ALL.map(|event| format!("{:?}", event.as_str()));
+                findings.fault(node, format!("must be {}", names.join(" or ")));
+            }
+        }
+        findings.unique(node, "event", &mut seen);
+    });
+    if count == Some(0) {
+        findings.fault(node, "would tell nothing; name an event, or leave \"Events\" out for all");
+    }
+    events
+}

@@ -1,0 +1,34 @@
+//! The webhooks of a catalog: each is sent a signed message that says nothing, a `ping`, by the Worker's own code.
+
+use aptix_edge::encoding::sha256_hex;
+use aptix_edge::webhooks::{Attempt, attempt, ping};
+
+use crate::network::Online;
+use crate::report::Findings;
+
+pub(crate) const COLUMNS: [&str; 2] = ["webhook", "ping"];
+
+/// Sends a message to every webhook.
+pub(crate) fn asked(online: &Online) -> Findings {
+    let mut findings = Findings::default();
+    for (name, webhook) in online.catalog.webhooks() {
+        if let Some(missing) = online.missing_secret(&format!("/Webhooks/{name}/")) {
+            findings.advice.push(format!("{name}: was sent nothing: {missing}"));
+            continue;
+        }
+        // Receivers refuse what is not of now.
+        let machine = online.machine().0.in_real_time();
+        let (now_ms, body) = (machine.now_ms(), ping(name, machine.now_ms()));
+        let id = sha256_hex(format!("ping\n{name}\n{now_ms}").as_bytes());
+        let Ok(body) = body else { continue };
+        let sent = attempt(&machine.platform, webhook, &format!("msg_{id}"), body);
+        let (verdict, advice) = match machine.run(sent) {
+            Attempt::Delivered { status } => (format!("taken ({status})"), None),
+            Attempt::Gone => ("410".to_owned(), Some("wants no more messages (410)".to_owned())),
+            Attempt::Failed { reason, .. } => ("failed".to_owned(), Some(online.shown(&reason))),
+        };
+        findings.rows.push(vec![name.to_owned(), verdict]);
+        findings.advice.extend(advice.map(|advice| format!("{name}: {advice}")));
+    }
+    findings
+}
