@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 use super::webhook_beds::*;
 
 /// A client's acts; each may be repeated.
-fn acts() -> Vec<Box<dyn Fn(&Bed) -> Option<()>>> {
-    let post = |request: Value| -> Box<dyn Fn(&Bed) -> Option<()>> {
-        Box::new(move |bed| bed.try_post(&request).map(|_| ()))
-    };
-    let answer = |id: &'static str| -> Box<dyn Fn(&Bed) -> Option<()>> {
+/// Something that a client does; `None` where the instance did not live through it.
+type Act = Box<dyn Fn(&Bed) -> Option<()>>;
+
+fn acts() -> Vec<Act> {
+    let post = |request: Value| -> Act { Box::new(move |bed| bed.try_post(&request).map(|_| ())) };
+    let answer = |id: &'static str| -> Act {
         Box::new(move |bed| {
             let view = bed.asked("GET", &format!("/sessions/s/turns/{id}"), "");
             let pending = view.result()["ToolCalls"].as_array().cloned().unwrap_or_default();

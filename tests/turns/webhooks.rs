@@ -68,7 +68,7 @@ fn each_end_and_each_pause_of_a_turn_is_told_once() {
     );
     assert_eq!(data["ToolCalls"], json!([{ "ToolCallId": asked[0], "Name": "ask" }]));
     let named = ["local", "s", "t2", "turn.completed", "1"].join("\n");
-    assert_eq!(received[2].id(), format!("msg_{}", &sha256_hex(named.as_bytes())[..32]));
+    assert_eq!(received[2].id(), format!("msg_{:.32}", sha256_hex(named.as_bytes())));
 }
 
 #[test]

@@ -21,7 +21,8 @@ pub(crate) fn asked(online: &Online) -> Findings {
         let (now_ms, body) = (machine.now_ms(), ping(name, machine.now_ms()));
         let id = sha256_hex(format!("ping\n{name}\n{now_ms}").as_bytes());
         let Ok(body) = body else { continue };
-        let sent = attempt(&machine.platform, webhook, &format!("msg_{id}"), body);
+        let id = format!("msg_{id}");
+        let sent = attempt(&machine.platform, webhook, &id, body);
         let (verdict, advice) = match machine.run(sent) {
             Attempt::Delivered { status } => (format!("taken ({status})"), None),
             Attempt::Gone => ("410".to_owned(), Some("wants no more messages (410)".to_owned())),

@@ -183,7 +183,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 turn.response()
             }
             Reply::Detached(ended, _) => {
-                self.deliver(context, head, ended.as_json(), durations).await
+                self.deliver(context, head, ended.into_json(), durations).await
             }
             Reply::View(view) => Response::result(&view),
             Reply::Steer(accepted) => accepted.response(),

@@ -53,7 +53,7 @@ pub(super) struct Delivery {
 
 impl Delivery {
     /// The same as JSON.
-    pub(super) fn as_json(self) -> Self {
+    pub(super) fn into_json(self) -> Self {
         Self { streaming: false, ..self }
     }
 
