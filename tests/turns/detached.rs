@@ -78,6 +78,7 @@ fn a_turn_whose_202_was_sent_survives_the_loss_of_its_instance() {
     let bed = Bed::new();
     bed.world.model.script([Reply::Silence]);
     assert_accepted(&detach(&bed, &turn("t1", "One")), "t1");
+    bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
     bed.restart();
     bed.alarm();
     bed.settle();

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::webhook_beds::*;
 
-/// A client's acts; each may be repeated.
 /// Something that a client does; `None` where the instance did not live through it.
 type Act = Box<dyn Fn(&Bed) -> Option<()>>;
 
+/// A client's acts; each may be repeated.
 fn acts() -> Vec<Act> {
     let post = |request: Value| -> Act { Box::new(move |bed| bed.try_post(&request).map(|_| ())) };
     let answer = |id: &'static str| -> Act {

@@ -1388,44 +1388,6 @@ export interface operations {
             "5XX": components["responses"]["Failure"];
         };
     };
-    listSessions: {
-        parameters: {
-            query?: {
-                /** @description Next of the page before, in the same Order. */
-                After?: string;
-                Limit?: number;
-                /** @description Only sessions in this status: awaiting_approval is a human's inbox. */
-                Status?: components["schemas"]["SessionStatus"];
-                /** @description Only sessions whose title has this text; letters of ASCII are compared without case. */
-                Query?: string;
-                /** @description By the time of the latest activity, or of the first turn. */
-                Order?: "Activity" | "Created";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The result. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @constant */
-                        Successful: true;
-                        Result: components["schemas"]["SessionList"];
-                        Errors: components["schemas"]["Error"][];
-                        Warnings: components["schemas"]["Entry"][];
-                    };
-                };
-            };
-            "4XX": components["responses"]["Failure"];
-            "5XX": components["responses"]["Failure"];
-        };
-    };
     getSession: {
         parameters: {
             query?: never;

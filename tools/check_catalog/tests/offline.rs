@@ -146,7 +146,7 @@ fn a_long_list_of_names_is_cut() {
 #[test]
 fn what_cannot_be_checked_is_a_usage_error_that_names_the_remedy() {
     let folder = Folder::with("unusable", b"{\"Modes\": \"\xff\"}");
-    let usage = "check-catalog: usage: make check-catalog FILE=catalog.json [SECRETS=\"NAME …\"] [ONLINE=1|mcp]\n";
+    let usage = "check-catalog: usage: make check-catalog FILE=catalog.json [SECRETS=\"NAME …\"] [ONLINE=1|mcp|webhooks]\n";
     for arguments in [&[][..], &[""], &["a.json", "b.json"]] {
         assert_eq!(folder.check(arguments, &[]), (2, String::new(), usage.to_owned()));
     }
