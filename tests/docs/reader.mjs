@@ -146,7 +146,13 @@ export class Reader {
   async #run(marks, text) {
     if (text.includes(PORT)) await this.#portOf(PORT);
     for (const deadline = performance.now() + PATIENCE_MS; ; await pause(200)) {
-      const output = await this.#type(marks.fails ? 'fails' : 'run', text);
+      let output = '';
+      try {
+        output = await this.#type(marks.fails ? 'fails' : 'run', text);
+      } catch (fault) {
+        // A command that looks for something fails as long as there is none.
+        if (!marks.until || performance.now() >= deadline) throw fault;
+      }
       this.#output = () => output;
       if (!marks.until || output.includes(marks.until)) return;
       assert.ok(performance.now() < deadline, `waited in vain for ${marks.until}: ${output}`);

@@ -121,6 +121,10 @@ function afterProgress(record: TurnRecord, progress: Progress): TurnRecord {
       return withStep({ ...record, mode: progress.ModeDisplayName }, { kind: 'note', text: `The mode is now ${progress.ModeDisplayName}.` });
     case 'retry':
       return withStep(record, { kind: 'note', text: `The model service is asked again after ${seconds(progress.AfterMs)}.` });
+    case 'steer': {
+      const text = progress.State === 'accepted' ? 'Words were added; the model gets them with its next call.' : 'The model has the added words.';
+      return withStep(record, { kind: 'note', text });
+    }
     case 'compaction':
       return withStep(record, { kind: 'note', text: 'The conversation has become long; older turns are summarised.' });
   }
