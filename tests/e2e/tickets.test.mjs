@@ -276,7 +276,7 @@ test('a ticket stands in the URL of a stream alone, for one turn and a minute', 
     [`/sessions/${SessionId}/turns/${TurnId}?Ticket=${ticket}`],
     [`${stream}?Ticket=`],
   ];
-  for (const wider of [{ Operations: ['Watch', 'Read'] }, { Sessions: [`${SessionId}*`] }, { Sessions: [SessionId, 'b'] }, { Turns: undefined }, { Turns: [TurnId, 'u'] }, { ExpiresInS: 62 }]) {
+  for (const wider of [{ Operations: ['Watch', 'Read'] }, { Sessions: [`${SessionId}*`] }, { Sessions: [SessionId, 'b'] }, { Turns: undefined }, { Turns: [TurnId, 'u'] }, { ExpiresInS: 120 }]) {
     refused.push([`${stream}?Ticket=${await mint({ ...narrow, ...wider })}`]);
   }
   for (const [route, more] of refused) {
