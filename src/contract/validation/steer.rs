@@ -5,8 +5,7 @@
 
 use super::body::object_text;
 use super::reader::Reader;
-use super::user_turn::{self, read_artifacts, read_images, read_instruction};
-use crate::contract::error_code::ErrorCode;
+use super::user_turn::{self, UserInput};
 use crate::contract::fault::Fault;
 use crate::contract::identifiers::SteerId;
 use crate::contract::steer::{SteerContent, SteerRequest};
@@ -33,37 +32,15 @@ const FORBIDDEN: [ForbiddenMembers; 5] = {
 pub fn parse_steer(body: &[u8]) -> Result<SteerRequest, Vec<Fault>> {
     let body = object_text(body)?;
     let mut reader = Reader::default();
-    let (mut steer_id, mut instruction, mut interrupt) = (None, None, false);
-    let (mut input_artifacts, mut clipboard_images) = (Vec::new(), Vec::new());
-    // Input that is wrong is not reported as missing as well.
-    let mut has_input = false;
+    let (mut steer_id, mut input, mut interrupt) = (None, UserInput::default(), false);
     STEER.read(Node::root(body), &mut reader, |name, node, reader| match name {
         "SteerId" => steer_id = reader.identifier(SteerId::parse, node),
-        "Instruction" => {
-            let is_blank;
-            (instruction, is_blank) = read_instruction(node, reader);
-            has_input |= !is_blank;
-        }
-        "InputArtifacts" => {
-            has_input |= !node.is_empty_array();
-            input_artifacts = read_artifacts(node, reader);
-        }
-        "ClipboardImages" => {
-            has_input |= !node.is_empty_array();
-            clipboard_images = read_images(node, reader);
-        }
         "Interrupt" => interrupt = node.flag(reader).unwrap_or_default(),
-        _ => {}
+        _ => input.read(name, node, reader),
     });
-    if !has_input {
-        reader.record(ErrorCode::EmptyTurn, || {
-            Fault::new(
-                ErrorCode::EmptyTurn,
-                "The steer has no input; send a non-empty Instruction, InputArtifacts or \
-                 ClipboardImages.",
-            )
-        });
-    }
-    let content = SteerContent { instruction, input_artifacts, clipboard_images };
+    input.refuse_none("The steer", &mut reader);
+    let UserInput { instruction, artifacts, images, .. } = input;
+    let content =
+        SteerContent { instruction, input_artifacts: artifacts, clipboard_images: images };
     reader.settle(steer_id.map(|steer_id| SteerRequest { steer_id, content, interrupt }))
 }

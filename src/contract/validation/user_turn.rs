@@ -87,30 +87,15 @@ const BASE64_PROBLEM: &str = "must be base64 in the standard alphabet (A-Z a-z 0
 
 /// Reads the body as a User Turn.
 pub(super) fn user_turn(body: &str, reader: &mut Reader) -> Option<UserTurn> {
-    let (mut session_id, mut turn_id, mut instruction) = (None, None, None);
-    let (mut input_artifacts, mut clipboard_images) = (Vec::new(), Vec::new());
+    let (mut session_id, mut turn_id, mut input) = (None, None, UserInput::default());
     let (mut scope, mut solution_context_text, mut streaming) = (None, None, false);
     let (mut workspace_id, mut repo, mut language) = (None, None, None);
     let (mut agent_context_id, mut conversation_context_id) = (None, None);
     let (mut tools, mut tool_choice_name) = (None, None);
-    // Input that is wrong is not reported as missing as well.
-    let mut has_input = false;
     USER_TURN.read(Node::root(body), reader, |name, node, reader| match name {
         "SessionId" => session_id = reader.identifier(SessionId::parse, node),
         "TurnId" => turn_id = reader.identifier(TurnId::parse, node),
-        "Instruction" => {
-            let is_blank;
-            (instruction, is_blank) = read_instruction(node, reader);
-            has_input |= !is_blank;
-        }
-        "InputArtifacts" => {
-            has_input |= !node.is_empty_array();
-            input_artifacts = read_artifacts(node, reader);
-        }
-        "ClipboardImages" => {
-            has_input |= !node.is_empty_array();
-            clipboard_images = read_images(node, reader);
-        }
+        "Instruction" | "InputArtifacts" | "ClipboardImages" => input.read(name, node, reader),
         "RagScope" => scope = rag_scope(node, reader),
         "SolutionContextText" => {
             solution_context_text = reader.text(limits::SOLUTION_CONTEXT, node);
@@ -131,21 +116,13 @@ pub(super) fn user_turn(body: &str, reader: &mut Reader) -> Option<UserTurn> {
         "ToolChoiceName" => tool_choice_name = reader.optional_text(limits::TOOL_NAME, node),
         _ => {}
     });
-    if !has_input {
-        reader.record(ErrorCode::EmptyTurn, || {
-            Fault::new(
-                ErrorCode::EmptyTurn,
-                "The turn has no input; send a non-empty Instruction, InputArtifacts or \
-                 ClipboardImages.",
-            )
-        });
-    }
+    input.refuse_none("The turn", reader);
     Some(UserTurn {
         session_id: session_id?,
         turn_id: turn_id?,
-        instruction,
-        input_artifacts,
-        clipboard_images,
+        instruction: input.instruction,
+        input_artifacts: input.artifacts,
+        clipboard_images: input.images,
         rag_scope: scope,
         solution_context_text,
         workspace_id,
@@ -159,19 +136,51 @@ pub(super) fn user_turn(body: &str, reader: &mut Reader) -> Option<UserTurn> {
     })
 }
 
-/// An instruction, and whether it is blank, which counts as absent.
-pub(super) fn read_instruction(node: Node<'_, '_>, reader: &mut Reader) -> (Option<String>, bool) {
-    let text = reader.text(limits::INSTRUCTION, node);
-    let is_blank = text.as_ref().is_some_and(|text| text.trim().is_empty());
-    (text.filter(|_| !is_blank), is_blank)
+/// The user's input, of which a turn and a steer need some.
+#[derive(Default)]
+pub(super) struct UserInput {
+    pub(super) instruction: Option<String>,
+    pub(super) artifacts: Vec<InputArtifact>,
+    pub(super) images: Vec<ClipboardImage>,
+    /// Input that is wrong is not reported as missing as well.
+    is_given: bool,
 }
 
-pub(super) fn read_artifacts(node: Node<'_, '_>, reader: &mut Reader) -> Vec<InputArtifact> {
-    reader.list(limits::INPUT_ARTIFACTS, node, input_artifact).unwrap_or_default()
-}
+impl UserInput {
+    /// Reads `Instruction`, of which a blank one counts as absent, `InputArtifacts` or `ClipboardImages`.
+    pub(super) fn read(&mut self, member: &str, node: Node<'_, '_>, reader: &mut Reader) {
+        match member {
+            "Instruction" => {
+                let text = reader.text(limits::INSTRUCTION, node);
+                let is_blank = text.as_ref().is_some_and(|text| text.trim().is_empty());
+                self.instruction = text.filter(|_| !is_blank);
+                self.is_given |= !is_blank;
+            }
+            "InputArtifacts" => {
+                self.is_given |= !node.is_empty_array();
+                let artifacts = reader.list(limits::INPUT_ARTIFACTS, node, input_artifact);
+                self.artifacts = artifacts.unwrap_or_default();
+            }
+            "ClipboardImages" => {
+                self.is_given |= !node.is_empty_array();
+                let images = reader.list(limits::CLIPBOARD_IMAGES, node, clipboard_image);
+                self.images = images.unwrap_or_default();
+            }
+            _ => {}
+        }
+    }
 
-pub(super) fn read_images(node: Node<'_, '_>, reader: &mut Reader) -> Vec<ClipboardImage> {
-    reader.list(limits::CLIPBOARD_IMAGES, node, clipboard_image).unwrap_or_default()
+    /// Refuses a request without input; `what` is its subject in the message.
+    pub(super) fn refuse_none(&self, what: &str, reader: &mut Reader) {
+        if !self.is_given {
+            reader.record(ErrorCode::EmptyTurn, || {
+                let message = format!(
+                    "{what} has no input; send a non-empty Instruction, InputArtifacts or ClipboardImages."
+                );
+                Fault::new(ErrorCode::EmptyTurn, message)
+            });
+        }
+    }
 }
 
 fn input_artifact(node: Node<'_, '_>, reader: &mut Reader) -> Option<InputArtifact> {

@@ -13,49 +13,40 @@ pub(super) fn addressee(
     route: &Route,
     body: Option<&HeldBody>,
 ) -> Result<(ObjectClass, String), Vec<Fault>> {
-    let own_user = || Ok((ObjectClass::User, caller.own_name().ok_or_else(no_user)?));
-    match (route, body) {
+    let session = match (route, body) {
+        (Route::Session(session, _), _) => Some(session.clone()),
+        (Route::Execute, Some(body)) => Some(body.read(session_of)?),
+        _ => None,
+    };
+    permit(caller, route, session.as_ref())?;
+    let own_user = || caller.own_name().ok_or_else(no_user);
+    Ok(match (route, session) {
         (Route::Workspace(workspace, _), _) => {
-            permit(caller, route, None)?;
-            Ok((ObjectClass::Workspace, caller.workspace_name(workspace)))
+            (ObjectClass::Workspace, caller.workspace_name(workspace))
         }
-        (Route::Sessions(_), _) => {
-            permit(caller, route, None)?;
-            own_user()
+        (Route::Sessions(_) | Route::Session(_, SessionRoute::Rename), _) => {
+            (ObjectClass::User, own_user()?)
         }
-        (Route::User(user, _), _) => {
-            permit(caller, route, None)?;
-            Ok((ObjectClass::User, user_name(&caller.tenant, user)))
-        }
-        (Route::Session(session, SessionRoute::Rename), _) => {
-            permit(caller, route, Some(session))?;
-            own_user()
-        }
+        (Route::User(user, _), _) => (ObjectClass::User, user_name(&caller.tenant, user)),
         // The user's object hides a session from the list before the session erases itself.
-        (Route::Session(session, SessionRoute::Erase), _) if caller.user.is_some() => {
-            permit(caller, route, Some(session))?;
-            own_user()
+        (Route::Session(_, SessionRoute::Erase), _) if caller.user.is_some() => {
+            (ObjectClass::User, own_user()?)
         }
-        (Route::Session(session, _), _) => {
-            permit(caller, route, Some(session))?;
-            Ok((ObjectClass::Session, caller.session_name(session.as_str())))
+        (Route::Session(..) | Route::Execute, Some(session)) => {
+            (ObjectClass::Session, caller.session_name(session.as_str()))
         }
-        (Route::Execute, Some(body)) => {
-            let session = body.read(session_of)?;
-            permit(caller, route, Some(&session))?;
-            Ok((ObjectClass::Session, caller.session_name(session.as_str())))
-        }
-        (Route::Execute, None)
-        | (
+        (
             Route::Playground
             | Route::Health
             | Route::Errors
             | Route::OpenApi
             | Route::Tickets
-            | Route::File(_),
+            | Route::File(_)
+            | Route::Session(..)
+            | Route::Execute,
             _,
-        ) => Err(Fault::internal("No object is asked.").into()),
-    }
+        ) => return Err(Fault::internal("No object is asked.").into()),
+    })
 }
 
 /// `missing_field`: a key acts for nobody, and only users have a list of their sessions.

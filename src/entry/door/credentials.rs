@@ -63,17 +63,10 @@ impl Credentials {
             let message = format!("{fault}. No {what} opens the door until it is mended.");
             gateway.log(json!({ "event": "keys_invalid", "level": "error", "message": message }));
         };
-        let keyring = gateway.secret("API_KEYS").map(|text| Keyring::parse(&text));
-        let keyring = keyring.unwrap_or_else(|| Ok(Keyring::default())).unwrap_or_else(|fault| {
-            refuse(fault, "key");
-            Keyring::default()
-        });
-        let tickets = gateway.secret("TICKET_KEYS").map(|text| TicketKeys::parse(&text));
-        let tickets =
-            tickets.unwrap_or_else(|| Ok(TicketKeys::default())).unwrap_or_else(|fault| {
-                refuse(fault, "ticket");
-                TicketKeys::default()
-            });
+        let keyring = gateway.secret("API_KEYS");
+        let keyring = keys(keyring, Keyring::parse, |fault| refuse(fault, "key"));
+        let tickets = gateway.secret("TICKET_KEYS");
+        let tickets = keys(tickets, TicketKeys::parse, |fault| refuse(fault, "ticket"));
         let providers = gateway.secret("IDENTITY_PROVIDERS").filter(|text| !text.is_empty());
         let tokens = providers.map(|text| Providers::parse(&text).map(TokenCheck::new));
         if let Some(Err(fault)) = &tokens {
@@ -165,6 +158,19 @@ impl Credentials {
         let caller = for_user(head, ticket.clone().caller())?;
         Ok(Admitted { caller, ticket: Some(Box::new(ticket)), is_in_url: false })
     }
+}
+
+/// The keys of a variable; none where it is not set, or where it has a fault.
+fn keys<K: Default>(
+    variable: Option<String>,
+    parse: fn(&str) -> Result<K, String>,
+    refuse: impl FnOnce(String),
+) -> K {
+    let parsed = variable.map_or_else(|| Ok(K::default()), |text| parse(&text));
+    parsed.unwrap_or_else(|fault| {
+        refuse(fault);
+        K::default()
+    })
 }
 
 /// A ticket in the query of a request.

@@ -151,10 +151,9 @@ impl FrontDoor {
                     .credentials
                     .admit(gateway, head, &route, &self.origins, received_at)
                     .await?;
-                let caller = admitted.caller.clone();
-                let response = self.serve(head, gateway, admitted, route, received_at).await;
+                let response = self.serve(head, gateway, &admitted, route, received_at).await;
                 return response.map_err(|faults| Refused {
-                    caller: Some(caller),
+                    caller: Some(admitted.caller),
                     faults,
                     reason: None,
                 });
@@ -182,7 +181,7 @@ impl FrontDoor {
         &self,
         head: &RequestHead<'_>,
         gateway: &G,
-        admitted: Admitted,
+        admitted: &Admitted,
         route: Route,
         received_at: u64,
     ) -> Result<FrontResponse<G>, Vec<Fault>> {

@@ -17,13 +17,13 @@ pub(super) fn mint_ticket<G: Gateway>(
     head: &RequestHead<'_>,
     gateway: &G,
     credentials: &Credentials,
-    admitted: Admitted,
+    admitted: &Admitted,
     body: &[u8],
     now_ms: u64,
 ) -> Result<Response<G::Contents>, Vec<Fault>> {
     let Admitted { caller, ticket, .. } = admitted;
     let source = match (ticket, &caller.credential) {
-        (Some(ticket), _) => TicketSource::Ticket(ticket),
+        (Some(ticket), _) => TicketSource::Ticket(ticket.clone()),
         (None, Credential::Key { id, .. }) => {
             caller.need(Right::Tickets)?;
             refuse_pages(head)?;
@@ -44,7 +44,7 @@ pub(super) fn mint_ticket<G: Gateway>(
         "sessions": sessions, "seconds": seconds,
     });
     if let Some(members) = line.as_object_mut() {
-        members.extend(logged(&caller, credentials.users));
+        members.extend(logged(caller, credentials.users));
         let user = credentials.users.name(&caller.tenant, &minted.user);
         members.extend(user.map(|user| ("user".to_owned(), user.into())));
     }
