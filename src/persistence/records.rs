@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lease::Lease;
 use super::steer_counts::SteerCounts;
+use super::turn_trace::TurnTrace;
 use crate::contract::closed_list;
 use crate::contract::{
     CallerRecord, Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
@@ -252,6 +253,11 @@ pub struct TurnProgress {
     /// How many steers the turn has taken, and how far they are.
     #[serde(skip_serializing_if = "SteerCounts::is_zero")]
     pub steers: SteerCounts,
+    #[serde(skip_serializing_if = "TurnTrace::is_empty")]
+    pub trace: TurnTrace,
+    /// The usage when the latest submission began, unless it was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage_before: Option<Usage>,
     /// What a former version counted here; nobody reads it any more.
     #[serde(skip_serializing)]
     pub result_bytes: u32,
