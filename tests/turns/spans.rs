@@ -236,7 +236,9 @@ fn what_fails_says_by_what_and_a_call_that_was_cut_keeps_what_it_had_learnt() {
 fn a_turn_that_lost_its_instance_has_a_whole_tree_for_its_second_attempt() {
     let bed = traced();
     bed.world.model.script([Reply::Silence]);
-    let _lost = bed.send_to_silence(&turn("t1", "One"));
+    let _lost = bed.send(&turn("t1", "One"));
+    bed.run_until(|bed| bed.world.model_calls.borrow().len() == 1, "the model is asked");
+    bed.run_at_once();
     bed.restart();
     bed.post(&turn("t1", "One")).final_text();
     let agents = bed.world.spans.named("invoke_agent default");

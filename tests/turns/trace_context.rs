@@ -72,11 +72,12 @@ fn a_steer_brings_its_own_place() {
     let bed = bed();
     let paused = post(&bed, &turn("t1", "Ask [plan: client, server]"), &[("traceparent", PARENT)]);
     let target = "/sessions/s/turns/t1/steer";
-    let words = steer("more", "Be brief.").to_string();
+    let words = steer("more", "Be brief. [plan: server]").to_string();
     let taken = bed.wait(&bed.ask("POST", target, &[("traceparent", LATER)], &words)).unwrap();
     assert_eq!(taken.status, 202);
     bed.restart();
     bed.post(&results("t1", &[(&paused.calls()[0], json!(1))])).final_text();
+    // The model follows the plan in the newest words.
     assert_eq!(handed_on(&bed, "traceparent"), [LATER]);
 }
 
