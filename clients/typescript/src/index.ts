@@ -11,4 +11,4 @@ export type { ApprovalRequest, Decision, Store, Tool, ToolContext, ToolOptions }
 export { Turn, readTurnEvents, type TurnOptions } from "./turn.js";
 export type * from "./types.js";
 export { User } from "./user.js";
-export { Workspace, type SourceDocument, type SyncOptions } from "./workspace.js";
+export { Workspace, type LeftOut, type SourceDocument, type Synced, type SyncOptions } from "./workspace.js";
