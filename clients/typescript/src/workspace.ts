@@ -1,5 +1,7 @@
-// A workspace: documents that turns are given chunks of, and keeping them as they are elsewhere.
-import { type Call, type Http, request } from "./http.js";
+// A workspace: documents that turns are given chunks of, and keeping them as they are elsewhere. An entry of its own, so
+// that the core stays small: what it needs of a client is `request`.
+import type { Aptix } from "./client.js";
+import type { Call } from "./http.js";
 import { abortable, type Signal } from "./signals.js";
 import type { Comparison, Document, Found, SearchRequest, Upserted, WorkspaceCounts } from "./types.js";
 
@@ -22,12 +24,12 @@ const MOST_COMPARED = 10_000;
 const MAX_BYTES = 4 << 20;
 const utf8 = new TextEncoder();
 
-/** An index of documents; a turn with its `WorkspaceId` is given the chunks that fit its instruction. */
+/** An index of documents; a turn with its `WorkspaceId` is given the chunks that fit its instruction. Making it sends nothing. */
 export class Workspace {
   readonly #path: string;
 
   constructor(
-    private readonly http: Http,
+    private readonly aptix: Pick<Aptix, "request">,
     readonly workspaceId: string,
   ) {
     this.#path = `/workspaces/${encodeURIComponent(workspaceId)}`;
@@ -113,7 +115,7 @@ export class Workspace {
     const call: Call = { method, path: this.#path + path };
     if (body) call.body = JSON.stringify(body);
     if (query) call.query = query;
-    return request(this.http, call, signal);
+    return this.aptix.request(call, { signal });
   }
 }
 
