@@ -1,6 +1,8 @@
-// A workspace: documents that turns are given chunks of, and keeping them as they are elsewhere.
+// A workspace: documents that turns are given chunks of, and keeping them as they are elsewhere. An entry of its own, so
+// that the core stays small: what it needs of a client is `request`.
+import type { Aptix } from "./client.js";
 import type { AptixError } from "./errors.js";
-import { type Call, type Http, request } from "./http.js";
+import type { Call } from "./http.js";
 import { abortable, type Signal } from "./signals.js";
 import type { Comparison, Document, Found, SearchRequest, Upserted, WorkspaceCounts } from "./types.js";
 
@@ -46,12 +48,12 @@ const MAX_QUERY = 6000;
 const LONGEST_CONTENTS = 20_000_000;
 const utf8 = new TextEncoder();
 
-/** An index of documents; a turn with its `WorkspaceId` is given the chunks that fit its instruction. */
+/** An index of documents; a turn with its `WorkspaceId` is given the chunks that fit its instruction. Making it sends nothing. */
 export class Workspace {
   readonly #path: string;
 
   constructor(
-    private readonly http: Http,
+    private readonly aptix: Pick<Aptix, "request">,
     readonly workspaceId: string,
   ) {
     this.#path = `/workspaces/${encodeURIComponent(workspaceId)}`;
@@ -182,7 +184,7 @@ export class Workspace {
     const call: Call = { method, path: this.#path + path };
     if (body) call.body = JSON.stringify(body);
     if (query) call.query = query;
-    return request(this.http, call, signal);
+    return this.aptix.request(call, { signal });
   }
 }
 
