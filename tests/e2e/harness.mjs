@@ -257,7 +257,7 @@ export class Rig {
     }
     assert.equal(response.status, 200);
     const type = response.headers.get('content-type');
-    const record = { method, path: route, status: 200, type, text: '', key };
+    const record = { method, path: route, status: 200, type, text: '', key, id: idOf(response) };
     this.answers.push(record);
     const stream = new EventStream(kept(response.body, record));
     stream.headers = response.headers;
@@ -266,12 +266,13 @@ export class Rig {
 
   /**
    * Fails when the finished test left replies in the script, when a request to the model service or a response violates
-   * the published document, or when a response or log line contains hidden words.
+   * the published document, when a response lacks its id, or when a response or log line contains hidden words.
    */
   async check() {
     assert.deepEqual(this.model.leftovers, []);
     for (const body of this.model.bodies) await checkPublished(body);
     for (const answer of this.answers) if (answer.method) await this.#published?.check(answer);
+    for (const { method, id, path: route } of this.answers) if (method) assert.match(id ?? '', /^[A-Za-z0-9_-]{1,64}$/, `the id of ${route}`);
     const hidden = [[API_KEY], [TOOL_SECRET], [FILE_LINK_KEY], ...this.#hidden];
     for (const line of this.logs) {
       for (const [words] of [...hidden, [BOOT_PROMPT]]) assert.ok(!line.includes(words), `the log says ${line}`);
@@ -304,7 +305,7 @@ export class Rig {
   async #answered(method, route, response, key) {
     const text = await response.text();
     const type = response.headers.get('content-type');
-    this.answers.push({ method, path: route, status: response.status, type, text, key });
+    this.answers.push({ method, path: route, status: response.status, type, text, key, id: idOf(response) });
     let json;
     try {
       json = JSON.parse(text);
@@ -384,6 +385,8 @@ export function rigForFile(options) {
   after(() => rig.dispose());
   return rig;
 }
+
+const idOf = (response) => response.headers.get('aptix-request-id');
 
 const WASM_BYTES = '/wasm-bytes-of-the-tests';
 /** Stands in front of the Worker, takes note of its memory, and answers for it at one path of its own. */
