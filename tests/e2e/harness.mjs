@@ -15,6 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
+import { COUNTED } from './counted_worker.mjs';
 import { EventStream } from './event_stream.mjs';
 import { PublishedInterface } from './published_interface.mjs';
 import { checkPublished } from './published_request.mjs';
@@ -113,11 +114,12 @@ export class Rig {
    * `rate`: the requests that the rate limiter permits for each key in a minute; without it no limiter is bound.
    * `unbound`: names of bindings of objects that the Worker does not get.
    * `measured`: the Worker also tells the size of its WebAssembly memory, to `wasmBytes`.
+   * `counted`: the Worker also tells its crossings (counted_worker.mjs).
    * `hidden`: further words that no log and no response may contain, each as `[words, mayShow]`; responses for which
    * `mayShow(answer)` is true are exempt.
    */
-  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, hidden = [] } = {}) {
-    this.#options = { vars, catalog, rate, unbound, measured };
+  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, counted = false, hidden = [] } = {}) {
+    this.#options = { vars, catalog, rate, unbound, measured, counted };
     this.#hidden = hidden;
   }
 
@@ -316,7 +318,7 @@ export class Rig {
   }
 
   async #startWorker() {
-    const { vars, catalog, rate, unbound, measured } = this.#options;
+    const { vars, catalog, rate, unbound, measured, counted } = this.#options;
     const bindings = {
       AUTH: 'none',
       OPENAI_BASE_URL: this.model.url,
@@ -340,7 +342,7 @@ export class Rig {
       name: 'worker',
       rootPath: BUILD_DIR,
       modulesRoot: BUILD_DIR,
-      modules: [...(measured ? MEASURED : []), ...(await builtModules())],
+      modules: [...(measured ? MEASURED : []), ...(counted ? COUNTING : []), ...(await builtModules())],
       compatibilityDate: declared.compatibilityDate,
       compatibilityFlags: declared.compatibilityFlags,
       bindings,
@@ -416,6 +418,8 @@ const MEASURED = [
       };`,
   },
 ];
+
+const COUNTING = COUNTED.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));
 
 let serial = 0;
 /** A user turn with fresh ids; `members` replace its own. */
