@@ -13,6 +13,7 @@ use crate::contract::{
 };
 use crate::entry::context::ContextSource;
 use crate::entry::request::RequestHead;
+use crate::entry::request_id::RequestId;
 use crate::entry::response::{PlainResponse, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
@@ -66,13 +67,15 @@ impl<D: Database> WorkspaceHost<D> {
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
-        match self.respond(platform, source, head, body).await {
+        let id = RequestId::sent(head);
+        let response = match self.respond(platform, source, head, body).await {
             Ok(result) => Response::result(&result),
             Err(faults) => {
-                platform.log(refusal_line(&faults));
+                platform.log(refusal_line(&faults, id.as_ref()));
                 Response::refusal(faults)
             }
-        }
+        };
+        response.with_id(id.as_ref())
     }
 
     async fn respond<P: Platform>(
