@@ -18,7 +18,7 @@ for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.
 }
 
 const common = { absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none' };
-const entryPoints = ['src/index.ts', 'src/ai-sdk.ts'];
+const entryPoints = ['index', 'workspace', 'webhooks', 'ai-sdk'].map((name) => `src/${name}.ts`);
 await build({ ...common, entryPoints, format: 'cjs', outExtension: { '.js': '.cjs' } });
 // Last of all, since the Makefile takes dist/index.js as the sign that everything is there.
 await build({ ...common, entryPoints, format: 'esm' });
