@@ -53,6 +53,9 @@ pub struct Session {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionState {
+    /// How often the session has been written, so that the newest of its two places is known (`session_row.rs`).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub writes: u64,
     /// Prompt tokens of the newest model call that reported them, summaries aside.
     pub context_tokens: Option<u64>,
     /// Whether calls send another window of the conversation since then.
@@ -194,8 +197,8 @@ pub struct Turn {
     pub(super) has_transcript: bool,
 }
 
-/// How far a turn has come: what the reasoner needs to continue it, besides the conversation and the
-/// calls. A new member needs a default, so that older rows stay readable.
+/// What the reasoner needs to continue a turn, besides conversation and calls. A new member needs a default, so that
+/// older rows stay readable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TurnProgress {
@@ -365,8 +368,7 @@ impl EntrySeq {
     }
 }
 
-/// The part of the conversation that a call sends when it continues no response: the system message, the
-/// summary message, and all from `from` on.
+/// What a call sends that continues no response: the system message, the summary message, and all from `from` on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Window {

@@ -15,6 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
+import { COUNTED } from './counted_worker.mjs';
 import { EventStream } from './event_stream.mjs';
 import { PublishedInterface } from './published_interface.mjs';
 import { checkPublished } from './published_request.mjs';
@@ -118,11 +119,12 @@ export class Rig {
    * `traced`: somebody listens to the Worker's spans, which come to `spans`.
    * `metered`: a place for data points is bound.
    * `measured`: the Worker also tells the size of its WebAssembly memory, to `wasmBytes`.
+   * `counted`: the Worker also tells its crossings (counted_worker.mjs).
    * `hidden`: further words that no log and no response may contain, each as `[words, mayShow]`; responses for which
    * `mayShow(answer)` is true are exempt.
    */
-  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, traced = false, metered = false, hidden = [] } = {}) {
-    this.#options = { vars, catalog, rate, unbound, measured, traced, metered };
+  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, counted = false, traced = false, metered = false, hidden = [] } = {}) {
+    this.#options = { vars, catalog, rate, unbound, measured, counted, traced, metered };
     this.#hidden = hidden;
   }
 
@@ -356,12 +358,12 @@ export class Rig {
 
   /** The Worker under test. */
   async #worker(bindings, declared, objects) {
-    const { vars, catalog, rate, measured, traced, metered } = this.#options;
+    const { vars, catalog, rate, measured, counted, traced, metered } = this.#options;
     return {
       name: 'worker',
       rootPath: BUILD_DIR,
       modulesRoot: BUILD_DIR,
-      modules: [...(measured ? MEASURED : []), ...(await builtModules())],
+      modules: [...(measured ? MEASURED : []), ...(counted ? COUNTING : []), ...(await builtModules())],
       compatibilityDate: declared.compatibilityDate,
       compatibilityFlags: declared.compatibilityFlags,
       bindings,
@@ -435,6 +437,8 @@ const MEASURED = [
       };`,
   },
 ];
+
+const COUNTING = COUNTED.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));
 
 let serial = 0;
 /** A user turn with fresh ids; `members` replace its own. */
