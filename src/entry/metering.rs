@@ -1,4 +1,4 @@
-//! Metering (interface §6): with `METERING` bound, each submission writes one data point when its outcome is stored. A
+//! Metering (interface §16): with `METERING` bound, each submission writes one data point when its outcome is stored. A
 //! point holds counts and names of the catalog, no content and no id of a session, and nothing waits for it.
 
 use std::cell::Cell;

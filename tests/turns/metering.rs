@@ -1,4 +1,4 @@
-//! Metering (interface §6): one data point for each submission, where the deployment binds a place for it.
+//! Metering (interface §16): one data point for each submission, where the deployment binds a place for it.
 
 use bed::*;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is
 //! resumed once, then it fails; an interrupted erasure goes on.
 
-use super::reporting::REPORT_FAILED;
+use super::reporting::report_failed;
 use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
@@ -78,7 +78,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Ok(false) => Ok(()),
             Ok(true) => self.ensure_alarm(every_ms),
             Err(fault) => {
-                self.platform.log(failure_line(REPORT_FAILED, "warn", &fault));
+                self.platform.log(report_failed(&fault));
                 Ok(())
             }
         }
