@@ -46,6 +46,8 @@ const MAX_BYTES = 4 << 20;
 const MAX_QUERY = 6000;
 /** The service takes no document of more characters. */
 const LONGEST_CONTENTS = 20_000_000;
+/** A path that no document has: who compares with it alone learns of all that there are. */
+const NO_DOCUMENT = { Path: "no document of this name", Sha256: "0".repeat(64) };
 const utf8 = new TextEncoder();
 
 /** An index of documents; a turn with its `WorkspaceId` is given the chunks that fit its instruction. Making it sends nothing. */
@@ -117,13 +119,18 @@ export class Workspace {
     try {
       const needed: string[] = [];
       const extra = new Set<string>();
-      const hashes = read(listed.keys(), async (document, Path) => ({ Path, Sha256: document.Sha256 ?? (await sha256(await contentsOf(document))) }));
-      for await (const some of batches(hashes, MOST_COMPARED, maxBytes)) {
-        await this.#accepted<Comparison>("POST", "/compare", some, leftOut, signal, ({ Needed, Extra }) => {
-          needed.push(...Needed);
+      const compare = (some: { Path: string; Sha256: string }[]) =>
+        this.#accepted<Comparison>("POST", "/compare", some, leftOut, signal, ({ Needed, Extra }) => {
+          needed.push(...Needed.filter((path) => listed.has(path)));
           for (const path of Extra) if (!listed.has(path)) extra.add(path);
         });
+      const hashes = read(listed.keys(), async (document, Path) => ({ Path, Sha256: document.Sha256 ?? (await sha256(await contentsOf(document))) }));
+      let isCompared = false;
+      for await (const some of batches(hashes, MOST_COMPARED, maxBytes)) {
+        isCompared = true;
+        await compare(some);
       }
+      if (remove && !isCompared) await compare([NO_DOCUMENT]);
       const doomed = [...extra].filter((path) => (typeof remove === "function" ? remove(path) : remove));
       if (options.dryRun) return { sent: needed, removed: doomed, leftOut };
       const told = () => options.onProgress?.(sent.length + removed.length, needed.length + doomed.length);
