@@ -169,7 +169,7 @@ fn every_response_carries_an_id_that_the_log_names_and_a_client_may_choose() {
         ("POST", "/execute", 400),
         ("GET", "/sessions/gone", 404),
         ("GET", "/workspaces/w", 200),
-        ("GET", "/users/u", 400),
+        ("GET", "/users/u", 404),
     ] {
         let heard = asked(&bed, method, target, &[]);
         assert_eq!(heard.status, status, "{method} {target}");

@@ -6,7 +6,7 @@ import { Rig, apiKeys, clientTool, eventually } from '../../../tests/e2e/harness
 import { Gate, answer, call, gated, reasoning, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix, AptixError, readTurnEvents } from '../dist/index.js';
 import { Workspace } from '../dist/workspace.js';
-import { Proxy } from './proxy.mjs';
+import { Proxy } from '../../../tests/clients/proxy.mjs';
 
 const KEY = 'key-of-the-client';
 const rig = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'one' }), DELTA_INTERVAL_MS: '0' } });
