@@ -18,7 +18,16 @@ for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.
 }
 
 const common = { absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none' };
-const entryPoints = ['index', 'workspace', 'webhooks', 'ai-sdk'].map((name) => `src/${name}.ts`);
-await build({ ...common, entryPoints, format: 'cjs', outExtension: { '.js': '.cjs' } });
+const core = ['src/index.ts'];
+const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk'].map((name) => `src/${name}.ts`);
+/** What an entry takes of the core at run time it imports, so that there is one class of each error. */
+const fromCore = (file) => ({
+  name: 'from-core',
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\/index\.js$/ }, () => ({ path: file, external: true })),
+});
+const cjs = { ...common, format: 'cjs', outExtension: { '.js': '.cjs' } };
+await build({ ...cjs, entryPoints: core });
+await build({ ...cjs, entryPoints: beside, plugins: [fromCore('./index.cjs')] });
+await build({ ...common, entryPoints: beside, format: 'esm', plugins: [fromCore('./index.js')] });
 // Last of all, since the Makefile takes dist/index.js as the sign that everything is there.
-await build({ ...common, entryPoints, format: 'esm' });
+await build({ ...common, entryPoints: core, format: 'esm' });
