@@ -1,8 +1,8 @@
 // A workspace: documents that turns are given chunks of, and keeping them as they are elsewhere. An entry of its own, so
 // that the core stays small: what it needs of a client is `request`.
 import type { Aptix } from "./client.js";
-import type { AptixError } from "./errors.js";
 import type { Call } from "./http.js";
+import { AptixError } from "./index.js";
 import { abortable, type Signal } from "./signals.js";
 import type { Comparison, Document, Found, SearchRequest, Upserted, WorkspaceCounts } from "./types.js";
 
@@ -160,8 +160,6 @@ export class Workspace {
       result = await this.#send<T>(method, path, { Documents }, signal);
     } catch (error) {
       const { code, status, errors } = error as AptixError;
-      // The class of the client's own entry, so that `instanceof` holds.
-      const Refusal = (error as AptixError).constructor as typeof AptixError;
       const isTooLarge = code === "body_too_large";
       const half = Documents.length >> 1;
       if (isTooLarge && half) {
@@ -170,7 +168,7 @@ export class Workspace {
       }
       const passed = Documents.filter((document, at) => {
         const own = isTooLarge ? errors : errors?.filter(({ Path }) => `${Path}/`.startsWith(`/Documents/${at}/`));
-        if (own?.length) leftOut.push({ path: document.Path, error: new Refusal(status, own) });
+        if (own?.length) leftOut.push({ path: document.Path, error: new AptixError(status, own) });
         return !own?.length;
       });
       if (passed.length === Documents.length) throw error;

@@ -117,11 +117,11 @@ test('a person is asked, and a chat that was killed goes on where it was', { tim
 
 test('a turn is cancelled from elsewhere', async () => {
   const gate = new Gate();
-  rig.model.script(answer(text('Never', ' ending'), gate));
+  rig.model.script(answer(text('Never', gate, ' ending')));
   const running = new Command(['chat', 'Go on.', '--session', 'long', '--no-tools'], { env, cwd: folder, input: '' });
   await running.until('Never');
   assert.match(await says(['cancel', 'long']), /is aborted/);
-  gate.open?.();
+  gate.open();
   assert.equal(await running.ended, 1);
   assert.match(running.err, /turn_aborted/);
 });
