@@ -39,6 +39,24 @@ fn each_submission_writes_one_point_with_its_own_tokens() {
 }
 
 #[test]
+fn a_submission_whose_instance_was_lost_twice_has_its_point_too() {
+    let bed = metered();
+    bed.world.model.script([Reply::Silence, Reply::Silence]);
+    let _lost = bed.send(&turn("t1", "One"));
+    for calls in [1, 2] {
+        bed.run_until(|bed| bed.world.model_calls.borrow().len() == calls, "the model is asked");
+        bed.restart();
+        bed.alarm();
+    }
+    bed.settle();
+    assert_eq!(bed.status("t1"), "failed");
+    let points = points(&bed);
+    assert_eq!(points.len(), 1);
+    let blobs = &points[0]["blobs"];
+    assert_eq!((&blobs[2], &blobs[6]), (&json!("m"), &json!("turn_interrupted")));
+}
+
+#[test]
 fn a_failure_has_its_code_and_what_is_not_written_is_said_once_a_minute() {
     let bed = metered();
     bed.world.model.spoil_once_after(0, http_error(400, json!({ "code": "odd" }), &[]));
