@@ -87,6 +87,29 @@ async def test_many_turns_run_beside_each_other(bed: Bed) -> None:
     assert all(turn._repr_markdown_() == "Done." for turn in running)
 
 
+async def test_the_plain_client_works_where_a_loop_runs_as_in_a_notebook(bed: Bed) -> None:
+    with Aptix(bed.direct) as aptix:
+        turn = aptix.session(new_id()).turn(script([["text", "One ", "two."]])[0])
+        for event in turn:
+            assert event.type == "text"
+            break
+        assert aptix.session(turn.session_id).attach(turn.turn_id).final()["PrimaryOutputText"] == "One two."
+
+
+def test_an_interrupt_ends_the_watching_and_where_it_is_to_the_turn(bed: Bed) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    for cancels in (False, True):
+        with Aptix(bed.direct) as aptix:
+            session = aptix.session(new_id())
+            instruction, _ = script([["call", "interrupted", {}]])
+            turn = session.turn(instruction, tools=[interrupted], cancel_on_abort=cancels)
+            with pytest.raises(KeyboardInterrupt):
+                turn.final()
+            assert session.get_turn(turn.turn_id)["Status"] == ("aborted" if cancels else "awaiting_tools")
+
+
 async def test_an_async_def_is_refused_where_nothing_can_wait_for_it(bed: Bed) -> None:
     async def fetch() -> str:
         return "never"

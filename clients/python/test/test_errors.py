@@ -79,6 +79,12 @@ def test_an_error_has_the_id_by_which_the_log_has_the_request(world: World) -> N
         assert (error.request_id, AptixError.from_dict(error.to_dict()).request_id) == ("r-1", "r-1")
 
 
+@pytest.mark.parametrize("errors", ['"x"', "[]", "[1]", '[{"Code":"x"}]', "null"])
+def test_a_failure_that_is_no_failure_of_the_service_is_no_answer(errors: str, world: World) -> None:
+    error, _ = thrown(world, text=f'{{"Successful":false,"Errors":{errors}}}', status=400)
+    assert (error.code, error.status) == ("connection_lost", 400)
+
+
 @pytest.mark.parametrize(("status", "requests"), [(502, 3), (429, 3), (200, 3), (408, 3), (403, 1), (302, 3)], ids=str)
 def test_what_comes_from_something_in_between_is_no_answer_of_the_service(
     status: int, requests: int, world: World
