@@ -19,9 +19,9 @@ for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.
   writeFileSync(path.join(DIST, file.replace(/\.d\.ts$/, '.d.cts')), forCommonJs);
 }
 
-const common = { absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none' };
+const common = { absWorkingDir: ROOT, external: ['@ag-ui/client', 'rxjs'], bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none' };
 const core = ['src/index.ts'];
-const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk'].map((name) => `src/${name}.ts`);
+const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk', 'ag-ui'].map((name) => `src/${name}.ts`);
 /** What an entry takes of the core at run time it imports, so that there is one class of each error. */
 const fromCore = (file) => ({
   name: 'from-core',
