@@ -148,7 +148,15 @@ export class Rig {
 
   /** The size of the Worker's WebAssembly memory, which never shrinks, in bytes. The Worker has to be `measured`. */
   async wasmBytes() {
-    return Number(await (await fetch(new URL(WASM_BYTES, this.url), patient())).text());
+    return (await this.held()).wasmBytes;
+  }
+
+  /**
+   * What the Worker's own code holds: `{wasmBytes, references}`. It has no variables but those in its WebAssembly memory,
+   * and no hold on objects of JavaScript but the references that its bindings count. The Worker has to be `measured`.
+   */
+  async held() {
+    return (await fetch(new URL(HELD, this.url), patient())).json();
   }
 
   /** The tables in the storage of all objects of a class, each as `{object, table}`; what the runtime keeps is left out. */
@@ -387,8 +395,8 @@ export function rigForFile(options) {
   return rig;
 }
 
-const WASM_BYTES = '/wasm-bytes-of-the-tests';
-/** Stands in front of the Worker, takes note of its memory, and answers for it at one path of its own. */
+const HELD = '/held-by-the-worker-of-the-tests';
+/** Stands in front of the Worker, takes note of what it holds, and answers for it at one path of its own. */
 const MEASURED = [
   {
     type: 'ESModule',
@@ -398,8 +406,11 @@ const MEASURED = [
       export * from './index.js';
       export default class extends Worker {
         fetch(request) {
-          if (new URL(request.url).pathname !== '${WASM_BYTES}') return super.fetch(request);
-          return new Response(String(globalThis.memoryOfTheWorker.buffer.byteLength));
+          if (new URL(request.url).pathname !== '${HELD}') return super.fetch(request);
+          const { memory, __wbindgen_externrefs: table } = globalThis.exportsOfTheWorker;
+          let references = 0;
+          for (let slot = 0; slot < table.length; slot += 1) if (table.get(slot) !== undefined) references += 1;
+          return Response.json({ wasmBytes: memory.buffer.byteLength, references });
         }
       }`,
   },
@@ -410,7 +421,7 @@ const MEASURED = [
       WebAssembly.Instance = class extends Instance {
         constructor(...given) {
           super(...given);
-          globalThis.memoryOfTheWorker = this.exports.memory;
+          globalThis.exportsOfTheWorker = this.exports;
         }
       };`,
   },
