@@ -1,7 +1,7 @@
 // A session: its turns, what it waits for, and what is kept of it.
 import type { AptixError } from "./errors.js";
-import { type Call, type Http, request } from "./http.js";
-import { type Submission, followed, posted, sessionPath, turnPath } from "./submission.js";
+import { type Answer, type Call, type Http, request, withOptions } from "./http.js";
+import { type Submission, followed, newId, posted, sessionPath, turnPath } from "./submission.js";
 import { type Store, ToolRunner, toolsJson } from "./tools.js";
 import { Turn, type TurnOptions } from "./turn.js";
 import type {
@@ -11,6 +11,7 @@ import type {
   SessionEntry,
   SessionExport,
   SessionView,
+  SteerContent,
   SubmittedToolResult,
   ToolCall,
   Trace,
@@ -29,10 +30,6 @@ export interface Shared {
   running: Map<string, Promise<SubmittedToolResult>>;
 }
 
-/** An id of 32 hex digits. `crypto.randomUUID` is missing in pages that were not loaded over HTTPS. */
-export const newId = () =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-
 /** A conversation: one turn at a time. It exists from its first turn on; what is asked of it before is `session_not_found`. */
 export class Session {
   constructor(
@@ -48,7 +45,7 @@ export class Session {
     const { turnId = newId(), tools, progress } = options;
     const body = { ...turn, SessionId: this.sessionId, TurnId: turnId, Streaming: true };
     if (tools) body.ToolsJson = toolsJson(tools);
-    return this.#turn(turnId, options, posted(body, { live: true, progress }));
+    return this.#turn(turnId, options, posted(body, { live: true, progress }), turn);
   }
 
   /** A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. */
@@ -81,7 +78,7 @@ export class Session {
   }
 
   /** Its mode, its newest turn, and the one that runs or waits. */
-  get(): Promise<SessionView> {
+  get(): Answer<SessionView> {
     return this.#get("");
   }
 
@@ -97,33 +94,33 @@ export class Session {
   }
 
   /** A turn's status, times, usage, pending calls and stored outcome. */
-  getTurn(turnId: string): Promise<TurnView> {
+  getTurn(turnId: string): Answer<TurnView> {
     return request(this.shared.http, { method: "GET", path: turnPath(this.sessionId, turnId), live: true });
   }
 
   /** Diagnostics of a turn: sizes, sources and times, never content. */
-  trace(turnId: string): Promise<Trace> {
+  trace(turnId: string): Answer<Trace> {
     return request(this.shared.http, { method: "GET", path: `${turnPath(this.sessionId, turnId)}/trace`, live: true });
   }
 
   /** Aborts a turn that runs or waits; one that has ended stays as it is. */
-  cancel(turnId: string): Promise<TurnView> {
+  cancel(turnId: string): Answer<TurnView> {
     return request(this.shared.http, { method: "POST", path: `${turnPath(this.sessionId, turnId)}/cancel` });
   }
 
   /** Gives it a title, 1 to 200 characters, which stays until the next one. Sessions of users have titles. */
-  rename(title: string): Promise<SessionEntry> {
+  rename(title: string): Answer<SessionEntry> {
     const body = JSON.stringify({ Title: title });
     return request(this.shared.http, { method: "PATCH", path: sessionPath(this.sessionId), body });
   }
 
   /** The history of its modes. */
-  modes(): Promise<Modes> {
+  modes(): Answer<Modes> {
     return this.#get("/modes");
   }
 
   /** Everything that is kept of it. */
-  export(): Promise<SessionExport> {
+  export(): Answer<SessionExport> {
     return this.#get("/export");
   }
 
@@ -131,11 +128,11 @@ export class Session {
    * Erases it for good, what runs included; the receipt counts what was erased. `undefined` when it is erased and the
    * receipt was lost with a connection.
    */
-  erase(): Promise<ErasureReceipt | undefined> {
+  erase(): Answer<ErasureReceipt | undefined> {
     return request(this.shared.http, { method: "DELETE", path: sessionPath(this.sessionId), doneBy: "session_not_found" });
   }
 
-  #get<T>(path: string, query?: string): Promise<T> {
+  #get<T>(path: string, query?: string): Answer<T> {
     const call: Call = { method: "GET", path: sessionPath(this.sessionId) + path, live: true };
     return request(this.shared.http, query === undefined ? call : { ...call, query });
   }
@@ -144,7 +141,11 @@ export class Session {
     return new ToolRunner(options, this.shared.store, this.shared.running, this.sessionId, turnId);
   }
 
-  #turn(turnId: string, options: TurnOptions, first: Submission): Turn {
-    return new Turn(this.shared.http, this.sessionId, turnId, options, this.#runner(turnId, options), first);
+  #turn(turnId: string, options: TurnOptions, first: Submission, request?: TurnRequest): Turn {
+    const { http } = this.shared;
+    // The same, save the words: these belong to the turn that had them.
+    const same = { ...request, Instruction: undefined, InputArtifacts: undefined, ClipboardImages: undefined };
+    const next = (words: SteerContent, turnId: string) => this.turn({ ...same, ...words }, { ...options, turnId });
+    return new Turn(withOptions(http, options), this.sessionId, turnId, options, this.#runner(turnId, options), first, next);
   }
 }

@@ -1,8 +1,8 @@
 // One submission, from its request to its `result`. A stream that ends without a result was cut, however cleanly it
 // ended, and goes on from the last position; where no stream gets through, the turn's stored outcome is asked for.
 import { AptixConnectionError, AptixError } from "./errors.js";
-import { Attempts, type Call, Exchange, type Http, failureOf, request, resultOf } from "./http.js";
-import type { AgentExecuteResponse, DiscardEvent, ExecuteRequest, ProgressEvent, TextEvent, TurnView } from "./types.js";
+import { type Answer, Attempts, type Call, Exchange, type Http, failureOf, request, resultOf, toldBy } from "./http.js";
+import type { AcceptedTurn, AgentExecuteResponse, DiscardEvent, ExecuteRequest, ProgressEvent, TextEvent, TurnView } from "./types.js";
 
 export interface Submission {
   call: Call;
@@ -15,6 +15,14 @@ export interface Submission {
 export const sessionPath = (sessionId: string) => `/sessions/${encodeURIComponent(sessionId)}`;
 export const turnPath = (sessionId: string, turnId: string) => `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
 const PROGRESS = "Progress=true";
+
+/** An id of 32 hex digits. `crypto.randomUUID` is missing in pages that were not loaded over HTTPS. */
+export const newId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Sends a submission that nobody watches; resolves when it is stored, or with the outcome of one that has ended. */
+export const detached = (options: Http, { call }: Submission): Answer<AcceptedTurn | AgentExecuteResponse> =>
+  request(options, { ...call, headers: { Prefer: "respond-async" } });
 
 /** A POST. It is written once: a repetition is the same bytes. `live`: it is surely answered with a stream. */
 export function posted(body: ExecuteRequest, more: { live: boolean; progress?: boolean; position?: string }): Submission {
@@ -55,7 +63,7 @@ export async function* submit(
           yield { type: "text", segment: read.Segment, delta: read.Delta, position };
         } else if (name === "output_text.discard") yield { type: "discard", segment: read.Segment };
         else if (name === "progress") yield { type: "progress", progress: read };
-        else if (name === "result") return resultOf<AgentExecuteResponse>(read, response.status);
+        else if (name === "result") return resultOf<AgentExecuteResponse>(read, toldBy(response));
       }
       throw new Error("the stream ended without a result");
     } catch (error) {
@@ -82,10 +90,10 @@ async function outcome(
   signal?: AbortSignal,
 ): Promise<AgentExecuteResponse | undefined> {
   const call: Call = { method: "GET", path, live: true };
-  const view = await request<TurnView>({ ...options, maxReconnects: 0 }, call, signal).catch(() => {
+  const view = await request<TurnView>({ ...options, maxReconnects: 0, deadlineMs: undefined }, call, { signal }).catch(() => {
     if (signal?.aborted) throw signal.reason;
     throw failure;
   });
   if (view.Status === "running") return undefined;
-  return resultOf<AgentExecuteResponse>(view.Outcome, 200);
+  return resultOf<AgentExecuteResponse>(view.Outcome, { status: 200 });
 }

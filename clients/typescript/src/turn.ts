@@ -1,13 +1,24 @@
 // A turn as its client lives it: submissions, pauses for tools, and at last one final response.
 import { AptixError } from "./errors.js";
-import { type Http, request } from "./http.js";
+import { type Answer, type Http, type RequestOptions, request, toldBy } from "./http.js";
 import { type Signal, abortable } from "./signals.js";
-import { type Submission, followed, posted, submit, turnPath } from "./submission.js";
+import { type Submission, detached, followed, newId, posted, submit, turnPath } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
-import type { FinalResponse, StreamEvent, ToolCall, ToolContinuationResponse, TurnEvent, TurnView } from "./types.js";
+import type {
+  AcceptedTurn,
+  AgentExecuteResponse,
+  FinalResponse,
+  SteerContent,
+  SteerResult,
+  StreamEvent,
+  ToolCall,
+  ToolContinuationResponse,
+  TurnEvent,
+  TurnView,
+} from "./types.js";
 
 /** How a turn is watched, and who answers its calls. */
-export interface TurnOptions extends ToolOptions {
+export interface TurnOptions extends ToolOptions, RequestOptions {
   /** Ends the watching, not the turn: it runs on, and can be attached to. */
   signal?: Signal;
   /** The signal also cancels the turn. */
@@ -18,6 +29,16 @@ export interface TurnOptions extends ToolOptions {
   maxPauses?: number;
 }
 
+/** How words are added to a turn. */
+export interface SteerOptions {
+  /** Names the steer, and makes its repetition the same one; a new id, unless given. */
+  steerId?: string;
+  /** Drops a model call that is under way, and makes it again with the words. */
+  interrupt?: boolean;
+}
+
+/** A turn that nobody has read for so long is taken for a mistake. */
+const UNREAD_MS = 1000;
 /** Somebody else has answered the calls meanwhile, so that the turn has gone on. */
 const MOVED_ON = ["turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict"];
 
@@ -30,7 +51,13 @@ export class Turn implements AsyncIterable<TurnEvent> {
   readonly #final: Promise<FinalResponse>;
   #settle!: { resolve(response: FinalResponse): void; reject(error: unknown): void };
   #position: string | undefined;
+  #requestId: string | undefined;
+  readonly #listeners: ((event: TurnEvent) => void)[] = [];
+  readonly #unread: ReturnType<typeof setTimeout> | undefined;
   #isRead = false;
+  #accept!: () => void;
+  /** The service has taken the turn, or the watching is over. */
+  readonly #accepted = new Promise<void>((resolve) => (this.#accept = resolve));
 
   /** `session.turn()` and `session.attach()` make it. */
   constructor(
@@ -39,9 +66,12 @@ export class Turn implements AsyncIterable<TurnEvent> {
     readonly turnId: string,
     private readonly options: TurnOptions,
     private readonly runner: ToolRunner,
-    private readonly first: Submission,
+    private first: Submission,
+    private readonly next: (words: SteerContent, turnId: string) => Turn,
   ) {
     this.#position = first.position;
+    const unread = () => console.warn(`aptix-edge: the turn ${turnId} was made and is not read, so nothing was sent. Loop over it, or await final().`);
+    if (first.call.method === "POST") this.#unread = setTimeout(unread, UNREAD_MS);
     this.#final = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     // Whoever loops need not ask for `final()`.
     this.#final.catch(() => {});
@@ -57,9 +87,27 @@ export class Turn implements AsyncIterable<TurnEvent> {
     return this.#position;
   }
 
+  /** The newest request of the turn in the service's log. */
+  get requestId(): string | undefined {
+    return this.#requestId;
+  }
+
+  /** Tells of each event of a kind, as the turn is read: `turn.on("text", ({ delta }) => …)`. It does not read by itself. */
+  on<T extends TurnEvent["type"]>(type: T, listener: (event: Extract<TurnEvent, { type: T }>) => void): this {
+    this.#listeners.push((event) => void (event.type === type && listener(event as never)));
+    return this;
+  }
+
+  /**
+   * The answer as it grows: each time the whole text, without what was taken back, and at last the final text. It reads the
+   * turn. The single pieces are the `text` events.
+   */
+  get textStream(): AsyncGenerator<string, void, void> {
+    return this.#texts(this[Symbol.asyncIterator]());
+  }
+
   [Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, void> {
-    if (this.#isRead) throw new TypeError("This turn is being read already. Attach to it to read it once more.");
-    this.#isRead = true;
+    this.#read();
     return this.#events();
   }
 
@@ -70,8 +118,43 @@ export class Turn implements AsyncIterable<TurnEvent> {
   }
 
   /** Aborts the turn itself, wherever it is. */
-  cancel(): Promise<TurnView> {
-    return request(this.http, { method: "POST", path: `${turnPath(this.sessionId, this.turnId)}/cancel` });
+  cancel(): Answer<TurnView> {
+    return request(this.http, { method: "POST", path: `${this.#path}/cancel` });
+  }
+
+  /**
+   * Adds words to the turn while it runs or waits: they are in its conversation exactly once, at its next model call. A
+   * turn that has ended takes none (`turn_ended`); with `newTurn` they are the next turn, which the steer's id names.
+   */
+  steer(words: string | SteerContent, options?: SteerOptions & { ifEnded?: "throw" }): Promise<SteerResult>;
+  steer(words: string | SteerContent, options: SteerOptions & { ifEnded: "newTurn" }): Promise<SteerResult | Turn>;
+  async steer(words: string | SteerContent, options: SteerOptions & { ifEnded?: string } = {}): Promise<SteerResult | Turn> {
+    const { steerId = newId(), interrupt: Interrupt, ifEnded } = options;
+    const content = typeof words === "string" ? { Instruction: words } : words;
+    // What is about to be sent is not there yet.
+    if (this.#isRead && this.first.call.method === "POST") await this.#accepted;
+    const body = JSON.stringify({ SteerId: steerId, ...content, Interrupt });
+    try {
+      return await request<SteerResult>(this.http, { method: "POST", path: `${this.#path}/steer`, body });
+    } catch (error) {
+      if (ifEnded !== "newTurn" || (error as AptixError).code !== "turn_ended") throw error;
+      return this.next(content, steerId);
+    }
+  }
+
+  /**
+   * Sends the turn, and resolves as soon as the service has stored it, which then runs it without anybody; one that has
+   * ended gives its outcome. Watch it later by reading it, here or elsewhere (`attach`), or be told by a webhook.
+   */
+  async detach(): Promise<AcceptedTurn | AgentExecuteResponse> {
+    this.#read();
+    try {
+      const stored = await detached(this.http, this.first);
+      this.first = followed(this.sessionId, this.turnId, this.options);
+      return stored;
+    } finally {
+      this.#isRead = false;
+    }
   }
 
   /** The events as lines of JSON, for a webview or one's own back end. `readTurnEvents` reads them again. */
@@ -96,10 +179,22 @@ export class Turn implements AsyncIterable<TurnEvent> {
     });
   }
 
+  async *#texts(events: AsyncGenerator<TurnEvent, void, void>): AsyncGenerator<string, void, void> {
+    let shown = "";
+    for await (const event of events) {
+      const isFinal = event.type === "result" && event.response.Kind === "final";
+      const text = isFinal ? (event.response as FinalResponse).PrimaryOutputText : this.text;
+      if (text !== shown) yield (shown = text);
+    }
+  }
+
   async *#events(): AsyncGenerator<TurnEvent, void, void> {
-    const { signal, dispose } = abortable(this.options.signal);
+    const { signal, dispose } = abortable(this.options.signal, this.http.deadlineMs);
     try {
-      yield* this.#submissions(signal);
+      for await (const event of this.#submissions(signal)) {
+        for (const listener of this.#listeners) listener(event);
+        yield event;
+      }
     } catch (error) {
       this.#settle.reject(error);
       if (signal?.aborted && this.options.cancelOnAbort) await this.cancel().catch(() => {});
@@ -107,6 +202,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
       throw error;
     } finally {
       dispose();
+      this.#accept();
       // Without effect where the turn has ended.
       this.#settle.reject(new TypeError("The turn is no longer watched. Attach to it for its final response."));
     }
@@ -121,7 +217,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
     for (let pauses = 0; ; ) {
       let response;
       try {
-        response = yield* this.#read(submission, signal);
+        response = yield* this.#submitted(submission, signal);
       } catch (error) {
         if (answered.length === 0 || refusal || !MOVED_ON.includes((error as AptixError).code)) throw error;
         refusal = error;
@@ -150,10 +246,24 @@ export class Turn implements AsyncIterable<TurnEvent> {
     }
   }
 
-  async *#read(submission: Submission, signal?: AbortSignal) {
+  get #path(): string {
+    return turnPath(this.sessionId, this.turnId);
+  }
+
+  #read(): void {
+    if (this.#isRead) throw new TypeError("This turn is being read already. Attach to it to read it once more.");
+    this.#isRead = true;
+    clearTimeout(this.#unread);
+  }
+
+  async *#submitted(submission: Submission, signal?: AbortSignal) {
     this.#segments.clear();
     this.#position = submission.position;
-    const events = submit(this.http, submission, signal);
+    const heard = (response: Response) => {
+      this.#requestId = toldBy(response).requestId;
+      if (response.ok) this.#accept();
+    };
+    const events = submit({ ...this.http, heard }, submission, signal);
     try {
       for (;;) {
         const { done, value } = await events.next();
@@ -179,29 +289,4 @@ function awaiting({ TurnId, ToolCalls }: ToolContinuationResponse): AptixError {
   return new AptixError(409, [
     { ErrorCode: "turn_awaiting_tools", Message, Details: { TurnId, ToolCalls } as never, SystemError: false },
   ]);
-}
-
-/** The events that `toReadableStream` has written, on the other side of a `postMessage` or a response. */
-export async function* readTurnEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<TurnEvent, void, void> {
-  const reader = stream.getReader();
-  const decoder = new TextDecoder();
-  let rest = "";
-  let ended = false;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
-      rest = lines.pop()!;
-      for (const line of lines) {
-        const event = JSON.parse(line);
-        if (event.type === "error") throw AptixError.from(event.error);
-        ended = event.type === "tool_calls" || (event.type === "result" && event.response.Kind === "final");
-        yield event;
-      }
-    }
-    if (!ended) throw AptixError.from({ code: "connection_lost", message: "The events end before the turn." } as never);
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
 }
