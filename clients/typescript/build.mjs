@@ -17,9 +17,18 @@ for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.
   writeFileSync(path.join(DIST, file.replace(/\.d\.ts$/, '.d.cts')), forCommonJs);
 }
 
-const common = { absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none' };
+const common = {
+  absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none',
+  // With the sources in it, so that a debugger shows them wherever the package is.
+  sourcemap: true, sourcesContent: true,
+};
 const core = ['src/index.ts'];
 const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk'].map((name) => `src/${name}.ts`);
+const schema = ['src/schema.ts'];
+/** The check of JSON Schemas is another's, whose licence wants to be named where its code is. */
+const { name, version, author } = JSON.parse(readFileSync(path.join(ROOT, 'node_modules/@cfworker/json-schema/package.json'), 'utf8'));
+const [, permission] = /^(Permission is hereby granted[^]*)/m.exec(readFileSync(path.join(ROOT, 'LICENSE'), 'utf8'));
+const banner = { js: `/*!\n${name} ${version}, MIT License\n\nCopyright (c) ${author}\n\n${permission}*/` };
 /** What an entry takes of the core at run time it imports, so that there is one class of each error. */
 const fromCore = (file) => ({
   name: 'from-core',
@@ -27,7 +36,9 @@ const fromCore = (file) => ({
 });
 const cjs = { ...common, format: 'cjs', outExtension: { '.js': '.cjs' } };
 await build({ ...cjs, entryPoints: core });
+await build({ ...cjs, entryPoints: schema, banner });
 await build({ ...cjs, entryPoints: beside, plugins: [fromCore('./index.cjs')] });
+await build({ ...common, entryPoints: schema, format: 'esm', banner });
 await build({ ...common, entryPoints: beside, format: 'esm', plugins: [fromCore('./index.js')] });
 // Last of all, since the Makefile takes dist/index.js as the sign that everything is there.
 await build({ ...common, entryPoints: core, format: 'esm' });
