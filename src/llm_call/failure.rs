@@ -8,7 +8,7 @@ use super::refusal::{Refusal, needs_operator, status_can_pass, with_plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::outbound::as_repeated;
 use crate::responses_api::{
-    ErrorBody, RefusedTool, ResponseReport, StreamFault, code_concerns_input,
+    ErrorBody, RefusedTool, ResponseReport, StreamFault, code_concerns_input, concerns_background,
     concerns_encrypted_reasoning, concerns_input, concerns_previous_response,
     concerns_sent_reasoning, concerns_storage, refused_tool,
 };
@@ -41,6 +41,8 @@ pub enum Cause {
     BrokenOff,
     /// The body ended early or is not what the Responses API sends.
     Unreadable(StreamFault),
+    /// The service no longer has the background response that was asked for.
+    Lost,
     /// The output has calls whose results no continuation could bring.
     UnnameableCalls,
     /// The service reported an error inside a successful response.
@@ -50,6 +52,25 @@ pub enum Cause {
         /// The service's reason.
         reason: Option<String>,
     },
+}
+
+/// What became of the reading of a background response that gave no output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The response has not ended.
+    GoesOn,
+    /// The connection broke, or there was none; the response may go on.
+    Cut,
+    /// Nothing came; the response may go on.
+    Silent,
+    /// The service does not show the response in this way.
+    Denied,
+    /// Whoever asked may not see the response.
+    Refused,
+    /// What came is not read on; the response may go on.
+    GivenUp,
+    /// The response is over.
+    Ended,
 }
 
 impl CallFailure {
@@ -71,6 +92,7 @@ impl CallFailure {
             | Cause::Silent { .. }
             | Cause::BrokenOff
             | Cause::Unreadable(_)
+            | Cause::Lost
             | Cause::UnnameableCalls => (None, None),
         };
         let names = error.into_iter().flat_map(|error| [&mut error.code, &mut error.kind]);
@@ -86,6 +108,34 @@ impl CallFailure {
         Self { cause: Cause::Interrupt, request_id: None, reported }
     }
 
+    /// The end of a response that the service no longer has.
+    pub(super) fn lost() -> Self {
+        Self { cause: Cause::Lost, ..Self::interrupt() }
+    }
+
+    /// What became of the reading of a background response. Whoever asks knows its id.
+    pub fn of_reading(&self) -> Reading {
+        match &self.cause {
+            Cause::Unreadable(StreamFault::Unfinished) => Reading::GoesOn,
+            Cause::Silent { .. } => Reading::Silent,
+            Cause::Unreachable
+            | Cause::BrokenOff
+            | Cause::Unreadable(StreamFault::EndedEarly | StreamFault::Gap) => Reading::Cut,
+            Cause::Refused(_) if self.denies_response() => Reading::Denied,
+            Cause::Refused(refusal) if refusal.retryable() => Reading::Cut,
+            Cause::Refused(_) => Reading::Refused,
+            Cause::Interrupt | Cause::Unreadable(_) => Reading::GivenUp,
+            Cause::Lost | Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => {
+                Reading::Ended
+            }
+        }
+    }
+
+    /// Whether the service refuses to show a response: it has lost the response, or shows none in this way.
+    pub(super) fn denies_response(&self) -> bool {
+        matches!(self.http_status(), Some(400 | 404 | 405 | 410 | 422 | 501))
+    }
+
     /// Whether the caller has dropped the call.
     pub fn is_interrupt(&self) -> bool {
         matches!(self.cause, Cause::Interrupt)
@@ -95,9 +145,10 @@ impl CallFailure {
     /// was shown to a client is for the caller to judge.
     pub fn retryable(&self) -> bool {
         let can_pass = match &self.cause {
-            Cause::Unreachable | Cause::BrokenOff | Cause::Unreadable(StreamFault::EndedEarly) => {
-                true
-            }
+            Cause::Unreachable
+            | Cause::BrokenOff
+            | Cause::Lost
+            | Cause::Unreadable(StreamFault::EndedEarly) => true,
             Cause::Refused(refusal) => refusal.retryable(),
             Cause::Failed(error) => can_pass(error),
             Cause::Interrupt
@@ -106,7 +157,7 @@ impl CallFailure {
             | Cause::UnnameableCalls
             | Cause::Incomplete { .. } => false,
         };
-        can_pass && !self.too_long() && !self.refused_storage()
+        can_pass && !self.too_long() && !self.refused_storage() && !self.refused_background()
     }
 
     /// Whether the service may have stored a response and not come to name it: it was cut, or stands behind a
@@ -119,7 +170,10 @@ impl CallFailure {
             | Cause::BrokenOff
             | Cause::Unreadable(_) => true,
             Cause::Refused(refusal) => matches!(refusal.status, 502 | 504),
-            Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => false,
+            Cause::Lost
+            | Cause::UnnameableCalls
+            | Cause::Failed(_)
+            | Cause::Incomplete { .. } => false,
         }
     }
 
@@ -134,6 +188,7 @@ impl CallFailure {
             | Cause::Silent { .. }
             | Cause::BrokenOff
             | Cause::Unreadable(_)
+            | Cause::Lost
             | Cause::UnnameableCalls => false,
         }
     }
@@ -161,6 +216,11 @@ impl CallFailure {
     /// Whether the service does not store responses at all.
     pub fn refused_storage(&self) -> bool {
         self.error().is_some_and(|(status, error)| concerns_storage(status, error))
+    }
+
+    /// Whether the service makes no responses in the background.
+    pub fn refused_background(&self) -> bool {
+        self.error().is_some_and(|(status, error)| concerns_background(status, error))
     }
 
     /// Whether the service gives out no reasoning that can be sent back.
@@ -200,6 +260,7 @@ impl CallFailure {
             | Cause::Silent { .. }
             | Cause::BrokenOff
             | Cause::Unreadable(_)
+            | Cause::Lost
             | Cause::UnnameableCalls
             | Cause::Incomplete { .. } => None,
         }
@@ -215,6 +276,10 @@ impl CallFailure {
                 "The model service could not be reached.",
             ),
             Cause::Refused(refusal) => refusal.into_fault(),
+            Cause::Lost => Fault::new(
+                ErrorCode::UpstreamUnavailable,
+                "The model service has lost the answer that it was making.",
+            ),
             Cause::Silent { after_ms } => Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The model service sent nothing for {after_ms} ms."),

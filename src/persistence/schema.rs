@@ -51,6 +51,9 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     &[],
     // Version 8 may hold messages of webhooks, which version 7 would leave behind when it erases the session.
     &[],
+    // Version 9 may hold background responses that a turn reads or that are to be cancelled, which version 8 could not
+    // read.
+    &[],
 ];
 
 /// The same for [`CALL_TABLES`], where a session has them: the version that a statement leads to.
@@ -239,6 +242,15 @@ pub(super) const RESPONSES: &str = "CREATE TABLE IF NOT EXISTS responses (
     attempts INTEGER NOT NULL
 ) WITHOUT ROWID";
 
+/// The background responses that the model service is to cancel. An object has this table from the first such response
+/// on, and it outlives the session until all are cancelled or given up. `next_at`: when the service is asked again.
+pub(super) const CANCELS: &str = "CREATE TABLE IF NOT EXISTS cancels (
+    response_id TEXT PRIMARY KEY,
+    agent_context TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    next_at INTEGER NOT NULL
+) WITHOUT ROWID";
+
 /// The receipt of an erasure. This table exists only while responses are still to be deleted.
 pub(super) const RECEIPT: &str = "CREATE TABLE IF NOT EXISTS receipt (text TEXT NOT NULL)";
 
@@ -258,12 +270,13 @@ mod tests {
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published migration, runs of white space as one space.
-    const PUBLISHED: [&str; 7] = [
+    const PUBLISHED: [&str; 8] = [
         "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "d8d57b7c4d650195fb7f986a4b774f64fa86d1caa7a4705a7d6ec2a1857477af",
         "f6091143af3d56a666c03522d41ce662dcc801abaa324d4691bfe7a68e505d88",
         "9d33435c5bfa9bc63c25f90cf0f6aa8a1383b69fee625345ab35b88d1b31ff1f",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     ];

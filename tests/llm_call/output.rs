@@ -6,7 +6,7 @@ use aptix_edge::responses_api::{FunctionCall, ResponseReport, TextProgress, Toke
 use bed::{HttpReply, LoneStep, Piece};
 
 use super::{
-    CALL, Ear, MESSAGE, PAUSE_MS, completed, delta, ended, endpoint, event, failed, heard_from,
+    CALL, Ear, MESSAGE, PAUSE_MS, completed, delta, ended, endpoint, event, failed, heard_from, stream,
     usable,
 };
 
@@ -126,7 +126,7 @@ fn an_audience_learns_of_a_response_once_for_each_thing_that_is_said() {
     let body = created.clone() + &created + &delta("Hi") + &ended("completed", counted);
     let step = LoneStep::replying([HttpReply::new(200, &body)]);
     let mut ear = Ear::listening_from(&step, 0);
-    step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut ear)).unwrap();
+    step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut stream(), &mut ear)).unwrap();
     let usage = TokenCounts { input: 3, output: 4, total: 7, ..TokenCounts::default() };
     let whole = ResponseReport { response_id: Some("resp_1".to_owned()), usage: Some(usage) };
     assert_eq!(ear.learned, [whole]);

@@ -10,6 +10,7 @@
 )]
 
 mod approvals;
+mod background;
 mod client_tools;
 mod commentary;
 mod compaction;

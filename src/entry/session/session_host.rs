@@ -19,7 +19,7 @@ use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
-use crate::reasoner::{Reasoner, StartedTurn};
+use crate::reasoner::{Reasoner, ResponseCancels, StartedTurn, cancels_stopped};
 
 /// The object that owns a session.
 #[derive(Debug)]
@@ -31,6 +31,7 @@ pub struct SessionHost<P, D> {
     pub(super) erasing: Erasing,
     pub(super) reporter: Rc<Reporter<P, D>>,
     pub(super) webhooks: Rc<WebhookDelivery<P, D>>,
+    pub(super) cancels: Rc<ResponseCancels<P, D>>,
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -41,8 +42,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));
         let (machine, rows) = (Rc::clone(&platform), Rc::clone(&store));
         let webhooks = Rc::new(WebhookDelivery::new(machine, rows, Rc::clone(&alarm)));
+        let cancels = Rc::new(ResponseCancels::new(Rc::clone(&platform), Rc::clone(&store)));
         let (running, erasing) = Default::default();
-        Self { platform, store, alarm, running, erasing, reporter, webhooks }
+        Self { platform, store, alarm, running, erasing, reporter, webhooks, cancels }
     }
 
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
@@ -66,7 +68,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Rc::clone(&context.deployment),
             self.running.connections(),
             Rc::clone(live.interruption()),
+            Rc::clone(&self.cancels),
         );
+        let (cancels, deployment) = (Rc::clone(&self.cancels), Rc::clone(&context.deployment));
         let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
@@ -93,6 +97,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 "report": report,
             }));
             live.text().end(outcome);
+            if let Err(fault) = cancels.start(Some(&told_under), &deployment) {
+                platform.log(cancels_stopped(&fault));
+            }
             if let Err(fault) = webhooks.start(&told_under) {
                 platform.log(delivery_failed(&fault));
             }
