@@ -6,10 +6,10 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 
-use super::failure::Cause;
-use super::reading::CallObserver;
 #[cfg(doc)]
 use super::Reading;
+use super::failure::Cause;
+use super::reading::CallObserver;
 use super::{CallFailure, Endpoint, Form, UsableOutput, ended, headers_of_call};
 use crate::ports::{HttpMethod, HttpRequest, Platform};
 use crate::responses_api::ResponseStream;

@@ -170,10 +170,9 @@ impl CallFailure {
             | Cause::BrokenOff
             | Cause::Unreadable(_) => true,
             Cause::Refused(refusal) => matches!(refusal.status, 502 | 504),
-            Cause::Lost
-            | Cause::UnnameableCalls
-            | Cause::Failed(_)
-            | Cause::Incomplete { .. } => false,
+            Cause::Lost | Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => {
+                false
+            }
         }
     }
 

@@ -88,9 +88,7 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<(), Fault> {
         match turn.progress.pending.take() {
             None => Ok(()),
-            Some(pending) => {
-                self.add_cancel(&pending.response_id, &session.agent_context, now_ms)
-            }
+            Some(pending) => self.add_cancel(&pending.response_id, &session.agent_context, now_ms),
         }
     }
 
@@ -175,9 +173,7 @@ impl<D: Database> SessionStore<D> {
         let known = self.memory.borrow().newest_entry;
         match known {
             Some(known) => Ok(known),
-            None => {
-                self.number("SELECT MAX(seq) AS number FROM conversation").map(EntrySeq)
-            }
+            None => self.number("SELECT MAX(seq) AS number FROM conversation").map(EntrySeq),
         }
     }
 

@@ -31,8 +31,8 @@ mod token_counts;
 
 pub(crate) use error_body::code_concerns_input;
 pub use error_body::{
-    ErrorBody, concerns_background, concerns_encrypted_reasoning, concerns_input, concerns_previous_response,
-    concerns_storage,
+    ErrorBody, concerns_background, concerns_encrypted_reasoning, concerns_input,
+    concerns_previous_response, concerns_storage,
 };
 pub use hosted_items::{Citation, HostedCall, picture};
 pub use ordered_text::TextProgress;

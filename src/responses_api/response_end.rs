@@ -97,7 +97,8 @@ impl<'a> StandingResponse<'a> {
             true => StreamFault::EndedEarly,
             false => StreamFault::Malformed("a JSON answer"),
         };
-        let object: &RawValue = serde_json::from_str(body).map_err(|error| fault(error.is_eof()))?;
+        let object: &RawValue =
+            serde_json::from_str(body).map_err(|error| fault(error.is_eof()))?;
         let view = ResponseView::read(object, &mut ResponseReport::default())?;
         Ok(Self { status: status_of(&view)?, object, view })
     }

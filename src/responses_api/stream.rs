@@ -212,8 +212,7 @@ impl ResponseStream {
             // means that the body ended early.
             match decoder.finish() {
                 Ok(Some(event)) => {
-                    let read =
-                        ResponseEvent::read(&event).map_err(|_| StreamFault::EndedEarly)?;
+                    let read = ResponseEvent::read(&event).map_err(|_| StreamFault::EndedEarly)?;
                     if is_next(&mut self.order, &event)? {
                         progress = self.accumulator.apply(read)?;
                     }

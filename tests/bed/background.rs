@@ -146,7 +146,8 @@ impl BackgroundResponses {
             return Reply::Http(HttpReply::new(200, &made.object_by(now_ms).to_string()));
         }
         if now_ms.saturating_sub(made.began_at) > STREAMED_MS {
-            let message = "This response can no longer be streamed because it is more than 5 minutes old";
+            let message =
+                "This response can no longer be streamed because it is more than 5 minutes old";
             return http_error(400, json!({ "message": message }), &[]);
         }
         let mut from = after.map_or(0, |after| after + 1);
@@ -161,7 +162,8 @@ impl BackgroundResponses {
         };
         let mut body = VecDeque::new();
         let mut at = now_ms;
-        let whole = if made.cancelled_at.is_some() { made.events_by(now_ms) } else { made.events.len() };
+        let whole =
+            if made.cancelled_at.is_some() { made.events_by(now_ms) } else { made.events.len() };
         let events = made.events.iter().enumerate().take(whole).skip(from as usize);
         for (number, event) in events.take(most) {
             let comes_at = made.began_at + made.pause_ms * (number as u64 + 1);

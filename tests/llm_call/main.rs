@@ -110,7 +110,8 @@ fn heard_every(
 ) -> (Heard, Result<UsableOutput, CallFailure>) {
     let mut ear = Ear::listening_from(step, from_ms);
     let endpoint = Endpoint { delta_interval_ms, ..endpoint() };
-    let ending = step.run(call(&step.platform, &endpoint, "{}".to_owned(), &mut stream(), &mut ear));
+    let ending =
+        step.run(call(&step.platform, &endpoint, "{}".to_owned(), &mut stream(), &mut ear));
     (ear.heard, ending)
 }
 

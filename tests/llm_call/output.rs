@@ -6,8 +6,8 @@ use aptix_edge::responses_api::{FunctionCall, ResponseReport, TextProgress, Toke
 use bed::{HttpReply, LoneStep, Piece};
 
 use super::{
-    CALL, Ear, MESSAGE, PAUSE_MS, completed, delta, ended, endpoint, event, failed, heard_from, stream,
-    usable,
+    CALL, Ear, MESSAGE, PAUSE_MS, completed, delta, ended, endpoint, event, failed, heard_from,
+    stream, usable,
 };
 
 #[test]

@@ -15,7 +15,8 @@ fn a_call_is_one_post_with_the_body_as_it_is_and_a_key_when_there_is_one() {
         Endpoint { headers: Vec::new(), base_url: "http://m/v1".to_owned(), ..endpoint() },
     ] {
         let mut ear = Ear::listening_from(&step, 0);
-        step.run(call(&step.platform, &endpoint, body.to_owned(), &mut stream(), &mut ear)).unwrap();
+        step.run(call(&step.platform, &endpoint, body.to_owned(), &mut stream(), &mut ear))
+            .unwrap();
     }
     let accept = ("Accept".to_owned(), "text/event-stream".to_owned());
     let plain = ("Accept-Encoding".to_owned(), "identity".to_owned());

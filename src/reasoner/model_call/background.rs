@@ -76,8 +76,8 @@ impl Pace {
         };
         // Events without numbers cannot be told from those that were taken.
         let is_numbered = newest.is_some() || stream.events() == 0;
-        let began_to_poll = !self.polls
-            && (streams_no_more || age_ms >= STREAMED_MS || !is_numbered);
+        let began_to_poll =
+            !self.polls && (streams_no_more || age_ms >= STREAMED_MS || !is_numbered);
         self.polls |= began_to_poll;
         let (waits, number) = match self.polls {
             false => (&CUT_WAITS_MS[..], &mut self.cuts),

@@ -244,11 +244,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         if let Some(going) = transcript.goes_on.take_if(|_| stays) {
             // Its tokens are counted with its end, and the earlier attempts with this record.
             transcript.usage = None;
-            let left = Transcript {
-                retries: Vec::new(),
-                unknown_responses: 0,
-                ..transcript.clone()
-            };
+            let left =
+                Transcript { retries: Vec::new(), unknown_responses: 0, ..transcript.clone() };
             let newest_entry = self.store.newest_entry()?;
             running.turn.progress.pending = Some(left.pending(&going, newest_entry)?);
         }

@@ -137,8 +137,9 @@ impl Transcript {
 
     /// The transcript of a pending response's call.
     pub(in crate::reasoner) fn of_pending(pending: &PendingResponse) -> Result<Self, Fault> {
-        let read: Self = serde_json::from_str(&pending.transcript)
-            .map_err(|_| Fault::internal("The transcript of a pending model call is unreadable."))?;
+        let read: Self = serde_json::from_str(&pending.transcript).map_err(|_| {
+            Fault::internal("The transcript of a pending model call is unreadable.")
+        })?;
         let (id, created_at) = (pending.response_id.clone(), pending.created_at);
         let goes_on = Some(GoingResponse { id, created_at });
         Ok(Self { goes_on, unknown_responses: pending.unknown_responses, ..read })

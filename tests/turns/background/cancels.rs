@@ -157,7 +157,11 @@ fn an_erasure_cancels_before_it_deletes_and_its_receipt_adds_up() {
         let deletions = bed.world.model.deletions.borrow().clone();
         if delete_stored {
             let counts = &receipt["StoredResponses"];
-            assert_eq!((&counts["Deleted"], &counts["Unknown"]), (&json!(2), &json!(0)), "{counts}");
+            assert_eq!(
+                (&counts["Deleted"], &counts["Unknown"]),
+                (&json!(2), &json!(0)),
+                "{counts}"
+            );
             assert_eq!(deletions, ["resp_1", "resp_2"]);
         } else {
             assert_eq!(deletions, Vec::<String>::new());

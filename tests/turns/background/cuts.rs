@@ -96,7 +96,10 @@ fn the_waits_grow_are_honoured_as_the_service_asks_and_begin_anew_after_each_eve
     assert_eq!(retries, expected);
     assert_eq!(bed.world.executor.now_ms() - began, waits.iter().sum::<u64>());
     assert_eq!(model_calls(&bed, "t1")[0]["Resumed"], waits.len());
-    assert_eq!((bed.world.model.requests(), bed.turn("t1").result()["Usage"]["TotalTokens"].clone()), (1, json!(USAGE)));
+    assert_eq!(
+        (bed.world.model.requests(), bed.turn("t1").result()["Usage"]["TotalTokens"].clone()),
+        (1, json!(USAGE))
+    );
 }
 
 #[test]
@@ -106,7 +109,10 @@ fn events_that_come_again_count_once_and_missing_ones_are_asked_for() {
         (vec![ReadAgain::Repeats(6)], vec!["stream after 5"]),
         // A gap is asked for once more; a service that leaves the same events out again counts so.
         (vec![ReadAgain::LeavesOut(2)], vec!["stream after 5", "stream after 5"]),
-        (vec![ReadAgain::LeavesOut(2), ReadAgain::LeavesOut(2)], vec!["stream after 5", "stream after 5"]),
+        (
+            vec![ReadAgain::LeavesOut(2), ReadAgain::LeavesOut(2)],
+            vec!["stream after 5", "stream after 5"],
+        ),
     ] {
         let bed = in_background();
         bed.world.model.script([long().breaks_after(6).into()]);
@@ -148,7 +154,10 @@ fn a_service_that_makes_no_background_responses_is_asked_once_in_a_session() {
         let [refused, without] = &model_calls(&bed, "t1")[..] else { panic!("other calls") };
         assert_eq!(refused["Unsupported"], Value::Null);
         for call in [without, &model_calls(&bed, "t2")[0]] {
-            assert_eq!((&call["Unsupported"], &call["Background"]), (&json!("background"), &Value::Null));
+            assert_eq!(
+                (&call["Unsupported"], &call["Background"]),
+                (&json!("background"), &Value::Null)
+            );
         }
         assert_settled(&bed);
     }

@@ -47,14 +47,23 @@ fn a_response_that_cannot_be_streamed_again_is_asked_for_until_it_has_ended() {
 fn after_five_minutes_no_stream_is_asked_for() {
     for crashes in [false, true] {
         let bed = in_background();
-        let cut = if crashes { long().paced(MINUTE).silent_after(3) } else { long().paced(MINUTE).breaks_after(7) };
+        let cut = if crashes {
+            long().paced(MINUTE).silent_after(3)
+        } else {
+            long().paced(MINUTE).breaks_after(7)
+        };
         bed.world.model.script([cut.into()]);
         bed.deploy("TURN_TIMEOUT_MS", "3600000");
         bed.deploy("UPSTREAM_IDLE_TIMEOUT_MS", "3600000");
         let request = turn("t1", "Hello");
         let pending = bed.send(&request);
         if crashes {
-            bed.run_until(|bed| bed.disk.read("SELECT 1 FROM turns WHERE progress LIKE '%pending%'").len() == 1, "the id is durable");
+            bed.run_until(
+                |bed| {
+                    bed.disk.read("SELECT 1 FROM turns WHERE progress LIKE '%pending%'").len() == 1
+                },
+                "the id is durable",
+            );
             bed.restart();
             bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 6 * MINUTE);
         }
@@ -139,7 +148,8 @@ fn a_service_that_does_not_stream_at_all_is_asked_for_its_queued_response() {
         "output": [{ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Done." }] }],
         "usage": { "input_tokens": 1, "output_tokens": 2, "total_tokens": 3 },
     });
-    let object = |value: &Value| ReadAgain::Reply(Reply::Http(HttpReply::new(200, &value.to_string())));
+    let object =
+        |value: &Value| ReadAgain::Reply(Reply::Http(HttpReply::new(200, &value.to_string())));
     bed.world.model.script([Reply::Http(HttpReply::new(200, &queued.to_string()))]);
     bed.world.model.background.script([object(&queued), object(&done)]);
     let heard = bed.post(&with(turn("t1", "Hello"), json!({ "Streaming": true })));

@@ -46,7 +46,10 @@ fn the_id_is_durable_before_the_response_goes_on() {
         let row = &bed.disk.read("SELECT progress FROM turns")[0];
         let progress: Value = serde_json::from_str(row["progress"].as_str().unwrap()).unwrap();
         let pending = &progress["pending"];
-        assert_eq!((&pending["response_id"], &pending["resumptions"]), (&json!("resp_1"), &json!(0)));
+        assert_eq!(
+            (&pending["response_id"], &pending["resumptions"]),
+            (&json!("resp_1"), &json!(0))
+        );
         let transcript: Value =
             serde_json::from_str(pending["transcript"].as_str().unwrap()).unwrap();
         assert_eq!((&transcript["Number"], &transcript["Segment"]), (&json!(1), &json!(0)));
