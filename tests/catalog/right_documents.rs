@@ -53,6 +53,7 @@ fn a_full_document_is_read_member_by_member() {
             api_key_secret: Some("OPENAI_API_KEY".into()),
             model: Some("gpt-5.1".into()),
             continuation: Continuation::Replay,
+            background: false,
             resend_tools: false,
             delete_stored: true,
             retrieval: Retrieval {
@@ -281,7 +282,7 @@ fn absent_members_have_the_documented_defaults() {
     document["ServerTools"] =
         json!([{ "Name": "t", "Description": "T.", "Http": { "Url": "https://t.example" } }]);
     document["AgentContexts"]["b"] =
-        json!({ "Retrieval": { "Http": { "Url": "https://r.example" } } });
+        json!({ "Background": "Always", "Retrieval": { "Http": { "Url": "https://r.example" } } });
     document["ConversationContexts"]["c"]["Tools"] = json!([{ "type": "function", "name": "f" }]);
     let catalog = parsed(&document);
 
@@ -292,6 +293,7 @@ fn absent_members_have_the_documented_defaults() {
             api_key_secret: None,
             model: None,
             continuation: Continuation::Stored,
+            background: true,
             resend_tools: true,
             delete_stored: false,
             retrieval: Retrieval {

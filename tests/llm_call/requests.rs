@@ -54,7 +54,7 @@ fn headers_and_a_query_go_with_calls_and_deletions() {
             ..endpoint()
         };
         let mut ear = Ear::listening_from(&step, 0);
-        step.run(call(&step.platform, &endpoint, own("{}"), &mut ear)).unwrap();
+        step.run(call(&step.platform, &endpoint, own("{}"), &mut stream(), &mut ear)).unwrap();
         let deleted = step.run(delete_response(&step.platform, &endpoint, "r/1"));
         assert_eq!(deleted, Deletion::Gone);
         for (request, path) in step.sent().iter().zip(["", "/r%2F1"]) {
