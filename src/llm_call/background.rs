@@ -6,16 +6,63 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 
-#[cfg(doc)]
-use super::Reading;
 use super::failure::Cause;
 use super::reading::CallObserver;
 use super::{CallFailure, Endpoint, Form, UsableOutput, ended, headers_of_call};
 use crate::ports::{HttpMethod, HttpRequest, Platform};
-use crate::responses_api::ResponseStream;
+use crate::responses_api::{ResponseStream, StreamFault};
 
 /// The longest wait for the answer to a cancellation, in milliseconds.
 const CANCELLATION_MS: u64 = 10_000;
+
+/// What became of the reading of a background response that gave no output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The response has not ended.
+    GoesOn,
+    /// The connection broke, or there was none; the response may go on.
+    Cut,
+    /// Nothing came; the response may go on.
+    Silent,
+    /// The service does not show the response in this way.
+    Denied,
+    /// Whoever asked may not see the response.
+    Refused,
+    /// What came is not read on; the response may go on.
+    GivenUp,
+    /// The response is over.
+    Ended,
+}
+
+impl CallFailure {
+    /// The end of a response that the service no longer has.
+    pub(super) fn lost() -> Self {
+        Self { cause: Cause::Lost, ..Self::interrupt() }
+    }
+
+    /// What became of the reading of a background response. Whoever asks knows its id.
+    pub fn of_reading(&self) -> Reading {
+        match &self.cause {
+            Cause::Unreadable(StreamFault::Unfinished) => Reading::GoesOn,
+            Cause::Silent { .. } => Reading::Silent,
+            Cause::Unreachable
+            | Cause::BrokenOff
+            | Cause::Unreadable(StreamFault::EndedEarly | StreamFault::Gap) => Reading::Cut,
+            Cause::Refused(_) if self.denies_response() => Reading::Denied,
+            Cause::Refused(refusal) if refusal.retryable() => Reading::Cut,
+            Cause::Refused(_) => Reading::Refused,
+            Cause::Interrupt | Cause::Unreadable(_) => Reading::GivenUp,
+            Cause::Lost | Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => {
+                Reading::Ended
+            }
+        }
+    }
+
+    /// Whether the service refuses to show a response: it has lost the response, or shows none in this way.
+    pub(super) fn denies_response(&self) -> bool {
+        matches!(self.http_status(), Some(400 | 404 | 405 | 410 | 422 | 501))
+    }
+}
 
 /// Reads a response on behind the newest event that `stream` has taken, or from its first event.
 pub async fn read_response_on<P: Platform>(

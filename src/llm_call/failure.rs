@@ -54,25 +54,6 @@ pub enum Cause {
     },
 }
 
-/// What became of the reading of a background response that gave no output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// The response has not ended.
-    GoesOn,
-    /// The connection broke, or there was none; the response may go on.
-    Cut,
-    /// Nothing came; the response may go on.
-    Silent,
-    /// The service does not show the response in this way.
-    Denied,
-    /// Whoever asked may not see the response.
-    Refused,
-    /// What came is not read on; the response may go on.
-    GivenUp,
-    /// The response is over.
-    Ended,
-}
-
 impl CallFailure {
     /// A failure in which no name holds a secret of the call: a gateway may quote a key where a code is
     /// expected.
@@ -106,34 +87,6 @@ impl CallFailure {
     pub fn interrupt() -> Self {
         let reported = ResponseReport::default();
         Self { cause: Cause::Interrupt, request_id: None, reported }
-    }
-
-    /// The end of a response that the service no longer has.
-    pub(super) fn lost() -> Self {
-        Self { cause: Cause::Lost, ..Self::interrupt() }
-    }
-
-    /// What became of the reading of a background response. Whoever asks knows its id.
-    pub fn of_reading(&self) -> Reading {
-        match &self.cause {
-            Cause::Unreadable(StreamFault::Unfinished) => Reading::GoesOn,
-            Cause::Silent { .. } => Reading::Silent,
-            Cause::Unreachable
-            | Cause::BrokenOff
-            | Cause::Unreadable(StreamFault::EndedEarly | StreamFault::Gap) => Reading::Cut,
-            Cause::Refused(_) if self.denies_response() => Reading::Denied,
-            Cause::Refused(refusal) if refusal.retryable() => Reading::Cut,
-            Cause::Refused(_) => Reading::Refused,
-            Cause::Interrupt | Cause::Unreadable(_) => Reading::GivenUp,
-            Cause::Lost | Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => {
-                Reading::Ended
-            }
-        }
-    }
-
-    /// Whether the service refuses to show a response: it has lost the response, or shows none in this way.
-    pub(super) fn denies_response(&self) -> bool {
-        matches!(self.http_status(), Some(400 | 404 | 405 | 410 | 422 | 501))
     }
 
     /// Whether the caller has dropped the call.

@@ -22,9 +22,9 @@ use crate::contract::limits;
 use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody};
 use crate::responses_api::{FunctionCall, ModelOutput, ResponseEnd, ResponseStream};
 
-pub use background::{Cancellation, cancel_response, poll_response, read_response_on};
+pub use background::{Cancellation, Reading, cancel_response, poll_response, read_response_on};
 pub use endpoint::Endpoint;
-pub use failure::{CallFailure, Cause, Reading};
+pub use failure::{CallFailure, Cause};
 pub use reading::CallObserver;
 use reading::Reader;
 pub use refusal::Refusal;

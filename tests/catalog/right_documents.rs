@@ -282,7 +282,7 @@ fn absent_members_have_the_documented_defaults() {
     document["ServerTools"] =
         json!([{ "Name": "t", "Description": "T.", "Http": { "Url": "https://t.example" } }]);
     document["AgentContexts"]["b"] =
-        json!({ "Background": "Always", "Retrieval": { "Http": { "Url": "https://r.example" } } });
+        json!({ "Retrieval": { "Http": { "Url": "https://r.example" } } });
     document["ConversationContexts"]["c"]["Tools"] = json!([{ "type": "function", "name": "f" }]);
     let catalog = parsed(&document);
 
@@ -293,7 +293,7 @@ fn absent_members_have_the_documented_defaults() {
             api_key_secret: None,
             model: None,
             continuation: Continuation::Stored,
-            background: true,
+            background: false,
             resend_tools: true,
             delete_stored: false,
             retrieval: Retrieval {
@@ -431,4 +431,11 @@ fn the_builtin_catalog_is_complete_and_obeys_its_schema() {
         assert!(!mode.instructions.is_empty() && !mode.when_to_use.is_empty());
         assert_eq!(mode.welcome_message.is_empty(), mode.is_default, "{}", mode.key);
     }
+}
+
+#[test]
+fn an_agent_context_may_ask_for_background_responses() {
+    let mut document = least();
+    document["AgentContexts"]["b"] = json!({ "Background": "Always" });
+    assert!(parsed(&document).agent_context("b").unwrap().background);
 }

@@ -44,6 +44,7 @@ mod tools;
 mod usage;
 mod webhook_beds;
 mod webhook_crashes;
+mod webhook_interleavings;
 mod webhooks;
 
 use bed::*;

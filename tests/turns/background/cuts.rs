@@ -231,3 +231,39 @@ fn a_response_that_waits_for_its_repeat_is_cancelled_once_the_conversation_has_g
     assert_settled(&bed);
     bed.assert_chain_held();
 }
+
+#[test]
+fn a_recorded_response_that_is_cut_behind_any_event_is_read_on_to_its_end() {
+    let Some(exchanges) = recorded_exchanges() else { return };
+    let recorded = exchanges.iter().find(|exchange| exchange.name.contains("background-mode"));
+    let recorded = recorded.expect("the exchange is among the recorded ones");
+    let text = String::from_utf8(recorded.body.clone()).unwrap();
+    let events: Vec<String> = text
+        .split_inclusive("\n\n")
+        .map(str::to_owned)
+        .filter(|event| event.contains("data:"))
+        .collect();
+    for cut in 1..events.len() {
+        let bed = in_background();
+        let asked = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let (log, events) = (std::rc::Rc::clone(&asked), events.clone());
+        let piece = |event: &String| Piece::text(event);
+        bed.world.player.replace(Some(std::rc::Rc::new(move |request| {
+            let after = request.url.split("starting_after=").nth(1);
+            log.borrow_mut().push(after.map(str::to_owned));
+            let pieces: Vec<Piece> = match after {
+                None => events.iter().take(cut).map(piece).chain([Piece::Broken]).collect(),
+                Some(after) => {
+                    let after: usize = after.parse().unwrap();
+                    events.iter().skip(after + 1).map(piece).collect()
+                }
+            };
+            Some(Ok(HttpReply::in_pieces(200, pieces)))
+        })));
+        let heard = bed.post(&streamed());
+        assert_eq!(heard.final_text(), "2 + 2 equals 4.", "cut behind {cut} events");
+        assert_eq!(kept(&heard), heard.final_text());
+        assert_eq!(*asked.borrow(), [None, Some((cut - 1).to_string())]);
+        assert_eq!(bed.turn("t1").result()["Usage"]["TotalTokens"], 24);
+    }
+}
