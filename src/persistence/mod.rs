@@ -7,6 +7,7 @@
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.
 
+mod background;
 mod call;
 mod compaction;
 mod conversation;
@@ -15,6 +16,7 @@ mod export;
 mod lease;
 mod memory;
 mod open_calls;
+mod pending_response;
 mod records;
 mod responses;
 mod schema;
@@ -27,11 +29,13 @@ mod turn_life_cycle;
 mod turn_trace;
 mod webhooks;
 
+pub(crate) use background::Cancel;
 pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
 pub use lease::Lease;
+pub use pending_response::PendingResponse;
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
     OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn,

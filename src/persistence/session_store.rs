@@ -223,7 +223,9 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
         if self.find_tables()? == Tables::Absent {
             self.durable_step(|| self.database.execute_all(schema::TABLES))?;
+            let has_cancels = self.memory.borrow().has_cancels;
             self.memory.replace(Memory {
+                has_cancels,
                 tables: Tables::Present { calls: false },
                 newest_turn: Some(0),
                 newest_entry: Some(EntrySeq::START),
@@ -267,7 +269,7 @@ impl<D: Database> SessionStore<D> {
             return Ok(known);
         }
         let statement = "SELECT name FROM sqlite_master
-             WHERE type = 'table' AND name IN ('session', 'calls', 'webhooks')";
+             WHERE type = 'table' AND name IN ('session', 'calls', 'webhooks', 'cancels')";
         let rows = self.database.query(statement, &[])?;
         let names = rows.iter().map(|row| row.get::<String>("name"));
         let names = names.collect::<Result<Vec<_>, Fault>>()?;
@@ -283,6 +285,7 @@ impl<D: Database> SessionStore<D> {
         let mut memory = self.memory.borrow_mut();
         memory.tables = tables;
         memory.has_webhooks = has("webhooks");
+        memory.has_cancels = has("cancels");
         Ok(tables)
     }
 

@@ -21,7 +21,9 @@ use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform, TraceSpan, within};
-use crate::reasoner::{Reasoner, RunReport, RunTrace, StartedTurn};
+use crate::reasoner::{
+    Reasoner, ResponseCancels, RunReport, RunTrace, StartedTurn, cancels_stopped,
+};
 use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
 
 const LOST_SESSION: &str = "The session's storage lost the session.";
@@ -36,6 +38,7 @@ pub struct SessionHost<P, D> {
     pub(super) erasing: Erasing,
     pub(super) reporter: Rc<Reporter<P, D>>,
     pub(super) webhooks: Rc<WebhookDelivery<P, D>>,
+    pub(super) cancels: Rc<ResponseCancels<P, D>>,
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -46,8 +49,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));
         let (machine, rows) = (Rc::clone(&platform), Rc::clone(&store));
         let webhooks = Rc::new(WebhookDelivery::new(machine, rows, Rc::clone(&alarm)));
+        let cancels = Rc::new(ResponseCancels::new(Rc::clone(&platform), Rc::clone(&store)));
         let (running, erasing) = Default::default();
-        Self { platform, store, alarm, running, erasing, reporter, webhooks }
+        Self { platform, store, alarm, running, erasing, reporter, webhooks, cancels }
     }
 
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
@@ -82,8 +86,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Rc::clone(&context.deployment),
             self.running.connections(),
             Rc::clone(live.interruption()),
+            Rc::clone(&self.cancels),
             trace,
         );
+        let (cancels, deployment) = (Rc::clone(&self.cancels), Rc::clone(&context.deployment));
         let metering = Rc::clone(&context.metering);
         let names = RunNames { request_id, trace_id };
         let turn_id = started.turn.turn_id.clone();
@@ -121,6 +127,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 &names,
             ));
             live.text().end(outcome);
+            if let Err(fault) = cancels.start(Some(&told_under), &deployment) {
+                platform.log(cancels_stopped(&fault));
+            }
             if let Err(fault) = webhooks.start(&told_under) {
                 platform.log(deliveries_stopped(&fault));
             }
