@@ -376,6 +376,10 @@ class Trace(TypedDict):
     TurnId: Identifier
     Status: TurnStatus
     Attempts: int
+    TraceId: NotRequired[str]
+    """The trace of the latest run, where the runtime told it."""
+    CallerTraceId: NotRequired[str]
+    """The trace of the client, by the newest traceparent that the turn was sent."""
     Submissions: list[TracedSubmission]
     """The user turn first, then its tool continuations."""
     Composition: Any
