@@ -131,6 +131,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             results: &request.tool_results,
             fingerprint,
             caller,
+            trace: self.context.trace.as_ref(),
             now_ms: self.platform.now_ms(),
         };
         let (started, answered) = continue_turn(self.store, new, || self.ensure_alarm())?;
@@ -207,6 +208,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             tools_by_server,
             caller,
             origin: &self.context.origin,
+            trace: self.context.trace.as_ref(),
             now_ms: self.platform.now_ms(),
         };
         let started = begin_turn(self.store, new, faults, || self.ensure_alarm())?;
