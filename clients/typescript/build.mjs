@@ -1,7 +1,7 @@
 // Builds the package into dist/: each entry as ESM and CJS, and one declaration file for each of the two, since a
 // `.d.ts` under `require` would be read as ESM.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -10,7 +10,9 @@ const ROOT = fileURLToPath(new URL('.', import.meta.url));
 const DIST = path.join(ROOT, 'dist');
 rmSync(DIST, { recursive: true, force: true });
 
-execFileSync(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', ROOT], { stdio: 'inherit' });
+for (const project of ['tsconfig.json', 'tsconfig.cli.json']) {
+  execFileSync(process.execPath, [path.join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', path.join(ROOT, project)], { stdio: 'inherit' });
+}
 for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
   const declarations = readFileSync(path.join(DIST, file), 'utf8');
   const forCommonJs = declarations.replaceAll(/(["'])(\.\.?\/[^"']+)\.js\1/g, '$1$2.cjs$1');
@@ -18,21 +20,23 @@ for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.
 }
 
 const common = {
-  absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none',
+  absWorkingDir: ROOT, external: ['@ag-ui/client', 'rxjs'], bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none',
   // With the sources in it, so that a debugger shows them wherever the package is.
   sourcemap: true, sourcesContent: true,
 };
 const core = ['src/index.ts'];
-const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk'].map((name) => `src/${name}.ts`);
+const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk', 'ag-ui'].map((name) => `src/${name}.ts`);
 const schema = ['src/schema.ts'];
-/** The check of JSON Schemas is another's, whose licence wants to be named where its code is. */
-const { name, version, author } = JSON.parse(readFileSync(path.join(ROOT, 'node_modules/@cfworker/json-schema/package.json'), 'utf8'));
+/** Where another's code is bundled, the licence wants to be named with it. */
+const installed = (at) => JSON.parse(readFileSync(path.join(ROOT, at, 'package.json'), 'utf8'));
 const [, permission] = /^(Permission is hereby granted[^]*)/m.exec(readFileSync(path.join(ROOT, 'LICENSE'), 'utf8'));
-const banner = { js: `/*!\n${name} ${version}, MIT License\n\nCopyright (c) ${author}\n\n${permission}*/` };
+const licence = ({ name, version }, holder) => ({ js: `/*!\n${name} ${version}, MIT License\n\nCopyright (c) ${holder}\n\n${permission}*/` });
+const jsonSchema = installed('node_modules/@cfworker/json-schema');
+const banner = licence(jsonSchema, jsonSchema.author);
 /** What an entry takes of the core at run time it imports, so that there is one class of each error. */
 const fromCore = (file) => ({
   name: 'from-core',
-  setup: ({ onResolve }) => onResolve({ filter: /^\.\/index\.js$/ }, () => ({ path: file, external: true })),
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\.?\/index\.js$/ }, () => ({ path: file, external: true })),
 });
 const cjs = { ...common, format: 'cjs', outExtension: { '.js': '.cjs' } };
 await build({ ...cjs, entryPoints: core });
@@ -40,5 +44,13 @@ await build({ ...cjs, entryPoints: schema, banner });
 await build({ ...cjs, entryPoints: beside, plugins: [fromCore('./index.cjs')] });
 await build({ ...common, entryPoints: schema, format: 'esm', banner });
 await build({ ...common, entryPoints: beside, format: 'esm', plugins: [fromCore('./index.js')] });
+// The command line, for Node alone.
+const { version } = installed('.');
+await build({
+  ...common, entryPoints: { cli: 'src/cli/main.ts' }, format: 'esm', platform: 'node', target: 'node20', plugins: [fromCore('./index.js')],
+  define: { VERSION: JSON.stringify(version) },
+  banner: licence(installed('../../node_modules/ignore'), '2013 Kael Zhang and contributors'),
+});
+chmodSync(path.join(DIST, 'cli.js'), 0o755);
 // Last of all, since the Makefile takes dist/index.js as the sign that everything is there.
 await build({ ...common, entryPoints: core, format: 'esm' });

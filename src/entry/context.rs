@@ -3,8 +3,10 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
+use super::metering::Metering;
+use super::request_id::RequestId;
 use crate::catalog::{Catalog, CatalogFault};
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, TraceContext};
 use crate::encoding::sha256_hex;
 use crate::mcp::ToolListCache;
 use crate::persistence::Session;
@@ -23,12 +25,29 @@ pub struct AdmissionContext {
     /// Where links to files begin: `PUBLIC_URL`, else scheme and authority under which the client
     /// reached the deployment; empty for an alarm.
     pub origin: String,
+    /// The id of the client's request; `None` for an alarm and for a question of another object.
+    pub request_id: Option<RequestId>,
+    /// Where the client's request stands in its trace.
+    pub trace: Option<TraceContext>,
+    /// Shared by all objects of the isolate.
+    pub(super) metering: Rc<Metering>,
 }
 
 impl AdmissionContext {
     /// The catalog, or the fault for which there is none.
     pub(super) fn catalog(&self) -> Result<&Rc<Catalog>, Fault> {
         self.catalog.as_ref().map_err(Fault::clone)
+    }
+
+    /// The model that turns of a session call.
+    pub(super) fn model_of(&self, session: &Session) -> &str {
+        let catalog = self.catalog.as_ref().ok();
+        let conversation =
+            catalog.and_then(|catalog| catalog.conversation_context(&session.conversation_context));
+        let agent = catalog.and_then(|catalog| catalog.agent_context(&session.agent_context));
+        let of_conversation = conversation.and_then(|known| known.model.as_deref());
+        let named = of_conversation.or_else(|| agent.and_then(|known| known.model.as_deref()));
+        named.unwrap_or(&self.deployment.model)
     }
 
     /// Whether a turn of the session can go on: `catalog_invalid` without a catalog, `context_not_found`
@@ -55,6 +74,7 @@ impl AdmissionContext {
 #[derive(Debug, Default)]
 pub struct ContextSource {
     pub(super) tool_lists: ToolListCache,
+    metering: Rc<Metering>,
     deployment: OnceCell<Rc<Deployment>>,
     catalog: RefCell<Option<ReadCatalog>>,
 }
@@ -71,16 +91,19 @@ struct ReadCatalog {
 }
 
 impl ContextSource {
-    /// The context of a request that reached the deployment at `origin`.
+    /// The context of a request of that id, which reached the deployment at `origin`.
     pub(super) async fn context<P: Platform>(
         &self,
         platform: &P,
         origin: &str,
+        request_id: Option<RequestId>,
     ) -> Result<AdmissionContext, Fault> {
         let deployment = self.deployment(platform)?;
         // The client chooses the header `Host`, and so the origin of its request.
         let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
-        Ok(AdmissionContext { catalog: self.catalog(platform).await, deployment, origin })
+        let catalog = self.catalog(platform).await;
+        let metering = Rc::clone(&self.metering);
+        Ok(AdmissionContext { catalog, deployment, origin, request_id, trace: None, metering })
     }
 
     /// The deployment's settings; `internal` when a variable is malformed. Variables never change within

@@ -10,9 +10,12 @@
 
 mod context;
 mod door;
+mod failure_line;
+mod metering;
 mod page_query;
 mod removed_path;
 mod request;
+mod request_id;
 mod response;
 mod route;
 mod session;
@@ -24,6 +27,7 @@ pub use door::{FrontDoor, FrontResponse, Keyring, openapi, warm_up};
 pub use page_query::TurnPage;
 pub use removed_path::RemovedPath;
 pub use request::RequestHead;
+pub use request_id::RequestId;
 pub use response::{Body, Header, PlainResponse, Response};
 pub use route::{Route, SessionRoute, UserRoute, WorkspaceRoute};
 pub use session::{Export, SessionHost, SessionStream};

@@ -7,13 +7,20 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::{FileFault, HttpFault, ObjectClass, ObjectQuestion, RequestBody, SignatureCheck};
-use crate::contract::Fault;
+use crate::contract::{Fault, TraceContext};
 
 /// The header in which an object gets [`ObjectRequest::received_at`].
 pub const RECEIVED_AT: &str = "Received-At";
 
 /// The header in which an object gets [`ObjectRequest::caller`], percent-encoded: a name may be any text.
 pub const CALLER: &str = "Caller";
+
+/// The header that names a request, to clients and to objects.
+pub const REQUEST_ID: &str = "Aptix-Request-Id";
+
+/// The headers that say where a request stands in a trace (W3C Trace Context).
+pub const TRACE_PARENT: &str = "traceparent";
+pub const TRACE_STATE: &str = "tracestate";
 
 /// What a header's value cannot hold, and the sign of the encoding itself.
 const IN_HEADERS: &AsciiSet = &CONTROLS.add(b'%');
@@ -30,9 +37,13 @@ pub struct ObjectRequest<'a> {
     pub last_event_id: Option<String>,
     /// How the client wants a submission answered (RFC 7240).
     pub prefer: Option<String>,
+    /// Where the request stands in its client's trace.
+    pub trace: Option<TraceContext>,
     /// When the Worker in front received the request, in milliseconds since the epoch: requests may
     /// overtake each other on their way to the object.
     pub received_at: u64,
+    /// The request's id; empty where no client asks.
+    pub request_id: &'a str,
     /// Who asks, and what they may: JSON, which only the Worker in front writes; empty where no client asks.
     pub caller: &'a str,
 }
@@ -42,9 +53,16 @@ impl ObjectRequest<'_> {
     pub fn headers(&self) -> Value {
         let caller = utf8_percent_encode(self.caller, IN_HEADERS).to_string();
         let mut headers = json!({ RECEIVED_AT: self.received_at.to_string(), CALLER: caller });
-        let kept = [("Last-Event-ID", &self.last_event_id), ("Prefer", &self.prefer)];
+        let request_id = Some(self.request_id).filter(|id| !id.is_empty());
+        let kept = [
+            ("Last-Event-ID", self.last_event_id.as_deref()),
+            ("Prefer", self.prefer.as_deref()),
+            (REQUEST_ID, request_id),
+            (TRACE_PARENT, self.trace.as_ref().map(|trace| trace.parent.as_str())),
+            (TRACE_STATE, self.trace.as_ref().and_then(|trace| trace.state.as_deref())),
+        ];
         if let Some(members) = headers.as_object_mut() {
-            let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+            let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value?)));
             members.extend(kept.map(|(name, value)| (name.to_owned(), value.into())));
         }
         headers

@@ -15,7 +15,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
+import { COUNTED } from './counted_worker.mjs';
+import { LISTENER_COMPATIBILITY, SPAN_EVENT, SpanTrees, listener } from '../../tools/dev/span_trees.mjs';
 import { EventStream } from './event_stream.mjs';
+import { HELD, MEASURED } from './measured_worker.mjs';
 import { PublishedInterface } from './published_interface.mjs';
 import { checkPublished } from './published_request.mjs';
 import { ScriptedModel } from './scripted_model.mjs';
@@ -98,6 +101,8 @@ export class Rig {
   answers = [];
   /** Every line that the Worker has logged. */
   logs = [];
+  /** What the Worker has told of its spans, where it is `traced`. */
+  spans = new SpanTrees();
   model;
   tools;
   url;
@@ -112,12 +117,15 @@ export class Rig {
    * `catalog`: `false` for the built-in one, a text for exactly that, or a function that changes the test catalog.
    * `rate`: the requests that the rate limiter permits for each key in a minute; without it no limiter is bound.
    * `unbound`: names of bindings of objects that the Worker does not get.
+   * `traced`: somebody listens to the Worker's spans, which come to `spans`.
+   * `metered`: a place for data points is bound.
    * `measured`: the Worker also tells the size of its WebAssembly memory, to `wasmBytes`.
+   * `counted`: the Worker also tells its crossings (counted_worker.mjs).
    * `hidden`: further words that no log and no response may contain, each as `[words, mayShow]`; responses for which
    * `mayShow(answer)` is true are exempt.
    */
-  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, hidden = [] } = {}) {
-    this.#options = { vars, catalog, rate, unbound, measured };
+  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, counted = false, traced = false, metered = false, hidden = [] } = {}) {
+    this.#options = { vars, catalog, rate, unbound, measured, counted, traced, metered };
     this.#hidden = hidden;
   }
 
@@ -146,7 +154,15 @@ export class Rig {
 
   /** The size of the Worker's WebAssembly memory, which never shrinks, in bytes. The Worker has to be `measured`. */
   async wasmBytes() {
-    return Number(await (await fetch(new URL(WASM_BYTES, this.url), patient())).text());
+    return (await this.held()).wasmBytes;
+  }
+
+  /**
+   * What the Worker's own code holds: `{wasmBytes, references}`. It has no variables but those in its WebAssembly memory,
+   * and no hold on objects of JavaScript but the references that its bindings count. The Worker has to be `measured`.
+   */
+  async held() {
+    return (await fetch(new URL(HELD, this.url), patient())).json();
   }
 
   /** The tables in the storage of all objects of a class, each as `{object, table}`; what the runtime keeps is left out. */
@@ -257,7 +273,7 @@ export class Rig {
     }
     assert.equal(response.status, 200);
     const type = response.headers.get('content-type');
-    const record = { method, path: route, status: 200, type, text: '', key };
+    const record = { method, path: route, status: 200, type, text: '', key, id: idOf(response) };
     this.answers.push(record);
     const stream = new EventStream(kept(response.body, record));
     stream.headers = response.headers;
@@ -266,12 +282,13 @@ export class Rig {
 
   /**
    * Fails when the finished test left replies in the script, when a request to the model service or a response violates
-   * the published document, or when a response or log line contains hidden words.
+   * the published document, when a response lacks its id, or when a response or log line contains hidden words.
    */
   async check() {
     assert.deepEqual(this.model.leftovers, []);
     for (const body of this.model.bodies) await checkPublished(body);
     for (const answer of this.answers) if (answer.method) await this.#published?.check(answer);
+    for (const { method, id, path: route } of this.answers) if (method) assert.match(id ?? '', /^[A-Za-z0-9_-]{1,64}$/, `the id of ${route}`);
     const hidden = [[API_KEY], [TOOL_SECRET], [FILE_LINK_KEY], ...this.#hidden];
     for (const line of this.logs) {
       for (const [words] of [...hidden, [BOOT_PROMPT]]) assert.ok(!line.includes(words), `the log says ${line}`);
@@ -298,13 +315,14 @@ export class Rig {
   clearAnswers() {
     this.answers.length = 0;
     this.logs.length = 0;
+    this.spans.clear();
     this.tools.requests.length = 0;
   }
 
   async #answered(method, route, response, key) {
     const text = await response.text();
     const type = response.headers.get('content-type');
-    this.answers.push({ method, path: route, status: response.status, type, text, key });
+    this.answers.push({ method, path: route, status: response.status, type, text, key, id: idOf(response) });
     let json;
     try {
       json = JSON.parse(text);
@@ -315,7 +333,7 @@ export class Rig {
   }
 
   async #startWorker() {
-    const { vars, catalog, rate, unbound, measured } = this.#options;
+    const { vars, unbound, traced } = this.#options;
     const bindings = {
       AUTH: 'none',
       OPENAI_BASE_URL: this.model.url,
@@ -328,33 +346,46 @@ export class Rig {
     for (const [name, value] of Object.entries(bindings)) if (value === undefined) delete bindings[name];
     const declared = await declaration();
     const objects = declared.durableObjects.filter(([binding]) => !unbound.includes(binding));
+    const worker = await this.#worker(bindings, declared, objects);
     this.#miniflare = new Miniflare({
       log: new Log(LogLevel.ERROR),
       handleStructuredLogs: ({ message }) => {
-        this.logs.push(message);
+        if (message.startsWith(SPAN_EVENT)) this.spans.take(JSON.parse(message.slice(SPAN_EVENT.length)));
+        else this.logs.push(message);
       },
       cf: false,
       host: '127.0.0.1',
       port: 0,
+      durableObjectsPersist: path.join(this.#folder, 'objects'),
+      r2Persist: path.join(this.#folder, 'files'),
+      kvPersist: path.join(this.#folder, 'kv'),
+      workers: [worker, ...(traced ? [LISTENER] : [])],
+    });
+    this.url = await this.#miniflare.ready;
+    await this.#putCatalog();
+  }
+
+  /** The Worker under test. */
+  async #worker(bindings, declared, objects) {
+    const { vars, catalog, rate, measured, counted, traced, metered } = this.#options;
+    return {
       name: 'worker',
       rootPath: BUILD_DIR,
       modulesRoot: BUILD_DIR,
-      modules: [...(measured ? MEASURED : []), ...(await builtModules())],
+      modules: [...(measured ? inFront(MEASURED) : []), ...(counted ? inFront(COUNTED) : []), ...(await builtModules())],
       compatibilityDate: declared.compatibilityDate,
       compatibilityFlags: declared.compatibilityFlags,
       bindings,
       durableObjects: Object.fromEntries(
         objects.map(([binding, className]) => [binding, { className, useSQLite: true }]),
       ),
-      durableObjectsPersist: path.join(this.#folder, 'objects'),
       r2Buckets: declared.buckets,
       ...(vars.PLAYGROUND ? { assets: pageFiles() } : {}),
-      r2Persist: path.join(this.#folder, 'files'),
+      ...(traced ? { streamingTails: [LISTENER.name] } : {}),
+      ...(metered ? { analyticsEngineDatasets: { METERING: { dataset: 'submissions' } } } : {}),
       ...(rate === undefined ? {} : { ratelimits: { RATE_LIMITER: { namespace_id: '1', simple: { limit: rate, period: 60 } } } }),
-      ...(catalog === false ? {} : { kvNamespaces: ['CATALOG'], kvPersist: path.join(this.#folder, 'kv') }),
-    });
-    this.url = await this.#miniflare.ready;
-    await this.#putCatalog();
+      ...(catalog === false ? {} : { kvNamespaces: ['CATALOG'] }),
+    };
   }
 
   async #putCatalog() {
@@ -385,34 +416,17 @@ export function rigForFile(options) {
   return rig;
 }
 
-const WASM_BYTES = '/wasm-bytes-of-the-tests';
-/** Stands in front of the Worker, takes note of its memory, and answers for it at one path of its own. */
-const MEASURED = [
-  {
-    type: 'ESModule',
-    path: path.join(BUILD_DIR, 'measured.js'),
-    contents: `import './memory.js';
-      import Worker from './index.js';
-      export * from './index.js';
-      export default class extends Worker {
-        fetch(request) {
-          if (new URL(request.url).pathname !== '${WASM_BYTES}') return super.fetch(request);
-          return new Response(String(globalThis.memoryOfTheWorker.buffer.byteLength));
-        }
-      }`,
-  },
-  {
-    type: 'ESModule',
-    path: path.join(BUILD_DIR, 'memory.js'),
-    contents: `const { Instance } = WebAssembly;
-      WebAssembly.Instance = class extends Instance {
-        constructor(...given) {
-          super(...given);
-          globalThis.memoryOfTheWorker = this.exports.memory;
-        }
-      };`,
-  },
-];
+/** Logs the spans of the Worker under test. */
+const LISTENER = {
+  ...{ name: 'listener', modules: true },
+  compatibilityDate: LISTENER_COMPATIBILITY.date,
+  compatibilityFlags: LISTENER_COMPATIBILITY.flags,
+  script: listener(),
+};
+
+const idOf = (response) => response.headers.get('aptix-request-id');
+
+const inFront = (modules) => modules.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));
 
 let serial = 0;
 /** A user turn with fresh ids; `members` replace its own. */

@@ -307,8 +307,8 @@ export interface paths {
         put: operations["upsertDocuments"];
         post?: never;
         /**
-         * Removes one document, or all under a path ending in /; answers with what was removed.
-         * @description A path that names nothing removes nothing.
+         * Removes documents, or all under a path ending in /; answers with what was removed.
+         * @description A path that names nothing removes nothing. Where one path is refused, nothing is removed.
          */
         delete: operations["removeDocuments"];
         options?: never;
@@ -769,6 +769,10 @@ export interface components {
             TurnId: components["schemas"]["Identifier"];
             Status: components["schemas"]["TurnStatus"];
             Attempts: number;
+            /** @description The trace of the latest run, where the runtime told it. */
+            TraceId?: string;
+            /** @description The trace of the client, by the newest traceparent that the turn was sent. */
+            CallerTraceId?: string;
             /** @description The user turn first, then its tool continuations. */
             Submissions: components["schemas"]["TracedSubmission"][];
             Composition: unknown;
@@ -1185,6 +1189,19 @@ export interface components {
                 };
             }[];
         };
+        Removal: {
+            Documents: number;
+            Chunks: number;
+            Bytes: number;
+            /** @description What each path removed, in the order of the request. Only of a request with several. */
+            Removed?: {
+                /** @description As it was sent. */
+                Path: string;
+                Documents: number;
+                Chunks: number;
+                Bytes: number;
+            }[];
+        };
         WorkspaceCounts: {
             Documents: number;
             Chunks: number;
@@ -1271,6 +1288,7 @@ export interface components {
         /** @description What is wrong, and what helps. */
         Failure: {
             headers: {
+                "Aptix-Request-Id": components["headers"]["RequestId"];
                 /** @description With 429 and 503, and when the model service asks to wait: seconds to wait. */
                 "Retry-After"?: string;
                 [name: string]: unknown;
@@ -1289,11 +1307,18 @@ export interface components {
         LastEventId: string;
         /** @description true: the stream also has progress events, live only and without an id. */
         Progress: boolean;
+        /** @description Where the request stands in its client's trace (W3C Trace Context). A malformed one is ignored. */
+        TraceParent: string;
+        /** @description Handed on with traceparent. */
+        TraceState: string;
         /** @description respond-async (RFC 7240): the answer is 202 as soon as the submission is stored. */
         Prefer: string;
     };
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description The request's id, which the service's log names: the client's own from this header, where it has the form, else a new one. */
+        RequestId: string;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -1309,6 +1334,10 @@ export interface operations {
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
                 /** @description respond-async (RFC 7240): the answer is 202 as soon as the submission is stored. */
                 Prefer?: components["parameters"]["Prefer"];
+                /** @description Where the request stands in its client's trace (W3C Trace Context). A malformed one is ignored. */
+                traceparent?: components["parameters"]["TraceParent"];
+                /** @description Handed on with traceparent. */
+                tracestate?: components["parameters"]["TraceState"];
             };
             path?: never;
             cookie?: never;
@@ -1322,6 +1351,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     /** @description true: the answer was given before. */
                     "Idempotent-Replayed"?: "true";
                     /** @description Milliseconds, by step. */
@@ -1336,6 +1366,7 @@ export interface operations {
             /** @description The submission is stored and runs; sent with Prefer: respond-async. */
             202: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     /** @description Where the turn is read. */
                     Location?: string;
                     /** @description The preference that was followed. */
@@ -1372,6 +1403,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1402,6 +1434,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1432,6 +1465,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1466,6 +1500,7 @@ export interface operations {
             /** @description The session, as the list shows it. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1500,6 +1535,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1531,6 +1567,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1572,6 +1609,7 @@ export interface operations {
             /** @description The turn, as it runs or as it ended. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1581,6 +1619,7 @@ export interface operations {
             /** @description Last-Event-ID was that of the result: there is no more, and an EventSource stops. */
             204: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1604,6 +1643,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1639,6 +1679,7 @@ export interface operations {
             /** @description The same steer came before; its state as of now. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
@@ -1655,6 +1696,7 @@ export interface operations {
             /** @description The steer is accepted, durably. */
             202: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1686,6 +1728,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1716,6 +1759,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1746,6 +1790,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1778,6 +1823,7 @@ export interface operations {
             /** @description The ticket. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1808,6 +1854,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1838,6 +1885,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1868,6 +1916,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1902,6 +1951,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1921,8 +1971,8 @@ export interface operations {
     removeDocuments: {
         parameters: {
             query: {
-                /** @description A plus sign is one where there is such a document, else a blank; %2B is a plus sign always. */
-                Path: string;
+                /** @description A document, or a folder with a / at its end. A plus sign is one where there is such a document, else a blank; %2B is a plus sign always. */
+                Path: string[];
             };
             header?: never;
             path: {
@@ -1935,13 +1985,14 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
                         /** @constant */
                         Successful: true;
-                        Result: components["schemas"]["WorkspaceCounts"];
+                        Result: components["schemas"]["Removal"];
                         Errors: components["schemas"]["Error"][];
                         Warnings: components["schemas"]["Entry"][];
                     };
@@ -1972,6 +2023,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2006,6 +2058,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2036,6 +2089,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2066,6 +2120,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2106,6 +2161,7 @@ export interface operations {
             /** @description The file. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2116,6 +2172,7 @@ export interface operations {
             /** @description The part that Range asks for. */
             206: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2126,6 +2183,7 @@ export interface operations {
             /** @description The file that If-None-Match names. */
             304: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2134,6 +2192,7 @@ export interface operations {
             /** @description The file has no byte of what Range asks for. */
             416: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2154,6 +2213,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2182,6 +2242,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2210,6 +2271,7 @@ export interface operations {
             /** @description The page. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2232,6 +2294,7 @@ export interface operations {
             /** @description OpenAPI 3.1. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {

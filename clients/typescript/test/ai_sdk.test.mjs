@@ -9,7 +9,7 @@ import { Gate, answer, call, commentary, httpError, text } from '../../../tests/
 import { AptixChatTransport, isAnswered } from '../dist/ai-sdk.js';
 import { Aptix } from '../dist/index.js';
 import { REAL, declared, sendMail, withApproval } from './approvals.mjs';
-import { Proxy } from './proxy.mjs';
+import { Proxy } from '../../../tests/clients/proxy.mjs';
 
 const rig = new Rig({
   vars: { DELTA_INTERVAL_MS: '0' },

@@ -5,7 +5,7 @@ import { after, afterEach, beforeEach, test } from 'node:test';
 import { clientTool, eventually, rigForFile } from '../../../tests/e2e/harness.mjs';
 import { Random } from '../../../tests/e2e/hostile.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
-import { Proxy } from './proxy.mjs';
+import { Proxy } from '../../../tests/clients/proxy.mjs';
 import { client } from './turns.mjs';
 
 const SEED = Number(process.env.APTIX_SEED ?? Date.now() % 1_000_000);

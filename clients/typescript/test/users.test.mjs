@@ -6,7 +6,7 @@ import { answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix } from '../dist/index.js';
 import { User } from '../dist/users.js';
 import { withApproval } from './approvals.mjs';
-import { Proxy } from './proxy.mjs';
+import { Proxy } from '../../../tests/clients/proxy.mjs';
 
 const KEY = 'key-of-the-back-end';
 const TICKET_KEYS = JSON.stringify([{ Id: 'one', Secret: Buffer.alloc(32, 7).toString('base64') }]);

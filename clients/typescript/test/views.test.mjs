@@ -7,7 +7,7 @@ import { Gate, answer, call, gated, reasoning, text } from '../../../tests/e2e/s
 import { Aptix, AptixError } from '../dist/index.js';
 import { readTurnEvents } from '../dist/relay.js';
 import { Workspace } from '../dist/workspace.js';
-import { Proxy } from './proxy.mjs';
+import { Proxy } from '../../../tests/clients/proxy.mjs';
 
 const KEY = 'key-of-the-client';
 const rig = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'one' }), DELTA_INTERVAL_MS: '0' } });

@@ -1,12 +1,13 @@
 //! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is
 //! resumed once, then it fails; an interrupted erasure goes on.
 
-use serde_json::json;
-
-use super::session_host::{SessionHost, report_failed};
+use super::reporting::report_failed;
+use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::persistence::{Ending, StoredOutcome};
+use crate::entry::failure_line::failure_line;
+use crate::entry::metering::EndedSubmission;
+use crate::persistence::{Ending, Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{fail_turn, resume_turn};
 
@@ -45,10 +46,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             .map_or_else(|_| Deployment::default().turn_alarm_ms, |known| known.turn_alarm_ms);
         if let Err(fault) = self.resume_work(source, every_ms).await {
             // A failed alarm would be repeated a few times and then dropped for good.
-            self.platform.log(json!({
-                "event": "alarm_failed", "level": "error",
-                "code": fault.code.as_str(), "message": fault.message,
-            }));
+            self.platform.log(failure_line("alarm_failed", "error", &fault));
             self.ensure_alarm(every_ms)?;
         }
         Ok(())
@@ -61,7 +59,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if self.running.is_busy() {
             self.ensure_alarm(every_ms)?;
         }
-        let context = source.context(self.platform.as_ref(), "").await?;
+        let context = source.context(self.platform.as_ref(), "", None).await?;
         let recovered = self.recover(&context)?;
         self.resume_erasure(&context).await?;
         self.end_erasure(&context).await?;
@@ -85,6 +83,18 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 Ok(())
             }
         }
+    }
+
+    /// Writes the data point of a submission that ends without an instance to run it.
+    pub(super) fn meter_lost(
+        &self,
+        context: &AdmissionContext,
+        session: &Session,
+        turn: &Turn,
+        code: ErrorCode,
+    ) {
+        let ended = EndedSubmission::lost(context.model_of(session), turn, code);
+        context.metering.record(self.platform.as_ref(), session, &ended);
     }
 
     /// Resumes the turn that is stored as running but runs nowhere, or fails it after too many
@@ -113,6 +123,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let webhooks = self.due_webhooks(context, &session, &turn, &outcome, now)?;
             let ending = Ending { outcome: &outcome, webhooks: &webhooks, now_ms: now };
             fail_turn(&self.store, &mut session, &mut turn, ending)?;
+            self.meter_lost(context, &session, &turn, ErrorCode::TurnInterrupted);
             self.have_change_reported(context)?;
             self.deliver_webhooks(context)?;
             return Ok(Recovered::GivenUp(ordinal));
@@ -122,7 +133,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         self.ensure_alarm(context.deployment.turn_alarm_ms)?;
         let started = resume_turn(&self.store, session, turn, now)?;
-        self.run(context, started, false)?;
+        self.run(context, started, false, None)?;
         Ok(Recovered::Nothing)
     }
 }

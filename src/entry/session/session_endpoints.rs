@@ -21,7 +21,8 @@ use crate::contract::{
     object_text, parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::entry::request::{RequestHead, received_at, sent_caller};
+use crate::entry::request::{RequestHead, received_at, sent_caller, trace_context};
+use crate::entry::request_id::RequestId;
 use crate::entry::response::{JSON, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute};
 use crate::live_text::{EventStream, Timings};
@@ -84,14 +85,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Response<SessionStream<P, D>> {
         let mut durations = Durations::default();
-        let responded = self.respond(source, head, body, &mut durations).await;
+        let request_id = RequestId::sent(head);
+        let id = request_id.as_ref();
+        let responded = self.respond(source, head, body, id, &mut durations).await;
         let mut response = responded.unwrap_or_else(|faults| {
-            self.platform.log(refusal_line(&faults));
+            self.platform.log(refusal_line(&faults, id));
             Response::refusal(faults)
         });
         let timing = durations.run.server_timing(durations.validate, durations.session);
         response.headers.push(("Server-Timing", timing));
-        response
+        response.with_id(id)
     }
 
     async fn respond(
@@ -99,6 +102,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         source: &ContextSource,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        id: Option<&RequestId>,
         durations: &mut Durations,
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
         if is_question(head.target()) {
@@ -109,7 +113,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let progress = route.asks_for_progress(head.target())?;
         let caller = sent_caller(head)?;
         self.refuse_void(&caller.grants)?;
-        let context = source.context(self.platform.as_ref(), head.origin()).await?;
+        let platform = self.platform.as_ref();
+        let mut context = source.context(platform, head.origin(), id.cloned()).await?;
+        if has_trace(&route) {
+            context.trace = trace_context(head);
+        }
         let mut since = self.platform.now_ms();
         let reply = match route {
             Route::Execute => {
@@ -301,6 +309,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let now = self.platform.now_ms();
         now.saturating_sub(std::mem::replace(since, now))
     }
+}
+
+/// Whether a request may change a turn that works, or is to.
+fn has_trace(route: &Route) -> bool {
+    matches!(
+        route,
+        Route::Execute
+            | Route::Session(_, SessionRoute::Steer(_))
+            | Route::Session(_, SessionRoute::Cancel(_))
+    )
 }
 
 fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Reply<D>, Fault> {

@@ -8,7 +8,7 @@ use super::admission::{Admission, Admitted};
 use super::erasing::{Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
-use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus};
+use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::credential_expired;
 use crate::identity::{Grants, SentCaller};
@@ -114,7 +114,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let streaming = streaming.unwrap_or(admitted.turn().progress.streaming);
         let runs = matches!(admitted, Admitted::Run(_) | Admitted::Attach(_));
         let (text, replayed) = match admitted {
-            Admitted::Run(started) => (self.run(context, started, is_long)?, false),
+            Admitted::Run(started) => {
+                (self.run(context, started, is_long, context.request_id.clone())?, false)
+            }
             Admitted::Attach(turn) => (self.attach(context, &turn)?, false),
             Admitted::Replay(turn, outcome) => {
                 (Rc::new(ended_text(outcome)?), given_up != Some(turn.ordinal))
@@ -156,10 +158,19 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         mut session: Session,
         mut turn: Turn,
     ) -> Result<(Session, Turn), Fault> {
+        if let Some(trace) = &context.trace {
+            turn.progress.trace.caller = Some(trace.clone());
+        }
         match (turn.status, self.running.turn(&turn)) {
-            (TurnStatus::Running, Some(live)) => live.cancel().await,
+            (TurnStatus::Running, Some(live)) => {
+                if context.trace.is_some() {
+                    live.caller_trace().replace(context.trace.clone());
+                }
+                live.cancel().await;
+            }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
-                if turn.status == TurnStatus::Running {
+                let is_lost = turn.status == TurnStatus::Running;
+                if is_lost {
                     session.lose_instance(&turn);
                 }
                 let outcome = StoredOutcome::of(&turn_aborted().into(), None);
@@ -168,6 +179,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let webhooks = self.due_webhooks(context, &session, &turn, &outcome, now_ms)?;
                 let ending = Ending { outcome: &outcome, webhooks: &webhooks, now_ms };
                 abort(&self.store, &mut session, &mut turn, ending)?;
+                if is_lost {
+                    self.meter_lost(context, &session, &turn, ErrorCode::TurnAborted);
+                }
                 self.deliver_webhooks(context)?;
             }
             (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
