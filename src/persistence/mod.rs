@@ -12,6 +12,7 @@ mod compaction;
 mod conversation;
 mod erasure;
 mod export;
+mod fork;
 mod lease;
 mod memory;
 mod open_calls;
@@ -30,6 +31,11 @@ pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
+pub(crate) use fork::{
+    ForkBuild, ForkHead, ForkPlan, ForkStep, NewForkContext, OutcomePlace, RowPage, RowPlace,
+    TextPage, TextPlace,
+};
+pub use fork::{ForkOrigin, ForkParent};
 pub use lease::Lease;
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,

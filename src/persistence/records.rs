@@ -4,6 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::fork::ForkOrigin;
 use super::lease::Lease;
 use super::steer_counts::SteerCounts;
 use crate::contract::closed_list;
@@ -13,8 +14,8 @@ use crate::contract::{
 use crate::files::OutputFile;
 use crate::ports::unreadable_column;
 
-/// The session's one row.
-#[derive(Clone, Debug, PartialEq)]
+/// The session's one row. As JSON it crosses from a session to its fork.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     pub session_id: SessionId,
     /// When its first turn was accepted.
@@ -101,6 +102,9 @@ pub struct SessionState {
     /// The title that the first instruction gave a session of a user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Where the session comes from, if it is a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork: Option<Box<ForkOrigin>>,
 }
 
 /// How a model service keeps the chain of a session's responses.
@@ -159,7 +163,7 @@ impl Session {
 }
 
 /// Names the calls of one model call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenCalls {
     /// Ordinal of the turn.
     pub turn: u64,
@@ -217,6 +221,9 @@ pub struct TurnProgress {
     /// Hash of the client tools that the turn's request brought, which its first model output latches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received_tools: Option<String>,
+    /// Hash of the solution context that the turn's request brought, empty where it brought an empty one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub solution_context: Option<String>,
     /// Key of the mode whose welcome message stands before the final text.
     pub welcome: Option<String>,
     /// The model has changed the mode in this turn.
@@ -376,6 +383,10 @@ pub struct Window {
     pub turns_left_out: u64,
     /// Tool outputs that are sent in part.
     pub shortened: Option<Shortening>,
+    /// The system message, where it is not the first entry: a fork may have got another one, or none
+    /// ([`EntrySeq::START`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_message: Option<EntrySeq>,
     /// The last entry whose reasoning is not sent, because the model service refused it or one before it.
     #[serde(skip_serializing_if = "EntrySeq::is_start")]
     pub without_reasoning: EntrySeq,

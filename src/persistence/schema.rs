@@ -51,6 +51,8 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     &[],
     // Version 8 may hold messages of webhooks, which version 7 would leave behind when it erases the session.
     &[],
+    // Version 9 may be a fork, whose first calls and responses belong to another session.
+    &[],
 ];
 
 /// The same for [`CALL_TABLES`], where a session has them: the version that a statement leads to.
@@ -229,6 +231,17 @@ pub(super) fn session_tables() -> impl Iterator<Item = &'static str> {
     TABLES.iter().chain(CALL_TABLES).chain(&[WEBHOOKS]).filter_map(name).chain(["steers"])
 }
 
+/// What a session is built from while it is no session yet: one row, JSON, and the names of the texts that are still to
+/// be copied, each with its next part. Both tables go in the step that makes the session.
+pub(super) const FORK: &[&str] = &[
+    "CREATE TABLE IF NOT EXISTS fork (id INTEGER PRIMARY KEY CHECK (id = 1), build TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS fork_texts (name TEXT PRIMARY KEY, part INTEGER NOT NULL) WITHOUT ROWID",
+];
+
+/// Ends [`FORK`].
+pub(super) const NO_FORK: &[&str] =
+    &["DROP TABLE IF EXISTS fork", "DROP TABLE IF EXISTS fork_texts"];
+
 /// The responses that the model service stores and is to delete with the session. A session has this
 /// table from the first such response on, and it outlives the session until all are deleted.
 /// `standing`: see `erasure.rs`.
@@ -258,12 +271,13 @@ mod tests {
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published migration, runs of white space as one space.
-    const PUBLISHED: [&str; 7] = [
+    const PUBLISHED: [&str; 8] = [
         "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "d8d57b7c4d650195fb7f986a4b774f64fa86d1caa7a4705a7d6ec2a1857477af",
         "f6091143af3d56a666c03522d41ce662dcc801abaa324d4691bfe7a68e505d88",
         "9d33435c5bfa9bc63c25f90cf0f6aa8a1383b69fee625345ab35b88d1b31ff1f",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     ];

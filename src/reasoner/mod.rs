@@ -25,6 +25,7 @@ mod turn_beginning;
 mod turn_ending;
 mod turn_loop;
 
+pub(crate) use crate::composition::boot_message;
 pub(crate) use model_call::Interruption;
 pub use model_call::{Form, SentEntries};
 pub use running_turn::Reasoner;

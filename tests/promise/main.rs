@@ -78,6 +78,7 @@ endpoints! {
     Route::Session(_, SessionRoute::Stream(_)) => "GET /sessions/{SessionId}/turns/{TurnId}/stream",
     Route::Session(_, SessionRoute::Trace(_)) => "GET /sessions/{SessionId}/turns/{TurnId}/trace",
     Route::Session(_, SessionRoute::Cancel(_)) => "POST /sessions/{SessionId}/turns/{TurnId}/cancel",
+    Route::Session(_, SessionRoute::Fork) => "POST /sessions/{SessionId}/fork",
     Route::Session(_, SessionRoute::Steer(_)) => "POST /sessions/{SessionId}/turns/{TurnId}/steer",
     Route::Session(_, SessionRoute::Modes) => "GET /sessions/{SessionId}/modes",
     Route::Session(_, SessionRoute::Export) => "GET /sessions/{SessionId}/export",

@@ -21,6 +21,7 @@ mod erased_any_time;
 mod erasure;
 mod faults;
 mod files;
+mod forks;
 mod hosted_tools;
 mod interleavings;
 mod life_cycle;

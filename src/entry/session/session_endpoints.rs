@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::detached::AcceptedTurn;
 use super::erasing::Received;
 use super::export::Export;
+use super::fork::{AcceptedFork, ReceivedFork, is_fork_question};
 use super::session_host::{SessionHost, find_session, find_turn};
 use super::steering::{AcceptedSteer, ReceivedSteer};
 use super::submission::{Delivery, Submission};
@@ -72,6 +73,7 @@ enum Reply<D> {
     Detached(Delivery, AcceptedTurn),
     View(InvokeResult),
     Steer(AcceptedSteer),
+    Fork(AcceptedFork),
     Export(Export<D>),
 }
 
@@ -104,6 +106,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if is_question(head.target()) {
             return Ok(self.answer(source, head.target(), body).await?);
         }
+        if is_fork_question(head.target()) {
+            return Ok(self.answer_about_fork(source, head.target(), body).await?);
+        }
         let generation = self.erasing.generation();
         let route = Route::find(head.method, head.target())?;
         let progress = route.asks_for_progress(head.target())?;
@@ -124,6 +129,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.yield_if_long(bytes).await;
                 let fingerprint = fingerprint(&request);
                 self.yield_if_long(bytes).await;
+                let inherited = self.inherited(&request, bytes).await?;
                 let at_ms = received_at(head, self.platform.as_ref());
                 let (tools_by_server, registered) = join(
                     self.mcp_tools(source, &context, &request),
@@ -132,6 +138,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 .await;
                 let submission = Submission {
                     fingerprint,
+                    inherited,
                     is_long: is_long(bytes),
                     caller,
                     tools_by_server,
@@ -150,6 +157,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Route::Session(session, SessionRoute::Steer(turn)) => {
                 let steer = ReceivedSteer { session, turn, caller, generation };
                 self.receive_steer(&context, head, body, steer).await.map(Reply::Steer)
+            }
+            Route::Session(parent, SessionRoute::Fork) => {
+                let fork = ReceivedFork { parent, caller };
+                self.receive_fork(&context, head, body, fork).await.map(Reply::Fork)
             }
             Route::Session(id, route) => {
                 let replied = self.reply(&context, head, &id, route, progress).await;
@@ -187,6 +198,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             Reply::View(view) => Response::result(&view),
             Reply::Steer(accepted) => accepted.response(),
+            Reply::Fork(accepted) => accepted.response(),
             Reply::Export(export) => {
                 let platform = Rc::clone(&self.platform);
                 Response::stream(JSON, SessionStream::Export(platform, export))
@@ -258,7 +270,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.end_erasure(context).await?;
                 view(receipt)
             }
-            SessionRoute::Rename | SessionRoute::Steer(_) => {
+            SessionRoute::Rename | SessionRoute::Fork | SessionRoute::Steer(_) => {
                 Err(Fault::new(ErrorCode::NotFound, ELSEWHERE))
             }
         }

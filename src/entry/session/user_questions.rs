@@ -67,7 +67,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let is_done = !self.store.has_open_responses()?;
                 return Ok(EraseReply::Erased { receipt, is_done });
             }
-            None => self.erasing.void(question.registration),
+            None => {
+                self.erasing.void(question.registration);
+                self.drop_build(question.registration)?;
+            }
         }
         self.resume_erasure(context).await?;
         let receipt = self.store.receipt()?;
