@@ -3,6 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
+use super::request_id::RequestId;
 use crate::catalog::{Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::sha256_hex;
@@ -23,6 +24,8 @@ pub struct AdmissionContext {
     /// Where links to files begin: `PUBLIC_URL`, else scheme and authority under which the client
     /// reached the deployment; empty for an alarm.
     pub origin: String,
+    /// The id of the client's request; `None` for an alarm and for a question of another object.
+    pub request_id: Option<RequestId>,
 }
 
 impl AdmissionContext {
@@ -71,16 +74,18 @@ struct ReadCatalog {
 }
 
 impl ContextSource {
-    /// The context of a request that reached the deployment at `origin`.
+    /// The context of a request of that id, which reached the deployment at `origin`.
     pub(super) async fn context<P: Platform>(
         &self,
         platform: &P,
         origin: &str,
+        request_id: Option<RequestId>,
     ) -> Result<AdmissionContext, Fault> {
         let deployment = self.deployment(platform)?;
         // The client chooses the header `Host`, and so the origin of its request.
         let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
-        Ok(AdmissionContext { catalog: self.catalog(platform).await, deployment, origin })
+        let catalog = self.catalog(platform).await;
+        Ok(AdmissionContext { catalog, deployment, origin, request_id })
     }
 
     /// The deployment's settings; `internal` when a variable is malformed. Variables never change within

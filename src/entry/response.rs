@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::request_id::RequestId;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, TurnId};
 
 /// The longest period of the platform's rate limiter, in seconds: a client that waits as long is let in.
@@ -90,6 +91,12 @@ impl<S> Response<S> {
         Self { status: 200, headers: headers_of(content_type), body: Body::Stream(stream) }
     }
 
+    /// The same response with the id of its request.
+    pub(super) fn with_id(mut self, id: Option<&RequestId>) -> Self {
+        self.headers.extend(id.map(RequestId::header));
+        self
+    }
+
     /// The same response with a stream of another type.
     pub fn map_stream<T, E>(self, turn: impl FnOnce(S) -> Result<T, E>) -> Result<Response<T>, E> {
         let body = match self.body {
@@ -130,16 +137,20 @@ fn own_headers() -> [Header; 2] {
     [("Cache-Control", "no-store".to_owned()), ("X-Content-Type-Options", "nosniff".to_owned())]
 }
 
-/// The log line of a refusal: its status and codes, nothing that the client sent.
-pub(super) fn refusal_line(faults: &[Fault]) -> Value {
+/// The log line of a refusal: its status and codes, and nothing that the client sent but the request's id.
+pub(super) fn refusal_line(faults: &[Fault], id: Option<&RequestId>) -> Value {
     let codes: Vec<&str> = faults.iter().map(|fault| fault.code.as_str()).collect();
     let status = faults.first().map_or(500, Fault::http_status);
-    json!({
+    let mut line = json!({
         "event": "refused",
         "level": if status < 500 { "warn" } else { "error" },
         "http_status": status,
         "codes": codes,
-    })
+    });
+    if let Some(id) = id {
+        id.sign(&mut line);
+    }
+    line
 }
 
 /// `credential_expired`.

@@ -45,7 +45,7 @@ pub enum WorkspaceRoute {
     /// `PUT /workspaces/{WorkspaceId}/documents`
     Upsert,
     /// `DELETE /workspaces/{WorkspaceId}/documents?Path=…`
-    Remove(RemovedPath),
+    Remove(Vec<RemovedPath>),
     /// `POST /workspaces/{WorkspaceId}/search`
     Search,
     /// `POST /workspaces/{WorkspaceId}/compare`
@@ -63,7 +63,7 @@ impl WorkspaceRoute {
             [] if method == "DELETE" => ("GET, DELETE", Ok(Self::Erase)),
             [] => ("GET, DELETE", Ok(Self::Counts)),
             ["documents"] if method == "DELETE" => {
-                ("PUT, DELETE", RemovedPath::of(query).map(Self::Remove))
+                ("PUT, DELETE", RemovedPath::all_of(query).map(Self::Remove))
             }
             ["documents"] => ("PUT, DELETE", Ok(Self::Upsert)),
             ["search"] => ("POST", Ok(Self::Search)),
@@ -397,7 +397,7 @@ mod tests {
                 "/workspaces/w/documents?Path=a+b%20c%2Bd/",
                 Route::Workspace(
                     "w".to_owned(),
-                    WorkspaceRoute::Remove(RemovedPath::of("Path=a+b%20c%2Bd/").unwrap()),
+                    WorkspaceRoute::Remove(RemovedPath::all_of("Path=a+b%20c%2Bd/").unwrap()),
                 ),
             ),
             (

@@ -66,7 +66,7 @@ impl<D: Database> SessionStore<D> {
             note_window(session, turn, record, window);
             // The chain holds all that was too long.
             session.chain_head = None;
-            self.save_turn(turn, None, None)?;
+            self.save_turn(turn, None, None, None)?;
             self.save_session(session)
         })
     }
@@ -106,7 +106,7 @@ impl<D: Database> SessionStore<D> {
                 let forget = "UPDATE conversation SET standing = 'forgotten' WHERE seq = ?";
                 self.database.execute(forget, &[seq.0.into()])?;
             }
-            self.save_turn(turn, None, None)?;
+            self.save_turn(turn, None, None, None)?;
             self.save_session(session)
         })
     }

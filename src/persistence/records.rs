@@ -53,6 +53,9 @@ pub struct Session {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionState {
+    /// How often the session has been written, so that the newest of its two places is known (`session_row.rs`).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub writes: u64,
     /// Prompt tokens of the newest model call that reported them, summaries aside.
     pub context_tokens: Option<u64>,
     /// Whether calls send another window of the conversation since then.

@@ -51,7 +51,9 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     &[],
     // Version 8 may hold messages of webhooks, which version 7 would leave behind when it erases the session.
     &[],
-    // Version 9 may be a fork, whose first calls and responses belong to another session.
+    // Version 9 may hold in a turn's row what has changed of the session, which version 8 would not read.
+    &["ALTER TABLE turns ADD COLUMN session_after TEXT"],
+    // Version 10 may be a fork, whose first calls and responses belong to another session.
     &[],
 ];
 
@@ -72,7 +74,7 @@ pub(super) fn migration(from: usize, has_call_tables: bool) -> impl Iterator<Ite
 /// The tables that every session has.
 pub(super) const TABLES: &[&str] = &[
     // One row. Every turn reads and writes it, so it is kept small: long texts stand in `texts` and
-    // are referred to by hash. `live_turn` may lag behind (`session_row.rs`). `state`: JSON.
+    // are referred to by hash. It may be older than the newest turn's row (`session_row.rs`). `state`: JSON.
     "CREATE TABLE session (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         schema_version INTEGER NOT NULL,
@@ -96,7 +98,8 @@ pub(super) const TABLES: &[&str] = &[
     // Each row also holds the turn's latest submission and the transcript of its latest model call.
     // `accepted_at`: time of the submission; `outcome`: byte for byte, NULL while it runs;
     // `kept_segment`: the segment whose text the outcome carries; `composition`: the composition
-    // trace; `model_call`: request (its input by reference to `conversation`), output, attempts, times.
+    // trace; `model_call`: request (its input by reference to `conversation`), output, attempts, times;
+    // `session_after`: JSON, what the turn has changed of the session where its row was left unwritten.
     "CREATE TABLE turns (
         ordinal INTEGER PRIMARY KEY,
         turn_id TEXT NOT NULL UNIQUE,
@@ -112,7 +115,8 @@ pub(super) const TABLES: &[&str] = &[
         http_status INTEGER,
         outcome TEXT,
         kept_segment INTEGER,
-        model_call TEXT
+        model_call TEXT,
+        session_after TEXT
     )",
     // The conversation, sent to the model service or still to be sent: one row for each addition,
     // `items` being a JSON array of Responses API items. `standing` is `kept`, `withheld` (refused by
@@ -271,7 +275,7 @@ mod tests {
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published migration, runs of white space as one space.
-    const PUBLISHED: [&str; 8] = [
+    const PUBLISHED: [&str; 9] = [
         "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "d8d57b7c4d650195fb7f986a4b774f64fa86d1caa7a4705a7d6ec2a1857477af",
@@ -279,6 +283,7 @@ mod tests {
         "9d33435c5bfa9bc63c25f90cf0f6aa8a1383b69fee625345ab35b88d1b31ff1f",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "f15ef08bb70a750cf1e37a63e745b57764f33c0e35b61a3a05426fca343c81ab",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     ];
 

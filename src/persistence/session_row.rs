@@ -1,20 +1,82 @@
-//! Reading and writing the session's one row, and the one case in which it is left unwritten.
+//! Reading and writing the session: its one row, and the newest turn's, which may hold what has changed since.
+//!
+//! A turn that begins or ends writes a row of its own in the same step. Where the step changes nothing of the session
+//! but [`Changes`], the turn's row holds these, and the session's is left unwritten: a plain follow-up turn then writes
+//! 5 rows (`tests/turns/rows.rs`), and the storage is billed by rows. [`SessionState::writes`] tells which of the two
+//! rows is the newer one.
+
+use serde::{Deserialize, Serialize};
 
 use super::lease::Lease;
-use super::records::{OpenCalls, Session, from_json, to_json};
+use super::records::{EntrySeq, OpenCalls, Session, SessionState, from_json, to_json};
 use super::schema;
 use super::session_store::SessionStore;
 use crate::contract::Fault;
 use crate::ports::{Database, Row};
 
+/// What a plain turn changes of the session.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Changes {
+    updated_at: u64,
+    chain_head: Option<String>,
+    acknowledged: EntrySeq,
+    live_turn: Option<u64>,
+    state: SessionState,
+}
+
 impl Session {
-    /// Selects the session's row and, as `running_turn`, the newest turn when that runs.
-    pub(super) const SELECT: &str = "SELECT session.*, newest.ordinal AS running_turn
+    /// Selects the session's row, what the newest turn has changed of it, and, as `running_turn`, that turn when it
+    /// runs.
+    pub(super) const SELECT: &str = "SELECT session.*, newest.session_after,
+            CASE newest.status WHEN 'running' THEN newest.ordinal END AS running_turn
          FROM session LEFT JOIN turns AS newest
-         ON newest.ordinal = (SELECT MAX(ordinal) FROM turns) AND newest.status = 'running'
+         ON newest.ordinal = (SELECT MAX(ordinal) FROM turns)
          WHERE session.id = 1";
 
-    pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
+    pub(super) fn from_rows(row: &Row) -> Result<Self, Fault> {
+        let session = Self::from_own_row(row)?;
+        let Some(after) = row.get::<Option<String>>("session_after")? else { return Ok(session) };
+        let changes: Changes = from_json("session_after", &after)?;
+        if changes.state.writes <= session.state.writes {
+            return Ok(session);
+        }
+        let Changes { updated_at, chain_head, acknowledged, live_turn, state } = changes;
+        Ok(Self { updated_at, chain_head, acknowledged, live_turn, state, ..session })
+    }
+
+    /// Whether it differs from `other` in what [`Changes`] do not tell.
+    fn differs_in_its_row(&self, other: &Self) -> bool {
+        let Self {
+            session_id,
+            created_at,
+            updated_at: _,
+            agent_context,
+            conversation_context,
+            mode,
+            client_tools,
+            solution_context,
+            solution_context_sent,
+            tools_sent,
+            chain_head: _,
+            acknowledged: _,
+            live_turn: _,
+            open_calls,
+            state: _,
+        } = self;
+        *session_id != other.session_id
+            || *created_at != other.created_at
+            || *agent_context != other.agent_context
+            || *conversation_context != other.conversation_context
+            || *mode != other.mode
+            || *client_tools != other.client_tools
+            || *solution_context != other.solution_context
+            || *solution_context_sent != other.solution_context_sent
+            || *tools_sent != other.tools_sent
+            || *open_calls != other.open_calls
+    }
+
+    fn from_own_row(row: &Row) -> Result<Self, Fault> {
         Ok(Self {
             session_id: row.get("session_id")?,
             created_at: row.get("created_at")?,
@@ -41,25 +103,31 @@ impl Session {
 }
 
 impl<D: Database> SessionStore<D> {
-    /// Makes the turn that has just begun the session's live turn.
-    ///
-    /// When nothing else of the session has changed, its row is left unwritten: the turn row already
-    /// says `running`, and [`Session::SELECT`] reads it there. A plain follow-up turn then writes 6
-    /// rows instead of 7 (`tests/turns/rows.rs`), and the storage is billed by rows written.
-    pub(super) fn save_begun(
+    /// Saves the session in the step that writes a turn's row. Returns what that row is to hold as `session_after`;
+    /// `None` where the session's own row had to be written.
+    pub(super) fn save_session_with(
         &self,
-        session: &mut Session,
+        session: &Session,
         turn: u64,
-        now_ms: u64,
-    ) -> Result<(), Fault> {
-        let unchanged = self.memory.borrow().session.as_ref() == Some(&*session);
-        session.live_turn = Some(turn);
-        session.updated_at = now_ms;
-        if !unchanged {
-            return self.save_session(session);
+    ) -> Result<Option<String>, Fault> {
+        self.find_tables()?;
+        let known = self.memory.borrow().session.clone();
+        let is_told = known.is_some_and(|known| !session.differs_in_its_row(&known));
+        // The row of an older turn is not looked at.
+        if !is_told || turn < self.newest_ordinal()? {
+            return self.save_session(session).map(|()| None);
         }
-        self.memory.borrow_mut().session = Some(session.clone());
-        Ok(())
+        let session = self.written(session)?;
+        let changes = Changes {
+            updated_at: session.updated_at,
+            chain_head: session.chain_head.clone(),
+            acknowledged: session.acknowledged,
+            live_turn: session.live_turn,
+            state: session.state.clone(),
+        };
+        let after = to_json("session_after", &changes)?;
+        self.memory.borrow_mut().session = Some(session);
+        Ok(Some(after))
     }
 
     /// Before which time credentials were issued that are void, as far as the session knows; 0 for none.
@@ -69,7 +137,7 @@ impl<D: Database> SessionStore<D> {
         Ok(self.tickets_before.get())
     }
 
-    /// Notes that credentials that were issued before are void. The next write of the session's row keeps it.
+    /// Notes that credentials that were issued before are void. The next write of the session keeps it.
     pub fn note_tickets_before(&self, at_ms: u64) {
         self.tickets_before.set(self.tickets_before.get().max(at_ms));
         if let Some(session) = &mut self.memory.borrow_mut().session {
@@ -104,10 +172,19 @@ impl<D: Database> SessionStore<D> {
         session.state.tickets_before = known;
     }
 
-    pub(super) fn save_session(&self, session: &Session) -> Result<(), Fault> {
-        // The turn that saves it may have begun before the user's object told a later time.
+    /// The session as it is about to be written.
+    fn written(&self, session: &Session) -> Result<Session, Fault> {
+        self.find_tables()?;
+        // The turn that saves it may have begun before another write, and before the user's object told a later time.
         let mut session = session.clone();
+        let known = self.memory.borrow().session.as_ref().map_or(0, |known| known.state.writes);
+        session.state.writes = known.saturating_add(1);
         self.keep_tickets_before(&mut session);
+        Ok(session)
+    }
+
+    pub(super) fn save_session(&self, session: &Session) -> Result<(), Fault> {
+        let session = self.written(session)?;
         self.database.execute(
             "REPLACE INTO session (id, schema_version, session_id, created_at, updated_at,
                 agent_context, conversation_context, mode, client_tools, solution_context,

@@ -195,6 +195,18 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
+    /// Keeps a turn's tool list, which mostly is that of the turn before, and returns its hash.
+    pub(super) fn keep_tools(&self, tools: &str) -> Result<String, Fault> {
+        if let Some((hash, known)) = &self.memory.borrow().tools
+            && known == tools
+        {
+            return Ok(hash.clone());
+        }
+        let hash = texts::keep(&self.database, tools)?;
+        self.memory.borrow_mut().tools = Some((hash.clone(), tools.to_owned()));
+        Ok(hash)
+    }
+
     /// Keeps the template of a model call, which mostly is that of the call before, and returns its hash.
     pub fn keep_template(&self, template: &str) -> Result<String, Fault> {
         if let Some((hash, known)) = &self.memory.borrow().template
@@ -298,7 +310,7 @@ impl<D: Database> SessionStore<D> {
         // The runtime keeps the columns that a statement had at first, so this one runs on present tables
         // only.
         let Some(row) = self.database.first(Session::SELECT, &[])? else { return Ok(()) };
-        let mut session = Session::from_row(&row)?;
+        let mut session = Session::from_rows(&row)?;
         self.keep_tickets_before(&mut session);
         self.memory.borrow_mut().session = Some(session);
         Ok(())

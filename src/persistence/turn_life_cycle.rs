@@ -100,10 +100,13 @@ impl<D: Database> SessionStore<D> {
                 accepted_at: new.now_ms,
                 has_transcript: false,
             };
+            session.live_turn = Some(ordinal);
+            session.updated_at = new.now_ms;
+            let session_after = self.save_session_with(session, ordinal)?;
             self.database.execute(
                 "INSERT INTO turns (ordinal, turn_id, status, started_at, updated_at, attempts, tools,
-                    composition, progress, fingerprint, accepted_at)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    composition, progress, fingerprint, accepted_at, session_after)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 &[
                     ordinal.into(),
                     turn.turn_id.as_str().into(),
@@ -116,12 +119,12 @@ impl<D: Database> SessionStore<D> {
                     self.json_column("progress", &turn.progress)?,
                     turn.fingerprint.as_str().into(),
                     turn.accepted_at.into(),
+                    session_after.into(),
                 ],
             )?;
             for NewMessage { kind, item } in new.messages {
                 self.append(ordinal, kind, &array_of(item))?;
             }
-            self.save_begun(session, ordinal, new.now_ms)?;
             let mut memory = self.memory.borrow_mut();
             memory.newest_turn = Some(ordinal);
             memory.turn = Some(turn.clone());
@@ -160,7 +163,7 @@ impl<D: Database> SessionStore<D> {
             for call in with_results {
                 self.save_call(turn.ordinal, call)?;
             }
-            self.save_turn(turn, None, None)?;
+            self.save_turn(turn, None, None, None)?;
             self.save_session(session)
         })
     }
@@ -195,7 +198,7 @@ impl<D: Database> SessionStore<D> {
             if let Some(items) = repeated_message {
                 self.append(turn.ordinal, EntryKind::User, items)?;
             }
-            self.save_turn(turn, None, None)?;
+            self.save_turn(turn, None, None, None)?;
             self.save_session(session)
         })
     }
@@ -246,7 +249,7 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| {
             self.write_output(session, turn, output)?;
             turn.updated_at = now_ms;
-            self.save_turn(turn, None, Some(output.record))?;
+            self.save_turn(turn, None, Some(output.record), None)?;
             self.save_session(session)
         })
     }
@@ -259,7 +262,7 @@ impl<D: Database> SessionStore<D> {
         record: &str,
     ) -> Result<(), Fault> {
         self.durable_step(|| {
-            self.save_turn(turn, None, Some(record))?;
+            self.save_turn(turn, None, Some(record), None)?;
             self.save_session(session)
         })
     }
@@ -285,7 +288,7 @@ impl<D: Database> SessionStore<D> {
                 session.updated_at = now_ms;
                 self.save_session(session)?;
             }
-            if changes_turn { self.save_turn(turn, None, None) } else { Ok(()) }
+            if changes_turn { self.save_turn(turn, None, None, None) } else { Ok(()) }
         })
     }
 
@@ -350,9 +353,9 @@ impl<D: Database> SessionStore<D> {
             if let Some(last) = last {
                 self.write_output(session, turn, last)?;
             }
-            self.save_turn(turn, Some(outcome), last.map(|last| last.record))?;
-            self.add_webhooks(turn.ordinal, turn.progress.submission, webhooks, now_ms)?;
-            self.save_session(session)
+            let session_after = self.save_session_with(session, turn.ordinal)?;
+            self.save_turn(turn, Some(outcome), last.map(|last| last.record), session_after)?;
+            self.add_webhooks(turn.ordinal, turn.progress.submission, webhooks, now_ms)
         })
     }
 
@@ -438,25 +441,14 @@ impl<D: Database> SessionStore<D> {
         Ok(seq)
     }
 
-    /// Keeps a turn's tool list, which mostly is that of the turn before, and returns its hash.
-    fn keep_tools(&self, tools: &str) -> Result<String, Fault> {
-        if let Some((hash, known)) = &self.memory.borrow().tools
-            && known == tools
-        {
-            return Ok(hash.clone());
-        }
-        let hash = texts::keep(&self.database, tools)?;
-        self.memory.borrow_mut().tools = Some((hash.clone(), tools.to_owned()));
-        Ok(hash)
-    }
-
-    /// Saves a turn, the outcome of its latest submission (`None` while it runs), and the transcript
-    /// of the model call that has just ended. An earlier transcript moves to `model_calls`.
+    /// Saves a turn, the outcome of its latest submission (`None` while it runs), the transcript of the model call that
+    /// has just ended, and what [`Self::save_session_with`] gave. An earlier transcript moves to `model_calls`.
     pub(super) fn save_turn(
         &self,
         turn: &mut Turn,
         outcome: Option<&StoredOutcome>,
         transcript: Option<&str>,
+        session_after: Option<String>,
     ) -> Result<(), Fault> {
         self.take_accepted_steers(turn);
         let column = |text| texts::to_column(&self.database, text);
@@ -475,7 +467,7 @@ impl<D: Database> SessionStore<D> {
         self.database.execute(
             "UPDATE turns SET status = ?, updated_at = ?, attempts = ?, progress = ?, fingerprint = ?,
                 accepted_at = ?, http_status = ?, outcome = ?, kept_segment = ?,
-                model_call = COALESCE(?, model_call)
+                model_call = COALESCE(?, model_call), session_after = COALESCE(?, session_after)
              WHERE ordinal = ?",
             &[
                 turn.status.as_str().into(),
@@ -488,6 +480,7 @@ impl<D: Database> SessionStore<D> {
                 body.into(),
                 outcome.and_then(|outcome| outcome.kept_segment).into(),
                 model_call.into(),
+                session_after.into(),
                 turn.ordinal.into(),
             ],
         )?;

@@ -63,6 +63,7 @@ pub(super) async fn ask_question(
         last_event_id: None,
         prefer: None,
         received_at: now_ms(),
+        request_id: "",
         caller: "",
     };
     let response = ask(env, &request, Some(body)).await?;

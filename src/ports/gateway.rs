@@ -15,6 +15,9 @@ pub const RECEIVED_AT: &str = "Received-At";
 /// The header in which an object gets [`ObjectRequest::caller`], percent-encoded: a name may be any text.
 pub const CALLER: &str = "Caller";
 
+/// The header that names a request, to clients and to objects.
+pub const REQUEST_ID: &str = "Aptix-Request-Id";
+
 /// What a header's value cannot hold, and the sign of the encoding itself.
 const IN_HEADERS: &AsciiSet = &CONTROLS.add(b'%');
 
@@ -33,6 +36,8 @@ pub struct ObjectRequest<'a> {
     /// When the Worker in front received the request, in milliseconds since the epoch: requests may
     /// overtake each other on their way to the object.
     pub received_at: u64,
+    /// The request's id; empty where no client asks.
+    pub request_id: &'a str,
     /// Who asks, and what they may: JSON, which only the Worker in front writes; empty where no client asks.
     pub caller: &'a str,
 }
@@ -42,9 +47,14 @@ impl ObjectRequest<'_> {
     pub fn headers(&self) -> Value {
         let caller = utf8_percent_encode(self.caller, IN_HEADERS).to_string();
         let mut headers = json!({ RECEIVED_AT: self.received_at.to_string(), CALLER: caller });
-        let kept = [("Last-Event-ID", &self.last_event_id), ("Prefer", &self.prefer)];
+        let request_id = Some(self.request_id).filter(|id| !id.is_empty());
+        let kept = [
+            ("Last-Event-ID", self.last_event_id.as_deref()),
+            ("Prefer", self.prefer.as_deref()),
+            (REQUEST_ID, request_id),
+        ];
         if let Some(members) = headers.as_object_mut() {
-            let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+            let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value?)));
             members.extend(kept.map(|(name, value)| (name.to_owned(), value.into())));
         }
         headers

@@ -14,7 +14,7 @@ mod signature;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable_column};
 pub use deployment::Deployment;
-pub use gateway::{CALLER, Gateway, ObjectRequest, RECEIVED_AT, Upload};
+pub use gateway::{CALLER, Gateway, ObjectRequest, RECEIVED_AT, REQUEST_ID, Upload};
 pub use logged_users::LoggedUsers;
 pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion, object_name, user_name};
 pub use platform::{

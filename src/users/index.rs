@@ -15,8 +15,8 @@ use crate::contract::{Fault, SessionId};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Value};
 
-/// The longest life of a credential, in milliseconds: a day, which is the longest of a provider's token by default, and
-/// the largest difference of clocks. For so long the object of a user without sessions knows what is void.
+/// The longest life of a credential, in milliseconds, where no provider's token lives longer: a day, and the largest
+/// difference of clocks. For so long the object of a user without sessions knows what is void.
 pub const LONGEST_CREDENTIAL_MS: u64 = (24 * 60 + 5) * 60 * 1000;
 
 /// The largest whole number that the storage reads back.
@@ -312,8 +312,9 @@ impl<D: Database> UserIndex<D> {
         })
     }
 
-    /// Drops the tables of a user without sessions, of whom nothing is left to be known.
-    pub fn forget(&self, now_ms: u64) -> Result<Forgetting, Fault> {
+    /// Drops the tables of a user without sessions, of whom nothing is left to be known. `longest_token_ms` is the
+    /// longest life of a provider's token.
+    pub fn forget(&self, longest_token_ms: u64, now_ms: u64) -> Result<Forgetting, Fault> {
         let Some(user) = self.user()? else { return Ok(Forgetting::Forgotten) };
         let some = "SELECT session_id FROM sessions LIMIT 1";
         let has_sessions = self.database.first(some, &[])?.is_some();
@@ -322,7 +323,7 @@ impl<D: Database> UserIndex<D> {
         }
         let known_until = match user.tickets_before {
             0 => 0,
-            before => before.saturating_add(LONGEST_CREDENTIAL_MS),
+            before => before.saturating_add(LONGEST_CREDENTIAL_MS.max(longest_token_ms)),
         };
         // A user who is erased has spent as much as before.
         let known_until = known_until.max(user.spent.counts_until(now_ms));

@@ -106,6 +106,25 @@ impl Disk {
         read
     }
 
+    /// The session, past the product: its row, with what the newest turn has changed since, `state` as JSON. `None` while
+    /// there is none.
+    pub fn session(&self) -> Option<BTreeMap<String, serde_json::Value>> {
+        let parsed =
+            |text: &serde_json::Value| serde_json::from_str(text.as_str().unwrap()).unwrap();
+        let mut session = self.read("SELECT * FROM session").pop()?;
+        let state: serde_json::Value = parsed(&session["state"]);
+        let newest =
+            self.read("SELECT session_after FROM turns ORDER BY ordinal DESC LIMIT 1").pop();
+        let after = newest.map(|turn| turn["session_after"].clone()).filter(|text| !text.is_null());
+        session.insert("state".to_owned(), state);
+        if let Some(serde_json::Value::Object(after)) = after.as_ref().map(parsed)
+            && after["state"]["writes"].as_u64() > session["state"]["writes"].as_u64()
+        {
+            session.extend(after);
+        }
+        Some(session)
+    }
+
     /// Corrupts or repairs the storage, past the product.
     pub fn write(&self, statement: &str) {
         self.connection.execute_batch(statement).unwrap();

@@ -33,7 +33,7 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     assert.equal(await trial.locator('li:not(.holds)').count(), 0);
   };
 
-  for (const id of ['cut', 'five', 'mismatch', 'cancel', 'refuse', 'overload', 'words', 'silence', 'chain', 'window']) {
+  for (const id of ['cut', 'five', 'mismatch', 'cancel', 'steer', 'refuse', 'overload', 'words', 'silence', 'chain', 'window']) {
     test(`${id}: what it claims is true`, async () => {
       const page = await opened();
       await holds(page, id);

@@ -15,6 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
+import { COUNTED } from './counted_worker.mjs';
 import { EventStream } from './event_stream.mjs';
 import { PublishedInterface } from './published_interface.mjs';
 import { checkPublished } from './published_request.mjs';
@@ -113,11 +114,12 @@ export class Rig {
    * `rate`: the requests that the rate limiter permits for each key in a minute; without it no limiter is bound.
    * `unbound`: names of bindings of objects that the Worker does not get.
    * `measured`: the Worker also tells the size of its WebAssembly memory, to `wasmBytes`.
+   * `counted`: the Worker also tells its crossings (counted_worker.mjs).
    * `hidden`: further words that no log and no response may contain, each as `[words, mayShow]`; responses for which
    * `mayShow(answer)` is true are exempt.
    */
-  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, hidden = [] } = {}) {
-    this.#options = { vars, catalog, rate, unbound, measured };
+  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, counted = false, hidden = [] } = {}) {
+    this.#options = { vars, catalog, rate, unbound, measured, counted };
     this.#hidden = hidden;
   }
 
@@ -257,7 +259,7 @@ export class Rig {
     }
     assert.equal(response.status, 200);
     const type = response.headers.get('content-type');
-    const record = { method, path: route, status: 200, type, text: '', key };
+    const record = { method, path: route, status: 200, type, text: '', key, id: idOf(response) };
     this.answers.push(record);
     const stream = new EventStream(kept(response.body, record));
     stream.headers = response.headers;
@@ -266,12 +268,13 @@ export class Rig {
 
   /**
    * Fails when the finished test left replies in the script, when a request to the model service or a response violates
-   * the published document, or when a response or log line contains hidden words.
+   * the published document, when a response lacks its id, or when a response or log line contains hidden words.
    */
   async check() {
     assert.deepEqual(this.model.leftovers, []);
     for (const body of this.model.bodies) await checkPublished(body);
     for (const answer of this.answers) if (answer.method) await this.#published?.check(answer);
+    for (const { method, id, path: route } of this.answers) if (method) assert.match(id ?? '', /^[A-Za-z0-9_-]{1,64}$/, `the id of ${route}`);
     const hidden = [[API_KEY], [TOOL_SECRET], [FILE_LINK_KEY], ...this.#hidden];
     for (const line of this.logs) {
       for (const [words] of [...hidden, [BOOT_PROMPT]]) assert.ok(!line.includes(words), `the log says ${line}`);
@@ -304,7 +307,7 @@ export class Rig {
   async #answered(method, route, response, key) {
     const text = await response.text();
     const type = response.headers.get('content-type');
-    this.answers.push({ method, path: route, status: response.status, type, text, key });
+    this.answers.push({ method, path: route, status: response.status, type, text, key, id: idOf(response) });
     let json;
     try {
       json = JSON.parse(text);
@@ -315,7 +318,7 @@ export class Rig {
   }
 
   async #startWorker() {
-    const { vars, catalog, rate, unbound, measured } = this.#options;
+    const { vars, catalog, rate, unbound, measured, counted } = this.#options;
     const bindings = {
       AUTH: 'none',
       OPENAI_BASE_URL: this.model.url,
@@ -339,7 +342,7 @@ export class Rig {
       name: 'worker',
       rootPath: BUILD_DIR,
       modulesRoot: BUILD_DIR,
-      modules: [...(measured ? MEASURED : []), ...(await builtModules())],
+      modules: [...(measured ? MEASURED : []), ...(counted ? COUNTING : []), ...(await builtModules())],
       compatibilityDate: declared.compatibilityDate,
       compatibilityFlags: declared.compatibilityFlags,
       bindings,
@@ -385,6 +388,8 @@ export function rigForFile(options) {
   return rig;
 }
 
+const idOf = (response) => response.headers.get('aptix-request-id');
+
 const WASM_BYTES = '/wasm-bytes-of-the-tests';
 /** Stands in front of the Worker, takes note of its memory, and answers for it at one path of its own. */
 const MEASURED = [
@@ -413,6 +418,8 @@ const MEASURED = [
       };`,
   },
 ];
+
+const COUNTING = COUNTED.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));
 
 let serial = 0;
 /** A user turn with fresh ids; `members` replace its own. */

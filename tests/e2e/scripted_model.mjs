@@ -168,6 +168,7 @@ export class Gate {
  *   by `response.failed` when nested, as on the wire;
  * - `cutAfter: n`: the connection is cut after n events; `silentAfter: n`: nothing more comes after n events;
  * - `delayMs`: before each delta; `newline: '\r\n'`; `asJson`: one JSON response although a stream was requested;
+ * - `atOnce`: everything in one write, so that a reader never finds a part of it;
  * - `usage`, `headers`; `extraFrames`: text sent before the first event, such as comments.
  */
 export const answer = (...items) => new Answer(items, {});
@@ -183,13 +184,14 @@ class Answer {
   }
 
   async play({ body, response, record, keep }) {
-    const { cutAfter = Infinity, silentAfter = Infinity, delayMs = 0, newline = '\n' } = this.options;
+    const { cutAfter = Infinity, silentAfter = Infinity, delayMs = 0, newline = '\n', atOnce = false } = this.options;
     const streamed = body.stream === true && !this.options.asJson;
     const told = newResponse(body);
     record.responseId = told.id;
     if (streamed) openStream(response, this.options.headers);
     if (this.options.extraFrames) response.write(this.options.extraFrames);
     let sent = 0;
+    let held = '';
     for (const event of this.#events(told)) {
       if (event instanceof Gate) {
         await event.opened;
@@ -200,10 +202,11 @@ class Answer {
       if (sent >= silentAfter) return undefined;
       if (delayMs > 0 && event.delta !== undefined) await pause(delayMs);
       keep(told);
-      if (streamed) response.write(frame(event, newline));
+      if (streamed && atOnce) held += frame(event, newline);
+      else if (streamed) response.write(frame(event, newline));
       sent += 1;
     }
-    if (streamed) response.end();
+    if (streamed) response.end(held);
     else answerJson(response, 200, told, this.options.headers);
     return undefined;
   }

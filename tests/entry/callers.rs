@@ -1,5 +1,7 @@
 //! Authentication, rate limits and origins (interface §6).
 
+use std::collections::BTreeSet;
+
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::ports::HttpFault;
 use bed::*;
@@ -149,6 +151,58 @@ fn a_listed_page_may_call_and_read_every_response_and_no_other_page_may() {
         let heard = asked(&bed, "GET", target, &[("Origin", "http://localhost:3000")]);
         assert_eq!(heard.headers.get("Access-Control-Allow-Origin"), None, "{target}");
     }
+}
+
+#[test]
+fn every_response_carries_an_id_that_the_log_names_and_a_client_may_choose() {
+    let bed = Bed::new();
+    bed.deploy("ALLOWED_ORIGINS", PAGE);
+    bed.world.page_files.borrow_mut().insert("/index.html", "a page");
+    bed.deploy("PLAYGROUND", "on");
+    let mut seen = BTreeSet::new();
+    for (method, target, status) in [
+        ("GET", "/", 200),
+        ("GET", "/health", 200),
+        ("GET", "/openapi.json", 200),
+        ("GET", "/nowhere", 404),
+        ("PUT", "/execute", 405),
+        ("POST", "/execute", 400),
+        ("GET", "/sessions/gone", 404),
+        ("GET", "/workspaces/w", 200),
+        ("GET", "/users/u", 404),
+    ] {
+        let heard = asked(&bed, method, target, &[]);
+        assert_eq!(heard.status, status, "{method} {target}");
+        let id = heard.headers["Aptix-Request-Id"].clone();
+        let is_of_id = |c: char| c.is_ascii_alphanumeric();
+        assert!((1..=64).contains(&id.len()) && id.chars().all(is_of_id), "{id}");
+        let lines = bed.world.log.take();
+        let refused = lines.iter().find(|line| line["event"] == "refused");
+        let logged = refused.and_then(|line| line["request_id"].as_str());
+        assert_eq!(logged, (status >= 400).then_some(id.as_str()), "{method} {target}");
+        assert!(seen.insert(id), "an id is new for each request");
+    }
+    let own = |id: &str| asked(&bed, "GET", "/sessions/gone", &[("Aptix-Request-Id", id)]);
+    assert_eq!(own("my_own-1").headers["Aptix-Request-Id"], "my_own-1");
+    let preflight =
+        [("Origin", PAGE), ("Access-Control-Request-Method", "POST"), ("Aptix-Request-Id", "p")];
+    let told = asked(&bed, "OPTIONS", "/execute", &preflight);
+    assert_eq!((told.status, told.headers["Aptix-Request-Id"].as_str()), (204, "p"));
+    for wrong in ["", "a b", "ä", &"x".repeat(65)] {
+        assert_ne!(own(wrong).headers["Aptix-Request-Id"], wrong);
+    }
+}
+
+#[test]
+fn the_line_of_a_submission_has_the_id_of_its_request() {
+    let bed = Bed::new();
+    let named = [("Aptix-Request-Id", "mine")];
+    let body = turn("t", "Hello [plan: client]").to_string();
+    let paused = bed.wait(&bed.ask("POST", "/execute", &named, &body)).unwrap();
+    assert_eq!(paused.headers["Aptix-Request-Id"], "mine");
+    let lines = bed.world.log.take();
+    let line = lines.iter().find(|line| line["event"] == "submission").unwrap();
+    assert_eq!(line["request_id"], "mine");
 }
 
 #[test]

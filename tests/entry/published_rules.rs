@@ -59,7 +59,7 @@ fn found(before: &str, text: &str, behind: &str, method: &str) -> bool {
 fn can_be_removed(text: &str) -> bool {
     let encoded: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
     match Route::find("DELETE", &format!("/workspaces/w/documents?Path={encoded}")) {
-        Ok(Route::Workspace(_, WorkspaceRoute::Remove(path))) => path.refusal().is_none(),
+        Ok(Route::Workspace(_, WorkspaceRoute::Remove(paths))) => paths[0].refusal().is_none(),
         _ => false,
     }
 }
@@ -94,10 +94,7 @@ fn any_text() -> impl Strategy<Value = String> {
 #[test]
 fn a_text_is_accepted_where_the_document_permits_it_and_nowhere_else() {
     type Accepts = fn(&str) -> bool;
-    let parameters = |path: &str, place: usize| {
-        let path = path.replace('/', "~1");
-        schema(&format!("/paths/{path}/delete/parameters/{place}/schema"))
-    };
+    let removed = "/paths/~1workspaces~1{WorkspaceId}~1documents/delete/parameters/1/schema/items";
     let exact: [(&str, jsonschema::Validator, Accepts); 9] = [
         ("RelativePath", member("InputArtifact", "RelativePath"), |text| {
             artifact("RelativePath", text)
@@ -113,7 +110,7 @@ fn a_text_is_accepted_where_the_document_permits_it_and_nowhere_else() {
         ("WorkspaceId", schema("/components/parameters/WorkspaceId/schema"), |text| {
             found("/workspaces/", text, "", "GET")
         }),
-        ("removed Path", parameters("/workspaces/{WorkspaceId}/documents", 1), can_be_removed),
+        ("removed Path", schema(removed), can_be_removed),
     ];
     let base64 = member("ClipboardImage", "DataBase64");
     let config = ProptestConfig { cases: 3_000, ..ProptestConfig::default() };

@@ -46,6 +46,29 @@ fn documents_are_put_found_counted_and_removed() {
 }
 
 #[test]
+fn a_removal_of_several_paths_says_what_each_removed_or_changes_nothing() {
+    let bed = Bed::new();
+    let document = |path: &str| json!({ "Path": path, "Contents": "alpha" });
+    put(&bed, ["a", "b", "src/c", "src/d", "e"].map(document).into());
+    let remove = |query: &str| bed.asked("DELETE", &format!("/workspaces/w/documents?{query}"), "");
+    let refused = remove("Path=a&Path=src%5Cc");
+    assert_eq!(refused.failure(), (400, "invalid_field"));
+    assert_eq!(refused.body["Errors"][0]["Path"], "/Path/1");
+    assert_eq!(remove("Path=a&Path=..").failure(), (400, "invalid_field"));
+    assert_eq!(bed.asked("GET", "/workspaces/w", "").result()["Documents"], 5);
+
+    let removed = remove("Path=./a&Path=none&Path=src/&Path=a");
+    let of = |path: &str, count: usize| json!({ "Path": path, "Documents": count, "Chunks": count, "Bytes": 5 * count });
+    let expected = json!({
+        "Documents": 3, "Chunks": 3, "Bytes": 15,
+        "Removed": [of("./a", 1), of("none", 0), of("src/", 2), of("a", 0)],
+    });
+    assert_eq!(removed.result(), &expected);
+    let alone = remove("Path=b");
+    assert_eq!(alone.result(), &json!({ "Documents": 1, "Chunks": 1, "Bytes": 5 }));
+}
+
+#[test]
 fn a_search_says_how_well_each_chunk_answers_and_why() {
     let bed = Bed::new();
     put(&bed, json!([{ "Path": "src/invoice.rs", "Contents": "pub struct InvoiceManager;\n" }]));

@@ -185,8 +185,10 @@ fn path_of(route: &Route) -> Option<String> {
         Route::Workspace(workspace, route) => {
             let rest = match route {
                 WorkspaceRoute::Upsert => "/documents".to_owned(),
-                WorkspaceRoute::Remove(path) => {
-                    format!("/documents?Path={}", path.paths().next().map(id).unwrap_or_default())
+                WorkspaceRoute::Remove(named) => {
+                    let paths: Vec<String> =
+                        named.iter().map(|path| format!("Path={}", id(path.sent()))).collect();
+                    format!("/documents?{}", paths.join("&"))
                 }
                 WorkspaceRoute::Search => "/search".to_owned(),
                 WorkspaceRoute::Compare => "/compare".to_owned(),
@@ -198,6 +200,7 @@ fn path_of(route: &Route) -> Option<String> {
             let rest = match route {
                 SessionRoute::Session | SessionRoute::Erase | SessionRoute::Rename => String::new(),
                 SessionRoute::Export => "/export".to_owned(),
+                SessionRoute::Fork => "/fork".to_owned(),
                 SessionRoute::Modes => "/modes".to_owned(),
                 SessionRoute::Turns(page) => {
                     let after =

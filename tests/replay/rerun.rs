@@ -148,7 +148,8 @@ impl Rerun {
     /// and may have got another boot prompt.
     fn fork_before(&self, place: usize) {
         let last = place.checked_sub(1).and_then(|last| self.bundle.turns.get(last));
-        let is_last = |parent: &BundledParent| last.is_some_and(|turn| turn.turn_id == parent.turn_id);
+        let is_last =
+            |parent: &BundledParent| last.is_some_and(|turn| turn.turn_id == parent.turn_id);
         if !self.bundle.parent.as_ref().is_some_and(is_last) {
             return;
         }

@@ -244,11 +244,8 @@ fn check(bed: &Bed, left: Option<&Remains>) {
         0,
         "a call is unanswered"
     );
-    let session = bed.disk.read("SELECT live_turn, open_calls_turn FROM session");
-    assert_eq!(
-        (&session[0]["live_turn"], &session[0]["open_calls_turn"]),
-        (&Value::Null, &Value::Null)
-    );
+    let session = bed.disk.session().unwrap();
+    assert_eq!((&session["live_turn"], &session["open_calls_turn"]), (&Value::Null, &Value::Null));
     assert_eq!(bed.world.model.most_open.get(), 1, "two calls at once");
     assert_eq!(bed.world.model.open.get(), 0);
     bed.assert_chain_held();

@@ -132,8 +132,7 @@ fn agree(bed: &Bed, seed: u64) {
         }
         total += sums.unwrap_or_default()[4];
     }
-    let stored = "SELECT json_extract(state, '$.total_tokens') AS tokens FROM session";
-    assert_eq!(bed.disk.read(stored)[0]["tokens"], total, "seed {seed}");
+    assert_eq!(bed.disk.session().unwrap()["state"]["total_tokens"], total, "seed {seed}");
     assert_eq!(bed.world.model.told_tokens.get(), total, "seed {seed}");
 }
 

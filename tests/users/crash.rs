@@ -152,10 +152,10 @@ fn holds(bed: &Bed) {
     let listed = bed.ids("alice", "");
     for (name, session) in bed.world.sessions.borrow().iter() {
         let Some(id) = name.strip_prefix("local/~alice/") else { continue };
-        let begun = session.disk.read("SELECT state FROM session");
+        let begun = session.disk.session();
         let row = known.iter().find(|row| row["session_id"] == id);
-        if let Some(session) = begun.first() {
-            let state: Value = serde_json::from_str(session["state"].as_str().unwrap()).unwrap();
+        if let Some(session) = begun {
+            let state = &session["state"];
             let row = row.unwrap_or_else(|| panic!("the index does not know {name}"));
             assert_eq!(row["registration"], state["registration"], "{name}");
         } else {

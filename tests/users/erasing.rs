@@ -152,6 +152,23 @@ fn erasing_a_user_erases_every_session_and_the_receipt_adds_up() {
 }
 
 #[test]
+fn what_is_void_stays_known_as_long_as_a_providers_token_can_live() {
+    let bed = people();
+    let provider = json!({
+        "Issuer": "https://login.example.com/", "JwksUrl": "https://login.example.com/keys",
+        "Audiences": ["aptix"], "Tenant": "local", "MaxAgeS": 7 * 86_400, "ClockSkewS": 60,
+    });
+    bed.deploy("IDENTITY_PROVIDERS", &json!([provider]).to_string());
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    assert_eq!(erase(&bed, "alice").status, 200);
+    let disk = &bed.world.user("local/~alice").disk;
+    bed.ring_for(7 * 24 * 60);
+    assert_eq!(disk.read("SELECT tickets_before FROM user").len(), 1);
+    bed.ring_for(2);
+    assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0);
+}
+
+#[test]
 fn a_user_that_nobody_knows_cannot_be_erased() {
     let bed = people();
     assert_eq!(erase(&bed, "alice").failure(), (404, "user_not_found"));

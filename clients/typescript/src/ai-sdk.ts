@@ -5,8 +5,10 @@ import type { Session, TurnRequest } from "./session.js";
 import type { Chunk, WrittenArguments, WrittenResult } from "./ai-sdk/chunk.js";
 import { ChunkWriter, type Before } from "./ai-sdk/chunks.js";
 import { earlierParts } from "./ai-sdk/earlier.js";
-import { type ChatMessage, answerId, answers, asked, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
+import { type ChatMessage, answerId, answers, asked, steerIdOf, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
+import { Watch } from "./ai-sdk/watch.js";
 import { type Tool, toolsJson } from "./tools.js";
+import type { Turn } from "./turn.js";
 import type { TurnEvent } from "./types.js";
 
 export type { ChatMessage, Chunk, WrittenArguments, WrittenResult };
@@ -24,6 +26,11 @@ export interface AptixChatTransportOptions {
    * turn's last pause is kept.
    */
   shown?(): readonly ChatMessage[];
+  /**
+   * What is typed while a turn runs is added to that turn: the model gets it with its next call, or at once (`interrupt`).
+   * Without it, whoever writes on gives up the turn that runs.
+   */
+  steer?: "add" | "interrupt";
   /** `stop()` also cancels the turn. Without it the turn runs on, and can be resumed. */
   cancelOnStop?: boolean;
   /** Reasoning, commentary and tools of the service as they happen. true. */
@@ -49,21 +56,27 @@ export class AptixChatTransport {
   /** `reconnectToStream` gives the whole response from its start. */
   readonly resumeStreamIsReplay = true;
 
+  /** The turns that are being watched, by their chat. */
+  readonly #watches = new Map<string, Watch>();
+
   constructor(private readonly options: AptixChatTransportOptions) {}
 
-  async sendMessages({ trigger, chatId, messages, abortSignal, body }: SendOptions): Promise<ReadableStream<Chunk>> {
+  async sendMessages({ trigger, chatId, messageId, messages, abortSignal, body }: SendOptions): Promise<ReadableStream<Chunk>> {
     const last = messages.at(-1);
     if (last === undefined) throw new TypeError("There is no message to send.");
     const session = this.options.client.session(chatId);
     if (this.options.cancelOnStop) abortSignal?.addEventListener("abort", () => void this.cancel(chatId).catch(() => {}), { once: true });
     if (last.role === "assistant") return this.#continued(session, last, abortSignal);
-    const { request, tools } = this.options;
+    const { request, tools, steer } = this.options;
+    // An edited message is no addition.
+    const added = steer && trigger === "submit-message" && messageId === undefined && (await this.#added(session, last, abortSignal));
+    if (added) return this.#stream(added);
     const asked = { ...(typeof request === "function" ? request() : request), ...turnOf(last), ...body } as TurnRequest;
     const declared = typeof tools === "function" ? tools() : tools;
     if (declared) asked.ToolsJson = toolsJson(declared);
     // The same message asked anew is another turn: the model remembers the earlier answer.
     const turnId = turnIdFor(last) + (trigger === "regenerate-message" ? suffix() : "");
-    return this.#stream(this.#begun(session, turnId, asked, abortSignal));
+    return this.#stream(this.#begun(session, turnId, asked, last, abortSignal));
   }
 
   /** Follows the newest turn, or shows it once more; `null` when there is nothing to show. */
@@ -75,10 +88,14 @@ export class AptixChatTransport {
     const turn = view?.LiveTurn ?? view?.LatestTurn;
     if (!turn || turn.Status === "failed" || turn.Status === "aborted") return null;
     const { TurnId: turnId, ToolCalls = [] } = turn;
-    const message = this.options.shown?.().find(({ id }) => id === answerId(turnId));
+    const { Steers = [] } = this.options.steer ? await session.getTurn(turnId) : {};
+    const steerId = Steers.findLast(({ State }) => State === "delivered")?.SteerId;
+    const message = this.options.shown?.().find(({ id }) => id === answerId(turnId, steerId));
     if (message?.metadata?.Status === "completed") return null;
     const parts = message && earlierParts(message, ToolCalls.map(({ ToolCallId }) => ToolCallId));
-    return this.#stream(this.#chunks({ turnId, parts, rewritten: true }, session.attach(turnId, this.#watching(abortSignal))));
+    const before: Before = { turnId, steerId, parts, rewritten: true, mayGoOn: this.options.steer !== undefined };
+    const watch = new Watch(turnId, (signal) => session.attach(turnId, this.#watching(signal)));
+    return this.#stream(this.#watched(session, before, watch, abortSignal));
   }
 
   /** Ends the turn that runs or waits, which `stop()` alone does not. */
@@ -89,14 +106,46 @@ export class AptixChatTransport {
   }
 
   #watching(signal: AbortSignal | undefined) {
-    return { signal, progress: this.options.progress ?? true };
+    const { progress = true, steer } = this.options;
+    // Progress says when the model has what was added.
+    return { signal, progress: progress || steer !== undefined };
   }
 
-  async *#begun(session: Session, turnId: string, request: TurnRequest, signal?: AbortSignal): AsyncGenerator<Chunk, void, void> {
+  /** The rest of the turn that runs, behind the words that are added to it; `undefined` when none runs. */
+  async #added(session: Session, message: ChatMessage, signal?: AbortSignal): Promise<AsyncGenerator<Chunk, void, void> | undefined> {
+    const watch = this.#watches.get(session.sessionId);
+    if (!watch || watch.isOver) return undefined;
+    const steerId = turnIdFor(message);
+    // Before the words are sent: they may be delivered before that is answered.
+    const { events, disown } = watch.heir(steerId);
+    try {
+      await this.#steer(watch.turn ?? session.attach(watch.turnId), message);
+    } catch (error) {
+      disown();
+      if ((error as { code?: string }).code === "turn_ended") return undefined;
+      throw error;
+    }
+    watch.endsWith(signal);
+    return this.#chunks({ turnId: watch.turnId, steerId }, events);
+  }
+
+  #steer(turn: Turn, message: ChatMessage): Promise<unknown> {
+    return turn.steer(turnOf(message), { steerId: turnIdFor(message), interrupt: this.options.steer === "interrupt" });
+  }
+
+  #watched(session: Session, before: Before, watch: Watch, signal?: AbortSignal): AsyncGenerator<Chunk, void, void> {
+    watch.endsWith(signal);
+    this.#watches.set(session.sessionId, watch);
+    return this.#chunks(before, watch.read());
+  }
+
+  async *#begun(session: Session, turnId: string, request: TurnRequest, message: ChatMessage, signal?: AbortSignal): AsyncGenerator<Chunk, void, void> {
     for (let id = turnId, attempts = 0; ; attempts += 1) {
       let begun = false;
       try {
-        for await (const chunk of this.#chunks({ turnId: id }, session.turn(request, { turnId: id, ...this.#watching(signal) }))) {
+        const turnId = id;
+        const watch = new Watch(turnId, (signal) => session.turn(request, { turnId, ...this.#watching(signal) }));
+        for await (const chunk of this.#watched(session, { turnId }, watch, signal)) {
           begun = true;
           yield chunk;
         }
@@ -104,6 +153,14 @@ export class AptixChatTransport {
       } catch (error) {
         const { code, details } = error as { code?: string; details?: { TurnId?: string } };
         if (begun || attempts > 1) throw error;
+        if (code === "turn_in_progress" && this.options.steer && details?.TurnId) {
+          const running = details.TurnId;
+          const watch = new Watch(running, (signal) => session.attach(running, this.#watching(signal)));
+          const refusal = await this.#steer(watch.turn!, message).then(() => undefined, (refused) => refused);
+          if (!refusal) return yield* this.#watched(session, { turnId: running, steerId: turnIdFor(message) }, watch, signal);
+          if (refusal.code !== "turn_ended") throw refusal;
+          continue;
+        }
         // Whoever writes on has given up the turn that was stopped, or that waits for an answer.
         if ((code === "turn_awaiting_tools" || code === "turn_in_progress") && details?.TurnId) await session.cancel(details.TurnId);
         // An edited message is another turn, and so is one that was stopped.
@@ -118,18 +175,22 @@ export class AptixChatTransport {
     const ToolResults = answers(message);
     if (turnId === undefined || !ToolResults) throw new TypeError("The last message waits for answers that it does not have.");
     const refused = asked(message).filter(({ approval }) => approval?.approved === false);
-    const events = this.options.client.stream({ SessionId: session.sessionId, TurnId: turnId, ToolResults }, this.#watching(signal));
-    return this.#stream(this.#chunks({ turnId, parts: message.parts, denied: refused.map((part) => part.toolCallId) }, events));
+    const body = { SessionId: session.sessionId, TurnId: turnId, ToolResults };
+    const watch = new Watch(turnId, (signal) => this.options.client.stream(body, this.#watching(signal)));
+    const before = { turnId, steerId: steerIdOf(message), parts: message.parts, denied: refused.map((part) => part.toolCallId) };
+    return this.#stream(this.#watched(session, before, watch, signal));
   }
 
   async *#chunks(before: Before, events: AsyncIterable<TurnEvent>): AsyncGenerator<Chunk, void, void> {
-    const writer = new ChunkWriter({ ...before, holdText: this.options.holdText });
+    const { holdText, progress } = this.options;
+    const writer = new ChunkWriter({ ...before, holdText, silent: progress === false });
     let begun = false;
     for await (const event of events) {
       if (!begun) yield* writer.start();
       begun = true;
       yield* writer.event(event);
     }
+    if (begun && !writer.isFinished) yield* writer.handOver();
   }
 
   #stream(chunks: AsyncGenerator<Chunk, void, void>): ReadableStream<Chunk> {

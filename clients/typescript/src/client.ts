@@ -1,11 +1,12 @@
 // The client: where the service is, and what it offers besides sessions.
 import { Bearer } from "./credential.js";
-import { type Http, type HttpOptions, request } from "./http.js";
+import { type Call, type Http, type HttpOptions, request } from "./http.js";
 import { Session, type Shared } from "./session.js";
 import { type Signal, abortable } from "./signals.js";
-import { posted, submit } from "./submission.js";
+import { detached, posted, submit } from "./submission.js";
 import { type Store, memoryStore } from "./tools.js";
 import type {
+  AcceptedTurn,
   AgentExecuteResponse,
   ErrorDictionary,
   ExecuteRequest,
@@ -18,7 +19,6 @@ import type {
   TicketRequest,
 } from "./types.js";
 import { User } from "./user.js";
-import { Workspace } from "./workspace.js";
 
 export interface AptixOptions extends HttpOptions {
   /** Whom a key acts for, by the application's own name; a key that may is needed. A ticket and a JWT name theirs. */
@@ -64,11 +64,6 @@ export class Aptix {
     return new Session(this.#shared, sessionId);
   }
 
-  /** The workspace of this id. Nothing is sent. */
-  workspace(workspaceId: string): Workspace {
-    return new Workspace(this.#http, workspaceId);
-  }
-
   /** A user of the tenant, to look after. Nothing is sent. */
   user(user: string): User {
     return new User(this.#http, user);
@@ -101,6 +96,14 @@ export class Aptix {
     throw new TypeError("A submission ends with its result.");
   }
 
+  /**
+   * One submission that nobody watches: resolves as soon as it is stored, or to the outcome of one that has ended. Results
+   * of tools can be sent so, by whom a webhook has told of the pause.
+   */
+  detach(body: ExecuteRequest): Promise<AcceptedTurn | AgentExecuteResponse> {
+    return detached(this.#http, posted(body, { live: true }));
+  }
+
   /** One submission without a loop, as it comes. Text is streamed unless the request says `Streaming: false`. */
   async *stream(body: ExecuteRequest, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void, void> {
     const { signal, dispose } = abortable(options.signal);
@@ -108,6 +111,16 @@ export class Aptix {
     const live = "Streaming" in streamed && streamed.Streaming === true;
     try {
       yield { type: "result", response: yield* submit(this.#http, posted(streamed, { ...options, live }), signal) };
+    } finally {
+      dispose();
+    }
+  }
+
+  /** Any request of the service's interface, repeated as all are; resolves to its `Result`. */
+  async request<T>(call: Call, options: { signal?: Signal } = {}): Promise<T> {
+    const { signal, dispose } = abortable(options.signal);
+    try {
+      return await request<T>(this.#http, call, signal);
     } finally {
       dispose();
     }

@@ -51,6 +51,8 @@ export interface HttpOptions {
 /** The same, as the parts of one client share it. */
 export interface Http extends HttpOptions {
   bearer: Bearer;
+  /** Is told of every response of a turn. */
+  heard?(response: Response): void;
 }
 
 /** A request. `live`: the service sends something at least every 10 s, so that a longer silence is a dead connection. */
@@ -59,6 +61,7 @@ export interface Call {
   path: string;
   query?: string;
   body?: string;
+  headers?: Record<string, string>;
   live?: boolean;
   /** The refusal by which a repetition learns that an attempt whose answer was lost has done it. */
   doneBy?: ErrorCode;
@@ -87,8 +90,9 @@ export class Exchange {
 
   /** Sends the request; resolves with the head of its response. `position` is where a stream goes on. */
   async response(attempt: number, position?: string): Promise<Response> {
-    const { baseUrl, bearer, headers, onLog, fetch } = this.options;
-    const { method, path, query, body } = this.call;
+    const { baseUrl, bearer, headers, onLog, fetch, heard } = this.options;
+    const { call } = this;
+    const { method, path, query, body } = call;
     const began = Date.now();
     const log = (more: { status?: number; error?: string }) =>
       onLog?.({ method, path, attempt, milliseconds: Date.now() - began, ...more });
@@ -102,6 +106,7 @@ export class Exchange {
         signal: this.#controller.signal,
         headers: {
           ...headers,
+          ...call.headers,
           ...(shown && { Authorization: `Bearer ${shown}` }),
           ...(body !== undefined && { "Content-Type": "application/json" }),
           ...(position && { "Last-Event-ID": position }),
@@ -109,6 +114,7 @@ export class Exchange {
       });
       const response = await this.#inTime(sent);
       log({ status: response.status });
+      heard?.(response);
       return (this.#response = response);
     } catch (error) {
       log({ error: (error as Error)?.name ?? "Error" });

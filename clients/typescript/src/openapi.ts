@@ -1271,6 +1271,7 @@ export interface components {
         /** @description What is wrong, and what helps. */
         Failure: {
             headers: {
+                "Aptix-Request-Id": components["headers"]["RequestId"];
                 /** @description With 429 and 503, and when the model service asks to wait: seconds to wait. */
                 "Retry-After"?: string;
                 [name: string]: unknown;
@@ -1293,7 +1294,10 @@ export interface components {
         Prefer: string;
     };
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description The request's id, which the service's log names: the client's own from this header, where it has the form, else a new one. */
+        RequestId: string;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -1322,6 +1326,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     /** @description true: the answer was given before. */
                     "Idempotent-Replayed"?: "true";
                     /** @description Milliseconds, by step. */
@@ -1336,6 +1341,7 @@ export interface operations {
             /** @description The submission is stored and runs; sent with Prefer: respond-async. */
             202: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     /** @description Where the turn is read. */
                     Location?: string;
                     /** @description The preference that was followed. */
@@ -1372,6 +1378,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1402,6 +1409,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1432,6 +1440,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1466,6 +1475,7 @@ export interface operations {
             /** @description The session, as the list shows it. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1500,6 +1510,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1531,6 +1542,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1572,6 +1584,7 @@ export interface operations {
             /** @description The turn, as it runs or as it ended. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1581,6 +1594,7 @@ export interface operations {
             /** @description Last-Event-ID was that of the result: there is no more, and an EventSource stops. */
             204: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1604,6 +1618,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1639,6 +1654,7 @@ export interface operations {
             /** @description The same steer came before; its state as of now. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };
@@ -1655,6 +1671,7 @@ export interface operations {
             /** @description The steer is accepted, durably. */
             202: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1686,6 +1703,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1716,6 +1734,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1746,6 +1765,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1778,6 +1798,7 @@ export interface operations {
             /** @description The ticket. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1808,6 +1829,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1838,6 +1860,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1868,6 +1891,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1902,6 +1926,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1935,6 +1960,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1972,6 +1998,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2006,6 +2033,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2036,6 +2064,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2066,6 +2095,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2106,6 +2136,7 @@ export interface operations {
             /** @description The file. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2116,6 +2147,7 @@ export interface operations {
             /** @description The part that Range asks for. */
             206: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2126,6 +2158,7 @@ export interface operations {
             /** @description The file that If-None-Match names. */
             304: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2134,6 +2167,7 @@ export interface operations {
             /** @description The file has no byte of what Range asks for. */
             416: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2154,6 +2188,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2182,6 +2217,7 @@ export interface operations {
             /** @description The result. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2210,6 +2246,7 @@ export interface operations {
             /** @description The page. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2232,6 +2269,7 @@ export interface operations {
             /** @description OpenAPI 3.1. */
             200: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -1,7 +1,7 @@
 // A session: its turns, what it waits for, and what is kept of it.
 import type { AptixError } from "./errors.js";
 import { type Call, type Http, request } from "./http.js";
-import { type Submission, followed, posted, sessionPath, turnPath } from "./submission.js";
+import { type Submission, followed, newId, posted, sessionPath, turnPath } from "./submission.js";
 import { type Store, ToolRunner, toolsJson } from "./tools.js";
 import { Turn, type TurnOptions } from "./turn.js";
 import type {
@@ -11,6 +11,7 @@ import type {
   SessionEntry,
   SessionExport,
   SessionView,
+  SteerContent,
   SubmittedToolResult,
   ToolCall,
   Trace,
@@ -29,10 +30,6 @@ export interface Shared {
   running: Map<string, Promise<SubmittedToolResult>>;
 }
 
-/** An id of 32 hex digits. `crypto.randomUUID` is missing in pages that were not loaded over HTTPS. */
-export const newId = () =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-
 /** A conversation: one turn at a time. It exists from its first turn on; what is asked of it before is `session_not_found`. */
 export class Session {
   constructor(
@@ -48,7 +45,7 @@ export class Session {
     const { turnId = newId(), tools, progress } = options;
     const body = { ...turn, SessionId: this.sessionId, TurnId: turnId, Streaming: true };
     if (tools) body.ToolsJson = toolsJson(tools);
-    return this.#turn(turnId, options, posted(body, { live: true, progress }));
+    return this.#turn(turnId, options, posted(body, { live: true, progress }), turn);
   }
 
   /** A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. */
@@ -144,7 +141,11 @@ export class Session {
     return new ToolRunner(options, this.shared.store, this.shared.running, this.sessionId, turnId);
   }
 
-  #turn(turnId: string, options: TurnOptions, first: Submission): Turn {
-    return new Turn(this.shared.http, this.sessionId, turnId, options, this.#runner(turnId, options), first);
+  #turn(turnId: string, options: TurnOptions, first: Submission, request?: TurnRequest): Turn {
+    const { http } = this.shared;
+    // The same, save the words: these belong to the turn that had them.
+    const same = { ...request, Instruction: undefined, InputArtifacts: undefined, ClipboardImages: undefined };
+    const next = (words: SteerContent, turnId: string) => this.turn({ ...same, ...words }, { ...options, turnId });
+    return new Turn(http, this.sessionId, turnId, options, this.#runner(turnId, options), first, next);
   }
 }

@@ -2,7 +2,7 @@
 // ended, and goes on from the last position; where no stream gets through, the turn's stored outcome is asked for.
 import { AptixConnectionError, AptixError } from "./errors.js";
 import { Attempts, type Call, Exchange, type Http, failureOf, request, resultOf } from "./http.js";
-import type { AgentExecuteResponse, DiscardEvent, ExecuteRequest, ProgressEvent, TextEvent, TurnView } from "./types.js";
+import type { AcceptedTurn, AgentExecuteResponse, DiscardEvent, ExecuteRequest, ProgressEvent, TextEvent, TurnView } from "./types.js";
 
 export interface Submission {
   call: Call;
@@ -15,6 +15,14 @@ export interface Submission {
 export const sessionPath = (sessionId: string) => `/sessions/${encodeURIComponent(sessionId)}`;
 export const turnPath = (sessionId: string, turnId: string) => `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
 const PROGRESS = "Progress=true";
+
+/** An id of 32 hex digits. `crypto.randomUUID` is missing in pages that were not loaded over HTTPS. */
+export const newId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Sends a submission that nobody watches; resolves when it is stored, or with the outcome of one that has ended. */
+export const detached = (options: Http, { call }: Submission): Promise<AcceptedTurn | AgentExecuteResponse> =>
+  request(options, { ...call, headers: { Prefer: "respond-async" } });
 
 /** A POST. It is written once: a repetition is the same bytes. `live`: it is surely answered with a stream. */
 export function posted(body: ExecuteRequest, more: { live: boolean; progress?: boolean; position?: string }): Submission {

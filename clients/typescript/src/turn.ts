@@ -2,9 +2,20 @@
 import { AptixError } from "./errors.js";
 import { type Http, request } from "./http.js";
 import { type Signal, abortable } from "./signals.js";
-import { type Submission, followed, posted, submit, turnPath } from "./submission.js";
+import { type Submission, detached, followed, newId, posted, submit, turnPath } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
-import type { FinalResponse, StreamEvent, ToolCall, ToolContinuationResponse, TurnEvent, TurnView } from "./types.js";
+import type {
+  AcceptedTurn,
+  AgentExecuteResponse,
+  FinalResponse,
+  SteerContent,
+  SteerResult,
+  StreamEvent,
+  ToolCall,
+  ToolContinuationResponse,
+  TurnEvent,
+  TurnView,
+} from "./types.js";
 
 /** How a turn is watched, and who answers its calls. */
 export interface TurnOptions extends ToolOptions {
@@ -16,6 +27,14 @@ export interface TurnOptions extends ToolOptions {
   progress?: boolean;
   /** How often the turn may pause for tools. 16. */
   maxPauses?: number;
+}
+
+/** How words are added to a turn. */
+export interface SteerOptions {
+  /** Names the steer, and makes its repetition the same one; a new id, unless given. */
+  steerId?: string;
+  /** Drops a model call that is under way, and makes it again with the words. */
+  interrupt?: boolean;
 }
 
 /** Somebody else has answered the calls meanwhile, so that the turn has gone on. */
@@ -31,6 +50,9 @@ export class Turn implements AsyncIterable<TurnEvent> {
   #settle!: { resolve(response: FinalResponse): void; reject(error: unknown): void };
   #position: string | undefined;
   #isRead = false;
+  #accept!: () => void;
+  /** The service has taken the turn, or the watching is over. */
+  readonly #accepted = new Promise<void>((resolve) => (this.#accept = resolve));
 
   /** `session.turn()` and `session.attach()` make it. */
   constructor(
@@ -39,7 +61,8 @@ export class Turn implements AsyncIterable<TurnEvent> {
     readonly turnId: string,
     private readonly options: TurnOptions,
     private readonly runner: ToolRunner,
-    private readonly first: Submission,
+    private first: Submission,
+    private readonly next: (words: SteerContent, turnId: string) => Turn,
   ) {
     this.#position = first.position;
     this.#final = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
@@ -58,8 +81,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, void> {
-    if (this.#isRead) throw new TypeError("This turn is being read already. Attach to it to read it once more.");
-    this.#isRead = true;
+    this.#read();
     return this.#events();
   }
 
@@ -71,7 +93,42 @@ export class Turn implements AsyncIterable<TurnEvent> {
 
   /** Aborts the turn itself, wherever it is. */
   cancel(): Promise<TurnView> {
-    return request(this.http, { method: "POST", path: `${turnPath(this.sessionId, this.turnId)}/cancel` });
+    return request(this.http, { method: "POST", path: `${this.#path}/cancel` });
+  }
+
+  /**
+   * Adds words to the turn while it runs or waits: they are in its conversation exactly once, at its next model call. A
+   * turn that has ended takes none (`turn_ended`); with `newTurn` they are the next turn, which the steer's id names.
+   */
+  steer(words: string | SteerContent, options?: SteerOptions & { ifEnded?: "throw" }): Promise<SteerResult>;
+  steer(words: string | SteerContent, options: SteerOptions & { ifEnded: "newTurn" }): Promise<SteerResult | Turn>;
+  async steer(words: string | SteerContent, options: SteerOptions & { ifEnded?: string } = {}): Promise<SteerResult | Turn> {
+    const { steerId = newId(), interrupt: Interrupt, ifEnded } = options;
+    const content = typeof words === "string" ? { Instruction: words } : words;
+    // What is about to be sent is not there yet.
+    if (this.#isRead && this.first.call.method === "POST") await this.#accepted;
+    const body = JSON.stringify({ SteerId: steerId, ...content, Interrupt });
+    try {
+      return await request<SteerResult>(this.http, { method: "POST", path: `${this.#path}/steer`, body });
+    } catch (error) {
+      if (ifEnded !== "newTurn" || (error as AptixError).code !== "turn_ended") throw error;
+      return this.next(content, steerId);
+    }
+  }
+
+  /**
+   * Sends the turn, and resolves as soon as the service has stored it, which then runs it without anybody; one that has
+   * ended gives its outcome. Watch it later by reading it, here or elsewhere (`attach`), or be told by a webhook.
+   */
+  async detach(): Promise<AcceptedTurn | AgentExecuteResponse> {
+    this.#read();
+    try {
+      const stored = await detached(this.http, this.first);
+      this.first = followed(this.sessionId, this.turnId, this.options);
+      return stored;
+    } finally {
+      this.#isRead = false;
+    }
   }
 
   /** The events as lines of JSON, for a webview or one's own back end. `readTurnEvents` reads them again. */
@@ -107,6 +164,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
       throw error;
     } finally {
       dispose();
+      this.#accept();
       // Without effect where the turn has ended.
       this.#settle.reject(new TypeError("The turn is no longer watched. Attach to it for its final response."));
     }
@@ -121,7 +179,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
     for (let pauses = 0; ; ) {
       let response;
       try {
-        response = yield* this.#read(submission, signal);
+        response = yield* this.#submitted(submission, signal);
       } catch (error) {
         if (answered.length === 0 || refusal || !MOVED_ON.includes((error as AptixError).code)) throw error;
         refusal = error;
@@ -150,10 +208,20 @@ export class Turn implements AsyncIterable<TurnEvent> {
     }
   }
 
-  async *#read(submission: Submission, signal?: AbortSignal) {
+  get #path(): string {
+    return turnPath(this.sessionId, this.turnId);
+  }
+
+  #read(): void {
+    if (this.#isRead) throw new TypeError("This turn is being read already. Attach to it to read it once more.");
+    this.#isRead = true;
+  }
+
+  async *#submitted(submission: Submission, signal?: AbortSignal) {
     this.#segments.clear();
     this.#position = submission.position;
-    const events = submit(this.http, submission, signal);
+    const heard = ({ ok }: Response) => void (ok && this.#accept());
+    const events = submit({ ...this.http, heard }, submission, signal);
     try {
       for (;;) {
         const { done, value } = await events.next();

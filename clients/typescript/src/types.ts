@@ -52,6 +52,14 @@ export type Ticket = Schemas["Ticket"];
 export type UserView = Schemas["UserView"];
 export type Revocation = Schemas["Revocation"];
 export type UserErasureReceipt = Schemas["UserErasureReceipt"];
+/** Words that are added to a turn while it runs or waits. */
+export type SteerContent = Omit<Schemas["SteerRequest"], "SteerId" | "Interrupt">;
+/** What has become of a steer: `pending` until a model call takes it. */
+export type SteerResult = Schemas["SteerResult"];
+export type SteerState = Schemas["SteerState"];
+export type Steer = Schemas["Steer"];
+/** A detached turn that the service has stored. */
+export type AcceptedTurn = Schemas["AcceptedTurn"];
 export type Health = Schemas["Health"];
 export type ErrorDictionary = Schemas["ErrorDictionary"];
 

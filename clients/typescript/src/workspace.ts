@@ -1,15 +1,37 @@
-// A workspace: documents that turns are given chunks of, and keeping them as they are elsewhere.
-import { type Call, type Http, request } from "./http.js";
+// A workspace: documents that turns are given chunks of, and keeping them as they are elsewhere. An entry of its own, so
+// that the core stays small: what it needs of a client is `request`.
+import type { Aptix } from "./client.js";
+import type { AptixError } from "./errors.js";
+import type { Call } from "./http.js";
 import { abortable, type Signal } from "./signals.js";
 import type { Comparison, Document, Found, SearchRequest, Upserted, WorkspaceCounts } from "./types.js";
 
 /** A document whose contents may be read when they are needed, which can be twice. */
-export type SourceDocument = Omit<Document, "Contents"> & { Contents: string | (() => string | PromiseLike<string>) };
+export type SourceDocument = Omit<Document, "Contents"> & {
+  Contents: string | (() => string | PromiseLike<string>);
+  /** Of the contents in UTF-8, lower-case hex, where it is known: contents are then read only to be sent. */
+  Sha256?: string;
+};
+
+/** A document that was not sent, and why: what reading it threw, or what the service says of it. */
+export interface LeftOut {
+  path: string;
+  error: Error;
+}
+
+/** What `sync` came to. */
+export interface Synced {
+  sent: string[];
+  removed: string[];
+  leftOut: LeftOut[];
+}
 
 /** How `sync` goes about it. */
 export interface SyncOptions {
-  /** Whether documents that are not listed are removed. */
-  remove?: boolean;
+  /** Whether documents that are not listed are removed; which of them. */
+  remove?: boolean | ((path: string) => boolean);
+  /** Only tells what would be sent and removed. */
+  dryRun?: boolean;
   /** The bytes of one request, at most, unless one document has more. 4 MiB. */
   maxBytes?: number;
   signal?: Signal;
@@ -20,14 +42,18 @@ export interface SyncOptions {
 const MOST_DOCUMENTS = 100;
 const MOST_COMPARED = 10_000;
 const MAX_BYTES = 4 << 20;
+/** Of the query of a removal: with longer addresses not every proxy deals. */
+const MAX_QUERY = 6000;
+/** The service takes no document of more characters. */
+const LONGEST_CONTENTS = 20_000_000;
 const utf8 = new TextEncoder();
 
-/** An index of documents; a turn with its `WorkspaceId` is given the chunks that fit its instruction. */
+/** An index of documents; a turn with its `WorkspaceId` is given the chunks that fit its instruction. Making it sends nothing. */
 export class Workspace {
   readonly #path: string;
 
   constructor(
-    private readonly http: Http,
+    private readonly aptix: Pick<Aptix, "request">,
     readonly workspaceId: string,
   ) {
     this.#path = `/workspaces/${encodeURIComponent(workspaceId)}`;
@@ -38,7 +64,7 @@ export class Workspace {
     const put: Upserted["Documents"] = [];
     const { signal, dispose } = abortable(options.signal);
     try {
-      for (const Documents of batches(documents, MOST_DOCUMENTS, options.maxBytes ?? MAX_BYTES)) {
+      for await (const Documents of batches(documents, MOST_DOCUMENTS, options.maxBytes ?? MAX_BYTES)) {
         put.push(...(await this.#send<Upserted>("PUT", "/documents", { Documents }, signal)).Documents);
       }
     } finally {
@@ -47,9 +73,9 @@ export class Workspace {
     return put;
   }
 
-  /** Removes one document, or all under a path that ends in `/`. */
-  remove(path: string): Promise<unknown> {
-    return this.#send("DELETE", "/documents", undefined, undefined, `Path=${encodeURIComponent(path)}`);
+  /** Removes documents, and under a path that ends in `/` all. 100 paths are one request, which refuses all or none. */
+  async remove(paths: string | string[]): Promise<void> {
+    for await (const _ of this.#remove([paths].flat()));
   }
 
   /** What a turn would be given. */
@@ -67,106 +93,136 @@ export class Workspace {
     return this.#send("DELETE", "");
   }
 
-  /** Makes the index equal to these documents: compares their hashes, sends what is new or changed, and no more. */
-  async sync(documents: SourceDocument[], options: SyncOptions = {}): Promise<{ sent: string[]; removed: string[] }> {
+  /**
+   * Makes the index equal to these documents: compares their hashes, sends what is new or changed, and no more. A document
+   * that cannot be read, or that the service refuses, is left out; what the index has of it stays.
+   */
+  async sync(documents: SourceDocument[], options: SyncOptions = {}): Promise<Synced> {
     const { signal, dispose } = abortable(options.signal);
+    const { remove, maxBytes = MAX_BYTES } = options;
     const listed = new Map(documents.map((document) => [normalPath(document.Path), document]));
-    const sent: string[] = [];
-    const removed: string[] = [];
-    try {
-      const { needed, extra } = await this.#compare(listed, options.maxBytes ?? MAX_BYTES, signal);
-      const doomed = options.remove ? extra : [];
-      const told = () => options.onProgress?.(sent.length + removed.length, needed.length + doomed.length);
-      for await (const Documents of read(needed.map((Path) => ({ ...listed.get(Path)!, Path })), options.maxBytes ?? MAX_BYTES)) {
-        await this.#send("PUT", "/documents", { Documents }, signal);
-        sent.push(...Documents.map(({ Path }) => Path));
-        told();
+    const synced: Synced = { sent: [], removed: [], leftOut: [] };
+    const { sent, removed, leftOut } = synced;
+    /** What `of` makes of each document, save of those that cannot be read. */
+    async function* read<T>(paths: Iterable<string>, of: (document: SourceDocument, Path: string) => Promise<T>) {
+      for (const path of paths) {
+        try {
+          yield await of(listed.get(path)!, path);
+        } catch (error) {
+          signal?.throwIfAborted();
+          leftOut.push({ path, error: error as Error });
+        }
       }
-      for (const path of doomed) {
-        await this.#send("DELETE", "/documents", undefined, signal, `Path=${encodeURIComponent(path)}`);
-        removed.push(path);
+    }
+    try {
+      const needed: string[] = [];
+      const extra = new Set<string>();
+      const hashes = read(listed.keys(), async (document, Path) => ({ Path, Sha256: document.Sha256 ?? (await sha256(await contentsOf(document))) }));
+      for await (const some of batches(hashes, MOST_COMPARED, maxBytes)) {
+        await this.#accepted<Comparison>("POST", "/compare", some, leftOut, signal, ({ Needed, Extra }) => {
+          needed.push(...Needed);
+          for (const path of Extra) if (!listed.has(path)) extra.add(path);
+        });
+      }
+      const doomed = [...extra].filter((path) => (typeof remove === "function" ? remove(path) : remove));
+      if (options.dryRun) return { sent: needed, removed: doomed, leftOut };
+      const told = () => options.onProgress?.(sent.length + removed.length, needed.length + doomed.length);
+      const contents = read(needed, async ({ Sha256: _, ...document }, Path) => ({ ...document, Path, Contents: await contentsOf(document) }));
+      for await (const some of batches(contents, MOST_DOCUMENTS, maxBytes)) {
+        await this.#accepted<Upserted>("PUT", "/documents", some, leftOut, signal, ({ Documents }) => {
+          sent.push(...Documents.map(({ Path }) => Path));
+          told();
+        });
+      }
+      for await (const count of this.#remove(doomed, signal)) {
+        removed.push(...doomed.slice(removed.length, removed.length + count));
         told();
       }
     } finally {
       dispose();
     }
-    return { sent, removed };
+    return synced;
   }
 
-  /** The paths that the index lacks, and those that it has besides (of these, 10,000 for each request at most). */
-  async #compare(listed: Map<string, SourceDocument>, maxBytes: number, signal?: AbortSignal) {
-    const hashes: { Path: string; Sha256: string }[] = [];
-    for (const [Path, document] of listed) {
-      hashes.push({ Path, Sha256: await sha256(await contentsOf(document)) });
+  /** Sends documents; those that the service refuses by their place, or as too large when they are alone, are left out. */
+  async #accepted<T>(method: Call["method"], path: string, Documents: { Path: string }[], leftOut: LeftOut[], signal: AbortSignal | undefined, then: (result: T) => void): Promise<void> {
+    const again = (some: typeof Documents) => this.#accepted(method, path, some, leftOut, signal, then);
+    if (Documents.length === 0) return;
+    let result: T;
+    try {
+      result = await this.#send<T>(method, path, { Documents }, signal);
+    } catch (error) {
+      const { code, status, errors } = error as AptixError;
+      // The class of the client's own entry, so that `instanceof` holds.
+      const Refusal = (error as AptixError).constructor as typeof AptixError;
+      const isTooLarge = code === "body_too_large";
+      const half = Documents.length >> 1;
+      if (isTooLarge && half) {
+        await again(Documents.slice(0, half));
+        return again(Documents.slice(half));
+      }
+      const passed = Documents.filter((document, at) => {
+        const own = isTooLarge ? errors : errors?.filter(({ Path }) => `${Path}/`.startsWith(`/Documents/${at}/`));
+        if (own?.length) leftOut.push({ path: document.Path, error: new Refusal(status, own) });
+        return !own?.length;
+      });
+      if (passed.length === Documents.length) throw error;
+      return again(passed);
     }
-    const needed: string[] = [];
-    const extra = new Set<string>();
-    for (const Documents of batches(hashes, MOST_COMPARED, maxBytes)) {
-      const { Needed, Extra } = await this.#send<Comparison>("POST", "/compare", { Documents }, signal);
-      needed.push(...Needed);
-      for (const path of Extra) if (!listed.has(path)) extra.add(path);
+    then(result);
+  }
+
+  /** Yields after each request how many paths it had. */
+  async *#remove(paths: string[], signal?: AbortSignal): AsyncGenerator<number, void, void> {
+    for await (const some of batches(paths.map((path) => `Path=${encodeURIComponent(path)}`), MOST_DOCUMENTS, MAX_QUERY)) {
+      await this.#send("DELETE", "/documents", undefined, signal, some.join("&"));
+      yield some.length;
     }
-    return { needed, extra: [...extra] };
   }
 
   #send<T>(method: Call["method"], path: string, body?: object, signal?: AbortSignal, query?: string): Promise<T> {
     const call: Call = { method, path: this.#path + path };
     if (body) call.body = JSON.stringify(body);
     if (query) call.query = query;
-    return request(this.http, call, signal);
+    return this.aptix.request(call, { signal });
   }
 }
 
-/** The one form of a path in which the service lists it: `./src//a.rs` is `src/a.rs`. A bad path stays bad, for the service to refuse. */
+/**
+ * The one form of a path in which the service lists it: `./src//a.rs` is `src/a.rs`, and on Windows `src\a.rs` is, too. A bad
+ * path stays bad, for the service to refuse.
+ */
 function normalPath(path: string): string {
+  const { process } = globalThis as { process?: { platform?: string } };
+  if (process?.platform === "win32") path = path.replaceAll("\\", "/");
   if (path.startsWith("/") || /(^|\/)\.?$/.test(path)) return path;
   return path.split("/").filter((segment) => segment !== "" && segment !== ".").join("/");
 }
 
-const contentsOf = async ({ Contents }: SourceDocument) => (typeof Contents === "function" ? Contents() : Contents);
+async function contentsOf({ Contents }: Pick<SourceDocument, "Contents">): Promise<string> {
+  const text = typeof Contents === "function" ? await Contents() : Contents;
+  if (typeof text !== "string" || /\p{Surrogate}/u.test(text)) throw new TypeError("The contents are no text.");
+  if (text.length > LONGEST_CONTENTS) throw new RangeError(`The contents are too long: ${text.length} characters.`);
+  return text;
+}
 
 async function sha256(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", utf8.encode(text));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Collects items until another one would be too many, or too long. */
-class Batch<T> {
-  items: T[] = [];
-  #bytes = 0;
-
-  constructor(
-    readonly most: number,
-    readonly maxBytes: number,
-  ) {}
-
-  /** Adds an item; gives the batch before it where that was full. */
-  add(item: T): T[] | undefined {
-    const bytes = utf8.encode(JSON.stringify(item)).length + 1;
-    const full = this.items.length >= this.most || (this.items.length > 0 && this.#bytes + bytes > this.maxBytes);
-    const before = full ? this.items : undefined;
-    if (full) [this.items, this.#bytes] = [[], 0];
-    this.items.push(item);
-    this.#bytes += bytes;
-    return before;
+/** The items in their order, so many at a time that they are neither too many nor, as JSON, too long together. */
+async function* batches<T>(items: Iterable<T> | AsyncIterable<T>, most: number, maxBytes: number): AsyncGenerator<T[]> {
+  let batch: T[] = [];
+  let bytes = 0;
+  for await (const item of items) {
+    const more = utf8.encode(JSON.stringify(item)).length + 1;
+    if (batch.length >= most || (batch.length > 0 && bytes + more > maxBytes)) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(item);
+    bytes += more;
   }
-}
-
-function* batches<T>(items: Iterable<T>, most: number, maxBytes: number): Generator<T[]> {
-  const batch = new Batch<T>(most, maxBytes);
-  for (const item of items) {
-    const full = batch.add(item);
-    if (full) yield full;
-  }
-  if (batch.items.length > 0) yield batch.items;
-}
-
-/** Documents with their contents, read as they are sent. */
-async function* read(documents: SourceDocument[], maxBytes: number): AsyncGenerator<Document[]> {
-  const batch = new Batch<Document>(MOST_DOCUMENTS, maxBytes);
-  for (const document of documents) {
-    const full = batch.add({ ...document, Contents: await contentsOf(document) });
-    if (full) yield full;
-  }
-  if (batch.items.length > 0) yield batch.items;
+  if (batch.length > 0) yield batch;
 }

@@ -9,7 +9,7 @@ import { Gate, answer, call, commentary, httpError, text } from '../../../tests/
 import { AptixChatTransport, isAnswered } from '../dist/ai-sdk.js';
 import { Aptix } from '../dist/index.js';
 import { REAL, declared, sendMail, withApproval } from './approvals.mjs';
-import { Proxy } from './proxy.mjs';
+import { Proxy } from '../../../tests/clients/proxy.mjs';
 
 const rig = new Rig({
   vars: { DELTA_INTERVAL_MS: '0' },
@@ -291,6 +291,93 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
     await chat.sendMessage({ text: 'y' });
     assert.deepEqual([chat.error, shape(chat.messages.at(-1))], [undefined, ['|', 'Something else.']]);
     gate.open();
+  });
+
+  test(`AI SDK ${version}: what is typed during a run is added to it, and the rest of the turn is the message behind it`, async () => {
+    for (const steer of ['add', 'interrupt']) {
+      const gate = new Gate();
+      said(text('I look.'), call('look', { q: 'x' }));
+      said(text('The long ', gate, 'answer.'));
+      said(text('I read.'), call('read', { path: 'a' }));
+      said(text('Short.'));
+      rig.tools.on('/look', '{"found":1}');
+      const chat = newChat(ai, { transport: { steer } });
+      const first = chat.sendMessage({ text: 'Long.' });
+      await eventually(() => rig.model.requests.length === 2, 'it writes its answer');
+      const second = chat.sendMessage({ text: 'Shorter.' });
+      const session = new Aptix({ baseUrl: `${rig.url}` }).session(chat.id);
+      await eventually(async () => (await session.getTurn(ids(chat)[0])).Steers?.length === 1, 'the words are accepted');
+      gate.open();
+      await Promise.all([first, second]);
+      await eventually(() => shape(chat.messages.at(-1)).includes('Short.'), 'the page has run its tool, and the turn has gone on');
+      await done(chat);
+      assert.equal(chat.error, undefined);
+      assert.deepEqual(chat.messages.map(({ role }) => role), ['user', 'assistant', 'user', 'assistant']);
+      assert.ok(!shape(chat.messages[1]).some((each) => each.includes('The long')), `${shape(chat.messages[1])}`);
+      assert.ok(shape(chat.messages[1]).some((each) => each.startsWith('look:')), `${shape(chat.messages[1])}`);
+      assert.deepEqual(shape(chat.messages[3]), ['|', 'I read.', '|', 'read:output-available', '|', 'Short.']);
+      assert.equal((await Array.fromAsync(session.turns())).length, 1);
+      // A page that is reloaded shows the last message anew, and no other.
+      const reloaded = newChat(ai, { id: chat.id, messages: structuredClone(chat.messages), transport: { steer } });
+      await reloaded.resumeStream();
+      assert.deepEqual([ids(reloaded), shape(reloaded.messages[3]).at(-1)], [ids(chat), 'Short.']);
+      rig.clear();
+    }
+  });
+
+  test(`AI SDK ${version}: two additions at once, one that comes too late, and one to a turn that another page watches`, async () => {
+    const gate = new Gate();
+    said(text('The long ', gate, 'answer.'));
+    said(text('Short.'));
+    const chat = newChat(ai, { transport: { steer: 'add' } });
+    const sent = [chat.sendMessage({ text: 'Long.' })];
+    await eventually(() => rig.model.requests.length === 1, 'it runs');
+    sent.push(chat.sendMessage({ text: 'Shorter.' }), chat.sendMessage({ text: 'In French.' }));
+    const session = new Aptix({ baseUrl: `${rig.url}` }).session(chat.id);
+    await eventually(async () => (await session.getTurn(ids(chat)[0])).Steers?.length === 2, 'the words are accepted');
+    gate.open();
+    await Promise.all(sent);
+    assert.deepEqual([chat.error, chat.status, shape(chat.messages.at(-1))], [undefined, 'ready', ['|', 'Short.']]);
+    assert.equal(chat.messages.filter((message) => shape(message).includes('Short.')).length, 1);
+
+    said(text('A turn of its own.'));
+    await chat.sendMessage({ text: 'Late.' });
+    assert.deepEqual(shape(chat.messages.at(-1)), ['|', 'A turn of its own.']);
+    assert.equal((await Array.fromAsync(session.turns())).length, 2);
+
+    const slow = new Gate();
+    said(text('The long ', slow, 'answer.'));
+    said(text('Heard.'));
+    const begun = chat.sendMessage({ text: 'Long.' });
+    await eventually(() => rig.model.requests.length === 4, 'it runs');
+    const other = newChat(ai, { id: chat.id, messages: structuredClone(chat.messages.filter(({ role }) => role === 'user')), transport: { steer: 'add' } });
+    const added = other.sendMessage({ text: 'From elsewhere.' });
+    await eventually(async () => (await session.getTurn(chat.messages.at(-1).role === 'user' ? ids(chat).at(-1) : ids(chat).at(-2))).Steers?.length === 1, 'the words are accepted');
+    slow.open();
+    await Promise.all([begun, added]);
+    assert.deepEqual([other.error, shape(other.messages.at(-1)).at(-1)], [undefined, 'Heard.']);
+    assert.equal((await Array.fromAsync(session.turns())).length, 3);
+  });
+
+  test(`AI SDK ${version}: stop after an addition ends the watching of both, and the page is reloaded in between`, async () => {
+    const gate = new Gate();
+    said(text('The long ', gate, 'answer.'));
+    said(text('Short.'));
+    const chat = newChat(ai, { transport: { steer: 'add' } });
+    const first = chat.sendMessage({ text: 'Long.' });
+    await eventually(() => rig.model.requests.length === 1, 'it runs');
+    const second = chat.sendMessage({ text: 'Shorter.' });
+    const session = new Aptix({ baseUrl: `${rig.url}` }).session(chat.id);
+    await eventually(async () => (await session.getTurn(ids(chat)[0])).Steers?.length === 1, 'the words are accepted');
+    await chat.stop();
+    await Promise.all([first, second]);
+    assert.deepEqual([chat.status, chat.error], ['ready', undefined]);
+    const reloaded = newChat(ai, { id: chat.id, messages: structuredClone(chat.messages), transport: { steer: 'add' } });
+    const resumed = reloaded.resumeStream();
+    gate.open();
+    await resumed;
+    assert.deepEqual([reloaded.error, shape(reloaded.messages.at(-1))], [undefined, ['|', 'Short.']]);
+    assert.equal(reloaded.messages.filter(({ role }) => role === 'user').length, 2);
   });
 }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
 import { AptixChatTransport } from '../dist/ai-sdk.js';
 import { Aptix, AptixError } from '../dist/index.js';
+import { Workspace } from '../dist/workspace.js';
 
 const BEGIN = Date.parse('2026-11-23T12:00:00Z');
 const SECOND = 1000;
@@ -192,7 +193,7 @@ const CALLS = {
   'a turn': (aptix) => aptix.session('s').turn({ Instruction: 'x' }).final(),
   'an attached turn': (aptix) => aptix.session('s').attach('t', { position: '0.1' }).final(),
   'a cancellation': (aptix) => aptix.session('s').cancel('t'),
-  'a synchronised workspace': (aptix) => aptix.workspace('w').sync([{ Path: 'a', Contents: 'b' }], { remove: true }),
+  'a synchronised workspace': (aptix) => new Workspace(aptix, 'w').sync([{ Path: 'a', Contents: 'b' }], { remove: true }),
   'a list of sessions': (aptix) => Array.fromAsync(aptix.sessions()),
   'a chat that sends': (aptix) => chat(aptix, (transport) => transport.sendMessages(message)),
   'a chat that resumes': (aptix) => chat(aptix, (transport) => transport.reconnectToStream({ chatId: 's' })),

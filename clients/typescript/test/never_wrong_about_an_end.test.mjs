@@ -7,7 +7,7 @@ import { eventually } from '../../../tests/e2e/harness.mjs';
 import { Random } from '../../../tests/e2e/hostile.mjs';
 import { Gate, answer, gated, text } from '../../../tests/e2e/scripted_model.mjs';
 import { memoryStore } from '../dist/index.js';
-import { CUTS, Proxy } from './proxy.mjs';
+import { CUTS, Proxy } from '../../../tests/clients/proxy.mjs';
 import { Life, TURNS, View, asScripted, client, forEach, newLife, scriptedRig } from './turns.mjs';
 
 const LONG = process.env.APTIX_LONG_TESTS !== undefined;

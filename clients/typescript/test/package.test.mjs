@@ -12,6 +12,8 @@ import { build } from 'esbuild';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 /** The most that the core may be, minified and compressed, in bytes. */
 const MOST_BYTES = 8 * 1024;
+/** The entries besides the core; compilers of old look for each as a folder. */
+const ENTRIES = Object.keys(JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')).exports).flatMap((name) => /^\.\/([\w-]+)$/.exec(name)?.[1] ?? []);
 let folder, archive;
 const installed = () => path.join(folder, 'node_modules/aptix-edge');
 before(() => {
@@ -39,22 +41,25 @@ test('publint and attw find nothing', () => {
 
 test('it holds the built files, the README and the licence, and nothing else', () => {
   const files = readdirSync(installed()).sort();
-  assert.deepEqual(files, ['LICENSE', 'README.md', 'ai-sdk', 'dist', 'package.json']);
+  assert.deepEqual(files, ['LICENSE', 'README.md', 'dist', 'package.json', ...ENTRIES].sort());
   assert.equal(readFileSync(path.join(installed(), 'LICENSE'), 'utf8'), readFileSync(path.join(ROOT, '../../LICENSE'), 'utf8'));
   assert.deepEqual(Object.keys(JSON.parse(readFileSync(path.join(installed(), 'package.json'), 'utf8')).dependencies ?? {}), []);
 });
 
 test('it can be required and imported, also without Node', async () => {
-  const uses = 'const { Aptix, AptixError } = core; new chat.AptixChatTransport({ client: new Aptix({ baseUrl: "x" }) }); if (!AptixError.from) throw 1;';
-  writeFileSync(path.join(folder, 'a.cjs'), `const core = require('aptix-edge'); const chat = require('aptix-edge/ai-sdk'); ${uses}`);
-  writeFileSync(path.join(folder, 'a.mjs'), `import * as core from 'aptix-edge'; import * as chat from 'aptix-edge/ai-sdk'; ${uses}`);
+  const names = { core: 'aptix-edge', chat: 'aptix-edge/ai-sdk', documents: 'aptix-edge/workspace', hooks: 'aptix-edge/webhooks' };
+  const uses = `const { Aptix, AptixError } = core; const client = new Aptix({ baseUrl: "http://x" });
+    new chat.AptixChatTransport({ client }); new documents.Workspace(client, "w"); if (!AptixError.from || !hooks.verifyWebhook) throw 1;`;
+  const each = (form) => Object.entries(names).map(([name, from]) => form(name, from)).join(' ');
+  writeFileSync(path.join(folder, 'a.cjs'), each((name, from) => `const ${name} = require('${from}');`) + uses);
+  writeFileSync(path.join(folder, 'a.mjs'), each((name, from) => `import * as ${name} from '${from}';`) + uses);
   for (const file of ['a.cjs', 'a.mjs']) execFileSync(process.execPath, [file], { cwd: folder });
   const { metafile } = await build({
     entryPoints: [path.join(folder, 'a.mjs')], bundle: true, platform: 'browser', write: false, metafile: true, logLevel: 'silent',
   });
   const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
   assert.deepEqual(imports.filter(({ external }) => external), []);
-  for (const file of ['index.js', 'ai-sdk.js', 'index.cjs', 'ai-sdk.cjs']) {
+  for (const file of ['index', ...ENTRIES].flatMap((name) => [`${name}.js`, `${name}.cjs`])) {
     const code = readFileSync(path.join(installed(), 'dist', file), 'utf8');
     assert.doesNotMatch(code, /node:|\bprocess\.|\bBuffer\b/, file);
   }

@@ -1,68 +1,13 @@
-// Five turns as a model service scripts them, told apart by their instruction, and how a client goes through one.
-// Owns what each must come to: its final text, its pauses, and that no tool is run twice.
+// How this client goes through the turns that the tests of all clients share (tests/clients/scenarios.json). Owns that each
+// comes to its end, and that no tool is run twice.
 import assert from 'node:assert/strict';
-import { Rig, httpTool } from '../../../tests/e2e/harness.mjs';
-import { answer, call, commentary, text } from '../../../tests/e2e/scripted_model.mjs';
+import { SCENARIOS, asScripted, scriptedRig } from '../../../tests/clients/turns.mjs';
 import { Aptix } from '../dist/index.js';
 
-/** Each turn: what the model says in answer to so many outputs of tools, its final text, and how often it pauses. */
-export const TURNS = {
-  plain: {
-    replies: { 0: answer(text('Hé', 'llo, wörld ', '🌍!\r\n', '\ndata: x')) },
-    final: 'Héllo, wörld 🌍!\r\n\ndata: x',
-    pauses: 0,
-  },
-  'taken back': {
-    replies: { 0: answer(text('I think ', 'it is… '), call('look', { q: 'a' })), 1: answer(text('It is ', '42.')) },
-    final: 'It is 42.',
-    pauses: 0,
-  },
-  'one tool': {
-    replies: { 0: answer(text('I ', 'look.'), call('read', { path: 'ä' })), 1: answer(text('Found ', 'ä.')) },
-    final: 'Found ä.',
-    pauses: 1,
-  },
-  'tools in two rounds': {
-    replies: {
-      0: answer(call('read', { path: 'a' }), call('look', { q: 'b' }), call('fail', {})),
-      3: answer(text('Once ', 'more.'), call('read', { path: 'c' })),
-      4: answer(text('All ', 'read.')),
-    },
-    final: 'All read.',
-    pauses: 2,
-  },
-  commentary: {
-    replies: { 0: answer(commentary('Let me ', 'see.')) },
-    final: 'Let me see.',
-    pauses: 0,
-  },
-};
+export { asScripted, scriptedRig };
 
-/** A model that follows the instruction's name and the outputs that the conversation has since. */
-export const asScripted = {
-  async play(exchange) {
-    const { conversation } = exchange.record;
-    const begin = conversation.findLastIndex(({ role }) => role === 'user');
-    const [, name] = /<([^>]*)>/.exec(JSON.stringify(conversation[begin]));
-    const outputs = conversation.slice(begin).filter(({ type }) => type === 'function_call_output').length;
-    await TURNS[name].replies[outputs].play(exchange);
-  },
-};
-
-/** A rig whose model follows the scripts, with the server tool `look`. Deltas are not joined, so that there are several. */
-export async function scriptedRig(vars = {}) {
-  const rig = new Rig({
-    vars: { DELTA_INTERVAL_MS: '0', ...vars },
-    catalog: (catalog, { toolUrl }) => {
-      catalog.ServerTools.push(httpTool('look', toolUrl));
-      catalog.Modes[0].Tools.push('look');
-    },
-  });
-  await rig.start();
-  rig.model.otherwise(asScripted);
-  rig.tools.on('/look', '{"found":1}');
-  return rig;
-}
+/** Each turn: its final text, and how often it pauses. */
+export const TURNS = Object.fromEntries(Object.entries(SCENARIOS.Turns).map(([name, { Final, Pauses }]) => [name, { final: Final, pauses: Pauses }]));
 
 /** A life of one turn: its tools count their runs, whichever client has them run. */
 export class Life {

@@ -5,7 +5,7 @@ import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
 import { answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix } from '../dist/index.js';
 import { withApproval } from './approvals.mjs';
-import { Proxy } from './proxy.mjs';
+import { Proxy } from '../../../tests/clients/proxy.mjs';
 
 const KEY = 'key-of-the-back-end';
 const TICKET_KEYS = JSON.stringify([{ Id: 'one', Secret: Buffer.alloc(32, 7).toString('base64') }]);

@@ -5,7 +5,8 @@ import { after, afterEach, before, test } from 'node:test';
 import { Rig, apiKeys, clientTool, eventually } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, gated, reasoning, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix, AptixError, readTurnEvents } from '../dist/index.js';
-import { Proxy } from './proxy.mjs';
+import { Workspace } from '../dist/workspace.js';
+import { Proxy } from '../../../tests/clients/proxy.mjs';
 
 const KEY = 'key-of-the-client';
 const rig = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'one' }), DELTA_INTERVAL_MS: '0' } });
@@ -192,7 +193,7 @@ test('one submission without a loop, streamed or in one piece', async () => {
 });
 
 test('a workspace is made equal to a list of documents by what has changed, in requests of bounded number and length', async () => {
-  const workspace = aptix.workspace('synced');
+  const workspace = new Workspace(aptix, 'synced');
   const documents = Array.from({ length: 250 }, (_, at) => ({ Path: `src/${at}.rs`, Contents: `fn f${at}() {}\n` }));
   const puts = () => log.filter(({ method }) => method === 'PUT').length;
   const begun = puts();

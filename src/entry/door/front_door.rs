@@ -7,6 +7,7 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::addressee::addressee;
+use super::arrival::Arrival;
 use super::body_room::{BodyRoom, LONGEST_BYTES};
 use super::credentials::{Admitted, Barred, Credentials, warn};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
@@ -18,6 +19,7 @@ use super::request_body::read_body;
 use super::tickets::mint_ticket;
 use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary};
 use crate::entry::request::{RequestHead, decoded};
+use crate::entry::request_id::RequestId;
 use crate::entry::response::{Header, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute, no_such_endpoint, query_members};
 use crate::identity::Caller;
@@ -88,14 +90,16 @@ impl FrontDoor {
         gateway: &G,
     ) -> FrontResponse<G> {
         let origin = self.permitted_origin(head);
+        let id = RequestId::of_client(head, gateway);
         let responded = match self.preflight(head) {
             Some(checked) => checked.map(FrontResponse::Own).map_err(Refused::from),
-            None => self.respond(head, gateway).await,
+            None => self.respond(head, gateway, &id).await,
         };
         let response = responded.unwrap_or_else(|refused| {
-            gateway.log(refused.line(self.credentials.users));
+            gateway.log(refused.line(self.credentials.users, &id));
             FrontResponse::Own(Response::refusal(refused.faults))
         });
+        let response = response.with_id(&id);
         match origin {
             None => response,
             Some(origin) => response.with(permitted_headers(origin)),
@@ -122,12 +126,13 @@ impl FrontDoor {
         &self,
         head: &RequestHead<'_>,
         gateway: &G,
+        id: &RequestId,
     ) -> Result<FrontResponse<G>, Refused> {
         let received_at = gateway.now_ms();
         let route = Route::find(head.method, head.target())?;
         let deployment = self.deployment.as_ref().map_err(Fault::clone);
         let public = match &route {
-            Route::Playground => return Ok(self.page(head, gateway).await?),
+            Route::Playground => return Ok(self.page(head, gateway, id).await?),
             Route::Health => {
                 let health = json!({ "Status": "ok", "Version": self.version });
                 Response::result(&InvokeResult::success(health, Vec::new()))
@@ -151,7 +156,8 @@ impl FrontDoor {
                     .credentials
                     .admit(gateway, head, &route, &self.origins, received_at)
                     .await?;
-                let response = self.serve(head, gateway, &admitted, route, received_at).await;
+                let arrival = Arrival { head, id, received_at };
+                let response = self.serve(&arrival, gateway, &admitted, route).await;
                 return response.map_err(|faults| Refused {
                     caller: Some(admitted.caller),
                     faults,
@@ -167,24 +173,27 @@ impl FrontDoor {
         &self,
         head: &RequestHead<'_>,
         gateway: &G,
+        id: &RequestId,
     ) -> Result<FrontResponse<G>, Fault> {
         if !self.has_playground {
             return Err(no_such_endpoint());
         }
         let path = page_path(head.target());
         let file = gateway.page_file(path).await.ok_or_else(no_such_endpoint)?;
-        Ok(FrontResponse::OfObject(file, page_headers(path, !self.credentials.are_asked_for())))
+        let mut headers = page_headers(path, !self.credentials.are_asked_for());
+        headers.push(id.header());
+        Ok(FrontResponse::OfObject(file, headers))
     }
 
     /// Counts the request against its caller's rate, reads its body and sends both to the object.
     async fn serve<G: Gateway>(
         &self,
-        head: &RequestHead<'_>,
+        arrival: &Arrival<'_>,
         gateway: &G,
         admitted: &Admitted,
         route: Route,
-        received_at: u64,
     ) -> Result<FrontResponse<G>, Vec<Fault>> {
+        let Arrival { head, id, received_at } = *arrival;
         let caller = &admitted.caller;
         keep_to_rate(gateway, caller).await?;
         let body = if route.has_body() {
@@ -194,9 +203,8 @@ impl FrontDoor {
             None
         };
         if let (Route::Tickets, Some(body)) = (&route, &body) {
-            let minting = |body: &[u8]| {
-                mint_ticket(head, gateway, &self.credentials, admitted, body, received_at)
-            };
+            let minting =
+                |body: &[u8]| mint_ticket(arrival, gateway, &self.credentials, admitted, body);
             return body.read(minting).map(FrontResponse::Own);
         }
         let (class, name) = addressee(caller, &route, body.as_ref())?;
@@ -205,6 +213,7 @@ impl FrontDoor {
             if let Some(members) = line.as_object_mut() {
                 members.extend(logged(caller, self.credentials.users));
             }
+            id.sign(&mut line);
             gateway.log(line);
         }
         let sent =
@@ -217,6 +226,7 @@ impl FrontDoor {
             last_event_id: position(head, &route)?,
             prefer: preference(head, &route),
             received_at,
+            request_id: id.as_str(),
             caller: &sent,
         };
         match gateway.ask(&request, body).await {
@@ -228,7 +238,7 @@ impl FrontDoor {
             Err(fault) => {
                 gateway.log(json!({
                     "event": "object_failed", "level": "error", "object": request.name,
-                    "fault": fault.0,
+                    "fault": fault.0, "request_id": id.as_str(),
                 }));
                 Ok(FrontResponse::Own(Response::refusal(object_failed().into())))
             }
@@ -245,6 +255,14 @@ impl FrontDoor {
 }
 
 impl<G: Gateway> FrontResponse<G> {
+    /// The same response with the id of its request, which a response of an object has already.
+    fn with_id(self, id: &RequestId) -> Self {
+        match self {
+            Self::Own(response) => Self::Own(response.with_id(Some(id))),
+            Self::OfObject(..) => self,
+        }
+    }
+
     /// The same response with more headers.
     fn with(mut self, more: Vec<Header>) -> Self {
         match &mut self {
@@ -256,8 +274,8 @@ impl<G: Gateway> FrontResponse<G> {
 }
 
 impl Refused {
-    fn line(&self, users: LoggedUsers) -> serde_json::Value {
-        let mut line = refusal_line(&self.faults);
+    fn line(&self, users: LoggedUsers, id: &RequestId) -> serde_json::Value {
+        let mut line = refusal_line(&self.faults, Some(id));
         let Some(members) = line.as_object_mut() else { return line };
         if let Some(reason) = self.reason {
             members.insert("reason".to_owned(), reason.into());

@@ -4,6 +4,7 @@
 //! Names neither `session` nor `workspace`: a request reaches an object only through `ports::Gateway`.
 
 mod addressee;
+mod arrival;
 mod authentication;
 mod body_room;
 mod credentials;

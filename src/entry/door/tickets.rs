@@ -3,6 +3,7 @@
 
 use serde_json::json;
 
+use super::arrival::Arrival;
 use super::credentials::{Admitted, Credentials};
 use super::permission::logged;
 use crate::contract::{ErrorCode, Fault, InvokeResult, parse_ticket_request};
@@ -14,19 +15,18 @@ use crate::ports::Gateway;
 
 /// Mints the ticket that a body asks for.
 pub(super) fn mint_ticket<G: Gateway>(
-    head: &RequestHead<'_>,
+    arrival: &Arrival<'_>,
     gateway: &G,
     credentials: &Credentials,
     admitted: &Admitted,
     body: &[u8],
-    now_ms: u64,
 ) -> Result<Response<G::Contents>, Vec<Fault>> {
     let Admitted { caller, ticket, .. } = admitted;
     let source = match (ticket, &caller.credential) {
         (Some(ticket), _) => TicketSource::Ticket(ticket.clone()),
         (None, Credential::Key { id, .. }) => {
             caller.need(Right::Tickets)?;
-            refuse_pages(head)?;
+            refuse_pages(arrival.head)?;
             TicketSource::Key { tenant: caller.tenant.clone(), id: id.clone() }
         }
         (None, Credential::Ticket { .. } | Credential::Provider { .. }) => {
@@ -37,7 +37,7 @@ pub(super) fn mint_ticket<G: Gateway>(
     let asked = parse_ticket_request(body, matches!(source, TicketSource::Key { .. }))?;
     let (sessions, seconds) = (asked.sessions.as_ref().map(Vec::len), asked.expires_in_s);
     let id = format!("tk_{}", hex(&gateway.random_bytes()?));
-    let minted = mint(&credentials.tickets, source, asked, id, now_ms)?;
+    let minted = mint(&credentials.tickets, source, asked, id, arrival.received_at)?;
     let mut line = json!({
         "event": "ticket", "level": "info", "tenant": caller.tenant,
         "minted": minted.ticket_id, "operations": minted.operations,
@@ -48,6 +48,7 @@ pub(super) fn mint_ticket<G: Gateway>(
         let user = credentials.users.name(&caller.tenant, &minted.user);
         members.extend(user.map(|user| ("user".to_owned(), user.into())));
     }
+    arrival.id.sign(&mut line);
     gateway.log(line);
     Ok(Response::result(&InvokeResult::success(minted, Vec::new())))
 }

@@ -148,12 +148,16 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     /// Logs who decided on a call; never an argument or a reason.
     fn log_decision(&self, turn: &Turn, call: Call, caller: &SentCaller) {
         if let Some(approval) = call.approval {
-            self.platform.log(json!({
+            let mut line = json!({
                 "event": "approval", "level": "info", "turn": turn.turn_id.as_str(),
                 "call": call.tool_call_id, "tool": call.name,
                 "decision": approval.decision.map_or("", Decision::as_str),
                 "key": caller.caller.key,
-            }));
+            });
+            if let Some(id) = &self.context.request_id {
+                id.sign(&mut line);
+            }
+            self.platform.log(line);
         }
     }
 

@@ -61,7 +61,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if self.running.is_busy() {
             self.ensure_alarm(every_ms)?;
         }
-        let context = source.context(self.platform.as_ref(), "").await?;
+        let context = source.context(self.platform.as_ref(), "", None).await?;
         let recovered = self.recover(&context)?;
         self.resume_erasure(&context).await?;
         self.resume_build(&context)?;
@@ -123,7 +123,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         self.ensure_alarm(context.deployment.turn_alarm_ms)?;
         let started = resume_turn(&self.store, session, turn, now)?;
-        self.run(context, started, false)?;
+        self.run(context, started, false, None)?;
         Ok(Recovered::Nothing)
     }
 }

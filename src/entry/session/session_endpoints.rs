@@ -23,6 +23,7 @@ use crate::contract::{
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::request::{RequestHead, received_at, sent_caller};
+use crate::entry::request_id::RequestId;
 use crate::entry::response::{JSON, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute};
 use crate::live_text::{EventStream, Timings};
@@ -86,14 +87,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Response<SessionStream<P, D>> {
         let mut durations = Durations::default();
-        let responded = self.respond(source, head, body, &mut durations).await;
+        let request_id = RequestId::sent(head);
+        let id = request_id.as_ref();
+        let responded = self.respond(source, head, body, id, &mut durations).await;
         let mut response = responded.unwrap_or_else(|faults| {
-            self.platform.log(refusal_line(&faults));
+            self.platform.log(refusal_line(&faults, id));
             Response::refusal(faults)
         });
         let timing = durations.run.server_timing(durations.validate, durations.session);
         response.headers.push(("Server-Timing", timing));
-        response
+        response.with_id(id)
     }
 
     async fn respond(
@@ -101,6 +104,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         source: &ContextSource,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        id: Option<&RequestId>,
         durations: &mut Durations,
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
         if is_question(head.target()) {
@@ -114,7 +118,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let progress = route.asks_for_progress(head.target())?;
         let caller = sent_caller(head)?;
         self.refuse_void(&caller.grants)?;
-        let context = source.context(self.platform.as_ref(), head.origin()).await?;
+        let platform = self.platform.as_ref();
+        let context = source.context(platform, head.origin(), id.cloned()).await?;
         let mut since = self.platform.now_ms();
         let reply = match route {
             Route::Execute => {

@@ -58,7 +58,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         self.platform.durable().await;
         let receipt = self.delete_some(context).await?.unwrap_or(receipt);
-        self.platform.log(json!({ "event": "erased", "level": "info", "receipt": receipt }));
+        let mut line = json!({ "event": "erased", "level": "info", "receipt": receipt });
+        if let Some(id) = &context.request_id {
+            id.sign(&mut line);
+        }
+        self.platform.log(line);
         Ok(receipt)
     }
 

@@ -16,6 +16,7 @@ use super::running::Running;
 use super::webhook_delivery::{WebhookDelivery, delivery_failed};
 use crate::contract::{Fault, SessionId, TurnId};
 use crate::entry::context::AdmissionContext;
+use crate::entry::request_id::RequestId;
 use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
 use crate::persistence::{Session, SessionStore, Turn};
@@ -64,12 +65,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
-    /// other tasks run first.
+    /// other tasks run first. `request_id` names the submission's request; `None` for a turn that goes on without one.
     pub(super) fn run(
         &self,
         context: &AdmissionContext,
         started: StartedTurn,
         is_long: bool,
+        request_id: Option<RequestId>,
     ) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(context.catalog()?);
         let (webhooks, told_under) = (Rc::clone(&self.webhooks), Rc::clone(&catalog));
@@ -102,14 +104,18 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             running.end(&live);
             let mut report = reasoner.report.take();
             report.timings = outcome.timings;
-            platform.log(json!({
+            let mut line = json!({
                 "event": "submission",
                 "level": if outcome.http_status < 500 { "info" } else { "error" },
                 "turn": turn_id.as_str(),
                 "http_status": outcome.http_status,
                 "duration_ms": now.saturating_sub(started_at),
                 "report": report,
-            }));
+            });
+            if let Some(id) = request_id {
+                id.sign(&mut line);
+            }
+            platform.log(line);
             live.text().end(outcome);
             if let Err(fault) = webhooks.start(&told_under) {
                 platform.log(delivery_failed(&fault));

@@ -125,7 +125,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let streaming = streaming.unwrap_or(admitted.turn().progress.streaming);
         let runs = matches!(admitted, Admitted::Run(_) | Admitted::Attach(_));
         let (text, replayed) = match admitted {
-            Admitted::Run(started) => (self.run(context, started, is_long)?, false),
+            Admitted::Run(started) => {
+                (self.run(context, started, is_long, context.request_id.clone())?, false)
+            }
             Admitted::Attach(turn) => (self.attach(context, &turn)?, false),
             Admitted::Replay(turn, outcome) => {
                 (Rc::new(ended_text(outcome)?), given_up != Some(turn.ordinal))

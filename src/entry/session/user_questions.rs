@@ -31,7 +31,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             self.store.revoke(tickets_before)?;
             return reply(&Done {});
         }
-        let context = source.context(self.platform.as_ref(), "").await?;
+        let context = source.context(self.platform.as_ref(), "", None).await?;
         if target == ObjectQuestion::Collected.path() {
             let Collection { registration } = read(body).await?;
             self.store.receipt_collected(registration)?;

@@ -6,6 +6,7 @@ use super::session_asking::{ask_each, ask_session};
 use super::user_host::{Ending, UserHost};
 use crate::contract::{Fault, SessionId};
 use crate::entry::response::no_session;
+use crate::identity::Providers;
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, ObjectQuestion, Platform};
 use crate::users::{
@@ -149,7 +150,7 @@ impl<D: Database> UserHost<D> {
             return self.alarm.set_for_pass(platform, every_ms);
         }
         self.complete_erasure(platform)?;
-        match self.index.forget(platform.now_ms())? {
+        match self.index.forget(longest_token_ms(platform), platform.now_ms())? {
             Forgetting::Kept => Ok(()),
             Forgetting::KeptUntil(at_ms) => self.alarm.set(platform, at_ms),
             Forgetting::Forgotten => {
@@ -158,4 +159,11 @@ impl<D: Database> UserHost<D> {
             }
         }
     }
+}
+
+/// The longest life of a provider's token, in milliseconds; 0 where no provider is named.
+fn longest_token_ms<P: Platform>(platform: &P) -> u64 {
+    let providers =
+        platform.secret(Providers::VARIABLE).and_then(|text| Providers::parse(&text).ok());
+    providers.map_or(0, |providers| providers.longest_token_ms())
 }

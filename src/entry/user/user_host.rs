@@ -14,6 +14,7 @@ use super::user_alarm::UserAlarm;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse_rename};
 use crate::entry::context::ContextSource;
 use crate::entry::request::{RequestHead, received_at, sent_caller};
+use crate::entry::request_id::RequestId;
 use crate::entry::response::{
     PlainResponse, Response, credential_expired, object_failed, refusal_line,
 };
@@ -77,11 +78,13 @@ impl<D: Database> UserHost<D> {
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
+        let id = RequestId::sent(head);
         let responded = self.respond(platform, source, head, body).await;
-        responded.unwrap_or_else(|faults| {
-            platform.log(refusal_line(&faults));
+        let response = responded.unwrap_or_else(|faults| {
+            platform.log(refusal_line(&faults, id.as_ref()));
             Response::refusal(faults)
-        })
+        });
+        response.with_id(id.as_ref())
     }
 
     async fn respond<P: Platform>(

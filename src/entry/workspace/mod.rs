@@ -4,6 +4,7 @@
 
 mod embedded_index;
 mod embedding_alarm;
+mod removal;
 mod workspace_host;
 
 pub use workspace_host::WorkspaceHost;

@@ -5,6 +5,7 @@ use std::future::Future;
 use serde::{Serialize, Serializer};
 
 use super::embedded_index::{EmbeddedIndex, Written};
+use super::removal::Removal;
 use crate::catalog::{DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
     ComparisonReading, ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits,
@@ -12,11 +13,12 @@ use crate::contract::{
 };
 use crate::entry::context::ContextSource;
 use crate::entry::request::RequestHead;
+use crate::entry::request_id::RequestId;
 use crate::entry::response::{PlainResponse, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
 use crate::retrieval::{
-    Counts, RetrievalQuery, RetrievalTarget, Search, Work, WorkBudget, budget_of, read_turn_search,
+    RetrievalQuery, RetrievalTarget, Search, Work, WorkBudget, budget_of, read_turn_search,
     retrieve,
 };
 
@@ -65,13 +67,15 @@ impl<D: Database> WorkspaceHost<D> {
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
-        match self.respond(platform, source, head, body).await {
+        let id = RequestId::sent(head);
+        let response = match self.respond(platform, source, head, body).await {
             Ok(result) => Response::result(&result),
             Err(faults) => {
-                platform.log(refusal_line(&faults));
+                platform.log(refusal_line(&faults, id.as_ref()));
                 Response::refusal(faults)
             }
-        }
+        };
+        response.with_id(id.as_ref())
     }
 
     async fn respond<P: Platform>(
@@ -109,17 +113,8 @@ impl<D: Database> WorkspaceHost<D> {
             }
             WorkspaceRoute::Remove(named) => {
                 let write = self.index.write(platform, source, async |index| {
-                    let mut removed = Counts::default();
-                    for path in named.paths() {
-                        removed = index.remove(budget, path).await?;
-                        if removed.documents > 0 {
-                            break;
-                        }
-                    }
-                    match named.refusal().filter(|_| removed.documents == 0) {
-                        Some(refusal) => Err(refusal),
-                        None => Ok(Written { result: removed, changed: true }),
-                    }
+                    let removal = Removal::of(index, budget, &named).await?;
+                    Ok(Written { result: removal, changed: true })
                 });
                 Ok(success(&write.await?))
             }

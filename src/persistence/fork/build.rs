@@ -300,6 +300,10 @@ impl<D: Database> SessionStore<D> {
         }
         let (mut columns, mut parameters) = (Vec::new(), Vec::new());
         for (column, value) in row.0 {
+            // What a turn has changed of the parent is no state of this session.
+            if column == "session_after" {
+                continue;
+            }
             let value = match value {
                 serde_json::Value::String(text) if column == "outcome" => {
                     outcome_in_session(text, session).into()

@@ -69,6 +69,16 @@ pub struct Counts {
     pub embedded_chunks: Option<usize>,
 }
 
+/// Which rows of `documents` a path means, from the path itself up to the text beside the condition: one, or all below
+/// it when it ends in `/`.
+pub(in crate::retrieval) fn range_of(path: &str) -> (&'static str, String) {
+    // `0` follows `/` in ASCII, so the paths below `a/` are those from `a/` up to `a0`.
+    match path.strip_suffix('/') {
+        Some(folder) => ("path >= ? AND path < ?", format!("{folder}0")),
+        None => ("path >= ? AND path <= ?", path.to_owned()),
+    }
+}
+
 /// A document to write in place of the one that has its path.
 struct Change<'d> {
     document: &'d Document,
@@ -127,14 +137,11 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
 
     /// Removes the document at `path`, or all documents under it when it ends in `/`.
     pub(in crate::retrieval) async fn remove(&mut self, path: &str) -> Result<Counts, Fault> {
-        // `0` follows `/` in ASCII, so the paths below `a/` are those from `a/` up to `a0`.
-        let folder = path.strip_suffix('/').map(|folder| format!("{folder}0"));
-        let range =
-            if folder.is_some() { "path >= ? AND path < ?" } else { "path >= ? AND path <= ?" };
+        let (range, end) = range_of(path);
         let page = format!(
             "SELECT path, chunks, bytes FROM documents WHERE {range} ORDER BY path LIMIT ?"
         );
-        let (mut from, end) = (path.to_owned(), folder.unwrap_or_else(|| path.to_owned()));
+        let mut from = path.to_owned();
         let mut removed = Counts::default();
         loop {
             let rows = DOCUMENT_WORK.times(STEP_DOCUMENTS);

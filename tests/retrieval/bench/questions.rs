@@ -267,7 +267,7 @@ pub(crate) const OWN: &[Question] = &[
         "how many rows may a plain follow-up write? is there a test",
         &[
             ("tests/turns/rows.rs", "fn a_plain_follow_up"),
-            ("tests/e2e/storage_cost.test.mjs", "a plain follow-up turn reads 5 rows and writes 6"),
+            ("tests/e2e/storage_cost.test.mjs", "a plain follow-up turn reads 4 rows and writes 5"),
         ],
     ),
     (

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use replay::{Bundle, rebuild};
+use replay::{Bundle, NotRebuilt, rebuild};
 
 use super::*;
 
@@ -136,12 +136,33 @@ fn next_request(bed: &Bed, session: &str) -> Vec<Value> {
     bodies
 }
 
+/// A text with the service's ids of calls numbered in their order.
+fn renumbered(text: &str) -> String {
+    let mut parts = text.split("call_");
+    let mut renumbered = parts.next().unwrap_or_default().to_owned();
+    let mut known: Vec<String> = Vec::new();
+    for part in parts {
+        let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+        let place = known.iter().position(|id| *id == digits).unwrap_or_else(|| {
+            known.push(digits.clone());
+            known.len() - 1
+        });
+        renumbered.push_str(&format!("call_#{place}{}", &part[digits.len()..]));
+    }
+    renumbered
+}
+
+/// Builds the bodies of all calls again. A copied turn that was repeated late has sent words that its fork has not.
 fn assert_rebuilds(bed: &Bed, session: &str) {
     let export = bed.asked("GET", &format!("/sessions/{session}/export"), "").text;
     let bundle = Bundle::read(&export).unwrap();
     for turn in &bundle.turns {
         for call in &turn.model_calls {
-            rebuild(&bundle, turn, call).unwrap();
+            match rebuild(&bundle, turn, call) {
+                Ok(_) => {}
+                Err(NotRebuilt::MissingEntry(_)) if bundle.parent.is_some() => {}
+                Err(why) => panic!("{session}: {why}"),
+            }
         }
     }
 }
@@ -168,13 +189,13 @@ fn a_fork_goes_on_as_a_session_that_stopped_at_its_turn() {
             let forked = whole.asked("POST", "/sessions/p/fork", &body.to_string());
             assert_eq!(forked.result()["Turns"], turns + 1);
             let (expected, found) = (next_request(&stopped, "p"), next_request(&whole, &id));
-            let sent = |bodies: &[Value]| {
-                bodies
-                    .iter()
-                    .map(|body| (body["input"].clone(), body["tools"].clone()))
-                    .collect::<Vec<_>>()
-            };
-            assert_eq!(sent(&found), sent(&expected), "after {turns} of {acts:#?}");
+            for (found, expected) in found.iter().zip(&expected) {
+                for member in ["input", "tools", "instructions", "include", "store"] {
+                    let named = |body: &Value| renumbered(&body[member].to_string());
+                    assert_eq!(named(found), named(expected), "{member} after {turns} of {acts:?}");
+                }
+            }
+            assert_eq!(found.len(), expected.len());
             let is_chained = expected[0]["previous_response_id"].is_string();
             assert_eq!(found[0]["previous_response_id"].is_string(), is_chained);
             if is_chained {

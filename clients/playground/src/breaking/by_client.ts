@@ -1,12 +1,12 @@
-// What a client does to a turn: it is cut off, reloads, repeats itself, answers wrongly, cancels, leaves.
+// What a client does to a turn: it is cut off, reloads, repeats itself, answers wrongly, speaks up late, cancels, leaves.
 import { signal } from '@preact/signals';
 import { AptixError, type StreamEvent, type ToolCall, type ToolContinuation } from '../../../typescript/src/index.js';
-import { answer, cancel, failureOf, follow, liveTurn, send, sessionId, shownTurns, type ShownTurn } from '../store/conversation.js';
+import { add, answer, cancel, failureOf, follow, liveTurn, send, sessionId, shownTurns, type ShownTurn } from '../store/conversation.js';
 import { aptix, headersOfUser } from '../store/service.js';
 import { answerOf, unanswered } from '../store/turn_record.js';
 import { cut, sent } from './line.js';
-import { atEnd, isOver, runningTurn, statusOf, stored, streamedText, traceOf, until, wasRunOnce } from './observing.js';
-import { remembers, rememberWord, WORD_CLAIM } from './remembering.js';
+import { atEnd, isOver, runningTurn, said, statusOf, stored, streamedText, traceOf, until, wasRunOnce } from './observing.js';
+import { newWord, remembers, rememberWord, WORD_CLAIM } from './remembering.js';
 import { leaveForReload } from './reload.js';
 import type { Report, Trial } from './trial.js';
 
@@ -97,6 +97,18 @@ export const byClient: readonly Trial[] = [
       word: WORD_CLAIM,
     },
     run: runCancel,
+  },
+  {
+    id: 'steer',
+    title: 'Speak up in the last millisecond',
+    does: 'Adds words to a turn in the very moment in which its answer ends, three times, each a little later.',
+    needsIdle: true,
+    claims: {
+      once: 'Words that were added are in their turn exactly once; words that came too late were refused, and are the next turn.',
+      equal: EQUAL,
+      word: WORD_CLAIM,
+    },
+    run: runSteer,
   },
   {
     id: 'leave',
@@ -200,4 +212,37 @@ async function runCancel(report: Report): Promise<void> {
   const second = await stored(turn);
   report.finds('stays', again.Status === 'aborted' && second.status === 'aborted' && second.textSoFar === first.textSoFar);
   await remembers(report, word);
+}
+
+/** How far before the end of the answer words are added, in characters; at 0 the last one has come. */
+const LEADS = [8, 1, 0];
+
+async function runSteer(report: Report): Promise<void> {
+  const words = 'Think aloud.';
+  report.does('The length of an answer is measured.');
+  const { length } = answerOf((await said(words)).record.peek());
+  const told: string[] = [];
+  const turns: ShownTurn[] = [];
+  for (const lead of LEADS) {
+    const turn = send(words);
+    report.does('An answer is about to end.');
+    await until(() => streamedText(turn.events.value).length >= length - lead || isOver(turn), 'The end of an answer');
+    const word = newWord();
+    told.push(word);
+    const before = shownTurns.peek().length;
+    await add(turn, `Remember the word ${word}.`);
+    await atEnd(turn);
+    const next = shownTurns.peek()[before];
+    if (next) await atEnd(next);
+    turns.push(next ?? turn);
+  }
+  const exported = await aptix.session(sessionId.peek()).export();
+  const entries = exported.Turns.flatMap(({ Conversation }) => Conversation).filter(({ Kind }) => Kind === 'user' || Kind === 'steer');
+  const counts = told.map((word) => entries.filter(({ Items }) => JSON.stringify(Items).includes(word)).length);
+  const late = turns.filter(({ request }) => told.some((word) => request?.Instruction?.includes(word))).length;
+  report.finds('once', counts.every((count) => count === 1), `added: ${told.length - late}, too late: ${late}; found ${counts.join(', ')} times`);
+  const ends = await Promise.all(turns.map(stored));
+  const isEqual = ends.every(({ response }, at) => response?.PrimaryOutputText === answerOf(turns[at]!.record.peek()));
+  report.finds('equal', isEqual, ends.map(({ status }) => status).join(', '));
+  await remembers(report, told.at(-1)!);
 }

@@ -7,9 +7,12 @@ export const WORD_CLAIM = 'The session is still right: the next turn works and k
 
 const WORDS = ['pelican', 'walrus', 'heron', 'otter', 'badger', 'lynx', 'plover', 'marten'];
 
-/** Tells the agent a word, another one each time. */
+/** A word, another one each time. */
+export const newWord = (): string => `${WORDS[Math.floor(Math.random() * WORDS.length)]!}-${Math.floor(Math.random() * 1000)}`;
+
+/** Tells the agent a word. */
 export async function rememberWord(report: Report): Promise<string> {
-  const word = `${WORDS[Math.floor(Math.random() * WORDS.length)]!}-${Math.floor(Math.random() * 1000)}`;
+  const word = newWord();
   report.does('A word is told to the agent.');
   const turn = await said(`Remember the word ${word}.`);
   if (statusOf(turn) !== 'completed') throw new Error(`The word could not be told: the turn is ${statusOf(turn)}.`);

@@ -1,5 +1,5 @@
 // Files of this computer, dropped or chosen, as documents of a workspace. Owns which of them are no text for an index.
-import type { SourceDocument } from '../../../typescript/src/index.js';
+import type { SourceDocument } from '../../../typescript/src/workspace.js';
 
 interface Found {
   path: string;

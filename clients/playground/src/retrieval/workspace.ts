@@ -1,6 +1,7 @@
 // The workspace that is looked at: what it holds, what is being uploaded, what was found.
 import { signal } from '@preact/signals';
 import type { Comparison, Found, SearchRequest, WorkspaceCounts } from '../../../typescript/src/index.js';
+import { Workspace } from '../../../typescript/src/workspace.js';
 import { failureOf } from '../store/conversation.js';
 import { headersOfTenant, tenant } from '../store/service.js';
 import { ragScope, workspace } from '../store/settings.js';
@@ -44,7 +45,7 @@ export async function look(): Promise<void> {
   const id = workspace.peek();
   opened.value = undefined;
   if (!id) return void ((counts.value = undefined), (paths.value = []));
-  const [held, { Extra }] = await Promise.all([tenant.workspace(id).get(), post<Comparison>('compare', { Documents: [NO_DOCUMENT] })]);
+  const [held, { Extra }] = await Promise.all([new Workspace(tenant, id).get(), post<Comparison>('compare', { Documents: [NO_DOCUMENT] })]);
   if (id !== workspace.peek()) return;
   counts.value = held;
   paths.value = Extra;
@@ -56,7 +57,7 @@ export async function take({ name, documents, skipped }: Folder, isWhole: boolea
   upload.value = { done: 0, all: documents.length };
   try {
     const onProgress = (done: number, all: number) => (upload.value = { done, all });
-    const { sent, removed } = await tenant.workspace(workspace.value).sync(documents, { remove: isWhole, onProgress });
+    const { sent, removed } = await new Workspace(tenant, workspace.value).sync(documents, { remove: isWhole, onProgress });
     const same = documents.length - sent.length;
     const passed = [...skipped].map(([why, count]) => `${count} ${why}`).join(', ');
     told.value = [`${sent.length} sent`, same > 0 && `${same} unchanged`, removed.length > 0 && `${removed.length} removed`, passed && `passed over: ${passed}`].filter(Boolean).join(' · ');
@@ -81,7 +82,7 @@ export async function open(path: string): Promise<void> {
 }
 
 export async function erase(): Promise<void> {
-  await tenant.workspace(workspace.peek()).erase();
+  await new Workspace(tenant, workspace.peek()).erase();
   told.value = '';
   results.value = undefined;
   await look();

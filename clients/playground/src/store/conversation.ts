@@ -6,7 +6,7 @@ import {
   type StreamEvent,
   type SubmittedToolResult,
   type ToolCall,
-  type Turn,
+  Turn,
   type TurnEvent,
   type TurnRequest,
 } from '../../../typescript/src/index.js';
@@ -15,6 +15,7 @@ import { argumentsOf, recordsOf } from './history.js';
 import { droppedFiles, readyAnswer } from './ready_tools.js';
 import { aptix, credentialWasRefused } from './service.js';
 import { used } from './session_list.js';
+import * as steering from './steering.js';
 import { refresh } from './user_sessions.js';
 import * as settings from './settings.js';
 import * as turns from './turn_record.js';
@@ -29,6 +30,10 @@ export interface ShownTurn {
   /** What was sent; absent for turns from before this page was loaded. */
   readonly request?: TurnRequest;
   watching?: AbortController;
+  /** The turn in the client while it is watched. */
+  handle?: Turn;
+  /** Changes the record, also while events come. */
+  change(how: (record: TurnRecord) => TurnRecord): void;
 }
 
 export const newId = (): string =>
@@ -53,12 +58,18 @@ export const mode = computed(() => shownTurns.value.findLast(({ record }) => rec
 /** The solution context as the session has it; a turn sends it when it has changed. */
 let sentSolution = '';
 
-const shown = (record: TurnRecord, request?: TurnRequest): ShownTurn => ({
-  session: sessionId.value,
-  record: signal(record),
-  events: signal([]),
-  ...(request && { request }),
-});
+function shown(first: TurnRecord, request?: TurnRequest): ShownTurn {
+  const record = signal(first);
+  const change = (how: (record: TurnRecord) => TurnRecord) => {
+    const painter = painters.get(turn);
+    if (painter) painter.change(how);
+    else record.value = how(record.value);
+  };
+  const turn: ShownTurn = { session: sessionId.value, record, events: signal([]), change, ...(request && { request }) };
+  return turn;
+}
+/** What puts events into a record while they come. */
+const painters = new WeakMap<ShownTurn, Painter>();
 
 /** Opens a session: a new one, or one of the list with what was said in it. */
 export async function open(id: string, isKnown: boolean): Promise<void> {
@@ -132,6 +143,34 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
   return turn;
 }
 
+/** Adds the user's words to a turn that runs or waits. They are the next turn where this one has just ended. */
+export async function add(turn: ShownTurn, words: string, interrupt = false): Promise<void> {
+  const held = attachments.value;
+  const pictures = held.flatMap((each) => (each.kind === 'picture' ? [each.image] : []));
+  const files = held.flatMap((each) => (each.kind === 'file' ? [each.artifact] : []));
+  const content = {
+    ...(words && { Instruction: words }),
+    ...(pictures.length > 0 && { ClipboardImages: pictures }),
+    ...(files.length > 0 && { InputArtifacts: files }),
+  };
+  const asked = { text: words, pictures: pictures.map(addressOf), files: files.map(({ FileName }) => FileName) };
+  attachments.value = [];
+  announced.value = 'Your words are on their way.';
+  const done = await steering.add(turn, { id: newId(), asked, content }, interrupt);
+  if (done === 'taken') announced.value = 'Your words are added; the model gets them with its next call.';
+  else if (done === 'failed') announced.value = 'Your words could not be added.';
+  else if (sessionId.value === turn.session) {
+    attachments.value = [...held, ...attachments.value];
+    send(words);
+  }
+}
+
+/** Sends words once more that could not be added: the same steer, wherever the first attempt has come to. */
+export async function addAgain(turn: ShownTurn, id: string): Promise<void> {
+  const words = steering.wordsOf(id);
+  if (words && (await steering.add(turn, words, false)) === 'ended' && sessionId.value === turn.session) send(words.asked.text, words.content);
+}
+
 /** Sends a turn, for the first time or once more: the same request is the same turn. */
 export function begin(turn: ShownTurn): void {
   const { turnId } = turn.record.value;
@@ -162,6 +201,7 @@ export async function cancel(turn: ShownTurn): Promise<void> {
     await aptix.session(sessionId.value).cancel(turn.record.value.turnId);
     // A turn that waits is watched by nobody.
     if (!turn.watching) turn.record.value = turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' });
+    if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
   } catch (error) {
     announced.value = failureOf(error).message;
   }
@@ -184,6 +224,10 @@ function goOn(turn: ShownTurn): void {
   watch(turn, (signal) => aptix.stream(body, { progress: true, signal }));
 }
 
+/** Whether steers may have changed their state, or another tab has added one; what came while the line was cut was missed. */
+const isBoundary = (event: StreamEvent): boolean =>
+  event.type === 'discard' || (event.type === 'progress' && (event.progress.Kind === 'model_call' || event.progress.Kind === 'steer'));
+
 type Events = (signal: AbortSignal) => AsyncIterable<StreamEvent | TurnEvent> | Turn;
 
 /** Somebody else has answered the calls meanwhile, so the turn is elsewhere. */
@@ -197,11 +241,16 @@ async function watch(turn: ShownTurn, events: Events): Promise<void> {
   const { failure: _, endedAt: __, ...cleared } = painter.record;
   painter.record = cleared;
   painter.paint();
+  painters.set(turn, painter);
   let paused: AgentExecuteResponse | undefined;
   try {
-    for await (const event of events(watching.signal)) {
+    const come = events(watching.signal);
+    if (come instanceof Turn) turn.handle = come;
+    else delete turn.handle;
+    for await (const event of come) {
       if (event.type === 'tool_calls' || event.type === 'tool_results') continue;
       painter.take(event);
+      if (isBoundary(event) && steering.isBehind(painter.record)) void steering.refresh(turn);
       if (event.type === 'result' && event.response.Kind !== 'final') paused = event.response;
     }
     painter.paint();
@@ -217,6 +266,11 @@ async function watch(turn: ShownTurn, events: Events): Promise<void> {
     announced.value = failure.message;
   } finally {
     if (turn.watching === watching) delete turn.watching;
+    if (painters.get(turn) === painter) {
+      delete turn.handle;
+      painters.delete(turn);
+      if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
+    }
     void refresh();
   }
 }
@@ -276,6 +330,11 @@ class Painter {
     // A page in the background is given no frames.
     if (event.type !== 'text' || document.hidden) this.paint();
     else this.#frame ??= requestAnimationFrame(() => this.paint());
+  }
+
+  change(how: (record: TurnRecord) => TurnRecord): void {
+    this.record = how(this.record);
+    this.paint();
   }
 
   paint(): void {

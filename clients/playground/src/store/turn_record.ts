@@ -3,6 +3,7 @@ import type {
   AgentExecuteResponse,
   Entry,
   FileRef,
+  SteerState,
   StreamEvent,
   SubmittedToolResult,
   ToolCall,
@@ -28,7 +29,18 @@ export type Step =
   | { kind: 'server_tool'; id: string; name: string; state: 'runs' | 'done' | 'failed'; ms?: number; argumentsJson?: string; result?: ToolResult }
   /** `refused`: the answer that the service did not take, and why. The call still waits. */
   | { kind: 'client_call'; call: ToolCall; answer?: SubmittedToolResult; refused?: { answer: SubmittedToolResult; message: string } }
+  | SteerStep
   | { kind: 'note'; text: string };
+
+/** Words that were added while the turn ran; `asked` is missing until they are fetched, where another tab has added them. */
+export interface SteerStep {
+  kind: 'steer';
+  id: string;
+  state: 'sending' | 'failed' | SteerState;
+  asked?: Asked;
+  /** Why they could not be added. */
+  message?: string;
+}
 
 export interface Failure {
   code: string;
@@ -121,10 +133,8 @@ function afterProgress(record: TurnRecord, progress: Progress): TurnRecord {
       return withStep({ ...record, mode: progress.ModeDisplayName }, { kind: 'note', text: `The mode is now ${progress.ModeDisplayName}.` });
     case 'retry':
       return withStep(record, { kind: 'note', text: `The model service is asked again after ${seconds(progress.AfterMs)}.` });
-    case 'steer': {
-      const text = progress.State === 'accepted' ? 'Words were added; the model gets them with its next call.' : 'The model has the added words.';
-      return withStep(record, { kind: 'note', text });
-    }
+    case 'steer':
+      return steered(record, { id: progress.SteerId, state: progress.State === 'accepted' ? 'pending' : progress.State });
     case 'compaction':
       return withStep(record, { kind: 'note', text: 'The conversation has become long; older turns are summarised.' });
   }
@@ -202,6 +212,22 @@ export function resultsOfPause(record: TurnRecord, calls: readonly ToolCall[]): 
     return step?.kind === 'client_call' && step.answer ? [step.answer] : [];
   });
 }
+
+/** What is newly known of a steer. Its acceptance may be told after its delivery, which is not taken back. */
+export function steered(record: TurnRecord, told: Omit<SteerStep, 'kind'>): TurnRecord {
+  const at = record.steps.findIndex((step) => step.kind === 'steer' && step.id === told.id);
+  const held = record.steps[at];
+  if (held?.kind !== 'steer') return withStep(record, { kind: 'steer', ...told });
+  const isLate = told.state === 'pending' && ['delivered', 'kept', 'refused'].includes(held.state);
+  const { message: _, ...before } = held;
+  return { ...record, steps: replaced(record.steps, at, { ...before, ...told, state: isLate ? held.state : told.state }) };
+}
+
+/** The words belong to another turn. */
+export const withoutSteer = (record: TurnRecord, id: string): TurnRecord => ({
+  ...record,
+  steps: record.steps.filter((step) => step.kind !== 'steer' || step.id !== id),
+});
 
 export const failureOf = (entries: readonly Entry[], whoActs?: string): Failure => ({
   code: entries[0]?.ErrorCode ?? 'internal',

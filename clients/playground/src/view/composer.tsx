@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { addressOf, attach, attachments, detach, filesBeingRead, refusedFiles, type Attachment } from '../store/attachments.js';
-import { cancel, liveTurn, send, sessionId } from '../store/conversation.js';
+import { add, cancel, liveTurn, send, sessionId } from '../store/conversation.js';
 import { Icon } from './icon.js';
 
 /** The words that are being written. */
@@ -17,7 +17,7 @@ export function Composer() {
   const box = useRef<HTMLTextAreaElement>(null);
   const turn = liveTurn.value;
   const waits = turn?.record.value.status === 'awaiting_tools';
-  const canSend = !turn && filesBeingRead.value === 0 && (draft.value.trim() !== '' || attachments.value.length > 0);
+  const canSend = filesBeingRead.value === 0 && (draft.value.trim() !== '' || attachments.value.length > 0);
   useEffect(() => {
     if (!hasTouchKeyboard()) box.current?.focus();
   }, [sessionId.value]);
@@ -26,9 +26,11 @@ export function Composer() {
     style.height = 'auto';
     style.height = `${Math.min(LONGEST_PX, box.current!.scrollHeight)}px`;
   }, [draft.value]);
-  const submit = () => {
+  const submit = (interrupt = false) => {
     if (!canSend) return;
-    send(draft.value.trim());
+    const words = draft.value.trim();
+    if (turn) void add(turn, words, interrupt);
+    else send(words);
     draft.value = '';
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -58,7 +60,7 @@ export function Composer() {
           id="message"
           rows={1}
           aria-label="Message"
-          placeholder={turn ? 'Write ahead…' : 'Ask the agent…'}
+          placeholder={turn ? 'Add to what runs…' : 'Ask the agent…'}
           value={draft.value}
           onInput={(event) => (draft.value = event.currentTarget.value)}
           onKeyDown={onKeyDown}
@@ -74,8 +76,20 @@ export function Composer() {
             <WaitsForYou />
           ) : (
             <span class="hint">
-              <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
+              <kbd>Enter</kbd> {turn ? 'adds' : 'sends'}, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
             </span>
+          )}
+          {turn && canSend && (
+            <>
+              {!waits && (
+                <button type="button" class="plain" onClick={() => submit(true)} title="Drop what the model is writing, and have it begin again with these words">
+                  Interrupt
+                </button>
+              )}
+              <button type="button" onClick={() => submit()} title="The model gets these words with its next call">
+                Add
+              </button>
+            </>
           )}
           {turn ? (
             <button type="button" class="round stop" onClick={() => cancel(turn)} title="Stop the turn">
@@ -83,7 +97,7 @@ export function Composer() {
               <span class="hidden">Stop</span>
             </button>
           ) : (
-            <button type="button" class="round primary" disabled={!canSend} onClick={submit} title="Send">
+            <button type="button" class="round primary" disabled={!canSend} onClick={() => submit()} title="Send">
               <Icon name="send" />
               <span class="hidden">Send</span>
             </button>

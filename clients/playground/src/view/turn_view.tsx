@@ -1,7 +1,8 @@
 // One turn: what was asked, what happened, the answer, and what it cost.
 import type { FileRef, Usage } from '../../../typescript/src/index.js';
-import { canBeSentAgain, chosenTurn, follow, lookedAt, sendAgain, type ShownTurn } from '../store/conversation.js';
-import { isLive, seconds, type Asked, type Failure, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
+import { addAgain, canBeSentAgain, chosenTurn, follow, lookedAt, sendAgain, type ShownTurn } from '../store/conversation.js';
+import { isLive, seconds, type Asked, type Failure, type SteerStep, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
+import { wordsOf } from '../store/steering.js';
 import { panelShown } from '../panels.js';
 import { Approval } from './approval_card.js';
 import { Icon } from './icon.js';
@@ -35,7 +36,7 @@ export function TurnView({ turn }: { turn: ShownTurn }) {
 }
 
 const keyOf = (step: Step, at: number): string =>
-  step.kind === 'server_tool' ? step.id : step.kind === 'client_call' ? step.call.ToolCallId : `${step.kind}-${at}`;
+  step.kind === 'server_tool' || step.kind === 'steer' ? step.id : step.kind === 'client_call' ? step.call.ToolCallId : `${step.kind}-${at}`;
 
 /** Whether text is coming, which shows by itself that the turn runs. */
 const isTyping = ({ steps }: TurnRecord): boolean => {
@@ -43,10 +44,46 @@ const isTyping = ({ steps }: TurnRecord): boolean => {
   return last?.kind === 'text' && !last.isKept;
 };
 
-function Question({ asked: { text, pictures, files } }: { asked: Asked }) {
+function Question({ asked }: { asked: Asked }) {
   return (
     <div class="question-bubble">
       <h2 class="hidden">You</h2>
+      <Words asked={asked} />
+    </div>
+  );
+}
+
+const STATES: Record<SteerStep['state'], string> = {
+  sending: 'Being added…',
+  pending: 'Added; the model gets it with its next call',
+  delivered: 'The model has it',
+  kept: 'The turn ended first; the next one has it',
+  refused: 'The model service refused it',
+  failed: 'Not added',
+};
+
+/** Words that were added while the turn ran. */
+function Steer({ turn, step: { id, state, asked, message } }: { turn: ShownTurn; step: SteerStep }) {
+  return (
+    <div class="question-bubble steer" data-steer={state}>
+      <h3 class="hidden">You, while it ran</h3>
+      {asked ? <Words asked={asked} /> : <p class="muted">Words from elsewhere…</p>}
+      <small>
+        {STATES[state]}
+        {message && `: ${message}`}
+      </small>
+      {state === 'failed' && wordsOf(id) && (
+        <button type="button" onClick={() => addAgain(turn, id)}>
+          <Icon name="retry" /> Add it again
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Words({ asked: { text, pictures, files } }: { asked: Asked }) {
+  return (
+    <>
       {pictures.map((address, at) => (
         <img key={at} src={address} alt={`Attached picture ${at + 1}`} />
       ))}
@@ -56,14 +93,14 @@ function Question({ asked: { text, pictures, files } }: { asked: Asked }) {
         </span>
       ))}
       {text && <p>{text}</p>}
-    </div>
+    </>
   );
 }
 
 function StepView({ turn, step, isLast }: { turn: ShownTurn; step: Step; isLast: boolean }) {
   switch (step.kind) {
     case 'text':
-      return <Markdown text={step.text} isGrowing={isLast && !step.isKept} />;
+      return <Markdown text={step.text} isGrowing={!step.isKept && isLive(turn.record.value)} />;
     case 'reasoning':
       return <Folded icon="thought" title={isLast && isLive(turn.record.value) ? 'Reasoning…' : 'Reasoning'} text={step.text} />;
     case 'commentary':
@@ -72,6 +109,8 @@ function StepView({ turn, step, isLast }: { turn: ShownTurn; step: Step; isLast:
       return <ServerTool turn={turn} step={step} />;
     case 'client_call':
       return step.call.Name === APPROVAL ? <Approval turn={turn} step={step} /> : <ClientTool turn={turn} step={step} />;
+    case 'steer':
+      return <Steer turn={turn} step={step} />;
     case 'note':
       return <p class="note">{step.text}</p>;
   }

@@ -10,6 +10,12 @@ import { answerId } from "./messages.js";
 /** What a message was before these events: a continuation goes on with it. */
 export interface Before {
   turnId: string;
+  /** The words that were added to the turn, and that this message answers. */
+  steerId?: string;
+  /** A stream that resumes may go on with the next message: each steer begins one. */
+  mayGoOn?: boolean;
+  /** Progress is not told. */
+  silent?: boolean;
   /** Its parts so far: calls among them can have their outcome told. */
   parts?: readonly any[];
   /** The parts are lost, and are to be written once more. */
@@ -33,13 +39,15 @@ export class ChunkWriter {
   /** Progress that came before it was told what becomes of the text in front of it. */
   readonly #waiting: Progress[] = [];
   readonly #known: Set<string>;
+  /** The turn's end, or its pause, is written. */
+  isFinished = false;
 
   constructor(private readonly before: Before) {
     this.#known = new Set(before.parts?.flatMap((part) => part.toolCallId ?? []));
   }
 
   *start(): Generator<Chunk> {
-    yield { type: "start", messageId: answerId(this.before.turnId) };
+    yield { type: "start", messageId: answerId(this.before.turnId, this.before.steerId) };
     if (this.before.rewritten) yield* earlierChunks(this.before.parts ?? []);
     for (const toolCallId of this.before.denied ?? []) yield { type: "tool-output-denied", toolCallId };
   }
@@ -55,6 +63,12 @@ export class ChunkWriter {
       yield* this.#waited();
     } else if (event.type === "progress") {
       const { progress } = event;
+      if (this.before.mayGoOn && progress.Kind === "steer" && progress.State === "delivered") {
+        yield* this.handOver();
+        yield { type: "start", messageId: answerId(this.before.turnId, progress.SteerId) };
+        this.#known.clear();
+      }
+      if (this.before.silent) return;
       // A call of a tool is told just before its text is taken back.
       if (this.#waiting.length > 0 || (this.#step === "text" && progress.Kind === "server_tool")) this.#waiting.push(progress);
       else yield* this.#progress(progress);
@@ -63,6 +77,18 @@ export class ChunkWriter {
       yield* this.#waited();
       yield* this.#result(event.response);
     }
+  }
+
+  /** Ends a message whose turn goes on in the next one: what was being written is taken back, and told there. */
+  *handOver(): Generator<Chunk> {
+    yield* this.#waited();
+    if (this.#step === "text") yield* this.#reset();
+    // Text before a steer is no final text, so none of it is kept.
+    this.#held.clear();
+    this.#wroteText = false;
+    yield* this.#leave();
+    yield { type: "message-metadata", messageMetadata: { TurnId: this.before.turnId } };
+    yield { type: "finish", finishReason: "stop" };
   }
 
   *#waited(): Generator<Chunk> {
@@ -124,6 +150,7 @@ export class ChunkWriter {
       for (const { ToolCallId, Name, ArgumentsJson } of response.ToolCalls) yield* this.#call(ToolCallId, Name, ArgumentsJson);
     }
     yield* this.#leave();
+    this.isFinished = true;
     const { ModeDisplayName, TurnId } = response;
     const more = final
       ? { Status: "completed", Usage: response.Usage, UserWarnings: response.UserWarnings }

@@ -13,10 +13,12 @@ export interface ChatMessage {
 
 /** Messages of the service are known by this beginning of their id; their turn's id follows. */
 const ANSWER = "answer:";
-export const answerId = (turnId: string) => ANSWER + turnId;
-export const turnIdOf = ({ id }: ChatMessage) => (id.startsWith(ANSWER) ? id.slice(ANSWER.length) : undefined);
+/** What follows the words that were added to a turn is a message of its own: the steer's id comes behind that of the turn. */
+export const answerId = (turnId: string, steerId?: string) => ANSWER + turnId + (steerId === undefined ? "" : `/${steerId}`);
+export const turnIdOf = ({ id }: ChatMessage) => (id.startsWith(ANSWER) ? id.slice(ANSWER.length).split("/")[0] : undefined);
 /** The turn of a user's message: sent again, it is the same turn. */
 export const turnIdFor = ({ id }: ChatMessage) => id.replace(/[^A-Za-z0-9._:-]/g, "_").slice(0, 80);
+export const steerIdOf = ({ id }: ChatMessage) => id.split("/")[1];
 
 const IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 

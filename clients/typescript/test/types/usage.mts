@@ -8,11 +8,15 @@ import {
   type AgentExecuteResponse,
   type CancellationTokenLike,
   type FinalResponse,
+  type SteerResult,
   type Store,
   type Tool,
   type ToolCall,
+  type Turn,
   type TurnEvent,
 } from "aptix-edge";
+import { verifyWebhook } from "aptix-edge/webhooks";
+import { Workspace } from "aptix-edge/workspace";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const is = <T extends true>(): T | undefined => undefined;
@@ -63,6 +67,21 @@ for await (const event of turn) {
 is<Equal<Awaited<ReturnType<typeof turn.final>>, FinalResponse>>();
 is<Equal<typeof turn.position, string | undefined>>();
 
+const steered = await turn.steer("Shorter.", { interrupt: true });
+is<Equal<typeof steered, SteerResult>>();
+const heard = await turn.steer({ Instruction: "Shorter.", ClipboardImages: [] }, { ifEnded: "newTurn", steerId: "a" });
+is<Equal<typeof heard, SteerResult | Turn>>();
+if (!("State" in heard)) is<Equal<typeof heard, Turn>>();
+// @ts-expect-error: a steer changes no setting of its turn
+await turn.steer({ Instruction: "x", WorkspaceId: "w" });
+const stored = await turn.detach();
+if ("Status" in stored) is<Equal<typeof stored.Status, "running">>();
+
+const { event: message } = await verifyWebhook(new Uint8Array(), new Headers(), ["whsec_x"]);
+if (message.type === "turn.failed") message.data.ErrorCode satisfies AptixError["code"];
+// @ts-expect-error: a turn that has ended waits for nothing
+if (message.type === "turn.completed") message.data.ToolCalls;
+
 try {
   await aptix.execute({ SessionId: "s", TurnId: "t", Instruction: "x" });
   // @ts-expect-error: the ids are the caller's
@@ -74,7 +93,7 @@ try {
   if (error instanceof AptixConnectionError) is<Equal<typeof error.position, string | undefined>>();
 }
 
-const { sent } = await aptix.workspace("w").sync([{ Path: "a", Contents: async () => "b", Language: "rust" }], { remove: true });
+const { sent } = await new Workspace(aptix, "w").sync([{ Path: "a", Contents: async () => "b", Language: "rust" }], { remove: true });
 is<Equal<typeof sent, string[]>>();
 for await (const event of readTurnEvents(turn.toReadableStream())) is<Equal<typeof event, TurnEvent>>();
 for await (const { TurnId } of aptix.session("s").turns()) is<Equal<typeof TurnId, string>>();

@@ -26,7 +26,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return reply(&self.hand_out(asked).await.unwrap_or_else(PartReply::Failed));
         }
         let question: ForkQuestion = read(body).await?;
-        let context = source.context(self.platform.as_ref(), "").await?;
+        let context = source.context(self.platform.as_ref(), "", None).await?;
         let forked = self.become_fork(&context, question).await;
         reply(&forked.unwrap_or_else(|fault| ForkReply::Failed { fault }))
     }

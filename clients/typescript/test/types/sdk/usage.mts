@@ -8,6 +8,7 @@ const transport = new AptixChatTransport({
   client: new Aptix({ baseUrl: "https://agent.example.com" }),
   tools: [{ name: "read", parameters: { type: "object" } }],
   request: () => ({ WorkspaceId: "w" }),
+  steer: "add",
 });
 type Priced = UIMessage<{ Usage: { TotalTokens: number } }>;
 export const plain: ChatTransport<UIMessage> = transport;

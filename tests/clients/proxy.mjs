@@ -1,12 +1,12 @@
 // A proxy between client and Worker that cuts, delays and buffers responses. Owns the faults; it changes no byte.
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
-import { serve } from '../../../tests/local_server.mjs';
+import { serve } from '../local_server.mjs';
 
 /** The ways in which a response is cut: each looks different to a client. */
 export const CUTS = ['reset', 'close', 'end'];
 
 export class Proxy {
-  /** `{method, url, position}` of every request. */
+  /** `{method, url, position, body}` of every request. */
   requests = [];
   /**
    * Given a request, what is done to its response: `undefined`, or
@@ -14,7 +14,8 @@ export class Proxy {
    *   before the request is passed on, -2 when the Worker has responded and the client has heard nothing;
    * - `pieces`: the bytes come in pieces of this length, a turn of the event loop apart;
    * - `whole`: nothing is passed on before the Worker's response is complete;
-   * - `until`: so many ms after its start the response ends cleanly.
+   * - `until`: so many ms after its start the response ends cleanly;
+   * - `says`: `{status, headers, text}`, which is answered in place of the Worker.
    */
   fault = () => undefined;
   #server;
@@ -34,11 +35,14 @@ export class Proxy {
 
   async #pass(request, response) {
     const { method, url, headers } = request;
-    this.requests.push({ method, url, position: headers['last-event-id'] });
+    const seen = { method, url, position: headers['last-event-id'] };
+    this.requests.push(seen);
     const body = method === 'GET' ? undefined : Buffer.concat(await Array.fromAsync(request));
-    const fault = this.fault({ method, url, body: body && `${body}`, position: headers['last-event-id'] }) ?? {};
+    seen.body = body && `${body}`;
+    const fault = this.fault(seen) ?? {};
     const cut = () => (fault.cut === 'reset' ? response.socket?.resetAndDestroy() : response.socket?.destroy());
     if (fault.cutAfter === -1) return cut();
+    if (fault.says) return response.writeHead(fault.says.status, fault.says.headers).end(fault.says.text);
 
     const gone = new AbortController();
     response.on('close', () => gone.abort());

@@ -1,0 +1,62 @@
+// Words that are added to a turn while it runs. Owns that what the page shows of them is the service's own account, also
+// after a reload, a cut, or where another tab has added them.
+import { AptixError, type SteerContent } from '../../../typescript/src/index.js';
+import type { ShownTurn } from './conversation.js';
+import { steersOf } from './history.js';
+import { aptix } from './service.js';
+import * as turns from './turn_record.js';
+
+/** What a steer is, besides where it stands. */
+export interface Words {
+  id: string;
+  asked: turns.Asked;
+  content: SteerContent;
+}
+
+/** The words that this page has added, for those that have to be sent again. */
+const sent = new Map<string, Words>();
+
+/** Adds words to a turn; `ended` when it takes no more, so that nothing of them is kept. */
+export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Promise<'taken' | 'ended' | 'failed'> {
+  const { id, asked, content } = words;
+  const show = (change: (record: turns.TurnRecord) => turns.TurnRecord) => turn.change(change);
+  sent.set(id, words);
+  show((record) => turns.steered(record, { id, state: 'sending', asked }));
+  try {
+    const { turnId } = turn.record.peek();
+    // A turn that was sent a moment ago may not be there yet, which its own handle waits for.
+    const handle = turn.handle ?? aptix.session(turn.session).attach(turnId);
+    const { State } = await handle.steer(content, { steerId: id, interrupt });
+    show((record) => turns.steered(record, { id, state: State }));
+    return 'taken';
+  } catch (error) {
+    if (error instanceof AptixError && error.code === 'turn_ended') {
+      show((record) => turns.withoutSteer(record, id));
+      return 'ended';
+    }
+    show((record) => turns.steered(record, { id, state: 'failed', message: (error as Error).message }));
+    return 'failed';
+  }
+}
+
+/** The words of a steer that did not arrive, if this page has sent them. */
+export const wordsOf = (id: string): Words | undefined => sent.get(id);
+
+/** Whether the service knows more of the turn's steers than the page shows. */
+export const isBehind = ({ steps }: turns.TurnRecord): boolean =>
+  steps.some((step) => step.kind === 'steer' && (step.state === 'pending' || !step.asked));
+
+/** Fetches what has become of the turn's steers; those of another tab come with their words. */
+export async function refresh(turn: ShownTurn): Promise<void> {
+  const { turnId, steps } = turn.record.peek();
+  const session = aptix.session(turn.session);
+  const isUnknown = steps.some((step) => step.kind === 'steer' && !step.asked);
+  try {
+    const told = isUnknown
+      ? steersOf((await session.export()).Turns.find(({ TurnId }) => TurnId === turnId))
+      : ((await session.getTurn(turnId)).Steers ?? []).map(({ SteerId: id, State: state }) => ({ id, state }));
+    turn.change((record) => told.reduce(turns.steered, record));
+  } catch {
+    // The page shows what it knows, and asks again with the next event.
+  }
+}

@@ -1,0 +1,208 @@
+"""The answers to the calls of a turn: results of tools, and decisions whether a tool of the service may run. Owns that
+each call is run once, and that a decision changes no argument but those that it names.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+from weakref import WeakValueDictionary
+
+from typing_extensions import NotRequired, TypedDict
+
+from ._io import Io, TookTooLong
+from ._json_text import is_same_json, members_of, strict_json
+from ._stores import Store
+from ._tools import Tool, ToolContext
+from .wire import SubmittedToolResult, ToolCall
+
+APPROVAL = "agent_approve_tool"
+"""The service's own name for the question whether a call may run (interface §12)."""
+LONGEST_MESSAGE = 100_000
+LONGEST_RESULT = 4_000_000
+"""Longer results would not pass: a request has a greatest length."""
+INTERRUPTED = "The call was interrupted and is not run again: whether it took effect is not known."
+
+
+class ApprovalRequest(TypedDict):
+    """A call of one of the service's tools that needs consent."""
+
+    ToolCallId: str
+    Name: str
+    ArgumentsJson: str
+    """The arguments with which the call runs, as they are written. This is what to show, by `format_json`."""
+    Arguments: Any
+    """`ArgumentsJson` as Python reads it."""
+    Message: NotRequired[str]
+    AllowEdit: bool
+    """Whether the decision may bring other arguments."""
+
+
+class Verdict(TypedDict):
+    """A decision with what goes with it."""
+
+    Approved: bool
+    Reason: NotRequired[str]
+    Arguments: NotRequired[Mapping[str, Any]]
+    ArgumentsJson: NotRequired[str]
+    """Other arguments as a text that is sent as it is. Those that are the call's own are not sent."""
+
+
+Decision = bool | Verdict
+OnApproval = Callable[[ApprovalRequest, ToolContext], "Decision | Awaitable[Decision]"]
+"""Decides about a call; for `AsyncAptix` it may be an `async def`."""
+
+
+@dataclass
+class Run:
+    """The run of one call, which all that watch the turn share."""
+
+    lock: Any
+    result: SubmittedToolResult | None = None
+
+
+@dataclass
+class Shared:
+    """What the turns of one client share."""
+
+    store: Store
+    runs: WeakValueDictionary[str, Run] = field(default_factory=WeakValueDictionary[str, Run])
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Answerer:
+    """Answers the calls of one turn."""
+
+    def __init__(
+        self,
+        io: Io,
+        shared: Shared,
+        turn: tuple[str, str],
+        tools: Sequence[Tool] | None,
+        on_approval: OnApproval | None,
+    ) -> None:
+        self._io = io
+        self._shared = shared
+        self._key = f"aptix:{turn[0]}/{turn[1]}"
+        self._tools = tools
+        self._on_approval = on_approval
+
+    @property
+    def answers(self) -> bool:
+        """Whether there is anybody to answer."""
+        return self._tools is not None or self._on_approval is not None
+
+    async def results(self, calls: Sequence[ToolCall]) -> list[SubmittedToolResult]:
+        """The results of these calls, in their order, one after the other."""
+        return [await self._once(call) for call in calls]
+
+    async def forget(self) -> None:
+        """The turn has ended: nothing of it will be asked for again."""
+        if await self._records():
+            await self._io.resolve(self._shared.store.update(self._key, None))
+
+    async def _once(self, call: ToolCall) -> SubmittedToolResult:
+        key = f"{self._key} {call['ToolCallId']}"
+        with self._shared.guard:
+            run = self._shared.runs.get(key)
+            if run is None:
+                run = self._shared.runs[key] = Run(self._io.lock())
+        async with run.lock:
+            # Where another watcher's run was given up, its record says so.
+            if run.result is None:
+                run.result = await self._recorded(call)
+            return run.result
+
+    async def _records(self) -> dict[str, SubmittedToolResult | None]:
+        """Of each call its result, or `None` while it runs."""
+        found: dict[str, SubmittedToolResult | None] | None = await self._io.resolve(self._shared.store.get(self._key))
+        return found or {}
+
+    async def _record(self, call: ToolCall, result: SubmittedToolResult | None) -> None:
+        records = {**await self._records(), call["ToolCallId"]: result}
+        await self._io.resolve(self._shared.store.update(self._key, records))
+
+    async def _recorded(self, call: ToolCall) -> SubmittedToolResult:
+        tool = next((each for each in self._tools or () if each.name == call["Name"]), None)
+        records = await self._records()
+        known = records.get(call["ToolCallId"])
+        if known is not None:
+            return known
+        began_before = call["ToolCallId"] in records
+        if began_before and call["Name"] != APPROVAL and not (tool and tool.repeatable):
+            return {"ToolCallId": call["ToolCallId"], "ExecutionMs": 0, "ErrorMessage": INTERRUPTED}
+        await self._record(call, None)
+        result = await self._result(call, tool)
+        await self._record(call, result)
+        return result
+
+    async def _result(self, call: ToolCall, tool: Tool | None) -> SubmittedToolResult:
+        began = time.monotonic()
+        context = ToolContext(call["ToolCallId"], call["ArgumentsJson"])
+        result: SubmittedToolResult = {"ToolCallId": call["ToolCallId"], "ExecutionMs": 0}
+        try:
+            if call["Name"] == APPROVAL:
+                text = await self._decision(context)
+            elif tool is None:
+                raise LookupError(f"This client has no tool {call['Name']}.")
+            else:
+                text = await self._run(tool, context)
+            if len(text) > LONGEST_RESULT:
+                raise ValueError(f"The result is too long: {len(text)} characters.")
+            result["ResultJson"] = text
+        except TookTooLong:
+            result["ErrorMessage"] = f"The tool took longer than {tool.timeout_s if tool else 0:g} s."
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
+            message = str(error) or type(error).__name__
+            result["ErrorMessage"] = message.encode("utf-8", "replace").decode()[:LONGEST_MESSAGE]
+        finally:
+            context.given_up.set()
+        result["ExecutionMs"] = round((time.monotonic() - began) * 1000)
+        return result
+
+    async def _run(self, tool: Tool, context: ToolContext) -> str:
+        arguments = tool.arguments(context)
+        awaits = inspect.iscoroutinefunction(tool.run)
+        value: Any = await self._io.call(lambda: tool.run(**arguments), awaits=awaits, timeout_s=tool.timeout_s)
+        return to_json(value)
+
+    async def _decision(self, context: ToolContext) -> str:
+        """The answer to a question, whose arguments are those of the question's own tool."""
+        ask = self._on_approval
+        if ask is None:
+            raise LookupError("Nobody here can be asked for consent.")
+        written = members_of(context.arguments_json).get("Arguments", "null")
+        asked: Any = json.loads(context.arguments_json)
+        request = cast("ApprovalRequest", {**asked, "ArgumentsJson": written})
+        # Not of the request itself, whose arguments may be changed in place.
+        before = json.dumps(json.loads(written))
+        about = replace(context, arguments_json=written)
+        given: Any = await self._io.call(lambda: ask(request, about), awaits=inspect.iscoroutinefunction(ask))
+        verdict: dict[str, Any] = {"Approved": given is True} if isinstance(given, bool) else {**given}
+        arguments = verdict.pop("Arguments", None)
+        edited: str | None = verdict.pop("ArgumentsJson", None)
+        if edited is None and arguments is not None:
+            edited = json.dumps(arguments, ensure_ascii=False, allow_nan=False)
+            edited = None if json.dumps(arguments) == before else edited
+        said = json.dumps(verdict, ensure_ascii=False)
+        if edited is None or is_same_json(edited, written):
+            return said
+        strict_json(edited)  # A text that is none refuses the call.
+        return f'{said[:-1]},"Arguments":{edited}}}'
+
+
+def to_json(value: Any) -> str:
+    """What a tool has returned, as JSON: what `json` can write, dataclasses, dates and models of pydantic."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        # A lone surrogate has no UTF-8, but an escape.
+        return text if text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text) else json.dumps(value)
+    except TypeError:
+        from pydantic_core import to_json as pydantic_json  # Only for who has such values.
+
+        return pydantic_json(value).decode()

@@ -1,0 +1,276 @@
+"""One HTTP request, and how it is repeated. Every request of this service may be repeated unchanged, always: ids and
+content make it the same request.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal, cast
+
+import httpx
+
+from ._credential import Bearer
+from ._errors import AptixConnectionError, AptixError, repetition
+from ._io import Io, Response
+from ._sse import EventReader, ServerSentEvent
+from .wire import ErrorCode
+
+
+def _version() -> str:
+    try:
+        return version("aptix-edge")
+    except PackageNotFoundError:  # It runs from a folder that was never installed.
+        return "0"
+
+
+USER_AGENT = f"aptix-edge-python/{_version()}"
+
+LONGEST_WAIT_S = 60.0
+"""The longest `Retry-After` that is waited for."""
+LONGEST_BACKOFF_S = 8.0
+CONNECT_S = 10.0
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """An attempt as `on_log` gets it: never a body, a query or a key."""
+
+    method: str
+    path: str
+    attempt: int
+    """From 1."""
+    seconds: float
+    """Until the head of the response, or the failure."""
+    status: int | None = None
+    error: str | None = None
+    """Where no response came: the name of the failure."""
+
+
+@dataclass(frozen=True)
+class Http:
+    """Where the service is, and how often it is asked again; the parts of one client share it."""
+
+    io: Io
+    base_url: str
+    bearer: Bearer
+    headers: Mapping[str, str]
+    max_retries: int
+    max_reconnects: int
+    retry_failed_turns: int
+    retry_delay_s: float
+    idle_timeout_s: float
+    timeout_s: float
+    on_log: Callable[[LogEntry], object] | None
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request. `live`: the service sends something at least every 10 s, so a longer silence is a dead connection."""
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    path: str
+    query: Mapping[str, str | list[str]] = field(default_factory=dict[str, "str | list[str]"])
+    body: bytes | None = None
+    """Written once: a repetition is the same bytes."""
+    live: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    done_by: ErrorCode | None = None
+    """The refusal by which a repetition learns that an attempt whose answer was lost has done it."""
+
+
+def json_bytes(value: object) -> bytes:
+    """JSON as it is sent. Raises `ValueError` or `TypeError` for what is none, such as NaN."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # A lone surrogate has no UTF-8.
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+
+
+class NotAnAnswer(Exception):  # noqa: N818 - it never reaches a caller
+    """What came is not what the service sends."""
+
+
+class Exchange:
+    """One attempt at a call."""
+
+    def __init__(self, http: Http, call: Call) -> None:
+        self._http = http
+        self._call = call
+        self._response: Response | None = None
+        self.shown: str | None = None
+        """The credential of the request."""
+
+    async def send(self, attempt: int, position: str | None = None) -> Response:
+        """Sends the request; gives the head of its response. `position` is where a stream goes on."""
+        http, call = self._http, self._call
+        began = time.monotonic()
+        status: int | None = None
+        failure: str | None = "cancelled"
+        try:
+            self.shown = await http.bearer.get()
+            self._response = await http.io.send(self._request(position))
+            status, failure = self._response.status, None
+        except Exception as error:
+            failure = type(error).__name__
+            raise
+        finally:
+            if http.on_log:
+                http.on_log(LogEntry(call.method, call.path, attempt, time.monotonic() - began, status, failure))
+        return self._response
+
+    def _request(self, position: str | None) -> httpx.Request:
+        http, call = self._http, self._call
+        silence = http.idle_timeout_s if call.live else http.timeout_s
+        own = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"}
+        headers = {**own, **http.headers, **call.headers}
+        if self.shown:
+            headers["Authorization"] = f"Bearer {self.shown}"
+        if call.body is not None:
+            headers["Content-Type"] = "application/json"
+        if position:
+            headers["Last-Event-ID"] = position
+        timeout = {"connect": CONNECT_S, "read": silence, "write": silence, "pool": None}
+        url = httpx.URL(http.base_url + call.path)
+        return httpx.Request(
+            call.method,
+            url.copy_merge_params(dict(call.query)) if call.query else url,
+            headers=headers,
+            content=call.body,
+            extensions={"timeout": timeout},
+        )
+
+    @property
+    def response(self) -> Response:
+        assert self._response is not None
+        return self._response
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is answered with a stream."""
+        return str(self.response.headers.get("Content-Type", "")).startswith("text/event-stream")
+
+    async def events(self) -> AsyncGenerator[ServerSentEvent, None]:
+        """The events of a stream, until it ends, however it does."""
+        reader = EventReader()
+        while (chunk := await self.response.chunk()) is not None:
+            for event in reader.feed(chunk):
+                yield event
+
+    async def body(self) -> bytes:
+        """The whole body."""
+        chunks: list[bytes] = []
+        while (chunk := await self.response.chunk()) is not None:
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    async def result(self) -> Any:
+        """The `Result` of a JSON response; anything but a successful one is thrown."""
+        try:
+            answer = json.loads(await self.body())
+        except ValueError:
+            answer = None
+        return result_of(answer, self.response.status, self.response.headers)
+
+    async def close(self) -> None:
+        if self._response is not None:
+            await self._response.close()
+
+
+class Attempts:
+    """The attempts at one request: how many there may be, and the waits between them."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+        self.count = 1
+        """The number of the present attempt."""
+        self._spent = {"reconnect": 0, "retry": 0, "rerun": 0, "renew": 0}
+
+    def progressed(self) -> None:
+        """Something new has come: the connection works."""
+        self._spent["reconnect"] = self._spent["renew"] = 0
+
+    async def after(self, failure: AptixError, shown: str | None) -> None:
+        """Waits until the next attempt is due; raises the failure when there is to be none. `shown`: with what it
+        was met.
+        """
+        http = self._http
+        kind = repetition(failure)
+        renew = int(kind == "renew" and http.bearer.replaces(shown))
+        reruns = http.retry_failed_turns
+        most = {"reconnect": http.max_reconnects, "retry": http.max_retries, "rerun": reruns, "renew": renew}
+        asked = failure.retry_after_s
+        if kind is None or self._spent[kind] >= most[kind] or (asked or 0) > LONGEST_WAIT_S:
+            raise failure
+        doubled = http.retry_delay_s * 2.0 ** self._spent[kind]
+        backoff = min(doubled, LONGEST_BACKOFF_S) * (1 - random.random() / 4)  # noqa: S311 - no secret
+        self._spent[kind] += 1
+        self.count += 1
+        if not renew:
+            await http.io.sleep(backoff if asked is None else asked)
+
+
+async def request(http: Http, call: Call) -> Any:
+    """Sends a request until there is a result, and gives that; `None` where it was done by `done_by`."""
+    attempts = Attempts(http)
+    may_be_done = False
+    while True:
+        exchange = Exchange(http, call)
+        try:
+            await exchange.send(attempts.count)
+            return await exchange.result()
+        except LOST as error:
+            failure = failure_of(error)
+        finally:
+            await exchange.close()
+        if may_be_done and failure.code == call.done_by:
+            return None
+        may_be_done = may_be_done or isinstance(failure, AptixConnectionError)
+        await attempts.after(failure, exchange.shown)
+
+
+def result_of(answer: Any, status: int, headers: Mapping[str, str] | None = None) -> Any:
+    """The `Result` of an `InvokeResult`; a failure is raised. What is no `InvokeResult` came from something in
+    between.
+    """
+    told = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    if told.get("Successful") is True:
+        return told.get("Result")
+    headers = headers or {}
+    retry_after_s, request_id = _retry_after(headers.get("Retry-After", "")), headers.get("Aptix-Request-Id")
+    if told.get("Successful") is False and told.get("Errors"):
+        raise AptixError(status, told["Errors"], retry_after_s=retry_after_s, request_id=request_id)
+    message = f"The answer of status {status} is not the service's."
+    raise AptixConnectionError(message, status=status, retry_after_s=retry_after_s, request_id=request_id)
+
+
+LOST = (AptixError, httpx.HTTPError, OSError, NotAnAnswer)
+"""What a failed attempt raises."""
+
+
+def failure_of(error: Exception, position: str | None = None) -> AptixError:
+    """Whatever went wrong as an `AptixError`, with the place that the text has reached."""
+    if isinstance(error, AptixConnectionError):
+        error.position = position if error.position is None else error.position
+        return error
+    if isinstance(error, AptixError):
+        return error
+    failure = AptixConnectionError(f"The connection was lost: {error or type(error).__name__}.", position=position)
+    failure.__cause__ = error
+    return failure
+
+
+def _retry_after(value: str) -> float | None:
+    if value.isdecimal():
+        return float(value)
+    try:
+        seconds = (parsedate_to_datetime(value) - datetime.now(timezone.utc)).total_seconds()
+    except (ValueError, TypeError):
+        return None
+    return seconds if seconds >= 0 else None

@@ -1,0 +1,192 @@
+"""A session: its turns, what it waits for, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._answers import Answerer, ApprovalRequest, OnApproval, Shared
+from ._errors import AptixError
+from ._http import Call, Http, json_bytes, request
+from ._submission import Submission, followed, posted, session_path, turn_path
+from ._tools import Tool, ToolContext, tools_json, tools_of
+from ._turn import AsyncTurn, Watching, new_id
+from .wire import (
+    ErasureReceipt,
+    Export,
+    FinalResponse,
+    Modes,
+    Session,
+    SessionEntry,
+    ToolCall,
+    Trace,
+    Turn,
+    TurnEntry,
+    TurnRequest,
+)
+
+Tools = Sequence[Tool | Callable[..., Any]]
+"""Tools, and functions that become tools by their type hints."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """The turn that waits for results, and its calls."""
+
+    turn_id: str
+    calls: list[ToolCall]
+
+
+class AsyncSession:
+    """A conversation: one turn at a time. It exists from its first turn on; what is asked of it before is
+    `session_not_found`.
+    """
+
+    def __init__(self, http: Http, shared: Shared, session_id: str) -> None:
+        self._http = http
+        self._shared = shared
+        self.session_id = session_id
+
+    def turn(
+        self,
+        request: str | TurnRequest,
+        *,
+        turn_id: str | None = None,
+        tools: Tools | None = None,
+        on_approval: OnApproval | None = None,
+        progress: bool = False,
+        cancel_on_abort: bool = False,
+        max_pauses: int = 16,
+    ) -> AsyncTurn:
+        """A new turn, or the same one again: `turn_id` with the same request is the same turn, wherever it comes
+        from. A text is its `Instruction`. `tools` are what the model may call and this program runs; a session
+        keeps those that it was last given. `on_approval` decides about calls of the service's tools that need
+        consent; without it they are refused. With `cancel_on_abort`, an interrupt or the cancellation of the task
+        also cancels the turn.
+        """
+        turn_id = turn_id or new_id()
+        said: Mapping[str, Any] = {"Instruction": request} if isinstance(request, str) else request
+        body = {**said, "SessionId": self.session_id, "TurnId": turn_id, "Streaming": True}
+        made = tools_of(tools)
+        if made is not None:
+            body["ToolsJson"] = tools_json(made)
+        watching = Watching(progress, cancel_on_abort, max_pauses)
+        return self._turn(turn_id, watching, made, on_approval, posted(body, live=True, progress=progress))
+
+    def attach(
+        self,
+        turn_id: str,
+        *,
+        position: str | None = None,
+        tools: Tools | None = None,
+        on_approval: OnApproval | None = None,
+        progress: bool = False,
+        cancel_on_abort: bool = False,
+        max_pauses: int = 16,
+    ) -> AsyncTurn:
+        """A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. Its text
+        comes from the start, or from `position` on.
+        """
+        first = followed(self.session_id, turn_id, progress=progress, position=position)
+        watching = Watching(progress, cancel_on_abort, max_pauses)
+        return self._turn(turn_id, watching, tools_of(tools), on_approval, first)
+
+    async def pending(self) -> Pending | None:
+        """The turn that waits for results, and its calls."""
+        try:
+            live = (await self.get()).get("LiveTurn")
+        except AptixError as error:
+            if error.code != "session_not_found":
+                raise
+            return None
+        return Pending(live["TurnId"], live["ToolCalls"]) if live and "ToolCalls" in live else None
+
+    async def refuse_pending(self, message: str) -> FinalResponse | None:
+        """Answers every pending call with this error, and lets the model finish; `None` when nothing was pending.
+        To give the turn up instead, cancel it.
+        """
+        pending = await self.pending()
+        if pending is None:
+            return None
+
+        def refuse(**_: Any) -> None:
+            raise RuntimeError(message)
+
+        def refuse_approval(_: ApprovalRequest, __: ToolContext) -> bool:
+            raise RuntimeError(message)
+
+        # Results that were not sent are not kept either.
+        await self._answerer(pending.turn_id, None, None).forget()
+        tools = [Tool(name, refuse) for name in {call["Name"] for call in pending.calls}]
+        return await self.attach(pending.turn_id, tools=tools, on_approval=refuse_approval).final()
+
+    async def get(self) -> Session:
+        """Its mode, its newest turn, and the one that runs or waits."""
+        view: Session = await self._get("")
+        return view
+
+    async def turns(self, *, after: str | None = None) -> AsyncGenerator[TurnEntry, None]:
+        """All turns, oldest first, from the one after `after` on."""
+        while True:
+            page = await self._get("/turns", {} if after is None else {"After": after})
+            for entry in page["Turns"]:
+                yield entry
+                after = entry["TurnId"]
+            if not page["More"]:
+                return
+
+    async def get_turn(self, turn_id: str) -> Turn:
+        """A turn's status, times, usage, pending calls and stored outcome."""
+        view: Turn = await request(self._http, Call("GET", turn_path(self.session_id, turn_id), live=True))
+        return view
+
+    async def trace(self, turn_id: str) -> Trace:
+        """Diagnostics of a turn: sizes, sources and times, never content."""
+        trace: Trace = await request(self._http, Call("GET", f"{turn_path(self.session_id, turn_id)}/trace", live=True))
+        return trace
+
+    async def cancel(self, turn_id: str) -> Turn:
+        """Aborts a turn that runs or waits; one that has ended stays as it is."""
+        return await self.attach(turn_id).cancel()
+
+    async def rename(self, title: str) -> SessionEntry:
+        """Gives it a title, 1 to 200 characters, which stays until the next one. Sessions of users have titles."""
+        call = Call("PATCH", session_path(self.session_id), body=json_bytes({"Title": title}))
+        entry: SessionEntry = await request(self._http, call)
+        return entry
+
+    async def modes(self) -> Modes:
+        """The history of its modes."""
+        modes: Modes = await self._get("/modes")
+        return modes
+
+    async def export(self) -> Export:
+        """Everything that is kept of it."""
+        export: Export = await self._get("/export")
+        return export
+
+    async def erase(self) -> ErasureReceipt | None:
+        """Erases it for good, what runs included; the receipt counts what was erased. `None` when it is erased and the
+        receipt was lost with a connection.
+        """
+        call = Call("DELETE", session_path(self.session_id), done_by="session_not_found")
+        receipt: ErasureReceipt | None = await request(self._http, call)
+        return receipt
+
+    async def _get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+        return await request(self._http, Call("GET", session_path(self.session_id) + path, query or {}, live=True))
+
+    def _answerer(self, turn_id: str, tools: Sequence[Tool] | None, on_approval: OnApproval | None) -> Answerer:
+        return Answerer(self._http.io, self._shared, (self.session_id, turn_id), tools, on_approval)
+
+    def _turn(
+        self,
+        turn_id: str,
+        watching: Watching,
+        tools: Sequence[Tool] | None,
+        on_approval: OnApproval | None,
+        first: Submission,
+    ) -> AsyncTurn:
+        answerer = self._answerer(turn_id, tools, on_approval)
+        return AsyncTurn(self._http, (self.session_id, turn_id), watching, answerer, first)

@@ -1,0 +1,71 @@
+"""Where the results of tools are kept until their turn has ended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Store(Protocol):
+    """What outlives a program's run. Each turn has one entry, JSON, which is removed at the turn's end. The methods may
+    be `async def` for `AsyncAptix`.
+    """
+
+    def get(self, key: str) -> Any | Awaitable[Any]:
+        """The entry; `None` where there is none."""
+        ...
+
+    def update(self, key: str, value: Any) -> Awaitable[None] | None:
+        """Sets the entry; `None` removes it."""
+        ...
+
+
+class MemoryStore:
+    """A store that lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Any] = {}
+
+    def get(self, key: str) -> Any:
+        return self._entries.get(key)
+
+    def update(self, key: str, value: Any) -> None:
+        if value is None:
+            self._entries.pop(key, None)
+        else:
+            self._entries[key] = value
+
+
+class FileStore:
+    """A store in a folder, which only one process uses at a time: a file for each turn that runs."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = Path(folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def get(self, key: str) -> Any:
+        try:
+            return json.loads(self._path(key).read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+
+    def update(self, key: str, value: Any) -> None:
+        path = self._path(key)
+        if value is None:
+            path.unlink(missing_ok=True)
+            return
+        # A process that ends in the middle leaves the file as it was.
+        handle, written = tempfile.mkstemp(dir=self._folder, suffix=".part")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(value, file)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(written).replace(path)
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}.json"

@@ -1,0 +1,123 @@
+"""The world of a program without an event loop: every wait blocks the thread."""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+import queue
+import threading
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
+
+import httpx
+
+from ._io import TookTooLong
+
+T = TypeVar("T")
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine whose waits all block."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+    coroutine.close()
+    raise RuntimeError("A coroutine of the synchronous client has waited for an event loop.")
+
+
+def iterate(items: AsyncGenerator[T, None]) -> Generator[T, None, None]:
+    """The items of an asynchronous generator whose waits all block."""
+    try:
+        while True:
+            try:
+                item = run(items.__anext__())
+            except StopAsyncIteration:
+                return
+            yield item
+    finally:
+        run(items.aclose())
+
+
+class _Lock(AbstractAsyncContextManager[None]):
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    async def __aenter__(self) -> None:
+        self._lock.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+class _Response:
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+        self._chunks: Iterator[bytes] = response.iter_bytes()
+        self.status = response.status_code
+        self.headers = response.headers
+
+    async def chunk(self) -> bytes | None:
+        return next(self._chunks, None)
+
+    async def close(self) -> None:
+        self._response.close()
+
+
+class SyncIo:
+    """Over an `httpx.Client`, which is closed with it unless it is the caller's."""
+
+    def __init__(self, client: httpx.Client | None) -> None:
+        self._client = client or httpx.Client(limits=httpx.Limits(max_connections=None))
+        self._is_own = client is None
+
+    async def send(self, request: httpx.Request) -> _Response:
+        return _Response(self._client.send(request, stream=True, follow_redirects=False))
+
+    async def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def lock(self) -> _Lock:
+        return _Lock()
+
+    async def call(
+        self, function: Callable[[], T | Awaitable[T]], *, awaits: bool, timeout_s: float | None = None
+    ) -> T:
+        if awaits:
+            raise TypeError("Functions of `Aptix` are plain ones; those of `async def` are for `AsyncAptix`.")
+        if timeout_s is None:
+            return await self.resolve(function())
+        outcomes: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        context = contextvars.copy_context()
+
+        def work() -> None:
+            try:
+                outcomes.put((context.run(function), None))
+            except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
+                outcomes.put((None, error))
+
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            value, error = outcomes.get(timeout=timeout_s)
+        except queue.Empty:
+            raise TookTooLong from None
+        if error is not None:
+            raise error
+        return await self.resolve(value)
+
+    async def resolve(self, value: T | Awaitable[T]) -> T:
+        if inspect.isawaitable(value):
+            if inspect.iscoroutine(value):
+                value.close()
+            raise TypeError("Functions of `Aptix` give values; those that are awaited are for `AsyncAptix`.")
+        return value
+
+    async def shielded(self, function: Callable[[], Awaitable[Any]]) -> None:
+        await function()
+
+    async def close(self) -> None:
+        if self._is_own:
+            self._client.close()

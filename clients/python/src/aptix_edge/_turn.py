@@ -1,0 +1,265 @@
+"""A turn as its client lives it: submissions, pauses for tools, and at last one final response."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, cast
+
+from typing_extensions import Self
+
+from ._answers import Answerer
+from ._errors import AptixError
+from ._events import DiscardEvent, ResultEvent, TextEvent, ToolCallsEvent, ToolResultsEvent, TurnEvent
+from ._http import Call, Http, json_bytes, request
+from ._submission import Submission, followed, posted, submit, turn_path
+from .wire import (
+    AcceptedTurn,
+    AgentExecuteResponse,
+    FinalResponse,
+    SteerResult,
+    ToolCall,
+    ToolContinuationResponse,
+    Turn,
+    Words,
+)
+
+MOVED_ON = ("turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict")
+"""Somebody else has answered the calls meanwhile, so that the turn has gone on."""
+
+
+@dataclass(frozen=True)
+class Watching:
+    """How a turn is watched."""
+
+    progress: bool = False
+    cancel_on_abort: bool = False
+    max_pauses: int = 16
+
+
+class AsyncTurn:
+    """A turn. Loop over it once for its events, or await `final()`, which reads it when nobody loops; nothing is
+    sent before that. Leaving the loop, or cancelling its task, stops the watching only: the turn runs on,
+    `cancel()` ends it. `async with` closes the connection at once when the loop is left.
+    """
+
+    def __init__(
+        self, http: Http, ids: tuple[str, str], watching: Watching, answerer: Answerer, first: Submission
+    ) -> None:
+        self._http = http
+        self.session_id, self.turn_id = ids
+        self._watching = watching
+        self._answerer = answerer
+        self._first = first
+        self._segments: dict[int, str] = {}
+        self._position = first.position
+        self._events: AsyncGenerator[TurnEvent, None] | None = None
+        self._response: FinalResponse | None = None
+        self._failure: BaseException | None = None
+
+    @property
+    def text(self) -> str:
+        """The text so far of the submission that is being read, without what was discarded."""
+        return "".join(self._segments.values())
+
+    @property
+    def position(self) -> str | None:
+        """The place that the text has reached. `attach` goes on behind it; without it, from the start of the text."""
+        return self._position
+
+    def __aiter__(self) -> AsyncIterator[TurnEvent]:
+        return self.events()
+
+    def events(self) -> AsyncGenerator[TurnEvent, None]:
+        """The events, once: what `async for` over the turn gives."""
+        if self._events is not None:
+            raise RuntimeError("This turn is being read already. Attach to it to read it once more.")
+        self._events = self._watched()
+        return self._events
+
+    async def final(self) -> FinalResponse:
+        """The final response. Raises the `AptixError` that ended the turn, or the watching."""
+        if self._events is None:
+            async with aclosing(self.events()) as events:
+                async for _ in events:
+                    pass
+        if self._failure is not None:
+            raise self._failure
+        if self._response is None:
+            raise RuntimeError("The turn was not read to its end. Attach to it for its final response.")
+        return self._response
+
+    async def cancel(self) -> Turn:
+        """Aborts the turn itself, wherever it is."""
+        view: Turn = await request(self._http, Call("POST", f"{turn_path(self.session_id, self.turn_id)}/cancel"))
+        return view
+
+    async def steer(self, words: str | Words, *, steer_id: str | None = None, interrupt: bool = False) -> SteerResult:
+        """Adds words to the turn while it runs or waits: they are in its conversation exactly once, at its next model
+        call. With `interrupt` a model call that is under way is dropped and made again with them. `steer_id`, a new one
+        unless given, makes a repetition the same steer. A turn that has ended takes none: `turn_ended`.
+        """
+        said: dict[str, Any] = {"Instruction": words} if isinstance(words, str) else dict(words)
+        body = {**said, "SteerId": steer_id or new_id(), **({"Interrupt": True} if interrupt else {})}
+        path = f"{turn_path(self.session_id, self.turn_id)}/steer"
+        result: SteerResult = await request(self._http, Call("POST", path, body=json_bytes(body)))
+        return result
+
+    async def detach(self) -> AcceptedTurn | AgentExecuteResponse:
+        """Sends the turn, and comes back as soon as the service has stored it, which then runs it without anybody; one
+        that has ended gives its outcome. It can be read later, here or elsewhere (`attach`), or a webhook tells of it.
+        """
+        if self._events is not None:
+            raise RuntimeError("This turn is being read already.")
+        call = replace(self._first.call, headers={"Prefer": "respond-async"})
+        if call.body is not None:
+            body = {name: value for name, value in json.loads(call.body).items() if name != "Streaming"}
+            call = replace(call, body=json_bytes(body), query={})
+        stored: AcceptedTurn | AgentExecuteResponse = await request(self._http, call)
+        self._first = self._followed()
+        return stored
+
+    async def lines(self) -> AsyncGenerator[bytes, None]:
+        """The events as lines of JSON, for a page: `readTurnEvents` of the TypeScript client reads them. An
+        `AptixError` is the last line.
+        """
+        try:
+            async with aclosing(self.events()) as events:
+                async for event in events:
+                    yield f"{event.to_json()}\n".encode()
+        except AptixError as error:
+            yield json_bytes({"type": "error", "error": error_line(error)}) + b"\n"
+
+    async def close(self) -> None:
+        """Ends the watching; the turn runs on."""
+        if self._events is not None:
+            await self._events.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.io.shielded(self.close)
+        if error is not None and self._response is None:
+            await self._aborted(error)
+
+    def _repr_markdown_(self) -> str:
+        return self._response["PrimaryOutputText"] if self._response else self.text
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.turn_id} of {self.session_id}, {len(self.text)} characters>"
+
+    async def _watched(self) -> AsyncGenerator[TurnEvent, None]:
+        try:
+            async with aclosing(self._submissions()) as events:
+                async for event in events:
+                    yield event
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self._failure = error
+            await self._aborted(error)
+            if isinstance(error, AptixError) and error.code == "turn_aborted":
+                await self._answerer.forget()
+            raise
+
+    async def _aborted(self, error: BaseException) -> None:
+        """Cancels the turn where the program was interrupted, or the task cancelled, and that is to end the turn."""
+        if not self._watching.cancel_on_abort or isinstance(error, (Exception, GeneratorExit)):
+            return
+
+        async def cancel() -> None:
+            with suppress(AptixError):
+                await self.cancel()
+
+        await self._http.io.shielded(cancel)
+
+    async def _submissions(self) -> AsyncGenerator[TurnEvent, None]:
+        submission = self._first
+        # The calls that the submission answers, and why it was refused.
+        answered: list[ToolCall] = []
+        refusal: AptixError | None = None
+        pauses = 0
+        while True:
+            response: Any = None
+            try:
+                async with aclosing(self._read(submission)) as events:
+                    async for event in events:
+                        if isinstance(event, ResultEvent):
+                            response = event.response
+                        else:
+                            yield event
+            except AptixError as error:
+                if not answered or refusal is not None or error.code not in MOVED_ON:
+                    raise
+                refusal = error
+                submission = self._followed()
+                continue
+            if response["Kind"] == "final":
+                await self._answerer.forget()
+                self._response = cast("FinalResponse", response)
+                yield ResultEvent(self._response)
+                return
+            pause = cast("ToolContinuationResponse", response)
+            calls = pause["ToolCalls"]
+            # The turn still waits for what was refused: it has not gone on.
+            if refusal is not None and answered and calls[0]["ToolCallId"] == answered[0]["ToolCallId"]:
+                raise refusal
+            refusal = None
+            yield ResultEvent(pause)
+            yield ToolCallsEvent(calls, pause.get("ToolContinuationMessage"))
+            if not self._answerer.answers:
+                self._failure = _awaiting(pause)
+                return
+            pauses += 1
+            if pauses > self._watching.max_pauses:
+                raise _awaiting(pause)
+            results = await self._answerer.results(calls)
+            yield ToolResultsEvent(results)
+            continuation = {"SessionId": self.session_id, "TurnId": self.turn_id, "ToolResults": results}
+            # A continuation is delivered as its turn was, which is known of a turn that began here.
+            live = self._first.call.method == "POST"
+            submission = posted(continuation, live=live, progress=self._watching.progress)
+            answered = calls
+
+    def _followed(self) -> Submission:
+        return followed(self.session_id, self.turn_id, progress=self._watching.progress)
+
+    async def _read(self, submission: Submission) -> AsyncGenerator[TextEvent | DiscardEvent | TurnEvent, None]:
+        self._segments.clear()
+        self._position = submission.position
+        async with aclosing(submit(self._http, submission)) as events:
+            async for event in events:
+                if isinstance(event, DiscardEvent):
+                    self._segments.pop(event.segment, None)
+                elif isinstance(event, TextEvent):
+                    self._segments[event.segment] = self._segments.get(event.segment, "") + event.delta
+                    self._position = event.position
+                yield event
+
+
+def new_id() -> str:
+    """An id of 32 hex digits."""
+    return uuid.uuid4().hex
+
+
+def error_line(error: AptixError) -> dict[str, Any]:
+    """An error as `AptixError.from` of the TypeScript client takes it."""
+    told = error.to_dict()
+    wait = told.pop("retry_after_s")
+    told.pop("request_id")
+    return {**told, **({} if wait is None else {"retryAfterMs": round(wait * 1000)})}
+
+
+def _awaiting(pause: ToolContinuationResponse) -> AptixError:
+    details: Any = {"TurnId": pause["TurnId"], "ToolCalls": pause["ToolCalls"]}
+    message = "The turn waits for tool results that nobody here gives."
+    return AptixError(
+        409, [{"ErrorCode": "turn_awaiting_tools", "Message": message, "Details": details, "SystemError": False}]
+    )

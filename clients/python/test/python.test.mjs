@@ -1,0 +1,67 @@
+// The Python client: its sources under the strictest checks of others, its package, and its tests (test_*.py, by pytest)
+// against the Worker. Skipped without Python 3.10 or later, except in CI.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { pythonTools } from '../../../tests/python.mjs';
+import { errorCodes, startBed } from './bed.mjs';
+
+const CLIENT = fileURLToPath(new URL('..', import.meta.url));
+const tools = pythonTools();
+const skip = tools ? false : 'there is no Python 3.10 or later with venv and pip';
+let folder;
+before(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'python-client-'))));
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs a program of the tools to its end; fails with all that it wrote. */
+async function run(program, args, { cwd = CLIENT, env = {} } = {}) {
+  const caches = { MYPY_CACHE_DIR: path.join(tools.folder, 'mypy'), RUFF_NO_CACHE: 'true', PYTHONDONTWRITEBYTECODE: '1' };
+  const child = spawn(program, args, { cwd, env: { ...process.env, ...caches, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const told = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => told.push(chunk));
+  const status = await new Promise((ended, failed) => child.on('error', failed).on('close', ended));
+  const text = Buffer.concat(told).toString();
+  assert.equal(status, 0, `${path.basename(program)} ${args.join(' ')}\n${text}`);
+  return text;
+}
+
+test('the sources are formatted, clean under ruff, and strictly typed by mypy and pyright', { skip }, async () => {
+  const pyright = path.join(tools.folder, 'node_modules/pyright/index.js');
+  await Promise.all([
+    run(tools.program('ruff'), ['format', '--check', '.']),
+    run(tools.program('ruff'), ['check', '.']),
+    run(tools.program('mypy'), []),
+    run(process.execPath, [pyright, '--pythonpath', tools.python]),
+  ]);
+});
+
+test('a wheel is made that is typed, that twine takes, and that works where it is installed', { skip }, async () => {
+  const source = path.join(folder, 'source');
+  await cp(CLIENT, source, { recursive: true });
+  await run(tools.python, ['-m', 'build', '--no-isolation', '--outdir', path.join(folder, 'dist')], { cwd: source });
+  const made = (await readdir(path.join(folder, 'dist'))).map((name) => path.join(folder, 'dist', name));
+  assert.deepEqual(made.map((file) => path.basename(file)).sort(), ['aptix_edge-0.1.0-py3-none-any.whl', 'aptix_edge-0.1.0.tar.gz']);
+  await run(tools.program('twine'), ['check', '--strict', ...made]);
+  const site = path.join(folder, 'site');
+  await run(tools.python, ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index', '--target', site, made.find((file) => file.endsWith('.whl'))]);
+  assert.ok((await readdir(path.join(site, 'aptix_edge'))).includes('py.typed'));
+  const told = await run(tools.python, ['-W', 'error', '-c', 'import aptix_edge; print(aptix_edge.Aptix.__name__)'], { env: { PYTHONPATH: site } });
+  assert.equal(told.trim(), 'Aptix');
+});
+
+test('its tests in Python pass', { skip, timeout: 300_000 }, async (t) => {
+  const codes = path.join(folder, 'errors.json');
+  await writeFile(codes, JSON.stringify(await errorCodes()));
+  const bed = await startBed();
+  try {
+    const env = { PYTHONPATH: path.join(CLIENT, 'src'), APTIX_BED: bed.origin, APTIX_ERROR_CODES: codes };
+    t.diagnostic(await run(tools.python, ['-m', 'pytest', ...(process.env.PYTEST ?? '').split(' ').filter(Boolean)], { env }));
+    assert.deepEqual(bed.leftovers(), []);
+  } finally {
+    await bed.close();
+  }
+});

@@ -1,0 +1,122 @@
+// The tools that a chat gives the model: files of one folder, and nothing outside of it, wherever links lead. What a
+// folder holds is src/folder.ts, so that the model sees what an index would. Writing is asked for.
+import { mkdir, readFile, realpath, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { Tool } from "../index.js";
+import { textOf, walk } from "../folder.js";
+import { nodeFolder, rulesAbove } from "./node_folder.js";
+
+const MOST_FILES = 2000;
+const MOST_MATCHES = 200;
+const LONGEST_LINE = 300;
+
+const texts = (described: Record<string, string>, required: string[]) => ({
+  type: "object",
+  properties: Object.fromEntries(Object.entries(described).map(([name, description]) => [name, { type: "string", description }])),
+  required,
+  additionalProperties: false,
+});
+
+/** The user is asked before a file is written, and before one is read that no index would hold: it may be a secret. */
+export interface Consent {
+  mayRead(path: string): Promise<boolean>;
+  mayWrite(path: string, text: string, before: string | undefined): Promise<boolean>;
+}
+
+export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[] {
+  const files = async () => {
+    const rules = { above: await rulesAbove(folder) };
+    const found = [];
+    for await (const each of walk(nodeFolder(folder), rules)) if ("file" in each) found.push(each);
+    return found;
+  };
+  const below = (prefix: unknown) => {
+    const start = typeof prefix === "string" ? prefix.replace(/^\.?\/+|^\.$/, "") : "";
+    return (at: string) => at === start || at.startsWith(start === "" || start.endsWith("/") ? start : `${start}/`);
+  };
+  return [
+    {
+      name: "list_files",
+      description: "Lists the text files of the user's folder, with those of its folders. Ignored, built and binary files are left out.",
+      parameters: texts({ folder: "Only what is below this folder." }, []),
+      repeatable: true,
+      async run({ folder: prefix }) {
+        const isBelow = below(prefix);
+        const paths = (await files()).map((each) => each.path).filter(isBelow);
+        return { Files: paths.slice(0, MOST_FILES), ...(paths.length > MOST_FILES && { More: paths.length - MOST_FILES }) };
+      },
+    },
+    {
+      name: "read_file",
+      description: "Reads a text file of the user's folder.",
+      parameters: texts({ path: "Relative to the folder." }, ["path"]),
+      repeatable: true,
+      async run({ path: name }) {
+        const at = await inside(folder, name);
+        const relative = path.relative(await realpath(folder), at).split(path.sep).join("/");
+        const isListed = (await files()).some((each) => each.path === relative);
+        const found = textOf(name, await readFile(at));
+        const reason = "reason" in found ? found.reason : undefined;
+        if (reason === "binary") throw new Error(`${name} is no text.`);
+        if ((!isListed || reason === "secret") && !(await mayRead(relative))) throw new Error("The user does not want this file to be read.");
+        return "text" in found ? found.text : readFile(at, "utf8");
+      },
+    },
+    {
+      name: "find_in_files",
+      description: "Finds the lines that hold a text, without regard to case, in the files of the user's folder.",
+      parameters: texts({ text: "What a line holds.", folder: "Only below this folder." }, ["text"]),
+      repeatable: true,
+      async run({ text, folder: prefix }) {
+        const wanted = String(text).toLowerCase();
+        const isBelow = below(prefix);
+        const matches: { Path: string; Line: number; Text: string }[] = [];
+        for (const { path: at, file } of await files()) {
+          if (!isBelow(at)) continue;
+          const found = textOf(at, await file.bytes().catch(() => new Uint8Array()));
+          if (!("text" in found)) continue;
+          for (const [line, words] of found.text.split("\n").entries()) {
+            if (!words.toLowerCase().includes(wanted)) continue;
+            if (matches.length >= MOST_MATCHES) return { Matches: matches, More: true };
+            matches.push({ Path: at, Line: line + 1, Text: words.trim().slice(0, LONGEST_LINE) });
+          }
+        }
+        return { Matches: matches };
+      },
+    },
+    {
+      name: "write_file",
+      description: "Writes a text file of the user's folder, as a whole. The user is asked first.",
+      parameters: texts({ path: "Relative to the folder.", text: "All that the file is to hold." }, ["path", "text"]),
+      async run({ path: name, text }) {
+        if (typeof text !== "string") throw new Error("text must be a string.");
+        const at = await inside(folder, name);
+        const before = await readFile(at, "utf8").catch(() => undefined);
+        if (before === text) return { Written: false, Unchanged: true };
+        if (!(await mayWrite(name, text, before))) throw new Error("The user does not want this file to be written.");
+        await mkdir(path.dirname(at), { recursive: true });
+        await writeFile(at, text);
+        return { Written: true };
+      },
+    },
+  ];
+}
+
+/** The file of that name. Neither `..` nor a link leads out of the folder. */
+async function inside(folder: string, name: unknown): Promise<string> {
+  if (typeof name !== "string" || name === "") throw new Error("path must be a text.");
+  const root = await realpath(folder);
+  let known = path.resolve(root, name);
+  let rest = "";
+  // A file that is not there yet lies where the nearest folder that is there leads.
+  for (;;) {
+    const real = await realpath(known).catch(() => undefined);
+    if (real !== undefined) {
+      const at = path.join(real, rest);
+      if (at !== root && !at.startsWith(root.endsWith(path.sep) ? root : root + path.sep)) throw new Error(`${name} is outside of the folder.`);
+      return at;
+    }
+    rest = path.join(path.basename(known), rest);
+    known = path.dirname(known);
+  }
+}

@@ -1,0 +1,335 @@
+#!/usr/bin/env node
+// The command line: which command is meant, where the service is, and with which key. A key is never an argument, since
+// every user of a computer can see those.
+import { createHash } from "node:crypto";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { type ParseArgsConfig, parseArgs } from "node:util";
+import { Aptix, type Operation, type SearchRequest, type SessionStatus } from "../index.js";
+import { chat } from "./chat.js";
+import { keep, keptKey } from "./keychain.js";
+import { show } from "./shown_turn.js";
+import { fileStore, stateFolder } from "./state.js";
+import { sync } from "./sync.js";
+import { EXIT, type Terminal, UsageError, failed } from "./terminal.js";
+import { trace } from "./trace_tree.js";
+import * as views from "./views.js";
+
+declare const VERSION: string;
+const DEFAULT_URL = "http://127.0.0.1:8787";
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+type Values = Record<string, string | boolean | string[] | undefined>;
+interface Call {
+  aptix: Aptix;
+  url: string;
+  owner: string;
+  positionals: string[];
+  values: Values;
+  terminal: Terminal;
+}
+interface Command {
+  usage: string;
+  does: string;
+  options: Options;
+  /** Of positional arguments: the least and the most. */
+  takes: [number, number];
+  run(call: Call): Promise<number>;
+}
+
+const text = { type: "string" } as const;
+const flag = { type: "boolean" } as const;
+const list = { type: "string", multiple: true } as const;
+
+const optional = (values: Values, name: string) => values[name] as string | undefined;
+function required(values: Values, name: string): string {
+  const value = optional(values, name);
+  if (value === undefined) throw new UsageError(`--${name} is required.`);
+  return value;
+}
+function count(values: Values, name: string, most: number): number | undefined {
+  const value = optional(values, name);
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < 1 || number > most) throw new UsageError(`--${name} is a whole number from 1 to ${most}.`);
+  return number;
+}
+const SCOPE = /^([^=!~]+?)(==?|!=|~|!~)(.*)$/s;
+const OPERATORS = { "=": "==", "==": "==", "!=": "!=", "~": "contains", "!~": "does_not_contain" } as const;
+function scope(values: Values): SearchRequest["RagScope"] {
+  const given = values.scope as string[] | undefined;
+  if (!given) return undefined;
+  const Conditions = given.map((condition) => {
+    const [, Key, operator, rest] = SCOPE.exec(condition) ?? [];
+    if (Key === undefined) throw new UsageError(`--scope ${condition} is no condition, such as Path~src/ or team=core,edge.`);
+    return { Key, Operator: OPERATORS[operator as "="], Values: rest!.split(",") };
+  });
+  return { Conditions };
+}
+
+const COMMANDS: Record<string, Command> = {
+  chat: {
+    usage: "chat [MESSAGE…] [--session ID | --continue] [--folder DIR | --no-tools] [--allow-writes] [--workspace W] [--context ID]",
+    does: "Talks with the agent, with tools on the files of a folder. With a MESSAGE, one turn.",
+    options: { session: text, continue: flag, folder: text, "no-tools": flag, "allow-writes": flag, workspace: text, context: text, scope: list },
+    takes: [0, Infinity],
+    run: ({ aptix, url, owner, positionals, values, terminal }) => {
+      const [workspace, context] = [optional(values, "workspace"), optional(values, "context")];
+      const RagScope = scope(values);
+      const turn = { ...(workspace && { WorkspaceId: workspace }), ...(context && { ConversationContextId: context }), ...(RagScope && { RagScope }) };
+      const options = {
+        url,
+        words: positionals.length > 0 ? positionals.join(" ") : undefined,
+        session: optional(values, "session"),
+        continues: values.continue === true,
+        folder: optional(values, "folder") ?? ".",
+        tools: values["no-tools"] !== true,
+        allowWrites: values["allow-writes"] === true,
+        turn,
+      };
+      return chat(aptix, options, fileStore(stateFolder(terminal.env), owner), terminal);
+    },
+  },
+  sync: {
+    usage: "sync FOLDER --workspace W [--watch] [--dry-run] [--keep] [--max-bytes N] [--verbose]",
+    does: "Makes a workspace hold the text files of a folder, and nothing else. --keep removes nothing.",
+    options: { workspace: text, watch: flag, "dry-run": flag, keep: flag, "max-bytes": text, verbose: flag },
+    takes: [1, 1],
+    run: ({ aptix, positionals, values, terminal }) => {
+      const isSet = (name: string) => values[name] === true;
+      if (isSet("watch") && isSet("dry-run")) throw new UsageError("--watch and --dry-run exclude each other.");
+      const options = {
+        folder: positionals[0]!,
+        workspace: required(values, "workspace"),
+        watch: isSet("watch"),
+        dryRun: isSet("dry-run"),
+        keep: isSet("keep"),
+        verbose: isSet("verbose"),
+        maxBytes: count(values, "max-bytes", 20_000_000),
+      };
+      return sync(aptix, options, terminal);
+    },
+  },
+  search: {
+    usage: "search QUERY… --workspace W [--limit 1..100] [--scope KEY=VALUE]…",
+    does: "The chunks that a turn would be given. A scope's operators: = != ~ (contains) !~.",
+    options: { workspace: text, limit: text, scope: list },
+    takes: [1, Infinity],
+    run: ({ aptix, positionals, values, terminal }) => {
+      const query = { Query: positionals.join(" "), Limit: count(values, "limit", 100), RagScope: scope(values) };
+      return views.search(aptix, required(values, "workspace"), query, terminal);
+    },
+  },
+  sessions: {
+    usage: "sessions [--status S] [--query WORDS] [--order Activity|Created] [--limit N]",
+    does: "The sessions of a user: that of the ticket, or of --user.",
+    options: { status: text, query: text, order: text, limit: text },
+    takes: [0, 0],
+    run: ({ aptix, values, terminal }) => {
+      const options = { status: optional(values, "status") as SessionStatus, query: optional(values, "query"), order: optional(values, "order") as "Activity" };
+      return views.sessions(aptix, options, count(values, "limit", 100_000), terminal);
+    },
+  },
+  turns: {
+    usage: "turns SESSION",
+    does: "The turns of a session, oldest first.",
+    options: {},
+    takes: [1, 1],
+    run: ({ aptix, positionals, terminal }) => views.turns(aptix, positionals[0]!, terminal),
+  },
+  watch: {
+    usage: "watch SESSION [TURN]",
+    does: "A turn as it runs: the live one, else the newest. Watching answers nothing.",
+    options: {},
+    takes: [1, 2],
+    run: async ({ aptix, positionals, terminal }) => {
+      const turnId = await views.turnOf(aptix, positionals[0]!, positionals[1]);
+      return show(aptix.session(positionals[0]!).attach(turnId, { progress: true, signal: terminal.signal }), terminal);
+    },
+  },
+  trace: {
+    usage: "trace SESSION [TURN]",
+    does: "What a turn did: model calls, tools, times, tokens.",
+    options: {},
+    takes: [1, 2],
+    run: ({ aptix, positionals, terminal }) => trace(aptix, positionals[0]!, positionals[1], terminal),
+  },
+  export: {
+    usage: "export SESSION [--output FILE]",
+    does: "All that is kept of a session, as JSON.",
+    options: { output: { type: "string", short: "o" } },
+    takes: [1, 1],
+    run: ({ aptix, positionals, values, terminal }) => views.exportSession(aptix, positionals[0]!, optional(values, "output"), terminal),
+  },
+  cancel: {
+    usage: "cancel SESSION [TURN]",
+    does: "Ends a turn that runs or waits.",
+    options: {},
+    takes: [1, 2],
+    run: ({ aptix, positionals, terminal }) => views.cancel(aptix, positionals[0]!, positionals[1], terminal),
+  },
+  erase: {
+    usage: "erase SESSION | --workspace W | --of-user U  [--yes]",
+    does: "Erases a session, a workspace, or all sessions of a user, for good.",
+    options: { workspace: text, "of-user": text, yes: { type: "boolean", short: "y" } },
+    takes: [0, 1],
+    run: async ({ aptix, positionals: [session], values, terminal }) => {
+      const [workspace, user] = [optional(values, "workspace"), optional(values, "of-user")];
+      const named = [session, workspace, user].filter((each) => each !== undefined);
+      if (named.length !== 1) throw new UsageError("Name one thing to erase: SESSION, --workspace W or --of-user U.");
+      const what = session !== undefined ? `the session ${session}` : workspace !== undefined ? `the workspace ${workspace}` : `all sessions of the user ${user}`;
+      if (values.yes !== true && !(await agreed(`Erase ${what} for good?`, terminal))) return EXIT.failed;
+      if (session !== undefined) return views.eraseSession(aptix, session, terminal);
+      return workspace !== undefined ? views.eraseWorkspace(aptix, workspace, terminal) : views.eraseUser(aptix, user!, terminal);
+    },
+  },
+  ticket: {
+    usage: "ticket --for USER [--sessions S,…] [--operations O,…] [--workspaces W,…] [--contexts C,…] [--origins O,…] [--actor A] [--tokens N] [--expires SECONDS]",
+    does: "Mints a ticket for a page or a guest.",
+    options: { for: text, sessions: text, turns: text, operations: text, workspaces: text, contexts: text, origins: text, actor: text, tokens: text, expires: text },
+    takes: [0, 0],
+    run: ({ aptix, values, terminal }) => {
+      const all = (name: string) => optional(values, name)?.split(",");
+      const grant = {
+        User: optional(values, "for"),
+        Actor: optional(values, "actor"),
+        Sessions: all("sessions"),
+        Turns: all("turns"),
+        Operations: all("operations") as Operation[] | undefined,
+        Workspaces: all("workspaces"),
+        Contexts: all("contexts"),
+        Origins: all("origins"),
+        TurnTokens: count(values, "tokens", Number.MAX_SAFE_INTEGER),
+        ExpiresInS: count(values, "expires", 86_400),
+      };
+      return views.ticket(aptix, grant, terminal);
+    },
+  },
+  login: {
+    usage: "login",
+    does: "Keeps the key of the service in this system's keychain. It is read from standard input.",
+    options: {},
+    takes: [0, 0],
+    run: async ({ url, terminal }) => {
+      const key = (await secret(`Key for ${url}: `, terminal)).trim();
+      if (key === "") throw new UsageError("No key was given.");
+      await keep(url, key);
+      terminal.err(`The keychain has the key for ${url}.\n`);
+      return EXIT.done;
+    },
+  },
+  logout: {
+    usage: "logout",
+    does: "Takes the key out of the keychain.",
+    options: {},
+    takes: [0, 0],
+    run: async ({ url, terminal }) => {
+      await keep(url, undefined);
+      terminal.err(`The keychain has no key for ${url} any more.\n`);
+      return EXIT.done;
+    },
+  },
+};
+
+const COMMON: Options = { url: text, user: text, json: flag, help: { type: "boolean", short: "h" }, version: flag };
+
+function usage(name?: string): string {
+  const command = name === undefined ? undefined : COMMANDS[name];
+  if (command) return `${command.does}\n\n  aptix-edge ${command.usage}\n\nAlso: --url URL, --user USER (whom a key acts for), --json (for scripts)\n`;
+  const rows = Object.values(COMMANDS).map(({ usage: line, does }) => `  ${line}\n      ${does}`);
+  return `aptix-edge COMMAND\n\n${rows.join("\n")}
+
+With every command: --url URL (or APTIX_URL; ${DEFAULT_URL}), --user USER (whom a key acts for), --json (for scripts), --help.
+The key is in APTIX_KEY, or in this system's keychain by \`aptix-edge login\`; it is never an argument.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the service cannot be reached, 4 the turn waits or runs, 5 done in part, 130 interrupted.
+`;
+}
+
+async function agreed(question: string, terminal: Terminal): Promise<boolean> {
+  if (!terminal.isInteractive) throw new UsageError("Nobody can be asked here: say --yes.");
+  const reader = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await reader.question(`${question} (y/n) `, { signal: terminal.signal })).trim());
+  } finally {
+    reader.close();
+  }
+}
+
+/** A line that is not shown as it is typed. */
+async function secret(question: string, terminal: Terminal): Promise<string> {
+  if (terminal.isInteractive) terminal.err(question);
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input: process.stdin, output, terminal: terminal.isInteractive });
+  try {
+    for await (const line of reader) return line;
+    return "";
+  } finally {
+    reader.close();
+    if (terminal.isInteractive) terminal.err("\n");
+  }
+}
+
+async function main(args: string[]): Promise<number> {
+  const controller = new AbortController();
+  process.once("SIGINT", () => controller.abort(new Error("interrupted")));
+  process.once("SIGTERM", () => controller.abort(new Error("ended")));
+  // A reader that has enough, such as head, ends the program.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.failed));
+  const terminal: Terminal = {
+    env: process.env,
+    isInteractive: process.stdin.isTTY === true,
+    isTerminal: process.stderr.isTTY === true && process.env.NO_COLOR === undefined && process.env.TERM !== "dumb",
+    json: args.includes("--json"),
+    signal: controller.signal,
+    out: (words) => void process.stdout.write(words),
+    err: (words) => void process.stderr.write(words),
+  };
+  let url = process.env.APTIX_URL ?? DEFAULT_URL;
+  try {
+    const [name, ...rest] = args;
+    if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+      const about = name === "help" ? rest[0] : undefined;
+      terminal.out(usage(about));
+      return name === undefined ? EXIT.usage : EXIT.done;
+    }
+    if (name === "--version") {
+      terminal.out(`${VERSION}\n`);
+      return EXIT.done;
+    }
+    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (!command) throw new UsageError(`There is no command ${name}. Commands: ${Object.keys(COMMANDS).join(", ")}.`);
+    const { values, positionals } = parsed(command, rest);
+    if (values.help) {
+      terminal.out(usage(name));
+      return EXIT.done;
+    }
+    const [least, most] = command.takes;
+    if (positionals.length < least || positionals.length > most) throw new UsageError(`Usage: aptix-edge ${command.usage}`);
+    url = optional(values, "url") ?? url;
+    if (!/^https?:\/\//.test(url)) throw new UsageError(`The address of the service begins with https:// or http://, and ${url} does not.`);
+    const credential = process.env.APTIX_KEY || (name === "login" || name === "logout" ? undefined : await keptKey(url));
+    const user = optional(values, "user");
+    const owner = createHash("sha256").update(`${url}\n${credential ?? ""}\n${user ?? ""}`).digest("hex");
+    // Nobody waits a minute at a terminal to learn that nobody listens.
+    const options = { baseUrl: url, credential, maxReconnects: 2, ...(user !== undefined && { user }) };
+    const store = fileStore(stateFolder(process.env), owner);
+    return await command.run({ aptix: new Aptix({ ...options, store }), url, owner, positionals, values, terminal });
+  } catch (error) {
+    return failed(terminal, error, url);
+  }
+}
+
+function parsed(command: Command, args: string[]): { values: Values; positionals: string[] } {
+  if (args.some((each) => /^--?(api-?)?(key|token|credential)\b/i.test(each))) {
+    throw new UsageError("A key is no argument, since every user of this computer can see those. Give it in APTIX_KEY, or keep it with: aptix-edge login");
+  }
+  try {
+    return parseArgs({ args, options: { ...COMMON, ...command.options }, allowPositionals: true, strict: true }) as { values: Values; positionals: string[] };
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\nUsage: aptix-edge ${command.usage}`);
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));
+// A reader of standard input, or a connection that is kept, would hold the process.
+process.stdin.destroy();

@@ -1,0 +1,34 @@
+// What a chat keeps on this computer between its processes: the results of tools whose turn has not ended, and the newest
+// session of each folder. A file for each key, since several chats may run at a time.
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import type { Store } from "../index.js";
+
+/** By the XDG standard, and where Windows keeps such things. */
+export function stateFolder(env: Record<string, string | undefined>): string {
+  const base = env.XDG_STATE_HOME ?? (process.platform === "win32" ? env.LOCALAPPDATA : undefined) ?? path.join(os.homedir(), ".local", "state");
+  return path.join(base, "aptix-edge");
+}
+
+/** A store of one service and one credential: sessions of others may have the same ids. */
+export function fileStore(folder: string, owner: string): Store {
+  const file = (key: string) => path.join(folder, `${createHash("sha256").update(`${owner}\n${key}`).digest("hex")}.json`);
+  return {
+    get: async <T>(key: string) => {
+      const text = await readFile(file(key), "utf8").catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "ENOENT") throw error;
+      });
+      return text === undefined ? undefined : (JSON.parse(text) as T);
+    },
+    async update(key, value) {
+      if (value === undefined) return rm(file(key), { force: true });
+      // What tools returned is for the user alone.
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const beside = `${file(key)}.${process.pid}`;
+      await writeFile(beside, JSON.stringify(value), { mode: 0o600 });
+      await rename(beside, file(key));
+    },
+  };
+}

@@ -1,0 +1,63 @@
+// What a command is given of the process it runs in, and the one form in which it tells things: lines for people, JSON for
+// scripts. Owns the exit codes.
+import { AptixConnectionError, AptixError } from "../index.js";
+
+/** Wrong usage, with what is right. */
+export class UsageError extends Error {}
+
+export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, waiting: 4, partly: 5, interrupted: 130 } as const;
+
+export interface Terminal {
+  env: Record<string, string | undefined>;
+  /** Whether a person can answer. */
+  isInteractive: boolean;
+  /** Whether what is told may move: colours, a progress bar. */
+  isTerminal: boolean;
+  json: boolean;
+  /** Ends what is under way. */
+  signal: AbortSignal;
+  out(text: string): void;
+  err(text: string): void;
+}
+
+/** A result: as JSON on one line, or as people read it. */
+export const tell = (terminal: Terminal, value: unknown, text: string) =>
+  terminal.out(terminal.json ? `${JSON.stringify(value)}\n` : text && `${text}\n`);
+
+/** Rows with their columns below each other; the last may be as long as it is. */
+export function table(rows: (string | number | undefined)[][]): string {
+  const cells = rows.map((row) => row.map((cell) => shown(String(cell ?? ""))));
+  const widths = (cells[0] ?? []).map((_, at) => Math.max(...cells.map((row) => row[at]!.length)));
+  return cells.map((row) => row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at]!))).join("  ").trimEnd()).join("\n");
+}
+
+/** A text that others have written on one line of a terminal: without what would move its cursor. */
+export const shown = (text: string) => text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu, " ");
+/** The same of a text that has lines. */
+export const shownLines = (text: string) => text.replace(/[^\P{Cc}\n\t]+|\p{Bidi_Control}+/gu, "");
+
+const plural = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const documents = (count: number) => plural(count, "document");
+
+/** Tells what went wrong, and gives the exit code that says so. */
+export function failed(terminal: Terminal, error: unknown, url: string): number {
+  if (terminal.signal.aborted) return EXIT.interrupted;
+  const told = error instanceof AptixError ? error : undefined;
+  if (terminal.json) {
+    terminal.err(`${JSON.stringify({ error: told ?? { code: error instanceof UsageError ? "usage" : "failed", message: String((error as Error)?.message ?? error) } })}\n`);
+  } else if (error instanceof AptixConnectionError) {
+    terminal.err(`${shown(error.message)}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service.\n`);
+  } else if (told) {
+    terminal.err(`${told.code}: ${shown(told.message)}\n${hint(told)}`);
+  } else terminal.err(`${shown(String((error as Error)?.message ?? error))}\n`);
+  if (error instanceof UsageError) return EXIT.usage;
+  if (error instanceof AptixConnectionError) return EXIT.unreachable;
+  return told?.code === "turn_awaiting_tools" || told?.code === "turn_in_progress" ? EXIT.waiting : EXIT.failed;
+}
+
+function hint({ code }: AptixError): string {
+  if (code === "unauthenticated") return "Give the key in APTIX_KEY, or keep it in this system's keychain with: aptix-edge login\n";
+  if (code === "forbidden" || code === "credential_expired") return "Another key or ticket is needed: APTIX_KEY, or aptix-edge login\n";
+  if (code === "turn_awaiting_tools" || code === "turn_in_progress") return "Go on with it: aptix-edge chat --session ID; or give it up: aptix-edge cancel ID\n";
+  return "";
+}

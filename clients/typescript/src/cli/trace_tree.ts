@@ -1,0 +1,80 @@
+// `trace`: what a turn did, as a tree of model calls and the tool calls that each made.
+import type { Aptix, Trace, Usage } from "../index.js";
+import { EXIT, type Terminal, shown, tell } from "./terminal.js";
+import { turnOf } from "./views.js";
+
+/** What the service says of a model call, beside its beginning. */
+interface ModelCall {
+  DurationMs?: number | null;
+  Mode: string;
+  Usage?: Usage | null;
+  Retries: unknown[];
+  Fault?: { ErrorCode: string } | null;
+  /** It wrote a summary of earlier turns. */
+  Summary?: boolean;
+  /** The whole conversation was sent. */
+  Rebuilt?: boolean;
+}
+interface Node {
+  text: string;
+  below: Node[];
+}
+
+export async function trace(aptix: Aptix, sessionId: string, turnId: string | undefined, terminal: Terminal): Promise<number> {
+  const found = await aptix.session(sessionId).trace(await turnOf(aptix, sessionId, turnId));
+  tell(terminal, found, drawn(treeOf(found)));
+  return EXIT.done;
+}
+
+function treeOf(trace: Trace): Node {
+  const calls = trace.ModelCalls as unknown as ModelCall[];
+  const below = calls.map(({ DurationMs, Mode, Usage, Retries, Fault, Summary, Rebuilt }, at): Node => ({
+    text: words(
+      `model call ${at + 1}`,
+      Mode,
+      Summary && "a summary",
+      Rebuilt && "the whole conversation",
+      ms(DurationMs),
+      used(Usage),
+      Retries?.length > 0 && `${Retries.length} retries`,
+      Fault?.ErrorCode,
+    ),
+    below: trace.ToolCalls.filter(({ ModelCall }) => ModelCall === at).map(toolCall),
+  }));
+  const named = (name: string, nodes: string[]): Node[] => nodes.map((text) => ({ text: words(name, text), below: [] }));
+  below.push(
+    ...named("steer", (trace.Steers ?? []).map(({ SteerId, State }) => words(SteerId, State))),
+    ...named("mode", trace.ModeChanges.map((change) => (change as { ModeDisplayName?: string }).ModeDisplayName ?? "")),
+    ...named("compaction", trace.Compactions.map(({ Reason, ItemsBefore, ItemsAfter }) => words(Reason, `${ItemsBefore} → ${ItemsAfter} items`))),
+    ...named("webhook", (trace.Webhooks ?? []).map((webhook) => words(...Object.values(webhook).filter((value) => typeof value === "string").slice(0, 3)))),
+  );
+  const running = trace.Running && `at ${trace.Running.Kind} since ${trace.Running.Since}`;
+  const attempts = trace.Attempts > 1 ? `${trace.Attempts} attempts` : undefined;
+  return { text: words(`turn ${trace.TurnId}`, trace.Status, attempts, running), below };
+}
+
+function toolCall({ Name, RunsOn, ExecutionMs, Successful, ResultBytes, Approval, Mcp }: Trace["ToolCalls"][number]): Node {
+  const end = Successful === undefined ? "waits" : Successful ? "succeeded" : "failed";
+  const asked = Approval && words(Approval.Decision ?? "waits for approval", Approval.DecidedBy && `by ${Approval.DecidedBy}`, Approval.Edited ? "edited" : undefined, ms(Approval.WaitedMs));
+  const place = Mcp ? `MCP ${Mcp.Server}` : RunsOn;
+  return {
+    text: words(`tool ${Name}`, place, end, ms(ExecutionMs), ResultBytes === undefined ? undefined : `${ResultBytes} bytes`),
+    below: asked ? [{ text: `approval · ${asked}`, below: [] }] : [],
+  };
+}
+
+const words = (...texts: (string | false | undefined)[]) => shown(texts.filter(Boolean).join(" · "));
+const ms = (count: number | null | undefined) => (count === undefined || count === null ? undefined : count < 1000 ? `${count} ms` : `${(count / 1000).toFixed(1)} s`);
+const used = (usage: Usage | null | undefined) => {
+  if (!usage) return undefined;
+  const { PromptTokens, CachedTokens, CompletionTokens } = usage;
+  return `${PromptTokens} tokens in${CachedTokens ? ` (${CachedTokens} cached)` : ""}, ${CompletionTokens} out`;
+};
+
+function drawn({ text, below }: Node, indent = ""): string {
+  const rest = below.map((node, at) => {
+    const isLast = at === below.length - 1;
+    return `${indent}${isLast ? "└─ " : "├─ "}${drawn(node, indent + (isLast ? "   " : "│  "))}`;
+  });
+  return [text, ...rest].join("\n");
+}

@@ -1,0 +1,96 @@
+// What a service keeps, as a terminal shows it: chunks, sessions, turns, exports, and the commands that end or erase.
+import { writeFile } from "node:fs/promises";
+import type { Aptix, ErasureReceipt, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
+import { Workspace } from "../workspace.js";
+import { EXIT, type Terminal, UsageError, documents, shown, shownLines, table, tell } from "./terminal.js";
+
+const when = (time: string) => `${time.slice(0, 16).replace("T", " ")}Z`;
+const DEFAULT_SESSIONS = 50;
+
+export async function search(aptix: Aptix, workspace: string, query: SearchRequest, terminal: Terminal): Promise<number> {
+  const found = await new Workspace(aptix, workspace).search(query);
+  const chunks = found.Chunks.map(({ Path, StartLine, EndLine, Text, Score }) => {
+    const place = `${shown(Path)}:${StartLine}-${EndLine}`;
+    const text = shownLines(Text).trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
+    return `${place}${Score === undefined ? "" : `  ${Score.toFixed(2)}`}\n${text}`;
+  });
+  tell(terminal, found, chunks.join("\n\n") || "Nothing has any of these words.");
+  return EXIT.done;
+}
+
+export async function sessions(aptix: Aptix, options: SessionsOptions, most: number | undefined, terminal: Terminal): Promise<number> {
+  const found = [];
+  for await (const entry of aptix.sessions(options)) {
+    if (found.length >= (most ?? DEFAULT_SESSIONS)) break;
+    found.push(entry);
+  }
+  const rows = found.map(({ SessionId, Status, Turns, ActiveAt, Title, Waiting }) =>
+    [SessionId, Status, `${Turns} turns`, when(ActiveAt), Title + (Waiting ? ` [waits for ${Waiting.Tools.join(", ")}]` : "")]);
+  tell(terminal, { Sessions: found }, rows.length > 0 ? table(rows) : "There are no such sessions.");
+  return EXIT.done;
+}
+
+export async function turns(aptix: Aptix, sessionId: string, terminal: Terminal): Promise<number> {
+  const found = [];
+  for await (const entry of aptix.session(sessionId).turns()) found.push(entry);
+  const rows = found.map(({ TurnId, Status, StartedAt, Usage }) => [TurnId, Status, when(StartedAt), Usage ? `${Usage.TotalTokens} tokens` : ""]);
+  tell(terminal, { Turns: found }, table(rows));
+  return EXIT.done;
+}
+
+/** The turn that is meant: the one named, else the one that runs or waits, else the newest. */
+export async function turnOf(aptix: Aptix, sessionId: string, turnId?: string): Promise<string> {
+  if (turnId !== undefined) return turnId;
+  const { LiveTurn, LatestTurn } = await aptix.session(sessionId).get();
+  const turn = LiveTurn ?? LatestTurn;
+  if (!turn) throw new UsageError(`The session ${sessionId} has no turn.`);
+  return turn.TurnId;
+}
+
+export async function exportSession(aptix: Aptix, sessionId: string, file: string | undefined, terminal: Terminal): Promise<number> {
+  const text = `${JSON.stringify(await aptix.session(sessionId).export(), undefined, terminal.json ? 0 : 2)}\n`;
+  if (file === undefined) terminal.out(text);
+  // It is a conversation: for its owner alone.
+  else await writeFile(file, text, { mode: 0o600, flag: "wx" });
+  return EXIT.done;
+}
+
+export async function cancel(aptix: Aptix, sessionId: string, turnId: string | undefined, terminal: Terminal): Promise<number> {
+  const view = await aptix.session(sessionId).cancel(await turnOf(aptix, sessionId, turnId));
+  tell(terminal, view, `The turn ${view.TurnId} is ${view.Status}.`);
+  return EXIT.done;
+}
+
+const counts = (receipt: object) => table(Object.entries(receipt).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value]));
+
+export async function eraseSession(aptix: Aptix, sessionId: string, terminal: Terminal): Promise<number> {
+  const receipt: ErasureReceipt | undefined = await aptix.session(sessionId).erase();
+  tell(terminal, receipt ?? null, receipt ? counts(receipt) : `The session ${sessionId} is erased; its receipt was lost with the connection.`);
+  return EXIT.done;
+}
+
+export async function eraseWorkspace(aptix: Aptix, workspace: string, terminal: Terminal): Promise<number> {
+  const held = await new Workspace(aptix, workspace).erase();
+  tell(terminal, held, `The workspace ${workspace} is erased: ${documents(held.Documents)}, ${held.Chunks} chunks, ${held.Bytes} bytes.`);
+  return EXIT.done;
+}
+
+/** Sessions of a user are erased in the service's own time: the same call says how many are left. */
+export async function eraseUser(aptix: Aptix, name: string, terminal: Terminal): Promise<number> {
+  let receipt: UserErasureReceipt | undefined;
+  do {
+    if (receipt) await new Promise((resolve) => setTimeout(resolve, 500));
+    terminal.signal.throwIfAborted();
+    receipt = await aptix.user(name).erase();
+  } while (receipt?.Sessions.Pending);
+  tell(terminal, receipt ?? null, receipt ? counts(receipt) : `The user ${name} is erased; the receipt was lost with the connection.`);
+  return EXIT.done;
+}
+
+export async function ticket(aptix: Aptix, grant: TicketRequest, terminal: Terminal): Promise<number> {
+  const made = await aptix.ticket(grant);
+  // Alone on standard output, for a variable of a shell.
+  if (!terminal.json) terminal.err(`for ${made.User}, until ${made.ExpiresAt}: ${made.Operations.join(", ")}\n`);
+  tell(terminal, made, made.Ticket);
+  return EXIT.done;
+}

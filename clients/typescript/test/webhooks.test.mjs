@@ -1,0 +1,68 @@
+// What a receiver verifies: messages as the service sends them, and as the specification's own library signs them.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { eventually, resultOf, rigForFile, userTurn } from '../../../tests/e2e/harness.mjs';
+import { answer, text } from '../../../tests/e2e/scripted_model.mjs';
+import { recorded, serve } from '../../../tests/local_server.mjs';
+import { WebhookError, verifyWebhook } from '../dist/webhooks.js';
+
+const secretOf = (words) => `whsec_${Buffer.from(words).toString('base64')}`;
+const SECRET = secretOf('the secret of the tests of clients');
+const OLD = secretOf('the one before, of which some know');
+const OTHER = secretOf('one that nobody gave to anybody !');
+const received = [];
+const receiver = await serve(async (request, response) => {
+  const message = await recorded(request, response);
+  if (message) received.push(message);
+  response.writeHead(204).end();
+});
+after(() => receiver.close());
+const rig = rigForFile({
+  vars: { HOOK_SECRET: SECRET, TURN_ALARM_MS: '500' },
+  catalog: (catalog) => {
+    catalog.Webhooks = { done: { Url: `${receiver.origin}/hooks`, SigningSecrets: ['HOOK_SECRET'] } };
+    for (const context of Object.values(catalog.ConversationContexts)) context.Webhooks = ['done'];
+  },
+  hidden: [[SECRET]],
+});
+
+test('a message of the service is taken in every form of body and headers, and nothing else is', async () => {
+  const turn = userTurn();
+  rig.model.script(answer(text('Done.')));
+  resultOf(await rig.post(turn));
+  await eventually(() => received.length > 0, 'the webhook is told');
+  const [{ headers, text: body }] = received;
+  const bytes = new TextEncoder().encode(body);
+  for (const form of [body, bytes, bytes.buffer]) {
+    for (const heads of [headers, new Headers(headers)]) {
+      const { id, event } = await verifyWebhook(form, heads, SECRET);
+      assert.equal(id, headers['webhook-id']);
+      assert.deepEqual([event.type, event.data.SessionId, event.data.Kind], ['turn.completed', turn.SessionId, 'final']);
+    }
+  }
+  await verifyWebhook(body, headers, [OTHER, SECRET]);
+  const refused = (what, changed, secrets = SECRET) => assert.rejects(verifyWebhook(what, { ...headers, ...changed }, secrets), WebhookError);
+  await refused(body, {}, OTHER);
+  await refused(body.replace('completed', 'failed'), {});
+  await refused(body, { 'webhook-id': 'msg_other' });
+  for (const missing of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) await refused(body, { [missing]: undefined });
+  for (const wrong of ['v1,', 'v1,####', 'v1a,AAAA', 'AAAA', '']) await refused(body, { 'webhook-signature': wrong });
+  for (const at of [`${Number(headers['webhook-timestamp']) - 301}`, `${Number(headers['webhook-timestamp']) + 400}`, 'NaN', '']) await refused(body, { 'webhook-timestamp': at });
+  for (const secret of ['', undefined, 'whsec_', 'secret', []]) await assert.rejects(verifyWebhook(body, headers, secret));
+});
+
+test('what the library of the specification signs is taken, with the tolerance that is asked for', async () => {
+  const sign = (secondsAgo, secrets) => {
+    const at = new Date(Date.now() - secondsAgo * 1000);
+    const body = '{"type":"ping","timestamp":"2026-11-22T16:00:00.000Z","data":{"é":"ü"}}';
+    const signatures = secrets.map((secret) => new Webhook(secret).sign('msg_1', at, body)).join(' ');
+    return [body, { 'Webhook-Id': 'msg_1', 'Webhook-Timestamp': [`${Math.floor(at / 1000)}`], 'Webhook-Signature': `v2,x ${signatures}` }];
+  };
+  for (const secrets of [[SECRET], [OLD, SECRET]]) assert.equal((await verifyWebhook(...sign(10, secrets), SECRET)).event.data.é, 'ü');
+  await assert.rejects(verifyWebhook(...sign(400, [SECRET]), SECRET), /too old/);
+  await verifyWebhook(...sign(400, [SECRET]), SECRET, { toleranceS: 600 });
+  const [, headers] = sign(0, [SECRET]);
+  const broken = new Webhook(SECRET).sign('msg_1', new Date(Number(headers['Webhook-Timestamp'][0]) * 1000), 'no JSON');
+  await assert.rejects(verifyWebhook('no JSON', { ...headers, 'Webhook-Signature': broken }, SECRET), /no JSON/);
+});

@@ -1,0 +1,79 @@
+//! `DELETE …/documents`: the documents that a request names leave the index (interface §7).
+//!
+//! A refused path is found before anything is removed. It must not decide what a path names: that is `RemovedPath`.
+
+use serde::Serialize;
+
+use crate::contract::Fault;
+use crate::entry::removed_path::RemovedPath;
+use crate::ports::Database;
+use crate::retrieval::{ChunkIndex, Counts, WorkBudget};
+
+/// What a request removed: all its paths together, and where it has several, each of them in its order.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Removal<'p> {
+    #[serde(flatten)]
+    all: Counts,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<RemovedAt<'p>>,
+}
+
+/// What one path removed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct RemovedAt<'p> {
+    path: &'p str,
+    #[serde(flatten)]
+    counts: Counts,
+}
+
+impl<'p> Removal<'p> {
+    /// Removes what the paths name.
+    ///
+    /// # Errors
+    /// A path that names no document and cannot name one: nothing was removed. The storage fails: some may be.
+    pub(super) async fn of<D: Database, F: AsyncFn()>(
+        index: &ChunkIndex<D>,
+        budget: &mut WorkBudget<F>,
+        paths: &'p [RemovedPath],
+    ) -> Result<Self, Fault> {
+        for path in paths {
+            let Some(refusal) = path.refusal() else { continue };
+            let mut is_known = false;
+            for spelling in path.spellings() {
+                is_known |= index.has(spelling)?;
+            }
+            if !is_known {
+                return Err(refusal);
+            }
+        }
+        let mut removal = Self { all: Counts::default(), removed: Vec::new() };
+        for path in paths {
+            let counts = removed_at(index, budget, path).await?;
+            removal.all.documents += counts.documents;
+            removal.all.chunks += counts.chunks;
+            removal.all.bytes += counts.bytes;
+            if paths.len() > 1 {
+                removal.removed.push(RemovedAt { path: path.sent(), counts });
+            }
+        }
+        Ok(removal)
+    }
+}
+
+/// The first spelling that names a document is the one that is meant.
+async fn removed_at<D: Database, F: AsyncFn()>(
+    index: &ChunkIndex<D>,
+    budget: &mut WorkBudget<F>,
+    path: &RemovedPath,
+) -> Result<Counts, Fault> {
+    let mut removed = Counts::default();
+    for spelling in path.spellings() {
+        removed = index.remove(budget, spelling).await?;
+        if removed.documents > 0 {
+            break;
+        }
+    }
+    Ok(removed)
+}
