@@ -25,6 +25,7 @@
 //! | [`ports`] | the traits that the machine implements, and the deployment's settings |
 //! | [`live_text`] | a submission's text as it grows, and its delivery to watchers |
 //! | [`outbound`] | calls to services of the operator's own |
+//! | [`tracing`] | the names and attributes of a turn's spans |
 //! | [`identity`] | who asks: callers, what their credentials permit, tickets, tokens of identity providers |
 //! | [`json`] | reading JSON objects with the place of each value |
 //! | [`encoding`] | hex, SHA-256, base64, media types, server-sent events, points in time |
@@ -85,5 +86,6 @@ pub mod reasoner;
 pub mod responses_api;
 pub mod retrieval;
 pub mod server_tools;
+pub mod tracing;
 pub mod users;
 pub mod webhooks;

@@ -20,14 +20,24 @@ for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.
 }
 
 const common = { absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none' };
-const entryPoints = ['index', 'workspace', 'webhooks', 'ai-sdk'].map((name) => `src/${name}.ts`);
-await build({ ...common, entryPoints, format: 'cjs', outExtension: { '.js': '.cjs' } });
-// The command line, for Node alone; the packages in it are few, small and without notices of their own.
+const core = ['src/index.ts'];
+const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk'].map((name) => `src/${name}.ts`);
+/** What an entry takes of the core at run time it imports, so that there is one class of each error. */
+const fromCore = (file) => ({
+  name: 'from-core',
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\.?\/index\.js$/ }, () => ({ path: file, external: true })),
+});
+const cjs = { ...common, format: 'cjs', outExtension: { '.js': '.cjs' } };
+await build({ ...cjs, entryPoints: core });
+await build({ ...cjs, entryPoints: beside, plugins: [fromCore('./index.cjs')] });
+await build({ ...common, entryPoints: beside, format: 'esm', plugins: [fromCore('./index.js')] });
+// The command line, for Node alone.
 const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
 await build({
-  ...common, entryPoints: { cli: 'src/cli/main.ts' }, format: 'esm', platform: 'node', target: 'node20', define: { VERSION: JSON.stringify(version) },
+  ...common, entryPoints: { cli: 'src/cli/main.ts' }, format: 'esm', platform: 'node', target: 'node20', plugins: [fromCore('./index.js')],
+  define: { VERSION: JSON.stringify(version) },
   banner: { js: '/* Contains ignore, MIT License, copyright (c) 2013 Kael Zhang and contributors. */' },
 });
 chmodSync(path.join(DIST, 'cli.js'), 0o755);
 // Last of all, since the Makefile takes dist/index.js as the sign that everything is there.
-await build({ ...common, entryPoints, format: 'esm' });
+await build({ ...common, entryPoints: core, format: 'esm' });

@@ -337,6 +337,8 @@ pub struct ServerTool {
     pub http: HttpService,
     /// The hosts whose addresses its result may hand to the model, as a URL writes them, in any case. Default: none.
     pub file_hosts: Vec<String>,
+    /// Whether it gets the place of the call in its client's trace. Default `false`.
+    pub trace_context: bool,
 }
 
 /// A server of tools that speaks the Model Context Protocol (interface §11).
@@ -352,6 +354,8 @@ pub struct McpServer {
     pub pins: Vec<(String, String)>,
     /// How a fault of the server affects the turn. Default `ReportToModel`.
     pub on_error: OnError,
+    /// Whether it gets the place of a call in its client's trace. Default `false`.
+    pub trace_context: bool,
     /// SHA-256 of its definition as the document writes it. What was learnt of a server holds only as long as
     /// this fingerprint stays.
     pub fingerprint: String,

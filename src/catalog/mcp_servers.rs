@@ -5,12 +5,12 @@ use super::definitions::{HttpService, McpServer, OnError};
 use super::findings::{Findings, Seen};
 use super::names::is_mcp_server_key;
 use super::tools::is_mcp_tool_name;
-use super::values::{choice, entries, matching_text};
+use super::values::{choice, entries, flag, matching_text};
 use crate::encoding::{is_sent_openly, is_sha256, sha256_hex};
 use crate::json::{Node, ObjectShape};
 
 const MCP_SERVER: ObjectShape = ObjectShape::new(
-    &["Url", "Headers", "TimeoutMs", "Allow", "Approval", "Pins", "OnError"],
+    &["Url", "Headers", "TimeoutMs", "Allow", "Approval", "Pins", "OnError", "TraceContext"],
     &["Url"],
 );
 
@@ -48,6 +48,7 @@ fn mcp_server(node: Node<'_, '_>, findings: &mut Findings) -> McpServer {
             });
         }
         "Pins" => server.pins = pins(node, findings),
+        "TraceContext" => server.trace_context = flag(node, findings),
         "OnError" => {
             let choices =
                 [("FailTurn", OnError::FailTurn), ("ReportToModel", OnError::ReportToModel)];

@@ -19,7 +19,17 @@ use super::values::{
 use crate::json::{Kind, Node, ObjectShape};
 
 const SERVER_TOOL: ObjectShape = ObjectShape::new(
-    &["Name", "Description", "Parameters", "Strict", "OnError", "Approval", "Http", "FileHosts"],
+    &[
+        "Name",
+        "Description",
+        "Parameters",
+        "Strict",
+        "OnError",
+        "Approval",
+        "Http",
+        "FileHosts",
+        "TraceContext",
+    ],
     &["Name", "Description", "Http"],
 );
 
@@ -111,6 +121,7 @@ fn server_tool<'d>(
             tool.http.check(node, findings);
         }
         "FileHosts" => tool.file_hosts = file_hosts(node, findings),
+        "TraceContext" => tool.trace_context = flag(node, findings),
         // `Parameters` is read below: its rules depend on `Strict`, which may follow it.
         _ => {}
     });

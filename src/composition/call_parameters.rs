@@ -32,6 +32,11 @@ impl<'a> CallParameters<'a> {
         merged
     }
 
+    /// A parameter by its name.
+    pub fn member(&self, name: &str) -> Option<&'a RawValue> {
+        self.members.iter().find(|(known, _)| *known == name).map(|(_, json)| *json)
+    }
+
     /// The length of their texts.
     pub(super) fn bytes(&self) -> usize {
         let members: usize = self.members.iter().map(|(_, json)| json.get().len()).sum();

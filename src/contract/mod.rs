@@ -29,6 +29,7 @@ mod response;
 mod steer;
 mod ticket_request;
 mod tool_result;
+mod trace_context;
 mod turn_status;
 mod user_id;
 mod user_warning;
@@ -59,6 +60,7 @@ pub use response::{
 pub use steer::{SteerContent, SteerRequest, SteerState};
 pub use ticket_request::TicketRequest;
 pub use tool_result::{ToolOutcome, ToolResult};
+pub use trace_context::TraceContext;
 pub use turn_status::TurnStatus;
 pub use user_id::UserId;
 pub use user_warning::UserWarning;

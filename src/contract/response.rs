@@ -118,6 +118,17 @@ impl ToolCalls {
 }
 
 impl Usage {
+    /// What has come since `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            prompt_tokens: self.prompt_tokens.saturating_sub(earlier.prompt_tokens),
+            cached_tokens: self.cached_tokens.saturating_sub(earlier.cached_tokens),
+            completion_tokens: self.completion_tokens.saturating_sub(earlier.completion_tokens),
+            reasoning_tokens: self.reasoning_tokens.saturating_sub(earlier.reasoning_tokens),
+            total_tokens: self.total_tokens.saturating_sub(earlier.total_tokens),
+        }
+    }
+
     /// The sum; each count stops at the largest number.
     pub fn saturating_add(self, other: Self) -> Self {
         Self {

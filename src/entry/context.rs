@@ -3,9 +3,10 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
+use super::metering::Metering;
 use super::request_id::RequestId;
 use crate::catalog::{Catalog, CatalogFault};
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, TraceContext};
 use crate::encoding::sha256_hex;
 use crate::mcp::ToolListCache;
 use crate::persistence::Session;
@@ -26,6 +27,10 @@ pub struct AdmissionContext {
     pub origin: String,
     /// The id of the client's request; `None` for an alarm and for a question of another object.
     pub request_id: Option<RequestId>,
+    /// Where the client's request stands in its trace.
+    pub trace: Option<TraceContext>,
+    /// Shared by all objects of the isolate.
+    pub(super) metering: Rc<Metering>,
 }
 
 impl AdmissionContext {
@@ -58,6 +63,7 @@ impl AdmissionContext {
 #[derive(Debug, Default)]
 pub struct ContextSource {
     pub(super) tool_lists: ToolListCache,
+    metering: Rc<Metering>,
     deployment: OnceCell<Rc<Deployment>>,
     catalog: RefCell<Option<ReadCatalog>>,
 }
@@ -85,7 +91,8 @@ impl ContextSource {
         // The client chooses the header `Host`, and so the origin of its request.
         let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
         let catalog = self.catalog(platform).await;
-        Ok(AdmissionContext { catalog, deployment, origin, request_id })
+        let metering = Rc::clone(&self.metering);
+        Ok(AdmissionContext { catalog, deployment, origin, request_id, trace: None, metering })
     }
 
     /// The deployment's settings; `internal` when a variable is malformed. Variables never change within

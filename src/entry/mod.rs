@@ -10,6 +10,8 @@
 
 mod context;
 mod door;
+mod failure_line;
+mod metering;
 mod page_query;
 mod removed_path;
 mod request;

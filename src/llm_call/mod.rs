@@ -108,6 +108,7 @@ async fn exchange<P: Platform>(
     let request = HttpRequest { method, url, headers, body, reads: &[] };
     let response = platform.send(request).await.map_err(|_| Cause::Unreachable)?;
     last_heard.set(platform.now_ms());
+    observer.on_request_id(response.request_id());
     request_id.set(response.request_id().map(str::to_owned));
     if !(200..300).contains(&response.status) {
         return Err(Cause::Refused(Box::new(read_refusal(*platform, response).await)));

@@ -41,6 +41,9 @@ pub trait CallObserver {
     /// Takes the next piece of text, commentary or reasoning.
     fn on_text(&mut self, progress: TextProgress);
 
+    /// Takes the service's id for the request, once a response has begun.
+    fn on_request_id(&mut self, _id: Option<&str>) {}
+
     /// Takes what the service has reported about the response itself, whenever it is more than before.
     fn on_report(&mut self, reported: &ResponseReport);
 

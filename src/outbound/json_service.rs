@@ -9,15 +9,16 @@ use crate::catalog::HttpService;
 use crate::ports::{CHUNK_BYTES, HttpMethod, Platform};
 
 /// Posts JSON to a service and returns the JSON text of its response, of at most `longest` bytes as the
-/// service wrote it, with `***` in place of each secret that was sent.
+/// service wrote it, with `***` in place of each secret that was sent. `own` headers go before those of the catalog.
 pub async fn post<P: Platform>(
     platform: &P,
     http: &HttpService,
+    own: Vec<(String, String)>,
     body: String,
     longest: usize,
 ) -> Result<String, ServiceFailure> {
     let service = Service::of(platform, http)?;
-    let json = post_to(&service, http.timeout_ms, body, longest).await?;
+    let json = exchange(&service, http.timeout_ms, own, body, longest).await?;
     Ok(service.without_secrets(json).await)
 }
 
@@ -28,9 +29,19 @@ pub async fn post_to<P: Platform>(
     body: String,
     longest: usize,
 ) -> Result<String, ServiceFailure> {
+    exchange(service, timeout_ms, Vec::new(), body, longest).await
+}
+
+async fn exchange<P: Platform>(
+    service: &Service<'_, P>,
+    timeout_ms: u64,
+    own: Vec<(String, String)>,
+    body: String,
+    longest: usize,
+) -> Result<String, ServiceFailure> {
     let platform = service.platform;
     let exchange = async {
-        let response = service.ask(HttpMethod::Post, Vec::new(), body, &[]).await?;
+        let response = service.ask(HttpMethod::Post, own, body, &[]).await?;
         match response.status {
             200..=299 => read(response, longest).await,
             status => {

@@ -50,6 +50,21 @@ pub enum ServiceFailure {
     NotJson,
 }
 
+impl ServiceFailure {
+    /// What it is, in one word, or the status.
+    pub fn error_type(&self) -> Cow<'static, str> {
+        match self {
+            Self::Secret(_) => "secret".into(),
+            Self::Unreachable => "unreachable".into(),
+            Self::TimedOut(_) => "timeout".into(),
+            Self::Status { status, .. } => status.to_string().into(),
+            Self::RedirectedAway => "redirected".into(),
+            Self::TooLarge(_) => "too_large".into(),
+            Self::NotJson => "not_json".into(),
+        }
+    }
+}
+
 impl From<HttpFault> for ServiceFailure {
     fn from(_: HttpFault) -> Self {
         Self::Unreachable

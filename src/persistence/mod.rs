@@ -25,6 +25,7 @@ mod steer_counts;
 mod steers;
 mod texts;
 mod turn_life_cycle;
+mod turn_trace;
 mod webhooks;
 
 pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
@@ -50,5 +51,6 @@ pub(crate) use steers::NewSteer;
 pub use steers::Steer;
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
 pub use turn_life_cycle::{NewMode, NewSubmission};
+pub use turn_trace::TurnTrace;
 pub use webhooks::{DueWebhook, Ending, WebhookRecord, WebhookState};
 pub(crate) use webhooks::{PendingWebhook, WebhookStep};

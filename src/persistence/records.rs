@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::fork::ForkOrigin;
 use super::lease::Lease;
 use super::steer_counts::SteerCounts;
+use super::turn_trace::TurnTrace;
 use crate::contract::closed_list;
 use crate::contract::{
     CallerRecord, Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
@@ -200,8 +201,8 @@ pub struct Turn {
     pub(super) has_transcript: bool,
 }
 
-/// How far a turn has come: what the reasoner needs to continue it, besides the conversation and the
-/// calls. A new member needs a default, so that older rows stay readable.
+/// What the reasoner needs to continue a turn, besides conversation and calls. A new member needs a default, so that
+/// older rows stay readable.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TurnProgress {
@@ -262,6 +263,11 @@ pub struct TurnProgress {
     /// How many steers the turn has taken, and how far they are.
     #[serde(skip_serializing_if = "SteerCounts::is_zero")]
     pub steers: SteerCounts,
+    #[serde(skip_serializing_if = "TurnTrace::is_empty")]
+    pub trace: TurnTrace,
+    /// The usage when the latest submission began, unless it was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage_before: Option<Usage>,
     /// What a former version counted here; nobody reads it any more.
     #[serde(skip_serializing)]
     pub result_bytes: u32,
@@ -369,8 +375,7 @@ impl EntrySeq {
     }
 }
 
-/// The part of the conversation that a call sends when it continues no response: the system message, the
-/// summary message, and all from `from` on.
+/// What a call sends that continues no response: the system message, the summary message, and all from `from` on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Window {

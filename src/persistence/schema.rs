@@ -53,7 +53,9 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     &[],
     // Version 9 may hold in a turn's row what has changed of the session, which version 8 would not read.
     &["ALTER TABLE turns ADD COLUMN session_after TEXT"],
-    // Version 10 may be a fork, whose first calls and responses belong to another session.
+    // Version 10 says where a turn stands in traces, and version 9 would refuse that member.
+    &[],
+    // Version 11 may be a fork, whose first calls and responses belong to another session.
     &[],
 ];
 
@@ -275,7 +277,7 @@ mod tests {
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published migration, runs of white space as one space.
-    const PUBLISHED: [&str; 9] = [
+    const PUBLISHED: [&str; 10] = [
         "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "d8d57b7c4d650195fb7f986a4b774f64fa86d1caa7a4705a7d6ec2a1857477af",
@@ -284,6 +286,7 @@ mod tests {
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "f15ef08bb70a750cf1e37a63e745b57764f33c0e35b61a3a05426fca343c81ab",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     ];
 

@@ -62,6 +62,7 @@ pub(super) async fn ask_question(
         url: &format!("https://object{}", question.path()),
         last_event_id: None,
         prefer: None,
+        trace: None,
         received_at: now_ms(),
         request_id: "",
         caller: "",

@@ -15,6 +15,7 @@
 //! | `object_request` | the runtime's request to `entry::RequestHead` and a body |
 //! | `response` | `entry::Response` to the runtime's response and streams |
 //! | `runtime` | the runtime's services to `ports::Platform` |
+//! | `span` | the runtime's tracing to `ports::TraceSpan` |
 //! | `object_log` | an object's log lines to Workers Logs, with whose they are |
 //! | `object_storage` | an object's SQLite to `ports::Database` |
 //! | `durable_object` | `ports::ObjectRequest` to a request to an object |
@@ -52,6 +53,7 @@ mod response;
 mod runtime;
 mod session_object;
 mod signatures;
+mod span;
 mod user_object;
 mod values;
 mod variables;

@@ -39,6 +39,11 @@ impl ObjectLog {
         self.written.set(self.written.get() + cursor.rows_written() as usize);
     }
 
+    /// The rows since the last line: read, and written.
+    pub(super) fn rows(&self) -> (usize, usize) {
+        (self.read.get(), self.written.get())
+    }
+
     pub(super) fn write(&self, mut line: Value) {
         self.identity.sign(&mut line, self.users);
         if let (ObjectClass::Session, Some(members)) = (self.identity.class(), line.as_object_mut())

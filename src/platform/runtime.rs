@@ -1,13 +1,16 @@
 //! The [`Platform`] of an object.
 
+use std::cell::OnceCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
 use serde_json::Value;
+use wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State};
 
+use super::bindings::metering::DataSet;
 use super::bindings::storage::RuntimeStorage;
 use super::clock::{now_ms, sleep, yield_now, yield_to_others};
 use super::durable_object::ask_question;
@@ -15,29 +18,41 @@ use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
 use super::object_log::ObjectLog;
 use super::promise::settled;
-use super::variables::variable;
+use super::span::RuntimeSpan;
+use super::values::to_js;
+use super::variables::{binding, variable};
 use crate::contract::{Fault, UserId};
 use crate::ports::{
-    FileFault, HttpFault, HttpRequest, HttpResponse, ObjectQuestion, OperatorCatalog, Platform,
-    RequestBody, storage_failed,
+    DataPoint, FileFault, HttpFault, HttpRequest, HttpResponse, ObjectQuestion, OperatorCatalog,
+    Platform, RequestBody, storage_failed,
 };
+
+/// The binding for data points; without it none are written.
+const METERING: &str = "METERING";
 
 pub(super) struct Runtime {
     env: Env,
     state: State,
     log: Rc<ObjectLog>,
     files: FileBucket,
+    data_set: OnceCell<Option<JsValue>>,
 }
 
 impl Runtime {
     pub(super) fn new(env: Env, state: State, log: Rc<ObjectLog>) -> Self {
         let files = FileBucket::new(Rc::clone(&log));
-        Self { env, state, log, files }
+        Self { env, state, log, files, data_set: OnceCell::new() }
+    }
+
+    /// The binding for data points. Bindings never change within an isolate.
+    fn data_set(&self) -> Option<&JsValue> {
+        self.data_set.get_or_init(|| binding(&self.env, METERING)).as_ref()
     }
 }
 
 impl Platform for Runtime {
     type Body = FetchBody;
+    type Span = RuntimeSpan;
 
     fn now_ms(&self) -> u64 {
         now_ms()
@@ -133,5 +148,22 @@ impl Platform for Runtime {
 
     fn log(&self, line: Value) {
         self.log.write(line);
+    }
+
+    fn span(&self, name: &str) -> Option<RuntimeSpan> {
+        RuntimeSpan::open(name)
+    }
+
+    fn is_metered(&self) -> bool {
+        self.data_set().is_some()
+    }
+
+    fn meter(&self, point: &DataPoint) -> Result<(), HttpFault> {
+        let Some(data_set) = self.data_set() else { return Ok(()) };
+        Ok(data_set.unchecked_ref::<DataSet>().write_data_point(&to_js(point)?)?)
+    }
+
+    fn rows(&self) -> (usize, usize) {
+        self.log.rows()
     }
 }

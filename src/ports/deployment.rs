@@ -68,6 +68,8 @@ deployment! {
             "where calls go when the agent context names no other place.";
         model = "OPENAI_MODEL", "gpt-5.1",
             "used when neither context names a model.";
+        trace_session_id = "TRACE_SESSION_ID", "hash",
+            "how sessions and workspaces stand in traces: `hash`, `id` or `none`.";
     }
     origins {
         public_url = "PUBLIC_URL",
@@ -158,6 +160,7 @@ mod tests {
         let defaults = Deployment {
             base_url: "https://api.openai.com/v1".to_owned(),
             model: "gpt-5.1".to_owned(),
+            trace_session_id: "hash".to_owned(),
             public_url: None,
             max_body_bytes: 8_388_608,
             body_timeout_ms: 30_000,
@@ -185,6 +188,7 @@ mod tests {
             read(&[
                 ("OPENAI_BASE_URL", "http://localhost:1/v1"),
                 ("OPENAI_MODEL", "m"),
+                ("TRACE_SESSION_ID", "none"),
                 ("PUBLIC_URL", " https://agent.example.com/"),
                 ("MAX_BODY_BYTES", "1"),
                 ("BODY_TIMEOUT_MS", "6"),
@@ -204,6 +208,7 @@ mod tests {
             Ok(Deployment {
                 base_url: "http://localhost:1/v1".to_owned(),
                 model: "m".to_owned(),
+                trace_session_id: "none".to_owned(),
                 public_url: Some("https://agent.example.com".to_owned()),
                 max_body_bytes: 1,
                 body_timeout_ms: 6,

@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::{FileFault, HttpFault, ObjectClass, ObjectQuestion, RequestBody, SignatureCheck};
-use crate::contract::Fault;
+use crate::contract::{Fault, TraceContext};
 
 /// The header in which an object gets [`ObjectRequest::received_at`].
 pub const RECEIVED_AT: &str = "Received-At";
@@ -17,6 +17,10 @@ pub const CALLER: &str = "Caller";
 
 /// The header that names a request, to clients and to objects.
 pub const REQUEST_ID: &str = "Aptix-Request-Id";
+
+/// The headers that say where a request stands in a trace (W3C Trace Context).
+pub const TRACE_PARENT: &str = "traceparent";
+pub const TRACE_STATE: &str = "tracestate";
 
 /// What a header's value cannot hold, and the sign of the encoding itself.
 const IN_HEADERS: &AsciiSet = &CONTROLS.add(b'%');
@@ -33,6 +37,8 @@ pub struct ObjectRequest<'a> {
     pub last_event_id: Option<String>,
     /// How the client wants a submission answered (RFC 7240).
     pub prefer: Option<String>,
+    /// Where the request stands in its client's trace.
+    pub trace: Option<TraceContext>,
     /// When the Worker in front received the request, in milliseconds since the epoch: requests may
     /// overtake each other on their way to the object.
     pub received_at: u64,
@@ -52,6 +58,8 @@ impl ObjectRequest<'_> {
             ("Last-Event-ID", self.last_event_id.as_deref()),
             ("Prefer", self.prefer.as_deref()),
             (REQUEST_ID, request_id),
+            (TRACE_PARENT, self.trace.as_ref().map(|trace| trace.parent.as_str())),
+            (TRACE_STATE, self.trace.as_ref().and_then(|trace| trace.state.as_deref())),
         ];
         if let Some(members) = headers.as_object_mut() {
             let kept = kept.into_iter().filter_map(|(name, value)| Some((name, value?)));

@@ -7,15 +7,20 @@ mod database;
 mod deployment;
 mod gateway;
 mod logged_users;
+mod metering;
 mod object;
 mod platform;
 mod request_body;
 mod signature;
+mod tracing;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable_column};
 pub use deployment::Deployment;
-pub use gateway::{CALLER, Gateway, ObjectRequest, RECEIVED_AT, REQUEST_ID, Upload};
+pub use gateway::{
+    CALLER, Gateway, ObjectRequest, RECEIVED_AT, REQUEST_ID, TRACE_PARENT, TRACE_STATE, Upload,
+};
 pub use logged_users::LoggedUsers;
+pub use metering::DataPoint;
 pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion, object_name, user_name};
 pub use platform::{
     CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, OperatorCatalog,
@@ -23,3 +28,4 @@ pub use platform::{
 };
 pub use request_body::RequestBody;
 pub use signature::{PublicKey, SignatureCheck};
+pub use tracing::{TraceSpan, within};

@@ -7,14 +7,19 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use super::metering::DataPoint;
 use super::object::ObjectQuestion;
 use super::request_body::RequestBody;
+use super::tracing::TraceSpan;
 use crate::contract::{Fault, UserId};
 
 /// An object's machine: everything that a native test has to control.
 pub trait Platform: 'static {
     /// A response's body as it arrives. Dropping it aborts the request.
     type Body: ResponseBody;
+
+    /// An open span.
+    type Span: TraceSpan;
 
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> u64;
@@ -88,6 +93,19 @@ pub trait Platform: 'static {
 
     /// Writes one structured line to the operator's log. Never content, never a secret.
     fn log(&self, line: serde_json::Value);
+
+    /// Opens a span below the one inside of which it is called, else below the present request or alarm; `None` where
+    /// nobody listens.
+    fn span(&self, name: &str) -> Option<Self::Span>;
+
+    /// Whether the deployment binds a place for data points.
+    fn is_metered(&self) -> bool;
+
+    /// Writes a data point, without waiting for it.
+    fn meter(&self, point: &DataPoint) -> Result<(), HttpFault>;
+
+    /// The rows that the object's statements have read and written since its last line in the log.
+    fn rows(&self) -> (usize, usize);
 }
 
 /// The catalog that the operator keeps in KV.

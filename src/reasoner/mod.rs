@@ -28,8 +28,9 @@ mod turn_loop;
 pub(crate) use crate::composition::boot_message;
 pub(crate) use model_call::Interruption;
 pub use model_call::{Form, SentEntries};
+pub(crate) use run_report::RunReport;
 pub use running_turn::Reasoner;
-pub(crate) use running_turn::{Connections, StartedTurn};
+pub(crate) use running_turn::{Connections, RunTrace, StartedTurn};
 pub(crate) use settlement::{abort, fail_turn, turn_aborted};
 pub(crate) use tool_results::{conflict, not_awaiting, pending_calls};
 pub(crate) use turn_beginning::{

@@ -26,6 +26,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
     ) -> Result<Option<StoredOutcome>, Fault> {
+        self.note_trace(&mut running.turn);
         self.deliver_steers(running).await?;
         let limit = running.agent.max_iterations.unwrap_or(self.deployment.max_iterations);
         if running.turn.progress.iterations_of_latest_words() >= limit {
@@ -73,6 +74,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             output.items.iter().filter_map(|item| HostedCall::read(item)).collect();
         let compaction = self.compaction_in(running, &output.items)?;
         let calls = self.calls_of(running, &output)?;
+        self.report.borrow_mut().tool_calls += u32::try_from(calls.len()).unwrap_or(u32::MAX);
         let change_mode = BuiltInTool::ChangeMode.as_str();
         let mode_changes = calls.iter().filter(|call| call.name == change_mode).count();
 

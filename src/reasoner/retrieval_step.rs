@@ -8,8 +8,9 @@ use crate::catalog::{AgentContext, RetrievalSource};
 use crate::composition::{ChunksEnd, RecomposedMessage, RetrievedMaterial, add_retrieved};
 use crate::contract::{Fault, UserTurn};
 use crate::persistence::{EntryKind, PendingRetrieval};
-use crate::ports::{Database, Platform};
+use crate::ports::{Database, Platform, within};
 use crate::retrieval::{RetrievalQuery, RetrievalTarget, query_of, retrieve};
+use crate::tracing::TurnRetrieval;
 
 /// The retrieval that a new turn's message waits for; `None` without a workspace or an instruction, and
 /// where the agent context retrieves from nowhere.
@@ -52,7 +53,20 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             workspace: &pending.workspace_id,
             agent_context: &running.session.agent_context,
         };
-        let retrieved = retrieve(platform, retrieval, target, query).await;
+        let span = self.step_span(|| TurnRetrieval::NAME.to_owned());
+        let retrieved = within(span.open(), retrieve(platform, retrieval, target, query)).await;
+        if let Some(open) = span.open() {
+            let record = TurnRetrieval {
+                tenant: platform.tenant().unwrap_or_default(),
+                workspace_id: &pending.workspace_id,
+                ids: self.traced_ids(),
+                limit: retrieval.limit,
+                chunks: retrieved.chunks.len(),
+                failed: retrieved.failed,
+            };
+            record.describe(open);
+        }
+        drop(span);
         let duration_ms = self.since(since);
         self.report.borrow_mut().timings.retrieve += duration_ms;
 

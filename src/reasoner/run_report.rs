@@ -16,6 +16,8 @@ pub(crate) struct RunReport {
     pub(crate) attempts: u32,
     /// Model calls of the submission that gave an output.
     pub(crate) model_calls: u32,
+    /// Calls of tools that the model has made in this run.
+    pub(crate) tool_calls: u32,
     /// Model calls that failed and were made again.
     pub(crate) retries: u32,
     /// Compactions of the conversation.
@@ -29,6 +31,15 @@ pub(crate) struct RunReport {
     /// Tokens of the turn so far.
     pub(crate) usage: Option<Usage>,
     pub(crate) timings: Timings,
+    /// Tokens of the submission alone.
+    #[serde(skip)]
+    pub(crate) own_usage: Usage,
+    /// The model that was called.
+    #[serde(skip)]
+    pub(crate) model: Option<String>,
+    /// The catalog asks the model for JSON.
+    #[serde(skip)]
+    pub(crate) text_is_json: bool,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]

@@ -7,15 +7,49 @@ use super::model_call::{Interruption, Transcript};
 use super::run_report::RunReport;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::ToolList;
-use crate::contract::{Fault, Progress};
+use crate::contract::{ErrorCode, Fault, Progress, TraceContext};
 use crate::live_text::LiveText;
 use crate::mcp::Connection;
 use crate::persistence::{Session, SessionStore, Turn};
-use crate::ports::{Database, Deployment, Platform};
+use crate::ports::{Database, Deployment, Platform, TraceSpan};
+use crate::tracing::{TracedIds, note_error};
 
 /// The session's connections to MCP servers, by the fingerprints of the servers' definitions. They are in memory
 /// alone: without, a server is only greeted once more.
 pub(crate) type Connections = RefCell<Vec<(String, Connection)>>;
+
+/// What a run knows of tracing.
+#[derive(Debug, Default)]
+pub(crate) struct RunTrace {
+    /// Somebody listens to the run's span, inside of which the run is polled.
+    pub(crate) is_traced: bool,
+    /// The trace that the run is a part of, where the runtime tells.
+    pub(crate) id: Option<String>,
+    /// The place in its client's trace of the newest request about the turn that named one.
+    pub(crate) caller: Rc<RefCell<Option<TraceContext>>>,
+}
+
+/// A span of a run's step. A run that is stopped in the middle of the step notes by what.
+#[derive(Debug)]
+pub(super) struct StepSpan<'a, S: TraceSpan> {
+    span: Option<S>,
+    stopped_by: &'a Cell<Option<ErrorCode>>,
+}
+
+impl<S: TraceSpan> StepSpan<'_, S> {
+    /// The span; `None` where nobody listens.
+    pub(super) fn open(&self) -> Option<&S> {
+        self.span.as_ref()
+    }
+}
+
+impl<S: TraceSpan> Drop for StepSpan<'_, S> {
+    fn drop(&mut self) {
+        if let (Some(span), Some(code)) = (&self.span, self.stopped_by.get()) {
+            note_error(span, code.as_str());
+        }
+    }
+}
 
 /// Runs the turns of one session (AGN-027 E).
 #[derive(Debug)]
@@ -32,7 +66,8 @@ pub struct Reasoner<P, D> {
     /// The number of the newest model call, which may not be recorded yet.
     pub(super) newest_call: Cell<u64>,
     /// The run has been cancelled or is out of time; its model call may go on until the response's id is known.
-    pub(super) is_stopped: Cell<bool>,
+    pub(super) stopped_by: Cell<Option<ErrorCode>>,
+    pub(super) trace: RunTrace,
 }
 
 /// A turn that is stored as `running`, and that nobody runs yet.
@@ -41,6 +76,8 @@ pub(crate) struct StartedTurn {
     pub(crate) turn: Turn,
     /// As it was just composed; `None` for a turn that goes on.
     pub(super) tools: Option<ToolList>,
+    /// How long the turn waited for the tool results that let it go on, in milliseconds.
+    pub(crate) waited_ms: Option<u64>,
 }
 
 /// A running turn: its rows as the last durable step left them, and its surroundings.
@@ -85,8 +122,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         deployment: Rc<Deployment>,
         connections: Rc<Connections>,
         interruption: Rc<Interruption>,
+        trace: RunTrace,
     ) -> Self {
-        let (report, under_way, newest_call, is_stopped) = Default::default();
+        let (report, under_way, newest_call, stopped_by) = Default::default();
         Self {
             platform,
             store,
@@ -97,7 +135,28 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             report,
             under_way,
             newest_call,
-            is_stopped,
+            stopped_by,
+            trace,
+        }
+    }
+
+    /// Opens the span of a step, where the run is traced.
+    pub(super) fn step_span(&self, name: impl FnOnce() -> String) -> StepSpan<'_, P::Span> {
+        let span = if self.trace.is_traced { self.platform.span(&name()) } else { None };
+        StepSpan { span, stopped_by: &self.stopped_by }
+    }
+
+    /// How sessions and workspaces stand in traces.
+    pub(super) fn traced_ids(&self) -> TracedIds {
+        TracedIds::of(&self.deployment.trace_session_id)
+    }
+
+    /// Has a turn's row say where the run stands in traces, from its next durable step on.
+    pub(super) fn note_trace(&self, turn: &mut Turn) {
+        let known = &mut turn.progress.trace;
+        known.caller.clone_from(&self.trace.caller.borrow());
+        if self.trace.id.is_some() {
+            known.id.clone_from(&self.trace.id);
         }
     }
 

@@ -4,13 +4,14 @@
 use super::pictures::MAX_FILES;
 use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::outputs_of;
-use crate::catalog::BuiltInTool;
-use crate::contract::{ErrorCode, Fault, Progress, ToolOutcome, ToolState, Warning};
+use crate::catalog::{BuiltInTool, McpServer};
+use crate::contract::{ErrorCode, Fault, Progress, ToolOutcome, ToolState, TraceContext, Warning};
 use crate::files::{FileLinks, keep_part_contents};
 use crate::mcp::{Connection, ProtocolEra, ToolRef};
-use crate::persistence::{Call, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
-use crate::ports::{Database, Platform};
+use crate::persistence::{Call, Decision, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
+use crate::ports::{Database, Platform, TraceSpan, within};
 use crate::server_tools::{self, McpCall, RequestedMode, ToolInvocation, ToolRun};
+use crate::tracing::{McpExchange, ToolExecution, ToolExecutionEnd};
 
 /// How the run of a tool ended.
 #[derive(Clone, Copy)]
@@ -51,7 +52,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
                 Some(bytes) => bytes,
                 None => self.store.result_bytes(open.turn)?,
             };
-            let run = self.run_call(running, links, given, invocation).await;
+            let run = self.traced_call(running, links, given, call, invocation).await;
             let duration_ms = self.since(started_at);
             self.report.borrow_mut().timings.tools += duration_ms;
             let successful = run.as_ref().is_ok_and(|run| run.result.outcome.is_result());
@@ -87,29 +88,96 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         Ok(None)
     }
 
-    /// Runs one call; that of an MCP server's tool over the session's own connection. `given` are the bytes of the
-    /// turn's results so far.
+    /// Runs one call, inside of a span where the run is traced.
+    async fn traced_call(
+        &self,
+        running: &RunningTurn<'_>,
+        links: FileLinks<'_>,
+        given: usize,
+        call: &Call,
+        invocation: ToolInvocation<'_>,
+    ) -> Result<ToolRun, Fault> {
+        let span = self.step_span(|| ToolExecution::name(invocation.name));
+        let trace = self.handed_on(running, invocation.name, span.open());
+        let trace = trace.as_ref();
+        let Some(open) = span.open() else {
+            return self.run_call(running, links, given, invocation, trace).await.0;
+        };
+        let server = self.mcp_server(running, invocation.name);
+        let decision = call.approval.as_ref().and_then(|approval| approval.decision);
+        let begun = ToolExecution {
+            name: invocation.name,
+            tool_call_id: invocation.tool_call_id,
+            approval: decision.map(Decision::as_str),
+            mcp_url: server.map(|server| server.http.url.as_str()),
+        };
+        begun.describe(open);
+        let running_call = self.run_call(running, links, given, invocation, trace);
+        let (run, version) = within(Some(open), running_call).await;
+        let error_code = run.as_ref().ok().and_then(|run| run.mcp_code);
+        let ended = ToolExecutionEnd {
+            result_bytes: run.as_ref().ok().map(|run| run.result.outcome.text().len()),
+            error: match &run {
+                Ok(run) => run.error_type.as_deref(),
+                Err(fault) => Some(fault.code.as_str()),
+            },
+            mcp: server.map(|_| McpExchange { version, error_code }),
+        };
+        ended.describe(open);
+        run
+    }
+
+    /// The server of an MCP tool that the turn offers.
+    fn mcp_server(&self, running: &RunningTurn<'_>, tool: &str) -> Option<&McpServer> {
+        self.catalog.mcp_server(&running.tools.get(tool)?.mcp.as_ref()?.server)
+    }
+
+    /// The place in a trace that is handed on to a tool whose entry asks for it: the client's, else the call's own span.
+    fn handed_on(
+        &self,
+        running: &RunningTurn<'_>,
+        tool: &str,
+        span: Option<&P::Span>,
+    ) -> Option<TraceContext> {
+        let server = self.mcp_server(running, tool);
+        let asks = match server {
+            Some(server) => server.trace_context,
+            None => self.catalog.server_tool(tool).is_some_and(|tool| tool.trace_context),
+        };
+        let caller = self.trace.caller.borrow().clone().filter(|_| asks);
+        caller.or_else(|| span.filter(|_| asks)?.context())
+    }
+
+    /// Runs one call; that of an MCP server's tool over the session's own connection, whose version comes with the
+    /// result. `given` are the bytes of the turn's results so far.
     async fn run_call(
         &self,
         running: &RunningTurn<'_>,
         links: FileLinks<'_>,
         given: usize,
         invocation: ToolInvocation<'_>,
-    ) -> Result<ToolRun, Fault> {
+        trace: Option<&TraceContext>,
+    ) -> (Result<ToolRun, Fault>, Option<&'static str>) {
         let (platform, catalog) = (self.platform.as_ref(), &self.catalog);
         let offered = running.tools.get(invocation.name);
         let Some((offered, mcp)) = offered.and_then(|tool| Some((tool, tool.mcp.as_ref()?))) else {
-            return server_tools::run(platform, catalog, links, given, invocation, None).await;
+            let run = server_tools::run(platform, catalog, links, given, invocation, None, trace);
+            return (run.await, None);
         };
         let server = catalog.mcp_server(&mcp.server);
         // What was learnt under another definition of the server does not count.
         let known = server.map_or("", |server| &server.fingerprint);
         let mut connection = self.connection(known, &mcp.era);
-        let tool = ToolRef { name: &mcp.tool, input_schema: offered.parameters()? };
-        let call = McpCall { server, tool, connection: &mut connection };
-        let run = server_tools::run(platform, catalog, links, given, invocation, Some(call)).await;
+        let input_schema = match offered.parameters() {
+            Ok(schema) => schema,
+            Err(fault) => return (Err(fault), None),
+        };
+        let tool = ToolRef { name: &mcp.tool, input_schema };
+        let call = Some(McpCall { server, tool, connection: &mut connection });
+        let run = server_tools::run(platform, catalog, links, given, invocation, call, trace).await;
+        let version = connection.spoken_version();
         self.connections.borrow_mut().push((known.to_owned(), connection));
-        run
+        (run, version)
     }
 
     /// Takes a connection of the session out of its memory, or begins one with a server of that era.

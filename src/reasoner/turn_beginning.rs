@@ -15,13 +15,13 @@ use super::settlement::{outputs_of, settle_open_calls};
 use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
-use crate::contract::{Fault, ToolResult, TurnStatus, UserTurn, UserWarning};
+use crate::contract::{Fault, ToolResult, TraceContext, TurnStatus, UserTurn, UserWarning};
 use crate::encoding::sha256_hex;
 use crate::identity::SentCaller;
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
     Call, EntryKind, NewMessage, NewMode, NewSubmission, NewTurn, OpenCalls, Session, SessionStore,
-    Turn, TurnProgress,
+    Turn, TurnProgress, TurnTrace,
 };
 use crate::ports::Database;
 
@@ -44,6 +44,7 @@ pub(crate) struct NewUserTurn<'a> {
     pub(crate) caller: &'a SentCaller,
     /// Where the client reached the deployment, scheme and authority.
     pub(crate) origin: &'a str,
+    pub(crate) trace: Option<&'a TraceContext>,
     pub(crate) now_ms: u64,
 }
 
@@ -57,6 +58,7 @@ pub(crate) struct NewContinuation<'a> {
     pub(crate) results: &'a [ToolResult],
     pub(crate) fingerprint: &'a str,
     pub(crate) caller: &'a SentCaller,
+    pub(crate) trace: Option<&'a TraceContext>,
     pub(crate) now_ms: u64,
 }
 
@@ -170,13 +172,14 @@ fn store_turn<D: Database>(
                     retrieval,
                     caller: new.caller.caller.clone(),
                     turn_tokens: new.caller.grants.turn_tokens,
+                    trace: TurnTrace { caller: new.trace.cloned(), id: None },
                     ..TurnProgress::default()
                 },
                 now_ms: new.now_ms,
             },
         )
     })?;
-    Ok(StartedTurn { turn, tools: Some(composed.tools) })
+    Ok(StartedTurn { turn, tools: Some(composed.tools), waited_ms: None })
 }
 
 /// Takes a client's tool results and stores them; `before_writing` comes between the two. When every call has
@@ -193,6 +196,9 @@ pub(crate) fn continue_turn<D: Database>(
     intake.permit(&calls, new.caller)?;
     let given = match_results(&mut calls, new.results, &intake)?;
     before_writing()?;
+    let waited_ms = now_ms.saturating_sub(turn.updated_at);
+    turn.progress.usage_before = turn.progress.usage;
+    turn.progress.trace.caller = new.trace.cloned().or(turn.progress.trace.caller.take());
     turn.progress.turn_tokens =
         turn.progress.turn_tokens.into_iter().chain(grants.turn_tokens).min();
     store.durable_step(|| {
@@ -205,7 +211,7 @@ pub(crate) fn continue_turn<D: Database>(
             _ => Ok(()),
         }
     })?;
-    Ok((StartedTurn { turn, tools: None }, given))
+    Ok((StartedTurn { turn, tools: None, waited_ms: Some(waited_ms) }, given))
 }
 
 /// Continues a turn from its last durable step. If a later turn's call has already sent this turn's
@@ -244,7 +250,7 @@ pub(crate) fn resume_turn<D: Database>(
             now_ms,
         )
     })?;
-    Ok(StartedTurn { turn, tools: None })
+    Ok(StartedTurn { turn, tools: None, waited_ms: None })
 }
 
 /// Whether the solution context that the session has from this request on is the one that the model service refused.

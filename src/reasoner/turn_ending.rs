@@ -122,6 +122,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let stored = StoredOutcome::of(&fault.clone().into(), None);
         let kept = self.stored_session().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
+            self.note_trace(&mut turn);
             let now_ms = self.platform.now_ms();
             self.store.durable_step(|| {
                 if let Some(transcript) = self.take_transcript(Some(fault)) {
@@ -168,6 +169,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         report.attempts = turn.attempts;
         report.model_calls = turn.progress.iterations;
         report.usage = turn.progress.usage;
+        let before = turn.progress.usage_before.unwrap_or_default();
+        report.own_usage = turn.progress.usage.unwrap_or_default().since(before);
     }
 
     /// The server tools' results, without the contents of files that are content parts. Contents under another name stay,

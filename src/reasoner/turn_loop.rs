@@ -43,6 +43,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         match select(stopped, advancing.as_mut()).await {
             Either::Right((outcome, _)) => outcome,
             Either::Left((fault, _)) => {
+                self.stopped_by.set(Some(fault.code));
                 self.read_on_for_id(advancing).await;
                 Err(fault)
             }
@@ -65,7 +66,6 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     /// named the response, reads on for the id. A stopped run is polled for nothing else, so it sends no further
     /// request.
     async fn read_on_for_id<T>(&self, advancing: Pin<&mut impl Future<Output = T>>) {
-        self.is_stopped.set(true);
         self.wait_for_id(advancing).await;
     }
 
@@ -85,7 +85,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
     /// Never completes in a run that has been stopped.
     pub(super) async fn hold_if_stopped(&self) {
-        if self.is_stopped.get() {
+        if self.stopped_by.get().is_some() {
             pending().await
         }
     }
@@ -130,7 +130,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         live_text: &'a LiveText,
     ) -> Result<RunningTurn<'a>, Fault> {
         let session = self.stored_session()?;
-        let turn = self.store.turn_at(started.turn.ordinal)?;
+        let mut turn = self.store.turn_at(started.turn.ordinal)?;
+        self.note_trace(&mut turn);
         let tools = started.tools.map_or_else(|| tools_of(&self.store, &turn), Ok)?;
         let (agent, conversation) = (&session.agent_context, &session.conversation_context);
         // Admission and recovery let no turn run without its contexts.

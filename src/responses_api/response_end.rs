@@ -105,6 +105,8 @@ pub(super) struct ResponseView<'a> {
     id: Option<String>,
     status: Option<String>,
     #[serde(borrow)]
+    model: Option<&'a RawValue>,
+    #[serde(borrow)]
     output: Option<BoundedList<&'a RawValue>>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
@@ -129,6 +131,9 @@ impl<'a> ResponseView<'a> {
             return Err(StreamFault::Malformed("a response object"));
         };
         reported.add(view.id.as_deref(), view.usage.and_then(token_counts));
+        if let Some(model) = view.model {
+            reported.set_model(model);
+        }
         Ok(view)
     }
 

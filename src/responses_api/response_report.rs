@@ -18,7 +18,12 @@ pub struct ResponseReport {
     pub response_id: Option<String>,
     /// The newest token counts.
     pub usage: Option<TokenCounts>,
+    /// The model, as the service names it once the response has ended.
+    pub model: Option<String>,
 }
+
+/// The longest name of a model, in bytes.
+const MODEL_BYTES: usize = 256;
 
 /// The longest id, in bytes. Each read compares the id with the one before it, and a request can carry no long one.
 const ID_BYTES: usize = 4096;
@@ -53,6 +58,12 @@ impl ResponseReport {
             self.response_id = Some(id.to_owned());
         }
         self.usage = counted.or(self.usage);
+    }
+
+    /// Notes the member `model` of a response object.
+    pub(super) fn set_model(&mut self, json: &RawValue) {
+        let model: Option<String> = serde_json::from_str(json.get()).ok();
+        self.model = model.filter(|model| (1..=MODEL_BYTES).contains(&model.len()));
     }
 }
 

@@ -129,7 +129,8 @@ async fn request<P: Platform>(
         RetrievalSource::Http(service) => {
             let query = RetrievalQuery { workspace_id: Some(workspace), ..query };
             let body = serde_json::to_string(&query).ok()?;
-            let response = post(platform, service, body, MAX_RESPONSE_BYTES).await.ok()?;
+            let response =
+                post(platform, service, Vec::new(), body, MAX_RESPONSE_BYTES).await.ok()?;
             let (chunks, warnings) = (chunks_of_service(&response)?, Vec::new());
             Some(Response { chunks, by_words_alone: false, warnings })
         }

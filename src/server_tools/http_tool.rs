@@ -2,16 +2,18 @@
 //!
 //! A tool's address, headers and secrets never appear in a failure: the client may see it.
 
+use std::borrow::Cow;
+
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::catalog::ServerTool;
-use crate::contract::{SessionId, TurnId, UserId};
+use crate::contract::{SessionId, TraceContext, TurnId, UserId};
 use crate::files::FileFailure;
 use crate::mcp::McpFailure;
 use crate::outbound::{ServiceFailure, post};
-use crate::ports::Platform;
+use crate::ports::{Platform, TRACE_PARENT, TRACE_STATE};
 
 /// The largest response of a tool, in bytes: a result, and files that are stored apart from it.
 const MAX_RESPONSE_BYTES: usize = 16_000_000;
@@ -63,16 +65,48 @@ impl ToolFailure {
     pub(super) fn is_of_the_model(&self) -> bool {
         matches!(self, Self::Arguments | Self::Mcp(McpFailure::Arguments))
     }
+
+    /// What it is, in one word, or the status of the service.
+    pub(super) fn error_type(&self) -> Cow<'static, str> {
+        match self {
+            Self::Arguments | Self::Mcp(McpFailure::Arguments) => "arguments".into(),
+            Self::Service(failure) | Self::Mcp(McpFailure::Service(failure)) => {
+                failure.error_type()
+            }
+            Self::Files(_) => "files".into(),
+            Self::Mcp(McpFailure::Refused { code, .. }) => code.to_string().into(),
+            Self::Mcp(
+                McpFailure::NoResult
+                | McpFailure::TooManyMessages(_)
+                | McpFailure::NeedsInput
+                | McpFailure::UnknownVersion,
+            ) => "protocol".into(),
+            Self::FileHost => "file_host".into(),
+            Self::TurnTooLarge(_) => "too_large".into(),
+        }
+    }
+
+    /// The code of an error of MCP.
+    pub(super) fn mcp_code(&self) -> Option<i64> {
+        match self {
+            Self::Mcp(McpFailure::Refused { code, .. }) => Some(*code),
+            _ => None,
+        }
+    }
 }
 
-/// Calls the tool and returns the JSON text of its response.
+/// Calls the tool and returns the JSON text of its response. `trace` is handed on in headers.
 pub(super) async fn call<P: Platform>(
     platform: &P,
     tool: &ServerTool,
     invocation: ToolInvocation<'_>,
+    trace: Option<&TraceContext>,
 ) -> Result<String, ToolFailure> {
     let body = serde_json::to_string(&invocation).map_err(|_| ToolFailure::Arguments)?;
-    Ok(post(platform, &tool.http, body, MAX_RESPONSE_BYTES).await?)
+    let parent = trace.map(|trace| (TRACE_PARENT.to_owned(), trace.parent.clone()));
+    let state = trace.and_then(|trace| Some((TRACE_STATE.to_owned(), trace.state.clone()?)));
+    let own = parent.into_iter().chain(state).collect();
+    Ok(post(platform, &tool.http, own, body, MAX_RESPONSE_BYTES).await?)
 }
 
 fn as_json<S: Serializer>(text: &&str, serializer: S) -> Result<S::Ok, S::Error> {

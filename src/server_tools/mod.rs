@@ -8,8 +8,10 @@ mod file_hosts;
 mod http_tool;
 mod mode_tools;
 
+use std::borrow::Cow;
+
 use crate::catalog::{BuiltInTool, Catalog, McpServer, OnError, ServerTool};
-use crate::contract::{ErrorCode, Fault, ToolOutcome, ToolResult};
+use crate::contract::{ErrorCode, Fault, ToolOutcome, ToolResult, TraceContext};
 use crate::files::{FileLinks, OutputFile, keep_files};
 use crate::mcp::{Connection, ToolRef, call_tool};
 use crate::outbound::ServiceFailure;
@@ -47,10 +49,14 @@ pub struct ToolRun {
     pub files: Vec<OutputFile>,
     /// The mode that the session changes to.
     pub new_mode: Option<RequestedMode>,
+    /// What the tool failed by, in one word or as a status, where the model gets an error.
+    pub error_type: Option<Cow<'static, str>>,
+    /// The code by which an MCP server refused the call.
+    pub mcp_code: Option<i64>,
 }
 
 /// Runs one server tool. `mcp` is given for a tool of an MCP server; `given` are the bytes of the turn's
-/// results so far.
+/// results so far; `trace` is handed on to the tool.
 ///
 /// # Errors
 /// `server_tool_failed` when the tool failed and its definition says that this fails the turn.
@@ -61,6 +67,7 @@ pub async fn run<P: Platform>(
     given: usize,
     invocation: ToolInvocation<'_>,
     mcp: Option<McpCall<'_>>,
+    trace: Option<&TraceContext>,
 ) -> Result<ToolRun, Fault> {
     let started = platform.now_ms();
     let name = invocation.name;
@@ -69,7 +76,8 @@ pub async fn run<P: Platform>(
     let (outcome, on_error) = match (mcp, BuiltInTool::parse(name), catalog.server_tool(name)) {
         (Some(McpCall { server: Some(server), tool, connection }), ..) => {
             let arguments = invocation.arguments;
-            let outcome = call_tool(platform, &server.http, connection, tool, arguments).await;
+            let called = call_tool(platform, &server.http, connection, tool, arguments, trace);
+            let outcome = called.await;
             (outcome.map_err(ToolFailure::from), server.on_error)
         }
         (None, Some(BuiltInTool::ChangeMode), _) => {
@@ -81,7 +89,7 @@ pub async fn run<P: Platform>(
             (Ok(mode_tools::list_modes(catalog)), OnError::FailTurn)
         }
         (None, None, Some(tool)) => {
-            let called = call_http_tool(platform, tool, links, invocation).await;
+            let called = call_http_tool(platform, tool, links, invocation, trace).await;
             let outcome = called.map(|(result, made)| {
                 files = made;
                 ToolOutcome::Result(result)
@@ -97,8 +105,15 @@ pub async fn run<P: Platform>(
         }
         outcome => outcome,
     };
+    let (mut error_type, mut mcp_code) = (None, None);
+    if let Err(failure) = &outcome {
+        (error_type, mcp_code) = (Some(failure.error_type()), failure.mcp_code());
+    }
     let outcome = match outcome {
-        Ok(outcome) => outcome,
+        Ok(outcome) => {
+            error_type = (!outcome.is_result()).then_some("tool_error".into());
+            outcome
+        }
         Err(failure) if on_error == OnError::ReportToModel || failure.is_of_the_model() => {
             ToolOutcome::Error(failure.to_string())
         }
@@ -111,7 +126,8 @@ pub async fn run<P: Platform>(
     };
     let execution_ms = platform.now_ms().saturating_sub(started);
     let tool_call_id = invocation.tool_call_id.to_owned();
-    Ok(ToolRun { result: ToolResult { tool_call_id, execution_ms, outcome }, files, new_mode })
+    let result = ToolResult { tool_call_id, execution_ms, outcome };
+    Ok(ToolRun { result, files, new_mode, error_type, mcp_code })
 }
 
 /// Calls an HTTP tool, and stores the files in its response.
@@ -120,8 +136,9 @@ async fn call_http_tool<P: Platform>(
     tool: &ServerTool,
     links: FileLinks<'_>,
     invocation: ToolInvocation<'_>,
+    trace: Option<&TraceContext>,
 ) -> Result<(String, Vec<OutputFile>), ToolFailure> {
-    let response = http_tool::call(platform, tool, invocation).await?;
+    let response = http_tool::call(platform, tool, invocation, trace).await?;
     let (result, files) = keep_files(platform, links, response).await?;
     if result.len() > MAX_RESULT_BYTES {
         return Err(ServiceFailure::TooLarge(MAX_RESULT_BYTES).into());

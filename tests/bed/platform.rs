@@ -8,14 +8,15 @@ use std::rc::Rc;
 
 use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead};
 use aptix_edge::ports::{
-    FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, ObjectClass, ObjectIdentity,
-    ObjectQuestion, OperatorCatalog, Platform, RequestBody, storage_failed,
+    DataPoint, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, ObjectClass,
+    ObjectIdentity, ObjectQuestion, OperatorCatalog, Platform, RequestBody, storage_failed,
 };
 
 use super::instance::Instance;
 use super::reply::{Connection, Reply};
 use super::response_body::{OpenCall, TestBody};
 use super::scripted_service::{HttpReply, Piece};
+use super::spans::HeldSpan;
 use super::told::Told;
 use super::tool_service::ToolAnswer;
 use super::world::{RequestLine, World};
@@ -179,6 +180,7 @@ impl TestPlatform {
 
 impl Platform for TestPlatform {
     type Body = TestBody;
+    type Span = HeldSpan;
 
     fn now_ms(&self) -> u64 {
         self.world.executor.now_ms()
@@ -241,6 +243,8 @@ impl Platform for TestPlatform {
             };
         }
         if !path.contains("/responses") {
+            let line = RequestLine { url: request.url.clone(), headers: request.headers };
+            self.world.tool_requests.borrow_mut().push(line);
             return self.ask_tool(&request.body).await;
         }
         let line = RequestLine { url: request.url.clone(), headers: request.headers };
@@ -372,5 +376,27 @@ impl Platform for TestPlatform {
         }
         self.identity.sign(&mut line, aptix_edge::ports::LoggedUsers::Plain);
         self.world.log.borrow_mut().push(line);
+    }
+
+    fn span(&self, name: &str) -> Option<HeldSpan> {
+        self.world.spans.open(name)
+    }
+
+    fn is_metered(&self) -> bool {
+        self.world.metered.borrow().is_some()
+    }
+
+    fn meter(&self, point: &DataPoint) -> Result<(), HttpFault> {
+        let mut metered = self.world.metered.borrow_mut();
+        let points = metered.as_mut().expect("a place for data points is bound");
+        if self.world.metering_fails.get() {
+            return Err(HttpFault("too many data points".to_owned()));
+        }
+        points.push(point.clone());
+        Ok(())
+    }
+
+    fn rows(&self) -> (usize, usize) {
+        (7, 3)
     }
 }

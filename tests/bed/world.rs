@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use aptix_edge::entry::{UserHost, WorkspaceHost};
-use aptix_edge::ports::{FileFault, HttpFault, HttpRequest, OperatorCatalog};
+use aptix_edge::ports::{DataPoint, FileFault, HttpFault, HttpRequest, OperatorCatalog};
 
 use super::database::SqliteDatabase;
 use super::embeddings_service::EmbeddingsService;
@@ -17,6 +17,7 @@ use super::model_service::ModelService;
 use super::object::TestObject;
 use super::planned_model::planned;
 use super::scripted_service::{HttpReply, ScriptedService};
+use super::spans::Spans;
 use super::tool_service::ToolService;
 use super::webhook_receiver::WebhookReceiver;
 
@@ -45,6 +46,8 @@ pub struct World {
     /// Each request to the model service, deletions included.
     pub model_calls: RefCell<Vec<RequestLine>>,
     pub tools: ToolService,
+    /// Each request to a tool over HTTP.
+    pub tool_requests: RefCell<Vec<RequestLine>>,
     /// The server behind every URL with the path `/mcp`.
     pub mcp: McpService,
     /// The service behind every URL whose path ends in `/embeddings`.
@@ -60,6 +63,11 @@ pub struct World {
     /// The failure of every attempt to store or delete a file.
     pub file_fault: Cell<Option<FileFault>>,
     pub log: RefCell<Vec<serde_json::Value>>,
+    pub spans: Rc<Spans>,
+    /// The data points; `None` where the deployment binds no place for them.
+    pub metered: RefCell<Option<Vec<DataPoint>>>,
+    /// No data point can be written.
+    pub metering_fails: Cell<bool>,
     /// The rate limiter's verdict, and the keys it was asked about.
     pub rate: RefCell<Rate>,
     /// The operator's catalog.
@@ -133,6 +141,10 @@ impl World {
         Self {
             executor,
             secrets: RefCell::default(),
+            tool_requests: RefCell::default(),
+            spans: Rc::default(),
+            metered: RefCell::default(),
+            metering_fails: Cell::default(),
             session: RefCell::new("s".to_owned()),
             player: RefCell::default(),
             scripted_service,

@@ -87,12 +87,12 @@ pub(crate) fn full() -> Value {
                 "Headers": { "X-Org": "acme", "Authorization": "Bearer ${LOOKUP_KEY}" },
                 "TimeoutMs": 900_000
             },
-            "FileHosts": ["files.example.com", "[2001:db8::1]"]
+            "FileHosts": ["files.example.com", "[2001:db8::1]"], "TraceContext": true
         } ],
         "McpServers": {
             "docs": {
                 "Url": "https://docs.example.com/mcp?v=1", "Headers": { "X-Docs": "${DOCS_KEY}" },
-                "TimeoutMs": 5000, "Allow": ["search", "read_*"], "Pins": { "search": "0a".repeat(32) },
+                "TimeoutMs": 5000, "Allow": ["search", "read_*"], "Pins": { "search": "0a".repeat(32) }, "TraceContext": true,
                 "Approval": { "read_*": "Never", "*": { "When": "Always", "AllowEdit": true } },
                 "OnError": "FailTurn"
             },

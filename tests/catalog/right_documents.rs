@@ -186,6 +186,7 @@ fn a_full_document_is_read_member_by_member() {
                 timeout_ms: 900_000,
             },
             file_hosts: vec!["files.example.com".into(), "[2001:db8::1]".into()],
+            trace_context: true,
         })
     );
     assert_eq!(catalog.server_tool(BuiltInTool::ChangeMode.as_str()), None);
@@ -206,6 +207,7 @@ fn a_full_document_is_read_member_by_member() {
             ],
             pins: vec![("search".into(), "0a".repeat(32))],
             on_error: OnError::FailTurn,
+            trace_context: true,
             fingerprint: fingerprint("docs"),
         })
     );
@@ -221,6 +223,7 @@ fn a_full_document_is_read_member_by_member() {
             approvals: vec![],
             pins: vec![],
             on_error: OnError::ReportToModel,
+            trace_context: false,
             fingerprint: fingerprint("crm"),
         })
     );
@@ -372,6 +375,7 @@ fn absent_members_have_the_documented_defaults() {
                 timeout_ms: 30_000
             },
             file_hosts: vec![],
+            trace_context: false,
         })
     );
 }

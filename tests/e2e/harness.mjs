@@ -20,6 +20,7 @@ import { EventStream } from './event_stream.mjs';
 import { PublishedInterface } from './published_interface.mjs';
 import { checkPublished } from './published_request.mjs';
 import { ScriptedModel } from './scripted_model.mjs';
+import { LISTENER, SPAN_EVENT, SpanTrees } from './span_trees.mjs';
 import { ToolService } from './tool_service.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -99,6 +100,8 @@ export class Rig {
   answers = [];
   /** Every line that the Worker has logged. */
   logs = [];
+  /** What the Worker has told of its spans, where it is `traced`. */
+  spans = new SpanTrees();
   model;
   tools;
   url;
@@ -113,13 +116,15 @@ export class Rig {
    * `catalog`: `false` for the built-in one, a text for exactly that, or a function that changes the test catalog.
    * `rate`: the requests that the rate limiter permits for each key in a minute; without it no limiter is bound.
    * `unbound`: names of bindings of objects that the Worker does not get.
+   * `traced`: somebody listens to the Worker's spans, which come to `spans`.
+   * `metered`: a place for data points is bound.
    * `measured`: the Worker also tells the size of its WebAssembly memory, to `wasmBytes`.
    * `counted`: the Worker also tells its crossings (counted_worker.mjs).
    * `hidden`: further words that no log and no response may contain, each as `[words, mayShow]`; responses for which
    * `mayShow(answer)` is true are exempt.
    */
-  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, counted = false, hidden = [] } = {}) {
-    this.#options = { vars, catalog, rate, unbound, measured, counted };
+  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, counted = false, traced = false, metered = false, hidden = [] } = {}) {
+    this.#options = { vars, catalog, rate, unbound, measured, counted, traced, metered };
     this.#hidden = hidden;
   }
 
@@ -301,6 +306,7 @@ export class Rig {
   clearAnswers() {
     this.answers.length = 0;
     this.logs.length = 0;
+    this.spans.clear();
     this.tools.requests.length = 0;
   }
 
@@ -318,7 +324,7 @@ export class Rig {
   }
 
   async #startWorker() {
-    const { vars, catalog, rate, unbound, measured, counted } = this.#options;
+    const { vars, unbound, traced } = this.#options;
     const bindings = {
       AUTH: 'none',
       OPENAI_BASE_URL: this.model.url,
@@ -331,14 +337,29 @@ export class Rig {
     for (const [name, value] of Object.entries(bindings)) if (value === undefined) delete bindings[name];
     const declared = await declaration();
     const objects = declared.durableObjects.filter(([binding]) => !unbound.includes(binding));
+    const worker = await this.#worker(bindings, declared, objects);
     this.#miniflare = new Miniflare({
       log: new Log(LogLevel.ERROR),
       handleStructuredLogs: ({ message }) => {
-        this.logs.push(message);
+        if (message.startsWith(SPAN_EVENT)) this.spans.take(JSON.parse(message.slice(SPAN_EVENT.length)));
+        else this.logs.push(message);
       },
       cf: false,
       host: '127.0.0.1',
       port: 0,
+      durableObjectsPersist: path.join(this.#folder, 'objects'),
+      r2Persist: path.join(this.#folder, 'files'),
+      kvPersist: path.join(this.#folder, 'kv'),
+      workers: [worker, ...(traced ? [LISTENER] : [])],
+    });
+    this.url = await this.#miniflare.ready;
+    await this.#putCatalog();
+  }
+
+  /** The Worker under test. */
+  async #worker(bindings, declared, objects) {
+    const { vars, catalog, rate, measured, counted, traced, metered } = this.#options;
+    return {
       name: 'worker',
       rootPath: BUILD_DIR,
       modulesRoot: BUILD_DIR,
@@ -349,15 +370,13 @@ export class Rig {
       durableObjects: Object.fromEntries(
         objects.map(([binding, className]) => [binding, { className, useSQLite: true }]),
       ),
-      durableObjectsPersist: path.join(this.#folder, 'objects'),
       r2Buckets: declared.buckets,
       ...(vars.PLAYGROUND ? { assets: pageFiles() } : {}),
-      r2Persist: path.join(this.#folder, 'files'),
+      ...(traced ? { streamingTails: [LISTENER.name] } : {}),
+      ...(metered ? { analyticsEngineDatasets: { METERING: { dataset: 'submissions' } } } : {}),
       ...(rate === undefined ? {} : { ratelimits: { RATE_LIMITER: { namespace_id: '1', simple: { limit: rate, period: 60 } } } }),
-      ...(catalog === false ? {} : { kvNamespaces: ['CATALOG'], kvPersist: path.join(this.#folder, 'kv') }),
-    });
-    this.url = await this.#miniflare.ready;
-    await this.#putCatalog();
+      ...(catalog === false ? {} : { kvNamespaces: ['CATALOG'] }),
+    };
   }
 
   async #putCatalog() {

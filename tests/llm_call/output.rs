@@ -128,6 +128,7 @@ fn an_audience_learns_of_a_response_once_for_each_thing_that_is_said() {
     let mut ear = Ear::listening_from(&step, 0);
     step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut ear)).unwrap();
     let usage = TokenCounts { input: 3, output: 4, total: 7, ..TokenCounts::default() };
-    let whole = ResponseReport { response_id: Some("resp_1".to_owned()), usage: Some(usage) };
+    let (response_id, model) = (Some("resp_1".to_owned()), None);
+    let whole = ResponseReport { response_id, usage: Some(usage), model };
     assert_eq!(ear.learned, [whole]);
 }

@@ -1,6 +1,6 @@
 // The client: where the service is, and what it offers besides sessions.
 import { Bearer } from "./credential.js";
-import { type Call, type Http, type HttpOptions, request } from "./http.js";
+import { type Answer, type Call, type Http, type HttpOptions, type RequestOptions, request, withOptions } from "./http.js";
 import { Session, type Shared } from "./session.js";
 import { type Signal, abortable } from "./signals.js";
 import { detached, posted, submit } from "./submission.js";
@@ -18,7 +18,6 @@ import type {
   Ticket,
   TicketRequest,
 } from "./types.js";
-import { User } from "./user.js";
 
 export interface AptixOptions extends HttpOptions {
   /** Whom a key acts for, by the application's own name; a key that may is needed. A ticket and a JWT name theirs. */
@@ -39,7 +38,7 @@ export interface SessionsOptions {
   limit?: number;
 }
 
-export interface StreamOptions {
+export interface StreamOptions extends RequestOptions {
   /** Where the text goes on: the `position` of the last text event. */
   position?: string;
   progress?: boolean;
@@ -53,20 +52,17 @@ export class Aptix {
   readonly #http: Http;
 
   constructor(options: AptixOptions) {
-    const { user, credential, apiKey, store } = options;
-    this.#http = { ...options, bearer: new Bearer(credential ?? apiKey) };
+    const { baseUrl, user, credential, apiKey, store } = options;
+    // "localhost:8787" would be a path of the page, or a scheme of its own.
+    if (!/^(https?:\/)?\//i.test(baseUrl)) throw new TypeError(`The baseUrl has to begin with http:// or https://, which "${baseUrl}" does not.`);
+    this.#http = { ...options, bearer: new Bearer(credential ?? apiKey), learnt: {} };
     if (user !== undefined) this.#http.headers = { ...options.headers, "Aptix-User": encodeURIComponent(user) };
     this.#shared = { http: this.#http, store: store ?? memoryStore(), running: new Map() };
   }
 
   /** The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent. */
-  session(sessionId: string): Session {
-    return new Session(this.#shared, sessionId);
-  }
-
-  /** A user of the tenant, to look after. Nothing is sent. */
-  user(user: string): User {
-    return new User(this.#http, user);
+  session(sessionId: string, options: RequestOptions = {}): Session {
+    return new Session({ ...this.#shared, http: withOptions(this.#http, options) }, sessionId);
   }
 
   /** The sessions of the user, page after page. A list may be half a minute behind; `session.get()` never is. */
@@ -86,7 +82,7 @@ export class Aptix {
    * A credential for a page or a guest, that a back end makes with its key. A ticket makes a narrower one of itself.
    * Nothing is stored.
    */
-  ticket(grant: TicketRequest): Promise<Ticket> {
+  ticket(grant: TicketRequest): Answer<Ticket> {
     return request(this.#http, { method: "POST", path: "/tickets", body: JSON.stringify(grant) });
   }
 
@@ -100,39 +96,35 @@ export class Aptix {
    * One submission that nobody watches: resolves as soon as it is stored, or to the outcome of one that has ended. Results
    * of tools can be sent so, by whom a webhook has told of the pause.
    */
-  detach(body: ExecuteRequest): Promise<AcceptedTurn | AgentExecuteResponse> {
+  detach(body: ExecuteRequest): Answer<AcceptedTurn | AgentExecuteResponse> {
     return detached(this.#http, posted(body, { live: true }));
   }
 
   /** One submission without a loop, as it comes. Text is streamed unless the request says `Streaming: false`. */
   async *stream(body: ExecuteRequest, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void, void> {
-    const { signal, dispose } = abortable(options.signal);
+    const http = withOptions(this.#http, options);
+    const { signal, dispose } = abortable(options.signal, http.deadlineMs);
     const streamed = body.ToolResults ? body : { Streaming: true, ...body };
     const live = "Streaming" in streamed && streamed.Streaming === true;
     try {
-      yield { type: "result", response: yield* submit(this.#http, posted(streamed, { ...options, live }), signal) };
+      yield { type: "result", response: yield* submit(http, posted(streamed, { ...options, live }), signal) };
     } finally {
       dispose();
     }
   }
 
   /** Any request of the service's interface, repeated as all are; resolves to its `Result`. */
-  async request<T>(call: Call, options: { signal?: Signal } = {}): Promise<T> {
-    const { signal, dispose } = abortable(options.signal);
-    try {
-      return await request<T>(this.#http, call, signal);
-    } finally {
-      dispose();
-    }
+  request<T>(call: Call, options: RequestOptions & { signal?: Signal } = {}): Answer<T> {
+    return request(this.#http, call, options);
   }
 
   /** What each error code means, and who has to act. */
-  errors(): Promise<ErrorDictionary> {
+  errors(): Answer<ErrorDictionary> {
     return request(this.#http, { method: "GET", path: "/errors", live: true });
   }
 
   /** Whether the service is there, and its version. */
-  health(): Promise<Health> {
+  health(): Answer<Health> {
     return request(this.#http, { method: "GET", path: "/health", live: true });
   }
 }

@@ -19,6 +19,13 @@ const NOBODY = words(
   "turn_in_progress rate_limited turn_interrupted upstream_unavailable upstream_failed overloaded upstream_timeout connection_lost",
 );
 
+/** What is known of an error besides what the service says. */
+interface About {
+  retryAfterMs?: number;
+  requestId?: string;
+  cause?: unknown;
+}
+
 /** What the service refused a request with, or what a turn failed with. */
 export class AptixError extends Error {
   override name = "AptixError";
@@ -33,8 +40,10 @@ export class AptixError extends Error {
   readonly errors: Entry[];
   /** What the service asks to wait before a repetition, in ms. */
   readonly retryAfterMs?: number;
+  /** The request in the service's log; where there was no answer of the service, it has none. */
+  readonly requestId?: string;
 
-  constructor(status: number, errors: Entry[], more: { retryAfterMs?: number; cause?: unknown } = {}) {
+  constructor(status: number, errors: Entry[], more: About = {}) {
     const first = errors[0];
     super(errors.map(({ Message }) => Message).join(" "), "cause" in more ? { cause: more.cause } : undefined);
     this.status = status;
@@ -43,6 +52,7 @@ export class AptixError extends Error {
     if (first?.Path !== undefined) this.path = first.Path;
     if (first?.Details !== undefined) this.details = first.Details as ErrorDetails;
     if (more.retryAfterMs !== undefined) this.retryAfterMs = more.retryAfterMs;
+    if (more.requestId !== undefined) this.requestId = more.requestId;
   }
 
   /** Whether the same request may succeed later. `turn_in_progress` means: when the other turn has ended. */
@@ -57,17 +67,14 @@ export class AptixError extends Error {
 
   /** Plain data, for `postMessage` and logs. `AptixError.from` makes an error of it again. */
   toJSON() {
-    const { name, message, code, status, errors, retryAfterMs } = this;
+    const { name, message, code, status, errors, retryAfterMs, requestId } = this;
     const position = (this as { position?: string }).position;
-    return { name, message, code, status, errors, retryAfterMs, position };
+    return { name, message, code, status, errors, retryAfterMs, requestId, position };
   }
 
   static from(json: ReturnType<AptixError["toJSON"]>): AptixError {
-    const error =
-      json.code === "connection_lost"
-        ? new AptixConnectionError(json.message, { status: json.status, position: json.position })
-        : new AptixError(json.status, json.errors, { retryAfterMs: json.retryAfterMs });
-    return error;
+    const isLost = json.code === "connection_lost";
+    return isLost ? new AptixConnectionError(json.message, json) : new AptixError(json.status, json.errors, json);
   }
 }
 
@@ -76,14 +83,18 @@ export class AptixConnectionError extends AptixError {
   override name = "AptixConnectionError";
   /** The place in the text up to which everything has come. */
   readonly position?: string;
+  /** Nobody is there, and nobody will be: a repetition finds the same. */
+  readonly #isFinal: boolean;
 
-  constructor(message: string, more: { status?: number; position?: string; cause?: unknown; retryAfterMs?: number } = {}) {
+  constructor(message: string, more: About & { status?: number; position?: string; isFinal?: boolean } = {}) {
     super(more.status ?? 0, [{ ErrorCode: "connection_lost", Message: message, SystemError: true }], more);
+    this.#isFinal = more.isFinal === true;
     if (more.position !== undefined) this.position = more.position;
   }
 
   /** A status of 4xx without the service's own answer comes from something in between that will say it again. */
   override get retryable(): boolean {
+    if (this.#isFinal) return false;
     return this.status < 400 || this.status >= 500 || this.status === 408 || this.status === 429;
   }
 }

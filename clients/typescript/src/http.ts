@@ -3,7 +3,7 @@
 import type { Bearer, Credential } from "./credential.js";
 import { AptixConnectionError, AptixError, repetition } from "./errors.js";
 import { type ServerSentEvent, serverSentEvents } from "./events.js";
-import { onAbort, pause, unlessAborted } from "./signals.js";
+import { type Signal, abortable, onAbort, pause, unlessAborted } from "./signals.js";
 import type { Entry, ErrorCode } from "./types.js";
 
 /** An attempt as `onLog` gets it: never a body, a query or a key. */
@@ -19,8 +19,21 @@ export interface LogEntry {
   error?: string;
 }
 
+/** How a request is made. What is given with one goes before what the client was made with; headers are added. */
+export interface RequestOptions {
+  /** Further headers. In a browser the service accepts none of them but those of its interface. */
+  headers?: Record<string, string>;
+  /** The longest that one attempt may take, in ms; a stream has `idleTimeoutMs` instead. No limit. */
+  timeoutMs?: number;
+  /** The longest that all attempts may take together, the waits between them and a whole turn included, in ms. No limit. */
+  deadlineMs?: number;
+}
+
+/** Stands around each attempt: sees and changes what is sent and what comes back. For tracing, and for tests. */
+export type Middleware = (url: string, init: RequestInit, next: typeof fetch) => Promise<Response>;
+
 /** Where the service is, and how often it is asked again. */
-export interface HttpOptions {
+export interface HttpOptions extends RequestOptions {
   /** Where the service is, with or without a path: `https://agent.example.com`. */
   baseUrl: string;
   /**
@@ -32,8 +45,8 @@ export interface HttpOptions {
   apiKey?: Credential;
   /** In place of `globalThis.fetch`. */
   fetch?: typeof globalThis.fetch;
-  /** Further headers. In a browser the service accepts none of them. */
-  headers?: Record<string, string>;
+  /** What stands around each attempt, the first one outermost. */
+  middleware?: readonly Middleware[];
   /** How often a request is repeated that the service put off (`rate_limited`, `overloaded`, `request_timeout`). 2. */
   maxRetries?: number;
   /** How often in a row a connection is tried again without any text coming. 5. */
@@ -51,9 +64,18 @@ export interface HttpOptions {
 /** The same, as the parts of one client share it. */
 export interface Http extends HttpOptions {
   bearer: Bearer;
+  /** What all requests of the client have learnt. */
+  learnt: { isThere?: boolean };
   /** Is told of every response of a turn. */
   heard?(response: Response): void;
 }
+
+/** The client's own way of a request, with what is given for this one. */
+export const withOptions = (http: Http, options: RequestOptions): Http => ({
+  ...http,
+  ...options,
+  headers: { ...http.headers, ...options.headers },
+});
 
 /** A request. `live`: the service sends something at least every 10 s, so that a longer silence is a dead connection. */
 export interface Call {
@@ -69,6 +91,8 @@ export interface Call {
 
 /** The longest `Retry-After` that is waited for. */
 const LONGEST_WAIT_MS = 60_000;
+/** Where a port does not come and go while one asks. */
+const THIS_MACHINE = /^https?:\/\/(localhost|127\.|\[::1\])/i;
 
 /** One attempt at a call. Its connection ends with the signal, by `close`, or after too long a silence. */
 export class Exchange {
@@ -76,6 +100,7 @@ export class Exchange {
   bearer: string | undefined;
   readonly #controller = new AbortController();
   readonly #unlisten: () => void;
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
   #response: Response | undefined;
   #isLive: boolean | undefined;
 
@@ -86,11 +111,13 @@ export class Exchange {
   ) {
     this.#isLive = call.live;
     this.#unlisten = onAbort(signal, (reason) => this.#controller.abort(reason));
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#controller.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
   }
 
   /** Sends the request; resolves with the head of its response. `position` is where a stream goes on. */
   async response(attempt: number, position?: string): Promise<Response> {
-    const { baseUrl, bearer, headers, onLog, fetch, heard } = this.options;
+    const { baseUrl, bearer, headers, onLog, fetch, heard, learnt, middleware = [] } = this.options;
     const { call } = this;
     const { method, path, query, body } = call;
     const began = Date.now();
@@ -99,7 +126,8 @@ export class Exchange {
     try {
       const shown = (this.bearer = await this.#inTime(unlessAborted(bearer.get(), this.#controller.signal)));
       // The global one is called where it stands, never stored: browsers refuse it as a method of something else.
-      const send = fetch ?? ((url, init) => globalThis.fetch(url, init));
+      const plain: typeof globalThis.fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
+      const send = middleware.reduceRight<typeof plain>((next, layer) => (url, init) => layer(url as string, init!, next), plain);
       const sent = send(baseUrl.replace(/\/+$/, "") + path + (query ? `?${query}` : ""), {
         method,
         body,
@@ -113,12 +141,15 @@ export class Exchange {
         },
       });
       const response = await this.#inTime(sent);
+      learnt.isThere = true;
       log({ status: response.status });
       heard?.(response);
       return (this.#response = response);
     } catch (error) {
       log({ error: (error as Error)?.name ?? "Error" });
-      throw error;
+      const isRefused = (error as { cause?: { code?: string } })?.cause?.code === "ECONNREFUSED";
+      if (!isRefused || learnt.isThere || !THIS_MACHINE.test(baseUrl)) throw error;
+      throw new AptixConnectionError(`Nobody listens at ${baseUrl}.`, { cause: error, isFinal: true });
     }
   }
 
@@ -129,6 +160,7 @@ export class Exchange {
 
   events(): AsyncGenerator<ServerSentEvent, void, void> {
     this.#isLive = true;
+    clearTimeout(this.#timer);
     return serverSentEvents(this.#response!.body!, (read) => this.#inTime(read));
   }
 
@@ -138,11 +170,12 @@ export class Exchange {
     const answer: unknown = await response.json().catch((error: unknown) => {
       if (!(error instanceof SyntaxError)) throw error;
     });
-    return resultOf<T>(answer, response.status, retryAfter(response));
+    return resultOf<T>(answer, toldBy(response));
   }
 
   close(): void {
     this.#unlisten();
+    clearTimeout(this.#timer);
     this.#controller.abort();
   }
 
@@ -190,41 +223,91 @@ export class Attempts {
   }
 }
 
-/** Sends a request until there is a result, and resolves to that; to `undefined` where it was done by `doneBy`. */
-export async function request<T>(options: Http, call: Call, signal?: AbortSignal): Promise<T> {
-  const attempts = new Attempts(options, signal);
-  let mayBeDone = false;
-  for (;;) {
-    const exchange = new Exchange(options, call, signal);
-    try {
-      await exchange.response(attempts.count);
-      return await exchange.result<T>();
-    } catch (error) {
-      const failure = failureOf(error, signal);
-      if (mayBeDone && failure.code === call.doneBy) return undefined as T;
-      mayBeDone ||= failure instanceof AptixConnectionError;
-      await attempts.after(failure, exchange.bearer);
-    } finally {
-      exchange.close();
-    }
+/** A result, and the response that brought it; its body has been read. */
+export interface WithResponse<T> {
+  data: T;
+  response: Response;
+  /** The request in the service's log. */
+  requestId?: string;
+}
+
+/** The promise of a result. */
+export class Answer<T> extends Promise<T> {
+  readonly #whole: Promise<WithResponse<T>>;
+
+  static override get [Symbol.species]() {
+    return Promise;
+  }
+
+  constructor(whole: Promise<WithResponse<T>>) {
+    super((resolve) => resolve(undefined as T));
+    this.#whole = whole;
+  }
+
+  override then<A = T, B = never>(
+    done?: ((result: T) => A | PromiseLike<A>) | null,
+    failed?: ((reason: any) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return this.#whole.then(({ data }) => data).then(done, failed);
+  }
+
+  /** The result with the response's status and headers. */
+  withResponse(): Promise<WithResponse<T>> {
+    return this.#whole;
   }
 }
 
+/** Sends a request until there is a result, and resolves to that; to `undefined` where it was done by `doneBy`. */
+export const request = <T>(http: Http, call: Call, options: RequestOptions & { signal?: Signal } = {}): Answer<T> =>
+  new Answer(repeated<T>(withOptions(http, options), call, options.signal));
+
+async function repeated<T>(http: Http, call: Call, given?: Signal): Promise<WithResponse<T>> {
+  const { signal, dispose } = abortable(given, http.deadlineMs);
+  const attempts = new Attempts(http, signal);
+  let mayBeDone = false;
+  try {
+    for (;;) {
+      const exchange = new Exchange(http, call, signal);
+      let response!: Response;
+      const withResponse = (data: T) => ({ data, response, requestId: toldBy(response).requestId });
+      try {
+        response = await exchange.response(attempts.count);
+        return withResponse(await exchange.result<T>());
+      } catch (error) {
+        const failure = failureOf(error, signal);
+        if (mayBeDone && failure.code === call.doneBy) return withResponse(undefined as T);
+        mayBeDone ||= failure instanceof AptixConnectionError;
+        await attempts.after(failure, exchange.bearer);
+      } finally {
+        exchange.close();
+      }
+    }
+  } finally {
+    dispose();
+  }
+}
+
+/** What a response tells beside its body. */
+export const toldBy = (response: Response) => ({
+  status: response.status,
+  retryAfterMs: retryAfter(response),
+  requestId: response.headers.get("Aptix-Request-Id") ?? undefined,
+});
+
 /** The `Result` of an `InvokeResult`; a failure is thrown, and what is no `InvokeResult` came from something in between. */
-export function resultOf<T>(answer: unknown, status: number, retryAfterMs?: number): T {
+export function resultOf<T>(answer: unknown, told: { status: number; retryAfterMs?: number; requestId?: string }): T {
   const { Successful, Result, Errors } = (answer ?? {}) as { Successful?: boolean; Result?: T; Errors?: Entry[] };
   if (Successful === true) return Result as T;
-  if (Successful === false && Errors?.length) throw new AptixError(status, Errors, { retryAfterMs });
-  throw new AptixConnectionError(`The answer of status ${status} is not the service's.`, { status, retryAfterMs });
+  if (Successful === false && Errors?.length) throw new AptixError(told.status, Errors, told);
+  throw new AptixConnectionError(`The answer of status ${told.status} is not the service's.`, told);
 }
 
 /** Whatever went wrong as an `AptixError`; throws the signal's reason where that was the cause. */
 export function failureOf(error: unknown, signal?: AbortSignal, position?: string): AptixError {
   if (signal?.aborted) throw signal.reason;
-  if (error instanceof AptixError && (!(error instanceof AptixConnectionError) || error.position !== undefined)) return error;
-  const { message, status, retryAfterMs } = error as AptixConnectionError;
-  const told = error instanceof AptixError ? message : `The connection was lost: ${message}.`;
-  return new AptixConnectionError(told, { status, position, cause: error, retryAfterMs });
+  if (!(error instanceof AptixError)) return new AptixConnectionError(`The connection was lost: ${(error as Error)?.message}.`, { position, cause: error });
+  if (error instanceof AptixConnectionError && position !== undefined) (error as { position?: string }).position ??= position;
+  return error;
 }
 
 function retryAfter(response: Response): number | undefined {

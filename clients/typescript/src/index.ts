@@ -3,11 +3,10 @@ export { Aptix, type AptixOptions, type SessionsOptions, type StreamOptions } fr
 export type { Credential, Given } from "./credential.js";
 export { AptixConnectionError, AptixError, type ErrorDetails } from "./errors.js";
 export { formatJson } from "./json_text.js";
-export type { Call, HttpOptions, LogEntry } from "./http.js";
+export type { Answer, Call, HttpOptions, LogEntry, Middleware, RequestOptions, WithResponse } from "./http.js";
 export { Session, type TurnRequest } from "./session.js";
 export type { CancellationTokenLike, Signal } from "./signals.js";
 export { memoryStore } from "./tools.js";
 export type { ApprovalRequest, Decision, Store, Tool, ToolContext, ToolOptions } from "./tools.js";
-export { type SteerOptions, Turn, readTurnEvents, type TurnOptions } from "./turn.js";
+export { type SteerOptions, Turn, type TurnOptions } from "./turn.js";
 export type * from "./types.js";
-export { User } from "./user.js";

@@ -1,6 +1,6 @@
 // A session: its turns, what it waits for, and what is kept of it.
 import type { AptixError } from "./errors.js";
-import { type Call, type Http, request } from "./http.js";
+import { type Answer, type Call, type Http, request, withOptions } from "./http.js";
 import { type Submission, followed, newId, posted, sessionPath, turnPath } from "./submission.js";
 import { type Store, ToolRunner, toolsJson } from "./tools.js";
 import { Turn, type TurnOptions } from "./turn.js";
@@ -78,7 +78,7 @@ export class Session {
   }
 
   /** Its mode, its newest turn, and the one that runs or waits. */
-  get(): Promise<SessionView> {
+  get(): Answer<SessionView> {
     return this.#get("");
   }
 
@@ -94,33 +94,33 @@ export class Session {
   }
 
   /** A turn's status, times, usage, pending calls and stored outcome. */
-  getTurn(turnId: string): Promise<TurnView> {
+  getTurn(turnId: string): Answer<TurnView> {
     return request(this.shared.http, { method: "GET", path: turnPath(this.sessionId, turnId), live: true });
   }
 
   /** Diagnostics of a turn: sizes, sources and times, never content. */
-  trace(turnId: string): Promise<Trace> {
+  trace(turnId: string): Answer<Trace> {
     return request(this.shared.http, { method: "GET", path: `${turnPath(this.sessionId, turnId)}/trace`, live: true });
   }
 
   /** Aborts a turn that runs or waits; one that has ended stays as it is. */
-  cancel(turnId: string): Promise<TurnView> {
+  cancel(turnId: string): Answer<TurnView> {
     return request(this.shared.http, { method: "POST", path: `${turnPath(this.sessionId, turnId)}/cancel` });
   }
 
   /** Gives it a title, 1 to 200 characters, which stays until the next one. Sessions of users have titles. */
-  rename(title: string): Promise<SessionEntry> {
+  rename(title: string): Answer<SessionEntry> {
     const body = JSON.stringify({ Title: title });
     return request(this.shared.http, { method: "PATCH", path: sessionPath(this.sessionId), body });
   }
 
   /** The history of its modes. */
-  modes(): Promise<Modes> {
+  modes(): Answer<Modes> {
     return this.#get("/modes");
   }
 
   /** Everything that is kept of it. */
-  export(): Promise<SessionExport> {
+  export(): Answer<SessionExport> {
     return this.#get("/export");
   }
 
@@ -128,11 +128,11 @@ export class Session {
    * Erases it for good, what runs included; the receipt counts what was erased. `undefined` when it is erased and the
    * receipt was lost with a connection.
    */
-  erase(): Promise<ErasureReceipt | undefined> {
+  erase(): Answer<ErasureReceipt | undefined> {
     return request(this.shared.http, { method: "DELETE", path: sessionPath(this.sessionId), doneBy: "session_not_found" });
   }
 
-  #get<T>(path: string, query?: string): Promise<T> {
+  #get<T>(path: string, query?: string): Answer<T> {
     const call: Call = { method: "GET", path: sessionPath(this.sessionId) + path, live: true };
     return request(this.shared.http, query === undefined ? call : { ...call, query });
   }
@@ -146,6 +146,6 @@ export class Session {
     // The same, save the words: these belong to the turn that had them.
     const same = { ...request, Instruction: undefined, InputArtifacts: undefined, ClipboardImages: undefined };
     const next = (words: SteerContent, turnId: string) => this.turn({ ...same, ...words }, { ...options, turnId });
-    return new Turn(http, this.sessionId, turnId, options, this.#runner(turnId, options), first, next);
+    return new Turn(withOptions(http, options), this.sessionId, turnId, options, this.#runner(turnId, options), first, next);
   }
 }

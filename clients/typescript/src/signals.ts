@@ -1,4 +1,5 @@
-// Ends that come from outside: `AbortSignal`, or an editor's cancellation token.
+// Ends that come from outside: `AbortSignal`, an editor's cancellation token, or a deadline.
+import { AptixConnectionError } from "./errors.js";
 
 /** What `vscode.CancellationToken` looks like. */
 export interface CancellationTokenLike {
@@ -7,13 +8,18 @@ export interface CancellationTokenLike {
 }
 export type Signal = AbortSignal | CancellationTokenLike;
 
-/** Any signal as an `AbortSignal`, and what ends listening to it. */
-export function abortable(signal: Signal | undefined): { signal?: AbortSignal; dispose(): void } {
-  if (signal === undefined || "aborted" in signal) return { signal, dispose() {} };
+/** Any signal as an `AbortSignal` that is also aborted after `deadlineMs`, and what ends listening to both. */
+export function abortable(signal: Signal | undefined, deadlineMs?: number): { signal?: AbortSignal; dispose(): void } {
+  const isPlain = signal === undefined || "aborted" in signal;
+  if (isPlain && deadlineMs === undefined) return { signal, dispose() {} };
   const controller = new AbortController();
-  const listening = signal.onCancellationRequested(() => controller.abort());
-  if (signal.isCancellationRequested) controller.abort();
-  return { signal: controller.signal, dispose: () => void listening.dispose() };
+  const abort = (reason?: unknown) => controller.abort(reason);
+  const late = () => abort(new AptixConnectionError(`It took longer than ${deadlineMs} ms. A turn may well run on.`));
+  const timer = deadlineMs === undefined ? undefined : setTimeout(late, deadlineMs);
+  const end = isPlain ? onAbort(signal, abort) : signal.onCancellationRequested(() => abort());
+  if (!isPlain && signal.isCancellationRequested) abort();
+  const unlisten = () => void (typeof end === "function" ? end() : end.dispose());
+  return { signal: controller.signal, dispose: () => (clearTimeout(timer), unlisten()) };
 }
 
 /** Calls `then` once when the signal is aborted, at once if it was; returns what ends listening. */

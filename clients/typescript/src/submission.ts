@@ -1,7 +1,7 @@
 // One submission, from its request to its `result`. A stream that ends without a result was cut, however cleanly it
 // ended, and goes on from the last position; where no stream gets through, the turn's stored outcome is asked for.
 import { AptixConnectionError, AptixError } from "./errors.js";
-import { Attempts, type Call, Exchange, type Http, failureOf, request, resultOf } from "./http.js";
+import { type Answer, Attempts, type Call, Exchange, type Http, failureOf, request, resultOf, toldBy } from "./http.js";
 import type { AcceptedTurn, AgentExecuteResponse, DiscardEvent, ExecuteRequest, ProgressEvent, TextEvent, TurnView } from "./types.js";
 
 export interface Submission {
@@ -21,7 +21,7 @@ export const newId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Sends a submission that nobody watches; resolves when it is stored, or with the outcome of one that has ended. */
-export const detached = (options: Http, { call }: Submission): Promise<AcceptedTurn | AgentExecuteResponse> =>
+export const detached = (options: Http, { call }: Submission): Answer<AcceptedTurn | AgentExecuteResponse> =>
   request(options, { ...call, headers: { Prefer: "respond-async" } });
 
 /** A POST. It is written once: a repetition is the same bytes. `live`: it is surely answered with a stream. */
@@ -63,7 +63,7 @@ export async function* submit(
           yield { type: "text", segment: read.Segment, delta: read.Delta, position };
         } else if (name === "output_text.discard") yield { type: "discard", segment: read.Segment };
         else if (name === "progress") yield { type: "progress", progress: read };
-        else if (name === "result") return resultOf<AgentExecuteResponse>(read, response.status);
+        else if (name === "result") return resultOf<AgentExecuteResponse>(read, toldBy(response));
       }
       throw new Error("the stream ended without a result");
     } catch (error) {
@@ -90,10 +90,10 @@ async function outcome(
   signal?: AbortSignal,
 ): Promise<AgentExecuteResponse | undefined> {
   const call: Call = { method: "GET", path, live: true };
-  const view = await request<TurnView>({ ...options, maxReconnects: 0 }, call, signal).catch(() => {
+  const view = await request<TurnView>({ ...options, maxReconnects: 0, deadlineMs: undefined }, call, { signal }).catch(() => {
     if (signal?.aborted) throw signal.reason;
     throw failure;
   });
   if (view.Status === "running") return undefined;
-  return resultOf<AgentExecuteResponse>(view.Outcome, 200);
+  return resultOf<AgentExecuteResponse>(view.Outcome, { status: 200 });
 }

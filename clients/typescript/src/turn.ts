@@ -1,6 +1,6 @@
 // A turn as its client lives it: submissions, pauses for tools, and at last one final response.
 import { AptixError } from "./errors.js";
-import { type Http, request } from "./http.js";
+import { type Answer, type Http, type RequestOptions, request, toldBy } from "./http.js";
 import { type Signal, abortable } from "./signals.js";
 import { type Submission, detached, followed, newId, posted, submit, turnPath } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
@@ -18,7 +18,7 @@ import type {
 } from "./types.js";
 
 /** How a turn is watched, and who answers its calls. */
-export interface TurnOptions extends ToolOptions {
+export interface TurnOptions extends ToolOptions, RequestOptions {
   /** Ends the watching, not the turn: it runs on, and can be attached to. */
   signal?: Signal;
   /** The signal also cancels the turn. */
@@ -37,6 +37,8 @@ export interface SteerOptions {
   interrupt?: boolean;
 }
 
+/** A turn that nobody has read for so long is taken for a mistake. */
+const UNREAD_MS = 1000;
 /** Somebody else has answered the calls meanwhile, so that the turn has gone on. */
 const MOVED_ON = ["turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict"];
 
@@ -49,6 +51,9 @@ export class Turn implements AsyncIterable<TurnEvent> {
   readonly #final: Promise<FinalResponse>;
   #settle!: { resolve(response: FinalResponse): void; reject(error: unknown): void };
   #position: string | undefined;
+  #requestId: string | undefined;
+  readonly #listeners: ((event: TurnEvent) => void)[] = [];
+  readonly #unread: ReturnType<typeof setTimeout> | undefined;
   #isRead = false;
   #accept!: () => void;
   /** The service has taken the turn, or the watching is over. */
@@ -65,6 +70,8 @@ export class Turn implements AsyncIterable<TurnEvent> {
     private readonly next: (words: SteerContent, turnId: string) => Turn,
   ) {
     this.#position = first.position;
+    const unread = () => console.warn(`aptix-edge: the turn ${turnId} was made and is not read, so nothing was sent. Loop over it, or await final().`);
+    if (first.call.method === "POST") this.#unread = setTimeout(unread, UNREAD_MS);
     this.#final = new Promise((resolve, reject) => (this.#settle = { resolve, reject }));
     // Whoever loops need not ask for `final()`.
     this.#final.catch(() => {});
@@ -80,6 +87,25 @@ export class Turn implements AsyncIterable<TurnEvent> {
     return this.#position;
   }
 
+  /** The newest request of the turn in the service's log. */
+  get requestId(): string | undefined {
+    return this.#requestId;
+  }
+
+  /** Tells of each event of a kind, as the turn is read: `turn.on("text", ({ delta }) => …)`. It does not read by itself. */
+  on<T extends TurnEvent["type"]>(type: T, listener: (event: Extract<TurnEvent, { type: T }>) => void): this {
+    this.#listeners.push((event) => void (event.type === type && listener(event as never)));
+    return this;
+  }
+
+  /**
+   * The answer as it grows: each time the whole text, without what was taken back, and at last the final text. It reads the
+   * turn. The single pieces are the `text` events.
+   */
+  get textStream(): AsyncGenerator<string, void, void> {
+    return this.#texts(this[Symbol.asyncIterator]());
+  }
+
   [Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, void> {
     this.#read();
     return this.#events();
@@ -92,7 +118,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
   }
 
   /** Aborts the turn itself, wherever it is. */
-  cancel(): Promise<TurnView> {
+  cancel(): Answer<TurnView> {
     return request(this.http, { method: "POST", path: `${this.#path}/cancel` });
   }
 
@@ -153,10 +179,22 @@ export class Turn implements AsyncIterable<TurnEvent> {
     });
   }
 
+  async *#texts(events: AsyncGenerator<TurnEvent, void, void>): AsyncGenerator<string, void, void> {
+    let shown = "";
+    for await (const event of events) {
+      const isFinal = event.type === "result" && event.response.Kind === "final";
+      const text = isFinal ? (event.response as FinalResponse).PrimaryOutputText : this.text;
+      if (text !== shown) yield (shown = text);
+    }
+  }
+
   async *#events(): AsyncGenerator<TurnEvent, void, void> {
-    const { signal, dispose } = abortable(this.options.signal);
+    const { signal, dispose } = abortable(this.options.signal, this.http.deadlineMs);
     try {
-      yield* this.#submissions(signal);
+      for await (const event of this.#submissions(signal)) {
+        for (const listener of this.#listeners) listener(event);
+        yield event;
+      }
     } catch (error) {
       this.#settle.reject(error);
       if (signal?.aborted && this.options.cancelOnAbort) await this.cancel().catch(() => {});
@@ -215,12 +253,16 @@ export class Turn implements AsyncIterable<TurnEvent> {
   #read(): void {
     if (this.#isRead) throw new TypeError("This turn is being read already. Attach to it to read it once more.");
     this.#isRead = true;
+    clearTimeout(this.#unread);
   }
 
   async *#submitted(submission: Submission, signal?: AbortSignal) {
     this.#segments.clear();
     this.#position = submission.position;
-    const heard = ({ ok }: Response) => void (ok && this.#accept());
+    const heard = (response: Response) => {
+      this.#requestId = toldBy(response).requestId;
+      if (response.ok) this.#accept();
+    };
     const events = submit({ ...this.http, heard }, submission, signal);
     try {
       for (;;) {
@@ -247,29 +289,4 @@ function awaiting({ TurnId, ToolCalls }: ToolContinuationResponse): AptixError {
   return new AptixError(409, [
     { ErrorCode: "turn_awaiting_tools", Message, Details: { TurnId, ToolCalls } as never, SystemError: false },
   ]);
-}
-
-/** The events that `toReadableStream` has written, on the other side of a `postMessage` or a response. */
-export async function* readTurnEvents(stream: ReadableStream<Uint8Array>): AsyncGenerator<TurnEvent, void, void> {
-  const reader = stream.getReader();
-  const decoder = new TextDecoder();
-  let rest = "";
-  let ended = false;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
-      rest = lines.pop()!;
-      for (const line of lines) {
-        const event = JSON.parse(line);
-        if (event.type === "error") throw AptixError.from(event.error);
-        ended = event.type === "tool_calls" || (event.type === "result" && event.response.Kind === "final");
-        yield event;
-      }
-    }
-    if (!ended) throw AptixError.from({ code: "connection_lost", message: "The events end before the turn." } as never);
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
 }

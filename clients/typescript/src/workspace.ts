@@ -1,8 +1,8 @@
 // A workspace: documents that turns are given chunks of, and keeping them as they are elsewhere. An entry of its own, so
 // that the core stays small: what it needs of a client is `request`.
 import type { Aptix } from "./client.js";
-import type { AptixError } from "./errors.js";
 import type { Call } from "./http.js";
+import { AptixError } from "./index.js";
 import { abortable, type Signal } from "./signals.js";
 import type { Comparison, Document, Found, SearchRequest, Upserted, WorkspaceCounts } from "./types.js";
 
@@ -46,6 +46,8 @@ const MAX_BYTES = 4 << 20;
 const MAX_QUERY = 6000;
 /** The service takes no document of more characters. */
 const LONGEST_CONTENTS = 20_000_000;
+/** A path that no document has: who compares with it alone learns of all that there are. */
+const NO_DOCUMENT = { Path: "no document of this name", Sha256: "0".repeat(64) };
 const utf8 = new TextEncoder();
 
 /** An index of documents; a turn with its `WorkspaceId` is given the chunks that fit its instruction. Making it sends nothing. */
@@ -117,13 +119,18 @@ export class Workspace {
     try {
       const needed: string[] = [];
       const extra = new Set<string>();
-      const hashes = read(listed.keys(), async (document, Path) => ({ Path, Sha256: document.Sha256 ?? (await sha256(await contentsOf(document))) }));
-      for await (const some of batches(hashes, MOST_COMPARED, maxBytes)) {
-        await this.#accepted<Comparison>("POST", "/compare", some, leftOut, signal, ({ Needed, Extra }) => {
-          needed.push(...Needed);
+      const compare = (some: { Path: string; Sha256: string }[]) =>
+        this.#accepted<Comparison>("POST", "/compare", some, leftOut, signal, ({ Needed, Extra }) => {
+          needed.push(...Needed.filter((path) => listed.has(path)));
           for (const path of Extra) if (!listed.has(path)) extra.add(path);
         });
+      const hashes = read(listed.keys(), async (document, Path) => ({ Path, Sha256: document.Sha256 ?? (await sha256(await contentsOf(document))) }));
+      let isCompared = false;
+      for await (const some of batches(hashes, MOST_COMPARED, maxBytes)) {
+        isCompared = true;
+        await compare(some);
       }
+      if (remove && !isCompared) await compare([NO_DOCUMENT]);
       const doomed = [...extra].filter((path) => (typeof remove === "function" ? remove(path) : remove));
       if (options.dryRun) return { sent: needed, removed: doomed, leftOut };
       const told = () => options.onProgress?.(sent.length + removed.length, needed.length + doomed.length);
@@ -153,8 +160,6 @@ export class Workspace {
       result = await this.#send<T>(method, path, { Documents }, signal);
     } catch (error) {
       const { code, status, errors } = error as AptixError;
-      // The class of the client's own entry, so that `instanceof` holds.
-      const Refusal = (error as AptixError).constructor as typeof AptixError;
       const isTooLarge = code === "body_too_large";
       const half = Documents.length >> 1;
       if (isTooLarge && half) {
@@ -163,7 +168,7 @@ export class Workspace {
       }
       const passed = Documents.filter((document, at) => {
         const own = isTooLarge ? errors : errors?.filter(({ Path }) => `${Path}/`.startsWith(`/Documents/${at}/`));
-        if (own?.length) leftOut.push({ path: document.Path, error: new Refusal(status, own) });
+        if (own?.length) leftOut.push({ path: document.Path, error: new AptixError(status, own) });
         return !own?.length;
       });
       if (passed.length === Documents.length) throw error;

@@ -47,9 +47,10 @@ test('it holds the built files, the README and the licence, and nothing else', (
 });
 
 test('it can be required and imported, also without Node', async () => {
-  const names = { core: 'aptix-edge', chat: 'aptix-edge/ai-sdk', documents: 'aptix-edge/workspace', hooks: 'aptix-edge/webhooks' };
+  const names = { core: 'aptix-edge', chat: 'aptix-edge/ai-sdk', documents: 'aptix-edge/workspace', hooks: 'aptix-edge/webhooks', relay: 'aptix-edge/relay', users: 'aptix-edge/users' };
   const uses = `const { Aptix, AptixError } = core; const client = new Aptix({ baseUrl: "http://x" });
-    new chat.AptixChatTransport({ client }); new documents.Workspace(client, "w"); if (!AptixError.from || !hooks.verifyWebhook) throw 1;`;
+    new chat.AptixChatTransport({ client }); new documents.Workspace(client, "w"); new users.User(client, "u"); if (!AptixError.from || !hooks.verifyWebhook) throw 1;
+    relay.readTurnEvents(new Blob(["<html>"]).stream()).next().then(() => process.exit(1), (error) => process.exit(error instanceof AptixError ? 0 : 1));`;
   const each = (form) => Object.entries(names).map(([name, from]) => form(name, from)).join(' ');
   writeFileSync(path.join(folder, 'a.cjs'), each((name, from) => `const ${name} = require('${from}');`) + uses);
   writeFileSync(path.join(folder, 'a.mjs'), each((name, from) => `import * as ${name} from '${from}';`) + uses);

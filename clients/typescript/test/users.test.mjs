@@ -4,6 +4,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
 import { answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix } from '../dist/index.js';
+import { User } from '../dist/users.js';
 import { withApproval } from './approvals.mjs';
 import { Proxy } from '../../../tests/clients/proxy.mjs';
 
@@ -27,9 +28,9 @@ afterEach(() => {
 const client = (options, baseUrl = `${rig.url}`) => new Aptix({ baseUrl, retryDelayMs: 1, ...options });
 const backEnd = (options, baseUrl) => client({ credential: KEY, ...options }, baseUrl);
 /** A page of this user, and how often it has asked for a ticket. */
-function pageOf(User, grant = {}) {
+function pageOf(name, grant = {}) {
   const page = { asked: 0 };
-  const credential = () => ((page.asked += 1), backEnd().ticket({ User, ...grant }));
+  const credential = () => ((page.asked += 1), backEnd().ticket({ User: name, ...grant }));
   return Object.assign(page, { aptix: client({ credential }) });
 }
 async function turn(aptix, sessionId, ...items) {
@@ -72,7 +73,7 @@ test('what was issued before a revocation is replaced, and lost where nothing ca
   const { Ticket } = await backEnd().ticket({ User: 'revoked' });
   const stolen = client({ credential: Ticket });
   await stolen.session('chat').get();
-  const { TicketsBefore } = await backEnd().user('revoked').revoke();
+  const { TicketsBefore } = await new User(backEnd(), 'revoked').revoke();
   assert.ok(Date.parse(TicketsBefore) <= Date.now(), 'what is issued from now on holds');
   await assert.rejects(stolen.session('chat').get(), { code: 'credential_expired', status: 401, whoActs: 'client', retryable: false });
   await page.aptix.session('chat').get();
@@ -82,17 +83,17 @@ test('what was issued before a revocation is replaced, and lost where nothing ca
 test('a user is erased with all sessions, and a lost receipt is no failure', async () => {
   const acting = backEnd({ user: 'leaves' });
   for (const id of ['a', 'b']) await turn(acting, id);
-  assert.equal((await backEnd().user('leaves').get()).User, 'leaves');
+  assert.equal((await new User(backEnd(), 'leaves').get()).User, 'leaves');
   let receipt;
-  await eventually(async () => (receipt = await backEnd().user('leaves').erase()).Sessions.Pending === 0, 'all are erased');
+  await eventually(async () => (receipt = await new User(backEnd(), 'leaves').erase()).Sessions.Pending === 0, 'all are erased');
   assert.deepEqual([receipt.User, receipt.Sessions, receipt.Kept], ['leaves', { Erased: 2, Pending: 0, Failed: 0 }, ['workspaces', 'logs']]);
   await assert.rejects(acting.session('a').get(), { code: 'session_not_found' });
-  await assert.rejects(backEnd().user('nobody').get(), { code: 'user_not_found' });
+  await assert.rejects(new User(backEnd(), 'nobody').get(), { code: 'user_not_found' });
 
   await turn(backEnd({ user: 'leaves, too' }), 'a');
   let cuts = 1;
   proxy.fault = ({ method }) => (method === 'DELETE' && cuts-- > 0 ? { cutAfter: -2, cut: 'reset' } : undefined);
-  const lost = await backEnd({}, proxy.url).user('leaves, too').erase();
+  const lost = await new User(backEnd({}, proxy.url), 'leaves, too').erase();
   assert.ok(lost === undefined || lost.Sessions.Erased === 1);
   await assert.rejects(backEnd({ user: 'leaves, too' }).session('a').get(), { code: 'session_not_found' });
 });

@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { after, afterEach, before, test } from 'node:test';
 import { Rig, apiKeys, clientTool, eventually } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, gated, reasoning, text } from '../../../tests/e2e/scripted_model.mjs';
-import { Aptix, AptixError, readTurnEvents } from '../dist/index.js';
+import { Aptix, AptixError } from '../dist/index.js';
+import { readTurnEvents } from '../dist/relay.js';
 import { Workspace } from '../dist/workspace.js';
 import { Proxy } from '../../../tests/clients/proxy.mjs';
 

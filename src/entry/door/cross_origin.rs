@@ -9,7 +9,8 @@ const EXPOSED: &str = "Idempotent-Replayed, Retry-After, Server-Timing, WWW-Auth
                        Content-Disposition, Content-Range, Location, Preference-Applied, Aptix-Request-Id";
 
 /// The headers that a page may send.
-const ACCEPTED: &str = "Authorization, Content-Type, Last-Event-ID, Prefer, Aptix-Request-Id";
+const ACCEPTED: &str = "Authorization, Content-Type, Last-Event-ID, Prefer, Aptix-Request-Id, \
+                        traceparent, tracestate";
 
 /// The time for which a browser may cache the response to a preflight, in seconds.
 const PREFLIGHT_AGE_S: &str = "7200";

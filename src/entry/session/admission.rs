@@ -136,6 +136,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             results: &request.tool_results,
             fingerprint,
             caller,
+            trace: self.context.trace.as_ref(),
             now_ms: self.platform.now_ms(),
         };
         let (started, answered) = continue_turn(self.store, new, || self.ensure_alarm())?;
@@ -216,6 +217,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             tools_by_server,
             caller,
             origin: &self.context.origin,
+            trace: self.context.trace.as_ref(),
             now_ms: self.platform.now_ms(),
         };
         let started = begin_turn(self.store, new, faults, || self.ensure_alarm())?;

@@ -1,11 +1,11 @@
 //! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is
 //! resumed once, then it fails; an interrupted erasure goes on.
 
-use serde_json::json;
-
-use super::session_host::{SessionHost, report_failed};
+use super::reporting::REPORT_FAILED;
+use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
+use crate::entry::failure_line::failure_line;
 use crate::persistence::{Ending, StoredOutcome};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{fail_turn, resume_turn};
@@ -45,10 +45,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             .map_or_else(|_| Deployment::default().turn_alarm_ms, |known| known.turn_alarm_ms);
         if let Err(fault) = self.resume_work(source, every_ms).await {
             // A failed alarm would be repeated a few times and then dropped for good.
-            self.platform.log(json!({
-                "event": "alarm_failed", "level": "error",
-                "code": fault.code.as_str(), "message": fault.message,
-            }));
+            self.platform.log(failure_line("alarm_failed", "error", &fault));
             self.ensure_alarm(every_ms)?;
         }
         Ok(())
@@ -82,7 +79,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Ok(false) => Ok(()),
             Ok(true) => self.ensure_alarm(every_ms),
             Err(fault) => {
-                self.platform.log(report_failed(&fault));
+                self.platform.log(failure_line(REPORT_FAILED, "warn", &fault));
                 Ok(())
             }
         }

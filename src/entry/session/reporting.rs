@@ -14,6 +14,9 @@ use crate::ports::{Database, ObjectQuestion, Platform, user_name};
 use crate::reasoner::pending_calls;
 use crate::users::{EndedLease, Report, ReportReply, SessionStatus, SessionSummary, Waiting};
 
+/// The log's event for a report to the user's object that failed.
+pub(super) const REPORT_FAILED: &str = "report_failed";
+
 /// The failures in a row after which a session waits for its next turn before it reports again.
 const MOST_FAILURES: u32 = 10;
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use futures_util::future::{AbortHandle, AbortRegistration};
 
+use crate::contract::TraceContext;
 use crate::live_text::LiveText;
 use crate::persistence::Turn;
 use crate::reasoner::{Connections, Interruption};
@@ -27,12 +28,21 @@ pub(super) struct LiveTurn {
     text: Rc<LiveText>,
     cancellation: AbortHandle,
     interruption: Rc<Interruption>,
+    caller_trace: CallerTrace,
 }
+
+/// The place in its client's trace of the newest request about a turn that named one.
+pub(super) type CallerTrace = Rc<RefCell<Option<TraceContext>>>;
 
 impl LiveTurn {
     /// Its text, which grows until the turn ends or pauses.
     pub(super) fn text(&self) -> &Rc<LiveText> {
         &self.text
+    }
+
+    /// The place in its client's trace, which a later request about the turn replaces.
+    pub(super) fn caller_trace(&self) -> &CallerTrace {
+        &self.caller_trace
     }
 
     /// Interrupts its model calls.
@@ -81,10 +91,15 @@ impl Running {
     }
 
     /// Notes that a turn begins to run. The registration aborts it.
-    pub(super) fn begin(&self, ordinal: u64) -> (LiveTurn, AbortRegistration) {
+    pub(super) fn begin(
+        &self,
+        ordinal: u64,
+        caller: Option<TraceContext>,
+    ) -> (LiveTurn, AbortRegistration) {
         let (cancellation, registration) = AbortHandle::new_pair();
         let (text, interruption) = Default::default();
-        let live = LiveTurn { ordinal, text, cancellation, interruption };
+        let caller_trace = Rc::new(RefCell::new(caller));
+        let live = LiveTurn { ordinal, text, cancellation, interruption, caller_trace };
         self.live.replace(Some(live.clone()));
         self.begun.set(self.begun.get() + 1);
         (live, registration)

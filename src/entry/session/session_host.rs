@@ -6,22 +6,27 @@
 
 use std::rc::Rc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::alarm::Alarm;
 use super::erasing::Erasing;
 use super::fork::Building;
-use super::reporting::Reporter;
+use super::reporting::{REPORT_FAILED, Reporter};
 use super::running::Running;
-use super::webhook_delivery::{WebhookDelivery, delivery_failed};
-use crate::contract::{Fault, SessionId, TurnId};
+use super::webhook_delivery::{WebhookDelivery, deliveries_stopped};
+use crate::contract::{Fault, SessionId, TraceContext, TurnId};
 use crate::entry::context::AdmissionContext;
+use crate::entry::failure_line::failure_line;
+use crate::entry::metering::EndedSubmission;
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
 use crate::persistence::{Session, SessionStore, Turn};
-use crate::ports::{Database, Platform};
-use crate::reasoner::{Reasoner, StartedTurn};
+use crate::ports::{Database, Platform, TraceSpan, within};
+use crate::reasoner::{Reasoner, RunReport, RunTrace, StartedTurn};
+use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
+
+const LOST_SESSION: &str = "The session's storage lost the session.";
 
 /// The object that owns a session.
 #[derive(Debug)]
@@ -74,8 +79,18 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         request_id: Option<RequestId>,
     ) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(context.catalog()?);
+        let session = self.store.session()?.ok_or_else(|| Fault::internal(LOST_SESSION))?;
         let (webhooks, told_under) = (Rc::clone(&self.webhooks), Rc::clone(&catalog));
-        let (live, registration) = self.running.begin(started.turn.ordinal);
+        let caller = started.turn.progress.trace.caller.clone();
+        let (live, registration) = self.running.begin(started.turn.ordinal, caller);
+        let span = self.run_span(context, &session, &started);
+        let trace_id = span.as_ref().and_then(TraceSpan::context);
+        let trace_id = trace_id.map(|own| own.trace_id().to_owned());
+        let trace = RunTrace {
+            is_traced: span.is_some(),
+            id: trace_id.clone(),
+            caller: Rc::clone(live.caller_trace()),
+        };
         let text = Rc::clone(live.text());
         let (platform, running) = (Rc::clone(&self.platform), Rc::clone(&self.running));
         let reporter = Rc::clone(&self.reporter);
@@ -86,45 +101,83 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Rc::clone(&context.deployment),
             self.running.connections(),
             Rc::clone(live.interruption()),
+            trace,
         );
+        let metering = Rc::clone(&context.metering);
         let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
             if is_long {
                 platform.yield_to_others().await;
             }
-            let mut outcome = reasoner.run(started, live.text(), registration).await;
-            // The outcome is durable before any client gets it.
-            let ended_at = platform.now_ms();
-            platform.durable().await;
+            let run = async {
+                let mut outcome = reasoner.run(started, live.text(), registration).await;
+                // The outcome is durable before any client gets it.
+                let ended_at = platform.now_ms();
+                platform.durable().await;
+                outcome.timings.persist += platform.now_ms().saturating_sub(ended_at);
+                outcome
+            };
+            let outcome = within(span.as_ref(), run).await;
             let now = platform.now_ms();
-            outcome.timings.persist += now.saturating_sub(ended_at);
             // The session takes a new turn before the watchers get the outcome. The next turn may even
             // run already: this turn was stored as ended before its outcome was durable.
             running.end(&live);
             let mut report = reasoner.report.take();
             report.timings = outcome.timings;
+            let duration_ms = now.saturating_sub(started_at);
+            if let Some(span) = &span {
+                end_of(&report, live.caller_trace().borrow().as_ref()).describe(span);
+            }
+            drop(span);
+            metering.record(platform.as_ref(), &session, &ended(&report, duration_ms));
             let mut line = json!({
                 "event": "submission",
                 "level": if outcome.http_status < 500 { "info" } else { "error" },
                 "turn": turn_id.as_str(),
                 "http_status": outcome.http_status,
-                "duration_ms": now.saturating_sub(started_at),
+                "duration_ms": duration_ms,
                 "report": report,
             });
+            if let (Some(trace_id), Some(members)) = (trace_id, line.as_object_mut()) {
+                members.insert("trace_id".to_owned(), trace_id.into());
+            }
             if let Some(id) = request_id {
                 id.sign(&mut line);
             }
             platform.log(line);
             live.text().end(outcome);
             if let Err(fault) = webhooks.start(&told_under) {
-                platform.log(delivery_failed(&fault));
+                platform.log(deliveries_stopped(&fault));
             }
             if let Err(fault) = reporter.report_pause().await {
-                platform.log(report_failed(&fault));
+                platform.log(failure_line(REPORT_FAILED, "warn", &fault));
             }
         }));
         Ok(text)
+    }
+
+    /// Opens the span of a run; `None` where nobody listens.
+    fn run_span(
+        &self,
+        context: &AdmissionContext,
+        session: &Session,
+        started: &StartedTurn,
+    ) -> Option<P::Span> {
+        let agent = &session.conversation_context;
+        let span = self.platform.span(&AgentInvocation::name(agent))?;
+        let begun = AgentInvocation {
+            tenant: self.platform.tenant().unwrap_or_default(),
+            session_id: session.session_id.as_str(),
+            ids: TracedIds::of(&context.deployment.trace_session_id),
+            conversation_context: agent,
+            version: env!("CARGO_PKG_VERSION"),
+            attempt: started.turn.attempts,
+            waited_ms: started.waited_ms,
+            caller: started.turn.progress.trace.caller.as_ref(),
+        };
+        begun.describe(&span);
+        Some(span)
     }
 
     /// Has the alarm report a change of a user's session that no turn's alarm follows.
@@ -141,12 +194,32 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
-/// The line of the log for a report to the user's object that failed.
-pub(super) fn report_failed(fault: &Fault) -> Value {
-    json!({
-        "event": "report_failed", "level": "warn",
-        "code": fault.code.as_str(), "message": fault.message,
-    })
+/// A run that has ended, as its span tells it.
+fn end_of<'a>(report: &'a RunReport, caller: Option<&'a TraceContext>) -> AgentInvocationEnd<'a> {
+    AgentInvocationEnd {
+        status: report.status,
+        error: report.code,
+        model: report.model.as_deref(),
+        is_json: report.text_is_json,
+        model_calls: report.model_calls,
+        tool_calls: report.tool_calls,
+        caller,
+    }
+}
+
+/// A run that has ended, as its data point tells it.
+fn ended(report: &RunReport, total_ms: u64) -> EndedSubmission<'_> {
+    EndedSubmission {
+        model: report.model.as_deref(),
+        status: report.status,
+        code: report.code,
+        usage: report.own_usage,
+        model_calls: report.model_calls,
+        tool_calls: report.tool_calls,
+        model_ms: report.timings.model,
+        tools_ms: report.timings.tools,
+        total_ms,
+    }
 }
 
 /// The session, or `session_not_found` before its first accepted turn.

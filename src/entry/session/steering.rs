@@ -110,6 +110,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         permit(&turn, context.deployment.max_steers)?;
         let live = self.running.turn(&turn);
+        if let Some(trace) = &context.trace {
+            turn.progress.trace.caller = Some(trace.clone());
+        }
         let interruption =
             live.as_ref().filter(|_| request.interrupt).map(|live| live.interruption());
         let new = NewSteer {
@@ -121,6 +124,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         self.store.accept_steer(&mut turn, new)?;
         if let Some(live) = &live {
+            if context.trace.is_some() {
+                live.caller_trace().replace(context.trace.clone());
+            }
             let (steer_id, state) = (request.steer_id.as_str(), SteerStep::Accepted);
             live.text().progress(Progress::Steer { steer_id, state });
         }

@@ -190,8 +190,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         mut session: Session,
         mut turn: Turn,
     ) -> Result<(Session, Turn), Fault> {
+        if let Some(trace) = &context.trace {
+            turn.progress.trace.caller = Some(trace.clone());
+        }
         match (turn.status, self.running.turn(&turn)) {
-            (TurnStatus::Running, Some(live)) => live.cancel().await,
+            (TurnStatus::Running, Some(live)) => {
+                if context.trace.is_some() {
+                    live.caller_trace().replace(context.trace.clone());
+                }
+                live.cancel().await;
+            }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
                 if turn.status == TurnStatus::Running {
                     session.lose_instance(&turn);

@@ -123,6 +123,12 @@ pub(super) struct TraceView {
     status: TurnStatus,
     /// How often the latest submission was begun or resumed.
     attempts: u32,
+    /// The trace of its latest run, where the runtime told it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<String>,
+    /// The trace of the client that began it, or sent the newest request about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caller_trace_id: Option<String>,
     /// The user turn first, then its tool continuations.
     submissions: Vec<TracedSubmission>,
     /// The blocks of the turn's message, and the parts that were left out (AGN-027 §7).
@@ -342,12 +348,15 @@ impl<D: Database> Views<'_, D> {
             caller: caller.unwrap_or_default(),
         });
         let submissions = submissions.collect();
+        let caller = turn.progress.trace.caller.as_ref();
         let steers = self.store.steers(&turn)?.into_iter().map(traced_steer).collect();
         Ok(TraceView {
             session_id: session.session_id,
             turn_id: turn.turn_id,
             status: turn.status,
             attempts: turn.attempts,
+            trace_id: turn.progress.trace.id,
+            caller_trace_id: caller.map(|caller| caller.trace_id().to_owned()),
             submissions,
             composition: self.store.composition(turn.ordinal)?,
             model_calls: self.store.model_calls(turn.ordinal)?,

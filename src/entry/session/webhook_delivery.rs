@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::alarm::Alarm;
 use crate::catalog::Catalog;
 use crate::contract::Fault;
+use crate::entry::failure_line::failure_line;
 use crate::persistence::{PendingWebhook, SessionStore, WebhookState, WebhookStep};
 use crate::ports::{Database, Platform};
 use crate::webhooks::{Attempt, attempt, next_wait_ms};
@@ -49,7 +50,7 @@ impl<P: Platform, D: Database + 'static> WebhookDelivery<P, D> {
                 let delivered = delivery.deliver().await;
                 delivery.is_under_way.set(false);
                 if let Err(fault) = delivered.and_then(|()| delivery.set_alarm()) {
-                    delivery.platform.log(delivery_failed(&fault));
+                    delivery.platform.log(deliveries_stopped(&fault));
                 }
             }));
         }
@@ -135,9 +136,6 @@ impl<P: Platform, D: Database + 'static> WebhookDelivery<P, D> {
 }
 
 /// The line of the log for deliveries that the storage has stopped. The alarm is set, and begins them again.
-pub(super) fn delivery_failed(fault: &Fault) -> Value {
-    json!({
-        "event": "webhooks_stopped", "level": "error",
-        "code": fault.code.as_str(), "message": fault.message,
-    })
+pub(super) fn deliveries_stopped(fault: &Fault) -> Value {
+    failure_line("webhooks_stopped", "error", fault)
 }

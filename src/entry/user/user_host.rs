@@ -8,11 +8,11 @@ use std::future::Future;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 
 use super::user_alarm::UserAlarm;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse_rename};
 use crate::entry::context::ContextSource;
+use crate::entry::failure_line::failure_line;
 use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{
@@ -60,10 +60,7 @@ impl<D: Database> UserHost<D> {
         let every_ms = every_ms(platform, source);
         if let Err(fault) = self.resume_removals(platform, every_ms).await {
             // A failed alarm would be repeated a few times and then dropped for good.
-            platform.log(json!({
-                "event": "alarm_failed", "level": "error",
-                "code": fault.code.as_str(), "message": fault.message,
-            }));
+            platform.log(failure_line("alarm_failed", "error", &fault));
             self.alarm.passed(true);
             self.alarm.set_for_pass(platform, every_ms)?;
         }

@@ -58,6 +58,14 @@ impl Connection {
         Self { era, ..Self::default() }
     }
 
+    /// The version that is spoken with the server; absent before it has responded.
+    pub fn spoken_version(&self) -> Option<&'static str> {
+        match self.era? {
+            ProtocolEra::Legacy => self.version,
+            ProtocolEra::Modern => Some(MODERN),
+        }
+    }
+
     /// Whether a handshake has to come before the next request.
     pub(super) fn needs_handshake(&self) -> bool {
         self.era == Some(ProtocolEra::Legacy) && self.version.is_none()

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::connection::MODERN;
+use crate::contract::TraceContext;
 use crate::json::{Node, first_member, for_each_element, is_json};
+
+use crate::ports::{TRACE_PARENT, TRACE_STATE};
 
 /// The client's name and version, in requests of both eras.
 const CLIENT: &str = concat!(
@@ -26,11 +29,13 @@ pub(super) struct RpcRequest {
     pub(super) params: String,
     /// Headers of the modern era that repeat parts of the body.
     pub(super) headers: Vec<(String, String)>,
+    /// Handed on in `_meta`, under the names of the standard.
+    pub(super) trace: Option<TraceContext>,
 }
 
 impl RpcRequest {
     pub(super) fn new(method: &'static str, params: String) -> Self {
-        Self { method, params, headers: Vec::new() }
+        Self { method, params, headers: Vec::new(), trace: None }
     }
 
     /// The legacy handshake. No capability is declared: this client cannot respond to a server's requests.
@@ -42,13 +47,21 @@ impl RpcRequest {
 
     /// The request's body. In the modern era each request carries what the handshake carries in the legacy era.
     pub(super) fn body(&self, id: u32, is_modern: bool) -> String {
-        let Self { method, params, .. } = self;
+        let Self { method, params, trace, .. } = self;
         let comma = if params.is_empty() { "" } else { "," };
-        let meta = match is_modern {
-            true => format!(
-                r#"{comma}"_meta":{{"io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientInfo":{CLIENT},"io.modelcontextprotocol/clientCapabilities":{{}}}}"#
-            ),
-            false => String::new(),
+        let modern = is_modern.then(|| {
+            format!(
+                r#""io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientInfo":{CLIENT},"io.modelcontextprotocol/clientCapabilities":{{}}"#
+            )
+        });
+        let parent = trace.as_ref().map(|trace| (TRACE_PARENT, trace.parent.as_str()));
+        let state = trace.as_ref().and_then(|trace| Some((TRACE_STATE, trace.state.as_deref()?)));
+        let trace = parent.into_iter().chain(state);
+        let trace = trace.map(|(name, text)| format!(r#""{name}":{}"#, json_string(text)));
+        let meta: Vec<String> = modern.into_iter().chain(trace).collect();
+        let meta = match meta.is_empty() {
+            true => String::new(),
+            false => format!(r#"{comma}"_meta":{{{}}}"#, meta.join(",")),
         };
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}{meta}}}}}"#)
     }

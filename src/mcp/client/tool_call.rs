@@ -13,7 +13,7 @@ use super::remedy::HEADER_MISMATCH;
 use super::tool_list::{ToolList, request_list};
 use super::tool_result::outcome_of;
 use crate::catalog::HttpService;
-use crate::contract::ToolOutcome;
+use crate::contract::{ToolOutcome, TraceContext};
 use crate::json::{Node, first_member, is_json};
 use crate::outbound::in_time;
 use crate::ports::Platform;
@@ -34,13 +34,15 @@ pub struct ToolRef<'a> {
 }
 
 /// Calls a tool with arguments as the model wrote them, within the time limit of its server's entry, and returns its
-/// result, or the tool's own words on why there is none. Also a call that fails may change the connection.
+/// result, or the tool's own words on why there is none. `trace` is handed on in `_meta`. Also a call that fails may
+/// change the connection.
 pub async fn call_tool<P: Platform>(
     platform: &P,
     http: &HttpService,
     connection: &mut Connection,
     tool: ToolRef<'_>,
     arguments: &str,
+    trace: Option<&TraceContext>,
 ) -> Result<ToolOutcome, McpFailure> {
     // Some model services write no text for a call without arguments.
     let arguments = Some(arguments.trim()).filter(|text| !text.is_empty()).unwrap_or("{}");
@@ -48,13 +50,14 @@ pub async fn call_tool<P: Platform>(
         return Err(McpFailure::Arguments);
     }
     let mut client = Client::new(platform, http, connection)?;
-    in_time(platform, http.timeout_ms, call(&mut client, tool, arguments)).await
+    in_time(platform, http.timeout_ms, call(&mut client, tool, arguments, trace)).await
 }
 
 async fn call<P: Platform>(
     client: &mut Client<'_, P>,
     tool: ToolRef<'_>,
     arguments: &str,
+    trace: Option<&TraceContext>,
 ) -> Result<ToolOutcome, McpFailure> {
     let name = json_string(tool.name);
     let (mut deferrals, mut state) = (0, String::new());
@@ -67,6 +70,7 @@ async fn call<P: Platform>(
         };
         let headers = schema.and_then(|schema| parameter_headers(schema.get(), arguments));
         let mut request = RpcRequest::new("tools/call", params);
+        request.trace = trace.cloned();
         request.headers.push(("Mcp-Name".to_owned(), header_value(tool.name)));
         request.headers.extend(headers.unwrap_or_default());
         let result = match client.request(&request, RESULT_BYTES).await {

@@ -9,15 +9,19 @@
 //! | `body_reader` | `ReadableStreamBYOBReader` with `readAtLeast` |
 //! | `crypto` | `importKey` and `verify` of `crypto.subtle` |
 //! | `fetch` | `fetch`, `tee` and `pipeThrough` |
+//! | `metering` | `writeDataPoint` |
 //! | `storage` | `DurableObjectStorage` and its SQL |
 //! | `streams` | `IdentityTransformStream`, `FixedLengthStream` |
 //! | `stub` | `fetch` of a `DurableObjectStub` and of static assets |
 //! | `timers` | `scheduler.wait` |
+//! | `tracing` | spans, by `tracing.js` |
 
 pub(super) mod body_reader;
 pub(super) mod crypto;
 pub(super) mod fetch;
+pub(super) mod metering;
 pub(super) mod storage;
 pub(super) mod streams;
 pub(super) mod stub;
 pub(super) mod timers;
+pub(super) mod tracing;

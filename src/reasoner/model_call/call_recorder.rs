@@ -42,9 +42,20 @@ impl<P: Platform, D: Database> CallObserver for CallRecorder<'_, P, D> {
         }
     }
 
+    fn on_request_id(&mut self, id: Option<&str>) {
+        if self.reasoner.trace.is_traced
+            && let Some(transcript) = self.reasoner.under_way.borrow_mut().as_mut()
+        {
+            transcript.upstream_request_id = id.map(str::to_owned);
+        }
+    }
+
     fn on_report(&mut self, reported: &ResponseReport) {
         let mut under_way = self.reasoner.under_way.borrow_mut();
         let Some(transcript) = under_way.as_mut() else { return };
+        if self.reasoner.trace.is_traced && transcript.first_chunk_ms.is_none() {
+            transcript.first_chunk_ms = Some(self.reasoner.since(transcript.started_at));
+        }
         transcript.set_report(reported);
         if let Some(id) = reported.response_id.as_ref().filter(|_| self.stores_ids) {
             let kept = self.reasoner.store.keep_response(id, &self.running.session.agent_context);

@@ -48,7 +48,7 @@ pub(in crate::reasoner) struct Exchange {
 
 impl<P: Platform, D: Database> Reasoner<P, D> {
     /// Composes the request and makes the call, with retries.
-    pub(in crate::reasoner) async fn exchange(
+    pub(super) async fn exchange_with_retries(
         &self,
         running: &RunningTurn<'_>,
         call: ModelCall<'_>,
@@ -222,6 +222,9 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             usage: None,
             fault: None,
             interrupted: false,
+            response_model: None,
+            upstream_request_id: None,
+            first_chunk_ms: None,
         })
     }
 

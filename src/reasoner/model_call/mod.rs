@@ -13,6 +13,7 @@ mod refused_tool;
 mod remedies;
 mod sent_entries;
 mod streamed_request;
+mod traced_exchange;
 mod transcript;
 
 pub(super) use budget::permit;

@@ -66,6 +66,15 @@ pub(in crate::reasoner) struct Transcript {
     /// The number of earlier attempts that ended so.
     #[serde(skip)]
     pub(in crate::reasoner) unknown_responses: u64,
+    /// As the service names it.
+    #[serde(skip)]
+    pub(in crate::reasoner) response_model: Option<String>,
+    /// The service's id for the latest attempt.
+    #[serde(skip)]
+    pub(in crate::reasoner) upstream_request_id: Option<String>,
+    /// From the call's beginning to the first event of a response; unknown where nobody traces the run.
+    #[serde(skip)]
+    pub(in crate::reasoner) first_chunk_ms: Option<u64>,
 }
 
 /// An attempt that failed and was followed by another.
@@ -86,6 +95,7 @@ impl Transcript {
         self.response_id.clone_from(&reported.response_id);
         self.awaits_id &= self.response_id.is_none();
         self.usage = reported.usage.map(usage);
+        self.response_model.clone_from(&reported.model);
     }
 
     /// Begins another attempt, some time after one that failed.

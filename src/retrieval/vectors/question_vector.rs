@@ -7,9 +7,10 @@ use super::quantized_vector::QuantizedVector;
 use super::vector_tables::SearchVectors;
 use crate::catalog::Embeddings;
 use crate::contract::Fault;
-use crate::ports::{Database, Platform};
+use crate::ports::{Database, Platform, within};
 use crate::retrieval::index::Tables;
 use crate::retrieval::work_budget::WorkBudget;
+use crate::tracing::QuestionEmbedding;
 
 /// The most bytes of a question that are embedded.
 const QUESTION_BYTES: usize = 4_096;
@@ -68,7 +69,16 @@ pub(in crate::retrieval) async fn embed_question<D: Database, P: Platform, F: As
         inputs: &[text.get(..end).unwrap_or(text)],
         is_wanted: &|| tables.generation() == generation,
     };
-    let vectors = service.embed(platform, budget, limits, request).await;
+    let span = platform.span(&QuestionEmbedding::name(set.model().name));
+    let embedding = service.embed(platform, budget, limits, request);
+    let vectors = within(span.as_ref(), embedding).await;
+    if let Some(span) = &span {
+        let base_url = service.embeddings.base_url.as_deref().unwrap_or(service.base_url);
+        let (model, failed) = (set.model().name, vectors.is_err());
+        let record = QuestionEmbedding { model, base_url, failed };
+        record.describe(span);
+    }
+    drop(span);
     // Erased while waiting: drop the response.
     if tables.generation() != generation {
         return Ok(EmbeddedQuestion::default());

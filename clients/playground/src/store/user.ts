@@ -2,6 +2,7 @@
 // keeps it and another tab has another one.
 import { signal } from '@preact/signals';
 import type { UserErasureReceipt } from '../../../typescript/src/index.js';
+import { User } from '../../../typescript/src/users.js';
 import { actFor, tenant } from './service.js';
 
 const PLACE = 'aptix-edge.user';
@@ -20,7 +21,7 @@ export async function eraseUser(): Promise<UserErasureReceipt | undefined> {
   const name = user.peek();
   if (name === undefined) return undefined;
   for (;;) {
-    const receipt = await tenant.user(name).erase();
+    const receipt = await new User(tenant, name).erase();
     if (!receipt || receipt.Sessions.Pending === 0) {
       if (user.peek() === name) user.value = undefined;
       return receipt;

@@ -1,6 +1,7 @@
 // What a service keeps, as a terminal shows it: chunks, sessions, turns, exports, and the commands that end or erase.
 import { writeFile } from "node:fs/promises";
 import type { Aptix, ErasureReceipt, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
+import { User } from "../users.js";
 import { Workspace } from "../workspace.js";
 import { EXIT, type Terminal, UsageError, documents, shown, shownLines, table, tell } from "./terminal.js";
 
@@ -81,7 +82,7 @@ export async function eraseUser(aptix: Aptix, name: string, terminal: Terminal):
   do {
     if (receipt) await new Promise((resolve) => setTimeout(resolve, 500));
     terminal.signal.throwIfAborted();
-    receipt = await aptix.user(name).erase();
+    receipt = await new User(aptix, name).erase();
   } while (receipt?.Sessions.Pending);
   tell(terminal, receipt ?? null, receipt ? counts(receipt) : `The user ${name} is erased; the receipt was lost with the connection.`);
   return EXIT.done;

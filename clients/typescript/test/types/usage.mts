@@ -4,7 +4,6 @@ import {
   AptixConnectionError,
   AptixError,
   memoryStore,
-  readTurnEvents,
   type AgentExecuteResponse,
   type CancellationTokenLike,
   type FinalResponse,
@@ -15,6 +14,8 @@ import {
   type Turn,
   type TurnEvent,
 } from "aptix-edge";
+import { readTurnEvents } from "aptix-edge/relay";
+import { User } from "aptix-edge/users";
 import { verifyWebhook } from "aptix-edge/webhooks";
 import { Workspace } from "aptix-edge/workspace";
 
@@ -74,6 +75,16 @@ is<Equal<typeof heard, SteerResult | Turn>>();
 if (!("State" in heard)) is<Equal<typeof heard, Turn>>();
 // @ts-expect-error: a steer changes no setting of its turn
 await turn.steer({ Instruction: "x", WorkspaceId: "w" });
+for await (const text of turn.textStream) is<Equal<typeof text, string>>();
+turn.on("text", ({ delta }) => is<Equal<typeof delta, string>>()).on("tool_calls", ({ calls }) => is<Equal<typeof calls, ToolCall[]>>());
+// @ts-expect-error: no such event
+turn.on("word", () => {});
+const { data, response, requestId } = await aptix.session("s", { headers: { traceparent: "00" }, timeoutMs: 1000 }).get().withResponse();
+is<Equal<typeof data.TurnCount, number>>();
+is<Equal<typeof requestId, string | undefined>>();
+response.headers.get("Server-Timing");
+new Aptix({ baseUrl: "/api", deadlineMs: 60_000, middleware: [(url, init, next) => next(url, init)] });
+new User(aptix, "alice").revoke();
 const stored = await turn.detach();
 if ("Status" in stored) is<Equal<typeof stored.Status, "running">>();
 

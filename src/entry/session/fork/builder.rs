@@ -15,6 +15,7 @@ use super::questions::{Part, PartQuestion, PartReply, text_of};
 use super::request::turn_not_ended;
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::context::AdmissionContext;
+use crate::entry::failure_line::failure_line;
 use crate::entry::response::{credential_expired, no_session, object_failed};
 use crate::persistence::{ForkBuild, ForkHead, ForkStep, NewForkContext, OutcomePlace};
 use crate::ports::{Database, ObjectQuestion, Platform, object_name};
@@ -78,10 +79,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             host.platform.durable().await;
             host.platform.log(match &outcome {
                 Ok(turns) => json!({ "event": "forked", "level": "info", "turns": turns }),
-                Err(fault) => json!({
-                    "event": "fork_failed", "level": "warn",
-                    "code": fault.code.as_str(), "message": fault.message,
-                }),
+                Err(fault) => failure_line("fork_failed", "warn", fault),
             });
             host.building.present.take();
             task.end(outcome.map(|_| ()));

@@ -1,0 +1,172 @@
+// The command line against the Worker: each command as a person and as a script runs it, its exit codes, and where keys are.
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, afterEach, before, test } from 'node:test';
+import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
+import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+import { sendMail, withApproval } from './approvals.mjs';
+import { Command, command } from './command.mjs';
+
+const KEY = 'key-of-the-command-line';
+const TICKET_KEYS = JSON.stringify([{ Id: 'one', Secret: Buffer.alloc(32, 7).toString('base64') }]);
+const rig = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'acme' }), TICKET_KEYS, TURN_ALARM_MS: '200' }, catalog: withApproval });
+let folder, env;
+before(async () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-commands-'));
+  await rig.start();
+  env = { APTIX_URL: `${rig.url}`, APTIX_KEY: KEY, XDG_STATE_HOME: path.join(folder, 'state') };
+});
+after(async () => {
+  await rig.dispose();
+  rmSync(folder, { recursive: true, force: true });
+});
+afterEach(() => {
+  assert.deepEqual(rig.model.leftovers, []);
+  rig.clear();
+});
+const run = (args, more = {}) => command(args, { env, cwd: folder, ...more });
+async function says(args, more) {
+  const { code, out, err } = await run(args, more);
+  assert.equal(code, 0, `${args.join(' ')}: ${out}${err}`);
+  return out;
+}
+
+test('one message is one turn, and what is kept of it is shown, exported and erased', async () => {
+  writeFileSync(path.join(folder, 'a.txt'), 'contents of a');
+  rig.model.script(answer(text('I look.'), call('read_file', { path: 'a.txt' })), answer(text('It is ', 'a.')));
+  assert.equal(await says(['chat', 'What', 'is a?', '--session', 'kept']), 'I look.\nIt is a.\n');
+  assert.equal(JSON.parse(rig.model.bodies[1].input[0].output), 'contents of a');
+
+  const listed = await says(['turns', 'kept']);
+  assert.match(listed, /^\w{32} {2}completed {2}\d{4}-\d\d-\d\d \d\d:\d\dZ {2}\d+ tokens\n$/);
+  const [turnId] = listed.split(' ');
+  assert.equal(await says(['watch', 'kept']), 'It is a.\n');
+  const tree = await says(['trace', 'kept']);
+  const shape = tree.replaceAll(/ · .*/g, '');
+  assert.equal(shape, `turn ${turnId}\n├─ model call 1\n│  └─ tool read_file\n└─ model call 2\n`);
+  assert.match(tree, /tool read_file · client · succeeded · \d+ ms · \d+ bytes/);
+  assert.equal(JSON.parse(await says(['trace', 'kept', turnId, '--json'])).TurnId, turnId);
+  await says(['export', 'kept', '--output', 'kept.json']);
+  assert.equal(JSON.parse(readFileSync(path.join(folder, 'kept.json'), 'utf8')).Turns.length, 1);
+  assert.equal(statSync(path.join(folder, 'kept.json')).mode & 0o777, 0o600);
+  assert.equal((await run(['export', 'kept', '-o', 'kept.json'])).code, 1);
+
+  const refused = await run(['erase', 'kept']);
+  assert.deepEqual([refused.code, /--yes/.test(refused.err)], [2, true]);
+  assert.match(await says(['erase', 'kept', '--yes']), /Turns +1/);
+  const { code, err } = await run(['turns', 'kept']);
+  assert.deepEqual([code, err.startsWith('session_not_found: ')], [1, true]);
+});
+
+test('a script gets events as lines of JSON, and errors as JSON', async () => {
+  rig.model.script(answer(text('Hi.')));
+  const lines = (await says(['chat', 'Hi', '--no-tools', '--json'])).trim().split('\n').map((line) => JSON.parse(line));
+  assert.deepEqual([lines.find(({ type }) => type === 'text').delta, lines.at(-1).response.PrimaryOutputText], ['Hi.', 'Hi.']);
+  const { code, out, err } = await run(['turns', 'no-such', '--json']);
+  assert.deepEqual([code, out, JSON.parse(err).error.code], [1, '', 'session_not_found']);
+});
+
+test('the model gets no file from outside of the folder, and writes none that nobody has agreed to', async () => {
+  mkdirSync(path.join(folder, 'inside'), { recursive: true });
+  writeFileSync(path.join(folder, 'inside/.env'), 'TOKEN=1');
+  symlinkSync(folder, path.join(folder, 'inside/out'));
+  const calls = [['read_file', '/etc/passwd'], ['read_file', '../a.txt'], ['read_file', 'out/a.txt'], ['read_file', '.env'], ['write_file', 'new.txt'], ['write_file', 'out/new.txt']];
+  rig.model.script(answer(...calls.map(([name, at]) => call(name, { path: at, text: 'x' }))), answer(text('No.')));
+  await says(['chat', 'Try.', '--folder', 'inside']);
+  const outputs = rig.model.bodies[1].input.map(({ output }) => output);
+  for (const [at, why] of [/outside/, /outside/, /outside/, /does not want/, /does not want/, /outside/].entries()) assert.match(outputs[at], why, `${at}`);
+  assert.deepEqual(readdirSync(path.join(folder, 'inside')).sort(), ['.env', 'out']);
+  rig.model.script(answer(call('write_file', { path: 'deep/new.txt', text: 'x' }), call('find_in_files', { text: 'X' }), call('list_files', {})), answer(text('Done.')));
+  await says(['chat', 'Try.', '--folder', 'inside', '--allow-writes']);
+  assert.equal(readFileSync(path.join(folder, 'inside/deep/new.txt'), 'utf8'), 'x');
+  const [, found, files] = rig.model.bodies.at(-1).input.map(({ output }) => output);
+  assert.deepEqual(JSON.parse(found), { Matches: [{ Path: 'deep/new.txt', Line: 1, Text: 'x' }] });
+  assert.deepEqual(JSON.parse(files), { Files: ['deep/new.txt'] });
+});
+
+test('a person is asked, and a chat that was killed goes on where it was', { timeout: 60_000 }, async () => {
+  const { APTIX_KEY, ...rest } = env;
+  rig.tools.on('/send_mail', '"sent"');
+  rig.model.script(answer(sendMail({ to: 'bob' })), answer(text('It is sent.')));
+  const first = new Command(['chat', '--session', 'killed'], { env: { ...rest, APTIX_KEY }, cwd: folder });
+  await first.until('> ');
+  first.type('Mail bob.');
+  await first.until('Run it?');
+  first.process.kill('SIGKILL');
+  await first.ended;
+  const waits = await run(['watch', 'killed']);
+  assert.deepEqual([waits.code, /waits: agent_approve_tool/.test(waits.err)], [4, true]);
+  const second = new Command(['chat', '--continue'], { env, cwd: folder });
+  await second.until('Going on with the turn');
+  await second.until('It leaves the house.');
+  second.type('y');
+  await second.until('It is sent.');
+  rig.model.script(answer(sendMail({ to: 'eve' })), answer(text('Not sent.')));
+  second.type('Mail eve.');
+  await second.until('"eve"');
+  second.type('no, she is away');
+  await second.until('Not sent.');
+  second.process.stdin.end();
+  assert.equal(await second.ended, 0);
+  assert.match(second.err, /It goes on with: aptix-edge chat --session killed/);
+  assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /she is away/);
+  assert.equal(rig.tools.requests.length, 1);
+});
+
+test('a turn is cancelled from elsewhere', async () => {
+  const gate = new Gate();
+  rig.model.script(answer(text('Never', gate, ' ending')));
+  const running = new Command(['chat', 'Go on.', '--session', 'long', '--no-tools'], { env, cwd: folder, input: '' });
+  await running.until('Never');
+  assert.match(await says(['cancel', 'long']), /is aborted/);
+  gate.open();
+  assert.equal(await running.ended, 1);
+  assert.match(running.err, /turn_aborted/);
+});
+
+test('a back end lists and erases users, and mints tickets that a command takes for a key', async () => {
+  rig.model.script(answer(text('Hi.')));
+  await says(['chat', 'The first words', '--user', 'alice', '--session', 'of-alice', '--no-tools']);
+  await eventually(async () => /of-alice/.test(await says(['sessions', '--user', 'alice'])), 'the list has the session');
+  assert.match(await says(['sessions', '--user', 'alice']), /^of-alice {2}idle {2}1 turns {2}.* The first words\n$/);
+  const { code, out, err } = await run(['ticket', '--for', 'alice', '--expires', '60', '--sessions', 'of-alice']);
+  assert.deepEqual([code, /^apt1\.\S+\n$/.test(out), /for alice/.test(err)], [0, true, true]);
+  assert.match(await says(['turns', 'of-alice'], { env: { ...env, APTIX_KEY: out.trim() } }), /completed/);
+  await says(['erase', '--of-user', 'alice', '--yes']);
+  assert.equal((await run(['erase', '--of-user', 'alice', '--yes'])).code, 1);
+});
+
+test('wrong usage, a service that is not there, and a key that does not hold are told by exit codes', async () => {
+  for (const args of [[], ['nothing'], ['turns'], ['turns', 'a', 'b'], ['search', 'x'], ['chat', '--key', 'k'], ['sync', 'nowhere', '--workspace', 'w'], ['turns', 'x', '--nope'], ['turns', 'x', '--url', 'localhost:1']]) {
+    assert.equal((await run(args)).code, 2, args.join(' '));
+  }
+  assert.match((await run(['chat', '--api-key=k'])).err, /APTIX_KEY/);
+  const away = await run(['turns', 'x', '--url', 'http://127.0.0.1:9']);
+  assert.deepEqual([away.code, /cannot be reached/.test(away.err)], [3, true]);
+  const wrong = await run(['turns', 'x'], { env: { ...env, APTIX_KEY: 'wrong' } });
+  assert.deepEqual([wrong.code, /^unauthenticated: .*\n.*aptix-edge login/.test(wrong.err)], [1, true]);
+  assert.match(await says(['--help']), /aptix-edge COMMAND/);
+  for (const name of ['chat', 'sync', 'ticket']) assert.match(await says([name, '--help']), new RegExp(`aptix-edge ${name}`));
+  assert.equal(await says(['--version']), `${JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version}\n`);
+});
+
+test('a key is kept in the keychain of the system', { skip: process.platform !== 'linux' }, async () => {
+  // Stands for libsecret's program: it keeps what it is given on its standard input.
+  const programs = path.join(folder, 'programs');
+  mkdirSync(programs);
+  const program = path.join(programs, 'secret-tool');
+  writeFileSync(program, `#!/bin/sh\nfile="${folder}/kept-key"\nprintf '%s\\n' "$*" >> "${folder}/arguments"\ncase $1 in store) cat > "$file";; lookup) cat "$file" 2>/dev/null;; clear) rm "$file";; esac\n`);
+  chmodSync(program, 0o755);
+  const { APTIX_KEY, ...rest } = env;
+  const kept = { ...rest, PATH: `${programs}:${process.env.PATH}` };
+  assert.equal((await run(['turns', 'x'], { env: kept })).code, 1);
+  await says(['login'], { env: kept, input: `${KEY}\n` });
+  const { err } = await run(['turns', 'x'], { env: kept });
+  assert.match(err, /^session_not_found/);
+  await says(['logout'], { env: kept });
+  assert.match((await run(['turns', 'x'], { env: kept })).err, /^unauthenticated/);
+  assert.ok(!readFileSync(path.join(folder, 'arguments'), 'utf8').includes(KEY), 'a key was an argument');
+  assert.equal((await run(['login'], { env: { ...rest, PATH: '/nowhere' }, input: 'k\n' })).code, 2);
+});

@@ -1,0 +1,79 @@
+//! `invoke_agent {ConversationContextId}`: one run of a submission. Tokens stand on the model calls alone, since
+//! receivers add them up.
+
+use super::{TracedIds, names, text_if};
+use crate::contract::{ErrorCode, TraceContext, TurnStatus};
+use crate::ports::TraceSpan;
+
+/// A run of a submission, when it begins.
+#[derive(Debug)]
+pub struct AgentInvocation<'a> {
+    pub tenant: &'a str,
+    pub session_id: &'a str,
+    pub ids: TracedIds,
+    pub conversation_context: &'a str,
+    pub version: &'a str,
+    /// Runs of the submission, this one included.
+    pub attempt: u32,
+    /// How long the turn waited for the tool results that let it go on.
+    pub waited_ms: Option<u64>,
+    pub caller: Option<&'a TraceContext>,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub struct AgentInvocationEnd<'a> {
+    /// `None` when the storage failed and left the turn as it was.
+    pub status: Option<TurnStatus>,
+    pub error: Option<ErrorCode>,
+    /// Of the first model call.
+    pub model: Option<&'a str>,
+    /// The catalog asks for JSON.
+    pub is_json: bool,
+    pub model_calls: u32,
+    pub tool_calls: u32,
+    /// The newest that the turn was sent.
+    pub caller: Option<&'a TraceContext>,
+}
+
+impl AgentInvocation<'_> {
+    /// The name of the span.
+    pub fn name(conversation_context: &str) -> String {
+        format!("invoke_agent {conversation_context}")
+    }
+
+    /// Sets the attributes that are known when it begins.
+    pub fn describe(&self, span: &impl TraceSpan) {
+        span.text(names::OPERATION, "invoke_agent");
+        span.text(names::AGENT, self.conversation_context);
+        span.text(names::PRODUCT_VERSION, self.version);
+        span.text(names::TENANT, self.tenant);
+        let session = self.ids.name(self.tenant, self.session_id);
+        text_if(span, names::CONVERSATION, session.as_deref());
+        span.number(names::ATTEMPT, self.attempt.into());
+        if let Some(waited_ms) = self.waited_ms {
+            span.number(names::WAITED, waited_ms as f64);
+        }
+        name_caller(span, self.caller);
+    }
+}
+
+impl AgentInvocationEnd<'_> {
+    /// Sets the attributes that are known when it ends.
+    pub fn describe(&self, span: &impl TraceSpan) {
+        text_if(span, names::STATUS, self.status.map(TurnStatus::as_str));
+        text_if(span, names::ERROR, self.error.map(ErrorCode::as_str));
+        text_if(span, names::REQUEST_MODEL, self.model);
+        span.text(names::OUTPUT_TYPE, if self.is_json { "json" } else { "text" });
+        span.number(names::MODEL_CALLS, self.model_calls.into());
+        span.number(names::TOOL_CALLS, self.tool_calls.into());
+        name_caller(span, self.caller);
+    }
+}
+
+fn name_caller(span: &impl TraceSpan, caller: Option<&TraceContext>) {
+    if let Some(caller) = caller {
+        span.text(names::CALLER_TRACE, caller.trace_id());
+        span.text(names::CALLER_SPAN, caller.span_id());
+    }
+}

@@ -1,0 +1,34 @@
+//! `retrieval`: the search of a workspace for a turn's message.
+
+use super::{TracedIds, names, text_if};
+use crate::ports::TraceSpan;
+
+/// A turn's retrieval, with its end.
+#[derive(Debug)]
+pub struct TurnRetrieval<'a> {
+    pub tenant: &'a str,
+    pub workspace_id: &'a str,
+    pub ids: TracedIds,
+    /// The most chunks that were asked for.
+    pub limit: u32,
+    /// The chunks that the turn gets.
+    pub chunks: usize,
+    pub failed: bool,
+}
+
+impl TurnRetrieval<'_> {
+    /// The name of the span.
+    pub const NAME: &'static str = "retrieval";
+
+    /// Sets all attributes.
+    pub fn describe(&self, span: &impl TraceSpan) {
+        span.text(names::OPERATION, "retrieval");
+        let workspace = self.ids.name(self.tenant, self.workspace_id);
+        text_if(span, names::DATA_SOURCE, workspace.as_deref());
+        span.number(names::TOP_K, self.limit.into());
+        span.number(names::CHUNKS, self.chunks as f64);
+        if self.failed {
+            span.text(names::ERROR, "retrieval_failed");
+        }
+    }
+}
