@@ -209,20 +209,7 @@ impl SessionRoute {
 
     /// Whether the response can be a turn's stream of events.
     fn sends_events(&self) -> bool {
-        match self {
-            Self::Stream(_) => true,
-            Self::Session
-            | Self::Export
-            | Self::Erase
-            | Self::Rename
-            | Self::Fork
-            | Self::Modes
-            | Self::Turns(_)
-            | Self::Turn(_)
-            | Self::Trace(_)
-            | Self::Cancel(_)
-            | Self::Steer(_) => false,
-        }
+        matches!(self, Self::Stream(_))
     }
 }
 

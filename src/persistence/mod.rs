@@ -16,6 +16,7 @@ mod fork;
 mod lease;
 mod memory;
 mod open_calls;
+mod pending_retrieval;
 mod records;
 mod responses;
 mod schema;
@@ -40,9 +41,10 @@ pub use fork::{ForkOrigin, ForkParent};
 pub use lease::Lease;
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
-    OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn,
+    OpenCalls, Session, SessionState, Shortening, StoredOutcome, Turn,
     TurnProgress, Window,
 };
+pub use pending_retrieval::PendingRetrieval;
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;

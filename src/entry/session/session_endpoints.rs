@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::detached::AcceptedTurn;
 use super::erasing::Received;
 use super::export::Export;
-use super::fork::{AcceptedFork, ReceivedFork, is_fork_question};
+use super::fork::{AcceptedFork, ReceivedFork};
 use super::session_host::{SessionHost, find_session, find_turn};
 use super::steering::{AcceptedSteer, ReceivedSteer};
 use super::submission::{Delivery, Submission};
@@ -110,9 +110,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if is_question(head.target()) {
             return Ok(self.answer(source, head.target(), body).await?);
         }
-        if is_fork_question(head.target()) {
-            return Ok(self.answer_about_fork(source, head.target(), body).await?);
-        }
         let generation = self.erasing.generation();
         let route = Route::find(head.method, head.target())?;
         let progress = route.asks_for_progress(head.target())?;
@@ -126,14 +123,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let mut since = self.platform.now_ms();
         let reply = match route {
             Route::Execute => {
-                let body = body.await.map_err(|_| object_failed())?;
-                self.yield_if_long(body.len()).await;
-                let request = self.read(&body).await;
-                durations.validate = self.lap(&mut since);
-                let request = request?;
-                let order = MemberOrder::of(&request, &body);
-                let (bytes, accepted) = (body.len(), AcceptedTurn::of(head, &request));
-                drop(body);
+                let (request, order, bytes) = self.read(body, durations, &mut since).await?;
+                let accepted = AcceptedTurn::of(head, &request);
                 self.yield_if_long(bytes).await;
                 let fingerprint = fingerprint(&request);
                 self.yield_if_long(bytes).await;
@@ -214,7 +205,23 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    async fn read(&self, body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
+    /// A submission, the order of its members, and its length in bytes.
+    async fn read(
+        &self,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        durations: &mut Durations,
+        since: &mut u64,
+    ) -> Result<(ExecuteRequest, MemberOrder, usize), Vec<Fault>> {
+        let body = body.await.map_err(|_| object_failed())?;
+        self.yield_if_long(body.len()).await;
+        let request = self.parsed(&body).await;
+        durations.validate = self.lap(since);
+        let request = request?;
+        let order = MemberOrder::of(&request, &body);
+        Ok((request, order, body.len()))
+    }
+
+    async fn parsed(&self, body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
         let text = object_text(body)?;
         self.yield_if_long(body.len()).await;
         parse_object(text)

@@ -222,8 +222,9 @@ impl<D: Database> SessionStore<D> {
             if column == held {
                 return Ok(());
             }
-            let name = texts::referred(&held).unwrap_or_default();
-            self.database.execute("DELETE FROM texts WHERE hash = ?", &[name.into()])?;
+            if let Some(name) = texts::referred(&held) {
+                self.database.execute("DELETE FROM texts WHERE hash = ?", &[name.into()])?;
+            }
             match number {
                 None => self.database.execute(
                     "UPDATE turns SET outcome = ? WHERE ordinal = ?",

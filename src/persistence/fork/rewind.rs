@@ -129,7 +129,9 @@ impl<D: Database> SessionStore<D> {
         let left_out = "SELECT seq FROM conversation
              WHERE turn <= ? AND kind = 'user' AND standing <> 'kept' LIMIT 1";
         let is_sure = state.refused_solution_context.is_none()
-            && state.window.from == EntrySeq::START
+            && (state.window.from == EntrySeq::START
+                || state.window.summary_message.is_some()
+                || state.window.is_of_the_service())
             && self.database.first(left_out, &[turns.into()])?.is_none();
         session.solution_context_sent = session.solution_context.clone().filter(|_| is_sure);
         Ok(())
@@ -141,6 +143,7 @@ impl<D: Database> SessionStore<D> {
             self.number_of("SELECT MAX(seq) AS number FROM conversation WHERE turn <= ?", turns)?;
         let newest = EntrySeq::at(newest);
         let present = std::mem::take(&mut session.state.window);
+        let system_message = present.system_message;
         let mut windows = vec![present.clone()];
         let mut is_known = true;
         for turn in self.turns_with("compactions", ">", turns)? {
@@ -150,7 +153,7 @@ impl<D: Database> SessionStore<D> {
                 None => is_known &= turn.progress.compactions.is_empty(),
             }
         }
-        let mut window = windows.into_iter().min_by_key(|window| window.from).unwrap_or_default();
+        let mut window = windows.into_iter().min_by_key(|window| window.from).unwrap_or(present);
         let summary_of = match window.summary_message {
             None => 0,
             Some(seq) => self
@@ -161,7 +164,7 @@ impl<D: Database> SessionStore<D> {
             window = Window::default();
         }
         session.state.window_moved = !is_known;
-        window.system_message = present.system_message;
+        window.system_message = system_message;
         window.without_reasoning = window.without_reasoning.min(newest);
         window.without_solution_context = window.without_solution_context.min(newest);
         if let Some(shortened) = &mut window.shortened {

@@ -3,14 +3,12 @@
 //!
 //! Every await may end the build: an erasure of the user drops it, and so does what becomes of the parent.
 
-use std::cell::RefCell;
-use std::future::{Future, poll_fn};
 use std::rc::Rc;
-use std::task::{Poll, Waker};
 
 use serde_json::json;
 
 use super::super::session_host::SessionHost;
+use super::building::BuildTask;
 use super::questions::{Part, PartQuestion, PartReply, text_of};
 use super::request::turn_not_ended;
 use crate::contract::{ErrorCode, Fault};
@@ -24,55 +22,16 @@ use crate::reasoner::boot_message;
 /// How often a build is begun or resumed before it is given up.
 const MOST_ATTEMPTS: u32 = 10;
 
-/// The builds of this instance.
-#[derive(Debug, Default)]
-pub(in super::super) struct Building {
-    present: RefCell<Option<Rc<BuildTask>>>,
-}
-
-/// A build that runs, and whoever waits for its end.
-#[derive(Debug, Default)]
-pub(super) struct BuildTask {
-    outcome: RefCell<Option<Result<(), Fault>>>,
-    waiting: RefCell<Vec<Waker>>,
-}
-
-impl Building {
-    /// Whether a build runs in this instance.
-    pub(in super::super) fn is_busy(&self) -> bool {
-        self.present.borrow().is_some()
-    }
-}
-
-impl BuildTask {
-    /// Completes when the fork is whole and durable, or is none.
-    pub(super) fn ended(&self) -> impl Future<Output = Result<(), Fault>> + '_ {
-        poll_fn(|context| match self.outcome.borrow().clone() {
-            Some(outcome) => Poll::Ready(outcome),
-            None => {
-                self.waiting.borrow_mut().push(context.waker().clone());
-                Poll::Pending
-            }
-        })
-    }
-
-    fn end(&self, outcome: Result<(), Fault>) {
-        self.outcome.replace(Some(outcome));
-        self.waiting.take().into_iter().for_each(Waker::wake);
-    }
-}
-
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Builds the fork that is stored, unless this instance does already.
     pub(super) fn build_fork(&self, context: &AdmissionContext) -> Result<Rc<BuildTask>, Fault> {
-        if let Some(present) = self.building.present.borrow().as_ref() {
-            return Ok(Rc::clone(present));
+        if let Some(present) = self.building.present() {
+            return Ok(present);
         }
         let mut build = self.store.fork_build()?.ok_or_else(erased_meanwhile)?;
         self.ensure_alarm(context.deployment.turn_alarm_ms)?;
         self.store.resume_fork(&mut build)?;
-        let task = Rc::<BuildTask>::default();
-        self.building.present.replace(Some(Rc::clone(&task)));
+        let task = self.building.begin();
         let (host, context, given) = (self.clone(), context.clone(), Rc::clone(&task));
         self.platform.spawn(Box::pin(async move {
             let outcome = host.copy_parent(&context, build).await;
@@ -81,8 +40,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 Ok(turns) => json!({ "event": "forked", "level": "info", "turns": turns }),
                 Err(fault) => failure_line("fork_failed", "warn", fault),
             });
-            host.building.present.take();
-            task.end(outcome.map(|_| ()));
+            host.building.end(&task, outcome.map(|_| ()));
         }));
         Ok(given)
     }
