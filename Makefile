@@ -31,7 +31,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
-dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service; CATALOG=catalog.json for yours
+dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service; CATALOG=catalog.json for yours; TRACE=1 prints each turn's spans
 	@exec node tools/dev/dev.mjs
 
 # The tests in JavaScript wait more than they compute, so three files run at once, beside the native tests, which compute.

@@ -1,4 +1,4 @@
-//! A fork after its validation: a new session that goes on from a turn of another one (interface §16).
+//! A fork after its validation: a new session that goes on from a turn of another one (interface §17).
 //!
 //! It owns the typed shape, which is also the form in which a fork is stored. It checks nothing itself.
 

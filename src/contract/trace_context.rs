@@ -1,4 +1,5 @@
-//! Where a request stands in the trace of its client (W3C Trace Context): the headers `traceparent` and `tracestate`.
+//! Where a request stands in the trace of its client (W3C Trace Context; interface §16): the headers
+//! `traceparent` and `tracestate`.
 
 use serde::{Deserialize, Serialize};
 

@@ -39,6 +39,17 @@ impl AdmissionContext {
         self.catalog.as_ref().map_err(Fault::clone)
     }
 
+    /// The model that turns of a session call.
+    pub(super) fn model_of(&self, session: &Session) -> &str {
+        let catalog = self.catalog.as_ref().ok();
+        let conversation =
+            catalog.and_then(|catalog| catalog.conversation_context(&session.conversation_context));
+        let agent = catalog.and_then(|catalog| catalog.agent_context(&session.agent_context));
+        let of_conversation = conversation.and_then(|known| known.model.as_deref());
+        let named = of_conversation.or_else(|| agent.and_then(|known| known.model.as_deref()));
+        named.unwrap_or(&self.deployment.model)
+    }
+
     /// Whether a turn of the session can go on: `catalog_invalid` without a catalog, `context_not_found`
     /// when the catalog has lost a context that the session is bound to. A turn that cannot go on waits for
     /// the operator.

@@ -1,4 +1,4 @@
-//! Metering (interface §6): with `METERING` bound, each submission writes one data point when its outcome is stored. A
+//! Metering (interface §16): with `METERING` bound, each submission writes one data point when its outcome is stored. A
 //! point holds counts and names of the catalog, no content and no id of a session, and nothing waits for it.
 
 use std::cell::Cell;
@@ -6,7 +6,7 @@ use std::cell::Cell;
 use serde_json::json;
 
 use crate::contract::{ErrorCode, TurnStatus, Usage};
-use crate::persistence::Session;
+use crate::persistence::{Session, Turn};
 use crate::ports::{DataPoint, LoggedUsers, Platform};
 
 /// The shortest time between two lines about points that were not written, in milliseconds.
@@ -33,6 +33,21 @@ pub(super) struct EndedSubmission<'a> {
     pub(super) model_ms: u64,
     pub(super) tools_ms: u64,
     pub(super) total_ms: u64,
+}
+
+impl<'a> EndedSubmission<'a> {
+    /// A submission that ends outside of a run, because its instance was lost.
+    pub(super) fn lost(model: &'a str, turn: &Turn, code: ErrorCode) -> Self {
+        let before = turn.progress.usage_before.unwrap_or_default();
+        Self {
+            model: Some(model),
+            status: Some(turn.status),
+            code: Some(code),
+            usage: turn.progress.usage.unwrap_or_default().since(before),
+            model_calls: turn.progress.iterations,
+            ..Self::default()
+        }
+    }
 }
 
 impl Metering {

@@ -39,12 +39,11 @@ pub(crate) use fork::{
 };
 pub use fork::{ForkOrigin, ForkParent};
 pub use lease::Lease;
+pub use pending_retrieval::PendingRetrieval;
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
-    OpenCalls, Session, SessionState, Shortening, StoredOutcome, Turn,
-    TurnProgress, Window,
+    OpenCalls, Session, SessionState, Shortening, StoredOutcome, Turn, TurnProgress, Window,
 };
-pub use pending_retrieval::PendingRetrieval;
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;

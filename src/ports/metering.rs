@@ -1,4 +1,4 @@
-//! What the operator bills by: one data point for each submission (interface §6, Metering).
+//! What the operator bills by: one data point for each submission (interface §16).
 
 use serde::Serialize;
 

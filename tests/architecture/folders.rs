@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::sources::{Source, sources};
 
 /// Each folder with the folders that its code may name. Nothing else is permitted.
-const MAY_NAME: [(&str, &[&str]); 21] = [
+const MAY_NAME: [(&str, &[&str]); 22] = [
     ("encoding", &[]),
     ("json", &[]),
     ("contract", &["encoding", "json"]),
@@ -13,11 +13,12 @@ const MAY_NAME: [(&str, &[&str]); 21] = [
     ("catalog", &["encoding", "json"]),
     ("ports", &["contract", "encoding"]),
     ("live_text", &["contract", "ports"]),
+    ("tracing", &["contract", "encoding", "ports"]),
     ("outbound", &["catalog", "encoding", "ports"]),
     ("identity", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("files", &["contract", "encoding", "json", "ports"]),
-    ("retrieval", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
+    ("retrieval", &["catalog", "contract", "encoding", "json", "outbound", "ports", "tracing"]),
     ("persistence", &["contract", "encoding", "files", "ports"]),
     ("users", &["contract", "encoding", "persistence", "ports"]),
     ("webhooks", &["catalog", "contract", "encoding", "outbound", "persistence", "ports"]),
@@ -48,6 +49,7 @@ const MAY_NAME: [(&str, &[&str]); 21] = [
             "responses_api",
             "retrieval",
             "server_tools",
+            "tracing",
             "users",
             "webhooks",
         ],
@@ -69,6 +71,7 @@ const MAY_NAME: [(&str, &[&str]); 21] = [
             "reasoner",
             "responses_api",
             "retrieval",
+            "tracing",
             "users",
             "webhooks",
         ],

@@ -30,6 +30,8 @@ const LANGUAGES = {
   text: ['output'],
   // Added to wrangler.toml, or in the place of its members.
   toml: [],
+  // Asked of Workers Analytics Engine.
+  sql: [],
   dotenv: [],
   mermaid: [],
 };

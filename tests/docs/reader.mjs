@@ -74,7 +74,7 @@ export class Reader {
   }
 
   async #take({ language, marks, text }) {
-    if (marks['not-run'] || ['toml', 'dotenv', 'mermaid'].includes(language)) return;
+    if (marks['not-run'] || ['toml', 'sql', 'dotenv', 'mermaid'].includes(language)) return;
     if (marks.creates) this.#ownFiles.push(marks.creates);
     if (marks.output) await this.#compare(language, text);
     else if (marks.file) await this.#save(marks.file, text);

@@ -16,11 +16,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
 import { COUNTED } from './counted_worker.mjs';
+import { LISTENER_COMPATIBILITY, SPAN_EVENT, SpanTrees, listener } from '../../tools/dev/span_trees.mjs';
 import { EventStream } from './event_stream.mjs';
+import { MEASURED, WASM_BYTES } from './measured_worker.mjs';
 import { PublishedInterface } from './published_interface.mjs';
 import { checkPublished } from './published_request.mjs';
 import { ScriptedModel } from './scripted_model.mjs';
-import { LISTENER, SPAN_EVENT, SpanTrees } from './span_trees.mjs';
 import { ToolService } from './tool_service.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -363,7 +364,7 @@ export class Rig {
       name: 'worker',
       rootPath: BUILD_DIR,
       modulesRoot: BUILD_DIR,
-      modules: [...(measured ? MEASURED : []), ...(counted ? COUNTING : []), ...(await builtModules())],
+      modules: [...(measured ? inFront(MEASURED) : []), ...(counted ? inFront(COUNTED) : []), ...(await builtModules())],
       compatibilityDate: declared.compatibilityDate,
       compatibilityFlags: declared.compatibilityFlags,
       bindings,
@@ -407,38 +408,17 @@ export function rigForFile(options) {
   return rig;
 }
 
+/** Logs the spans of the Worker under test. */
+const LISTENER = {
+  ...{ name: 'listener', modules: true },
+  compatibilityDate: LISTENER_COMPATIBILITY.date,
+  compatibilityFlags: LISTENER_COMPATIBILITY.flags,
+  script: listener(),
+};
+
 const idOf = (response) => response.headers.get('aptix-request-id');
 
-const WASM_BYTES = '/wasm-bytes-of-the-tests';
-/** Stands in front of the Worker, takes note of its memory, and answers for it at one path of its own. */
-const MEASURED = [
-  {
-    type: 'ESModule',
-    path: path.join(BUILD_DIR, 'measured.js'),
-    contents: `import './memory.js';
-      import Worker from './index.js';
-      export * from './index.js';
-      export default class extends Worker {
-        fetch(request) {
-          if (new URL(request.url).pathname !== '${WASM_BYTES}') return super.fetch(request);
-          return new Response(String(globalThis.memoryOfTheWorker.buffer.byteLength));
-        }
-      }`,
-  },
-  {
-    type: 'ESModule',
-    path: path.join(BUILD_DIR, 'memory.js'),
-    contents: `const { Instance } = WebAssembly;
-      WebAssembly.Instance = class extends Instance {
-        constructor(...given) {
-          super(...given);
-          globalThis.memoryOfTheWorker = this.exports.memory;
-        }
-      };`,
-  },
-];
-
-const COUNTING = COUNTED.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));
+const inFront = (modules) => modules.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));
 
 let serial = 0;
 /** A user turn with fresh ids; `members` replace its own. */

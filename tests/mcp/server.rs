@@ -88,7 +88,7 @@ impl Server {
         let schema = RawValue::from_string(schema.to_owned()).unwrap();
         let tool = ToolRef { name, input_schema: &schema };
         let (platform, connection) = (&self.step.platform, &mut self.connection);
-        self.step.run(call_tool(platform, &self.http, connection, tool, arguments))
+        self.step.run(call_tool(platform, &self.http, connection, tool, arguments, None))
     }
 
     /// All requests.

@@ -70,7 +70,10 @@ fn the_documented_bindings_are_those_of_the_configuration() {
 #[test]
 fn the_documented_events_are_those_that_the_code_writes() {
     let sources = sources();
-    let events = sources.iter().flat_map(|code| code.split("\"event\": \"").skip(1));
+    let events = sources.iter().flat_map(|code| {
+        let after = |call| code.split(call).skip(1);
+        after("\"event\": \"").chain(after("failure_line(\""))
+    });
     let written: BTreeSet<&str> = events.map(|rest| rest.split('"').next().unwrap()).collect();
     assert!(written.contains("submission") && written.contains("storage_failed"), "{written:?}");
     let documented = table(section(OPERATIONS, "The log"), "event");

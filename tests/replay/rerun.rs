@@ -21,8 +21,9 @@ use aptix_edge::ports::FileFault;
 use bed::{Bed, Crash};
 use serde_json::{Map, Value, json};
 
-use super::bundle::{Bundle, BundledEntry, BundledParent, BundledTurn, ToolCall};
+use super::bundle::{Bundle, BundledEntry, BundledTurn, ToolCall};
 use super::catalog::document;
+use super::forked;
 use super::player::Services;
 
 /// The longest text that is put into a row, in bytes.
@@ -85,7 +86,7 @@ impl Rerun {
             } else if self.status(turn) == "awaiting_tools" {
                 self.send_results(turn);
             } else {
-                self.leave_gap(next);
+                forked::leave_gap(&self.bed, &self.bundle, next);
                 let latest = self.latest.borrow().get(&turn.turn_id).cloned();
                 self.send(latest.unwrap_or_else(|| self.request(turn)), turn);
             }
@@ -131,8 +132,8 @@ impl Rerun {
     fn begin(&self, place: usize) {
         let turn = &self.bundle.turns[place];
         self.services.drive(place);
-        self.fork_before(place);
-        self.leave_gap(place);
+        forked::fork_before(&self.bed, &self.bundle, &self.services, place);
+        forked::leave_gap(&self.bed, &self.bundle, place);
         let step = self.bed.disk.steps.get() + 1;
         self.bed.restart_to_crash(Some(Crash::AfterStep(step)));
         if let Some(heard) = self.bed.try_post(&self.request(turn)) {
@@ -142,50 +143,6 @@ impl Rerun {
         self.restore(place as u64 + 1, turn);
         self.resume(turn);
         self.drive(turn);
-    }
-
-    /// Does what a fork did behind the turns that it has of its parent: its tokens count anew, it may have begun a new chain,
-    /// and may have got another boot prompt.
-    fn fork_before(&self, place: usize) {
-        let last = place.checked_sub(1).and_then(|last| self.bundle.turns.get(last));
-        let is_last =
-            |parent: &BundledParent| last.is_some_and(|turn| turn.turn_id == parent.turn_id);
-        if !self.bundle.parent.as_ref().is_some_and(is_last) {
-            return;
-        }
-        let disk = &self.bed.disk;
-        disk.write("UPDATE session SET state = json_set(state, '$.total_tokens', 0)");
-        let coming = self.services.coming();
-        let next = coming.first().map(|(turn, call)| &self.bundle.turns[*turn].model_calls[*call]);
-        if next.is_some_and(|call| call.previous_response_id.is_none() && !call.rebuilt) {
-            disk.write("UPDATE session SET chain_head = NULL");
-        }
-        let entries = self.bundle.turns.iter().take(1).flat_map(|turn| &turn.conversation);
-        for prompt in entries.filter(|entry| entry.kind == EntryKind::System).skip(1) {
-            let (seq, items) = (prompt.sequence.number(), quoted(prompt.items.get()));
-            disk.write(&format!(
-                "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES ({seq}, 1, 'system', 'kept', {items});
-                 UPDATE session SET state = json_set(state, '$.window.system_message', {seq})"
-            ));
-        }
-    }
-
-    /// Has a turn's next entry stand at its place: a fork lacks the entries of its parent's later turns.
-    fn leave_gap(&self, place: usize) {
-        if self.bundle.parent.is_none() {
-            return;
-        }
-        let newest = self.bed.disk.read("SELECT MAX(seq) AS seq FROM conversation");
-        let newest = newest.first().and_then(|row| row["seq"].as_u64()).unwrap_or(0);
-        let places = self.bundle.turns[place].conversation.iter();
-        let next = places.map(|entry| entry.sequence.number()).find(|place| *place > newest);
-        if let Some(before) = next.map(|next| next - 1).filter(|before| *before > newest) {
-            // Entry 1 of no turn: nothing shows it, and nothing sends it.
-            self.bed.disk.write(&format!(
-                "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES ({before}, 0, 'user', 'forgotten', '[]')"
-            ));
-        }
-        self.bed.restart();
     }
 
     /// Has another instance go on with a turn. This one may be lost, too.

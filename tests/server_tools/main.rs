@@ -57,12 +57,19 @@ fn ran_of(
         actor: None,
     };
     let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
-    step.run(run(&step.platform, catalog, links, 0, invocation, None))
+    step.run(run(&step.platform, catalog, links, 0, invocation, None, None))
+}
+
+/// A run whose model gets an error of that type.
+fn failed(execution_ms: u64, error_type: &'static str, message: &str) -> ToolRun {
+    let run = result(execution_ms, error(message));
+    ToolRun { error_type: Some(error_type.into()), ..run }
 }
 
 fn result(execution_ms: u64, outcome: ToolOutcome) -> ToolRun {
     let result = ToolResult { tool_call_id: "call_1".to_owned(), execution_ms, outcome };
-    ToolRun { result, files: Vec::new(), new_mode: None }
+    let (files, new_mode, error_type, mcp_code) = Default::default();
+    ToolRun { result, files, new_mode, error_type, mcp_code }
 }
 
 fn error(message: &str) -> ToolOutcome {
@@ -90,7 +97,7 @@ fn a_failing_tool_fails_the_turn_unless_its_definition_reports_it_to_the_model()
     );
     assert_eq!(
         ran(&failing(), "lenient", "{}"),
-        Ok(result(5, error("it answered with status 503")))
+        Ok(failed(5, "503", "it answered with status 503"))
     );
 }
 
@@ -99,12 +106,12 @@ fn a_call_that_the_model_wrote_wrong_never_fails_the_turn() {
     for name in ["strict", "lenient"] {
         assert_eq!(
             ran(&LoneStep::default(), name, "{"),
-            Ok(result(0, error("its arguments are not valid JSON")))
+            Ok(failed(0, "arguments", "its arguments are not valid JSON"))
         );
     }
     assert_eq!(
         ran(&LoneStep::default(), "gone", "{}"),
-        Ok(result(0, error("The tool gone is no longer available.")))
+        Ok(failed(0, "tool_error", "The tool gone is no longer available."))
     );
 }
 

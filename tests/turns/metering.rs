@@ -1,4 +1,4 @@
-//! Metering (interface §6): one data point for each submission, where the deployment binds a place for it.
+//! Metering (interface §16): one data point for each submission, where the deployment binds a place for it.
 
 use bed::*;
 use serde_json::{Value, json};
@@ -36,6 +36,24 @@ fn each_submission_writes_one_point_with_its_own_tokens() {
     assert_eq!((first[5], first[6]), (1.0, 1.0), "model calls and tool calls");
     assert_eq!((second[5], second[6]), (1.0, 0.0));
     assert_eq!(first[10..], [7.0, 3.0], "rows");
+}
+
+#[test]
+fn a_submission_whose_instance_was_lost_twice_has_its_point_too() {
+    let bed = metered();
+    bed.world.model.script([Reply::Silence, Reply::Silence]);
+    let _lost = bed.send(&turn("t1", "One"));
+    for calls in [1, 2] {
+        bed.run_until(|bed| bed.world.model_calls.borrow().len() == calls, "the model is asked");
+        bed.restart();
+        bed.alarm();
+    }
+    bed.settle();
+    assert_eq!(bed.status("t1"), "failed");
+    let points = points(&bed);
+    assert_eq!(points.len(), 1);
+    let blobs = &points[0]["blobs"];
+    assert_eq!((&blobs[2], &blobs[6]), (&json!("m"), &json!("turn_interrupted")));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 // stand-in for it. Owns starting and ending both together.
 //
 // PORT is the port on 127.0.0.1 (8787). CATALOG names a file with a catalog of your own, which is read again when it
-// changes. The Worker's secrets and variables come from the environment, then from
+// changes. TRACE=1 prints the spans of each turn. The Worker's secrets and variables come from the environment, then from
 // .dev.vars; they reach the Worker through a file that only this user can read, never through a command line.
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -13,6 +13,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv, promisify } from 'node:util';
 import { demoCatalog } from './demo_catalog.mjs';
+import { printedSpans } from './printed_spans.mjs';
 import { standIn } from './stand_in/server.mjs';
 import { ticketServer } from './tickets.mjs';
 import { webhookReceiver } from './webhook_receiver.mjs';
@@ -23,8 +24,8 @@ const BUILD = process.env.APTIX_BUILD || 'build-dev';
 const TOML = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
 /** Whether wrangler.toml itself binds a catalog. */
 const HAS_CATALOG = /^binding = "CATALOG"/m.test(TOML);
-/** wrangler.toml with a catalog bound; in the project's folder, since its paths count from there. */
-const WITH_CATALOG = path.join(ROOT, `.wrangler.${process.pid}.toml`);
+/** wrangler.toml with what this run adds to it; in the project's folder, since its paths count from there. */
+const OWN_TOML = path.join(ROOT, `.wrangler.${process.pid}.toml`);
 const WRANGLER = path.join(ROOT, 'node_modules/.bin/wrangler');
 /** wrangler sends nothing about its use, and asks nothing. */
 const ALONE = { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' };
@@ -45,6 +46,7 @@ const SETTINGS = [
   'IDENTITY_PROVIDERS',
   'JWKS_STALE_S',
   'LOG_USERS',
+  'TRACE_SESSION_ID',
   'MAX_BODY_BYTES',
   'BODY_TIMEOUT_MS',
   'DELTA_INTERVAL_MS',
@@ -61,7 +63,7 @@ const SETTINGS = [
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-dev-'));
 process.on('exit', () => {
   rmSync(scratch, { recursive: true, force: true });
-  rmSync(WITH_CATALOG, { force: true });
+  rmSync(OWN_TOML, { force: true });
 });
 
 try {
@@ -104,8 +106,9 @@ async function main() {
   const receiver = await webhookReceiver();
   // The name under which the demo's catalog has it; a catalog of one's own may use both, too.
   settings.DEV_WEBHOOK_SECRET ||= receiver.secret;
-  const catalog = await catalogOptions(process.env.CATALOG, kept, receiver.url);
-  return wranglerDev(port, ['--env-file', settingsFile(settings), ...kept, ...inspector, ...catalog], shown);
+  const spans = process.env.TRACE ? await printedSpans(scratch) : undefined;
+  const own = await configOptions(process.env.CATALOG, kept, receiver.url, spans);
+  return wranglerDev(port, ['--env-file', settingsFile(settings), ...kept, ...inspector, ...own], shown);
 }
 
 /** Runs wrangler dev until it ends or a signal ends it; resolves to the exit code. `shown` is said when it serves. */
@@ -176,14 +179,23 @@ function settingsOf(environment) {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''));
 }
 
-/** wrangler's options for a catalog: one's own in a file, else the demo's, unless wrangler.toml binds one itself. */
-async function catalogOptions(own, kept, webhookUrl) {
+/**
+ * wrangler's options for a catalog, one's own in a file, else the demo's, unless wrangler.toml binds one itself; and for
+ * whoever listens to spans.
+ */
+async function configOptions(own, kept, webhookUrl, spans) {
+  const listening = spans ? ['--config', spans.config] : [];
   if (own && !existsSync(own)) throw new Error(`there is no file CATALOG=${own}`);
-  if (!own && HAS_CATALOG) return [];
+  if (!own && HAS_CATALOG) {
+    if (!spans) return [];
+    writeFileSync(OWN_TOML, TOML + spans.consumer);
+    return ['--config', OWN_TOML, ...listening];
+  }
   const file = own || path.join(scratch, 'catalog.json');
   if (!own) writeFileSync(file, (await demoCatalog(webhookUrl)).catalog);
-  writeFileSync(WITH_CATALOG, HAS_CATALOG ? TOML : `${TOML}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`);
-  const options = ['--config', WITH_CATALOG];
+  const bound = HAS_CATALOG ? TOML : `${TOML}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`;
+  writeFileSync(OWN_TOML, bound + (spans?.consumer ?? ''));
+  const options = ['--config', OWN_TOML];
   const put = () =>
     promisify(execFile)(WRANGLER, ['kv', 'key', 'put', 'catalog', '--path', path.resolve(file), '--local', '--binding', 'CATALOG', ...kept, ...options], { cwd: ROOT, env: ALONE });
   await put();
@@ -191,7 +203,7 @@ async function catalogOptions(own, kept, webhookUrl) {
     console.log(`make dev: the catalog is ${file}; a change takes effect within a minute`);
     watchFile(file, { interval: 1000 }, () => put().catch((error) => console.error(`make dev: ${file} was not read: ${error.message}`)));
   }
-  return options;
+  return [...options, ...listening];
 }
 
 /** Writes `settings` to a file that only this user can read; returns its path. */

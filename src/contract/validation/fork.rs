@@ -1,4 +1,4 @@
-//! Reading the body of `POST /sessions/{SessionId}/fork` (interface §16).
+//! Reading the body of `POST /sessions/{SessionId}/fork` (interface §17).
 //!
 //! A fork takes a session as it is and brings no words, so the settings and the words of a User Turn are forbidden here.
 

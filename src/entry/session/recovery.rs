@@ -1,12 +1,13 @@
 //! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is
 //! resumed once, then it fails; an interrupted erasure goes on.
 
-use super::reporting::REPORT_FAILED;
+use super::reporting::report_failed;
 use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::failure_line::failure_line;
-use crate::persistence::{Ending, StoredOutcome};
+use crate::entry::metering::EndedSubmission;
+use crate::persistence::{Ending, Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{fail_turn, resume_turn};
 
@@ -79,10 +80,22 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Ok(false) => Ok(()),
             Ok(true) => self.ensure_alarm(every_ms),
             Err(fault) => {
-                self.platform.log(failure_line(REPORT_FAILED, "warn", &fault));
+                self.platform.log(report_failed(&fault));
                 Ok(())
             }
         }
+    }
+
+    /// Writes the data point of a submission that ends without an instance to run it.
+    pub(super) fn meter_lost(
+        &self,
+        context: &AdmissionContext,
+        session: &Session,
+        turn: &Turn,
+        code: ErrorCode,
+    ) {
+        let ended = EndedSubmission::lost(context.model_of(session), turn, code);
+        context.metering.record(self.platform.as_ref(), session, &ended);
     }
 
     /// Resumes the turn that is stored as running but runs nowhere, or fails it after too many
@@ -111,6 +124,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let webhooks = self.due_webhooks(context, &session, &turn, &outcome, now)?;
             let ending = Ending { outcome: &outcome, webhooks: &webhooks, now_ms: now };
             fail_turn(&self.store, &mut session, &mut turn, ending)?;
+            self.meter_lost(context, &session, &turn, ErrorCode::TurnInterrupted);
             self.have_change_reported(context)?;
             self.deliver_webhooks(context)?;
             return Ok(Recovered::GivenUp(ordinal));

@@ -9,13 +9,16 @@ use serde_json::Value;
 use crate::catalog::APPROVE_TOOL;
 use crate::contract::{Fault, ToolCall, TurnStatus};
 use crate::encoding::timestamp;
+use crate::entry::failure_line::failure_line;
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, ObjectQuestion, Platform, user_name};
 use crate::reasoner::pending_calls;
 use crate::users::{EndedLease, Report, ReportReply, SessionStatus, SessionSummary, Waiting};
 
-/// The log's event for a report to the user's object that failed.
-pub(super) const REPORT_FAILED: &str = "report_failed";
+/// The log's line for a report to the user's object that failed.
+pub(super) fn report_failed(fault: &Fault) -> Value {
+    failure_line("report_failed", "warn", fault)
+}
 
 /// The failures in a row after which a session waits for its next turn before it reports again.
 const MOST_FAILURES: u32 = 10;

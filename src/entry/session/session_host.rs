@@ -6,17 +6,16 @@
 
 use std::rc::Rc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::alarm::Alarm;
 use super::erasing::Erasing;
 use super::fork::Building;
-use super::reporting::{REPORT_FAILED, Reporter};
+use super::reporting::{Reporter, report_failed};
 use super::running::Running;
 use super::webhook_delivery::{WebhookDelivery, deliveries_stopped};
 use crate::contract::{Fault, SessionId, TraceContext, TurnId};
 use crate::entry::context::AdmissionContext;
-use crate::entry::failure_line::failure_line;
 use crate::entry::metering::EndedSubmission;
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{no_session, no_turn};
@@ -104,6 +103,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             trace,
         );
         let metering = Rc::clone(&context.metering);
+        let names = RunNames { request_id, trace_id };
         let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
@@ -131,27 +131,19 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             drop(span);
             metering.record(platform.as_ref(), &session, &ended(&report, duration_ms));
-            let mut line = json!({
-                "event": "submission",
-                "level": if outcome.http_status < 500 { "info" } else { "error" },
-                "turn": turn_id.as_str(),
-                "http_status": outcome.http_status,
-                "duration_ms": duration_ms,
-                "report": report,
-            });
-            if let (Some(trace_id), Some(members)) = (trace_id, line.as_object_mut()) {
-                members.insert("trace_id".to_owned(), trace_id.into());
-            }
-            if let Some(id) = request_id {
-                id.sign(&mut line);
-            }
-            platform.log(line);
+            platform.log(submission_line(
+                &turn_id,
+                outcome.http_status,
+                duration_ms,
+                &report,
+                &names,
+            ));
             live.text().end(outcome);
             if let Err(fault) = webhooks.start(&told_under) {
                 platform.log(deliveries_stopped(&fault));
             }
             if let Err(fault) = reporter.report_pause().await {
-                platform.log(failure_line(REPORT_FAILED, "warn", &fault));
+                platform.log(report_failed(&fault));
             }
         }));
         Ok(text)
@@ -192,6 +184,38 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     pub(super) fn ensure_alarm(&self, every_ms: u64) -> Result<(), Fault> {
         self.alarm.ensure(self.platform.as_ref(), every_ms)
     }
+}
+
+/// What names a run in the log.
+struct RunNames {
+    request_id: Option<RequestId>,
+    /// Of the trace that it is a part of.
+    trace_id: Option<String>,
+}
+
+/// The log's line for a run that has ended.
+fn submission_line(
+    turn_id: &TurnId,
+    http_status: u16,
+    duration_ms: u64,
+    report: &RunReport,
+    names: &RunNames,
+) -> Value {
+    let mut line = json!({
+        "event": "submission",
+        "level": if http_status < 500 { "info" } else { "error" },
+        "turn": turn_id.as_str(),
+        "http_status": http_status,
+        "duration_ms": duration_ms,
+        "report": report,
+    });
+    if let Some(id) = &names.request_id {
+        id.sign(&mut line);
+    }
+    if let (Some(trace_id), Some(members)) = (&names.trace_id, line.as_object_mut()) {
+        members.insert("trace_id".to_owned(), trace_id.as_str().into());
+    }
+    line
 }
 
 /// A run that has ended, as its span tells it.

@@ -8,7 +8,7 @@ use super::admission::{Admission, Admitted};
 use super::erasing::{Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
-use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint_in};
+use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint_in};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::credential_expired;
 use crate::identity::{Grants, SentCaller};
@@ -201,7 +201,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 live.cancel().await;
             }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
-                if turn.status == TurnStatus::Running {
+                let is_lost = turn.status == TurnStatus::Running;
+                if is_lost {
                     session.lose_instance(&turn);
                 }
                 let outcome = StoredOutcome::of(&turn_aborted().into(), None);
@@ -210,6 +211,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let webhooks = self.due_webhooks(context, &session, &turn, &outcome, now_ms)?;
                 let ending = Ending { outcome: &outcome, webhooks: &webhooks, now_ms };
                 abort(&self.store, &mut session, &mut turn, ending)?;
+                if is_lost {
+                    self.meter_lost(context, &session, &turn, ErrorCode::TurnAborted);
+                }
                 self.deliver_webhooks(context)?;
             }
             (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}

@@ -1,4 +1,4 @@
-//! Forks (interface §16): what a session hands to a new one that goes on from one of its turns, and how the new one is
+//! Forks (interface §17): what a session hands to a new one that goes on from one of its turns, and how the new one is
 //! built until it is whole.
 //!
 //! Rows and texts cross as they are stored, in pages, so that no session has to fit into memory. The new session has no row

@@ -247,7 +247,9 @@ fn a_fork_of_turns_that_were_repeated_late_sends_all_that_it_has_and_nothing_els
             if request["previous_response_id"].is_null() {
                 *met.entry("whole".to_owned()).or_default() += 1;
                 for number in 0..6 {
-                    let has = request["input"].to_string().contains(&format!("INSTRUCTION]\\nWords-{number}."));
+                    let has = request["input"]
+                        .to_string()
+                        .contains(&format!("INSTRUCTION]\\nWords-{number}."));
                     assert_eq!(has, number < turns, "{turns}: {request}");
                 }
             }

@@ -1,4 +1,4 @@
-//! Forks (interface §16): a new session that goes on from a turn of another one.
+//! Forks (interface §17): a new session that goes on from a turn of another one.
 
 mod copies;
 mod crashes;

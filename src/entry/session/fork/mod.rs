@@ -1,4 +1,4 @@
-//! Forks (interface §16). The parent's object takes the request and fixes the turn; the new session's object builds the new
+//! Forks (interface §17). The parent's object takes the request and fixes the turn; the new session's object builds the new
 //! session out of what it asks the parent for, and is no session before all of it is there.
 //!
 //! | file | runs in | does |
