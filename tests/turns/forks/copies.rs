@@ -2,6 +2,13 @@
 
 use super::*;
 
+/// Replays a session's export, and asserts that nothing differs.
+fn assert_replays(bed: &Bed, session: &str) {
+    let export = bed.asked("GET", &format!("/sessions/{session}/export"), "").text;
+    let report = replay::report(&export).unwrap();
+    assert_eq!(report.faults, 0, "{session}: {}", report.text);
+}
+
 fn three_turns(bed: &Bed) {
     bed.say("p", "t1", "One [plan: server]").final_text();
     bed.say("p", "t2", "Two [plan: mode:plain]").final_text();
@@ -55,6 +62,8 @@ fn a_fork_has_all_up_to_its_turn_and_both_sessions_go_on() {
         bed.say("f", "t3", "Another three").final_text();
         assert!(request.to_string().contains("Answer to") || context == "default");
         bed.assert_chain_held();
+        assert_replays(&bed, "f");
+        assert_replays(&bed, "p");
     }
 }
 
@@ -168,6 +177,9 @@ fn another_context_has_its_own_prompt_and_begins_a_chain_of_its_own() {
     );
     let request = fork("back", "prompt", "default");
     assert_eq!(systems(&request), ["Boot."]);
+    for session in ["same", "prompt"] {
+        assert_replays(&bed, session);
+    }
     bed.assert_chain_held();
 }
 
@@ -186,8 +198,7 @@ fn erasing_one_of_both_leaves_the_other_whole() {
             bed.world.model.held.borrow().difference(&before).cloned().collect();
         let shown = bed.look(left, "/export");
         let receipt = bed.asked("DELETE", &format!("/sessions/{erased}"), "");
-        let turns = if erased == "p" { 3 } else { 3 };
-        assert_eq!(receipt.result()["Turns"], turns);
+        assert_eq!(receipt.result()["Turns"], 3);
         let deleted = if erased == "p" { before.len() } else { of_fork.len() };
         assert_eq!(receipt.result()["StoredResponses"]["Deleted"], deleted);
         bed.pass_alarms();
