@@ -11,6 +11,7 @@ locked = $(shell awk -v name='"$(1)"' '$$1 == "name" { found = $$3 == name } \
 	found && $$1 == "version" { gsub(/"/, "", $$3); print $$3; exit }' Cargo.lock)
 
 client := clients/typescript
+python := clients/python
 
 # The tools live in one per-user cache, so that a second checkout reuses those of the first.
 export APTIX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aptix-edge
@@ -36,7 +37,7 @@ dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a cha
 
 # The tests in JavaScript wait more than they compute, so three files run at once, beside the native tests, which compute.
 # Those that hold times against each other run alone at the end.
-scripts = $(sort $(shell find tests $(client)/test -name node_modules -prune -o -name '*.test.mjs' -print))
+scripts = $(sort $(shell find tests $(client)/test $(python)/test -name node_modules -prune -o -name '*.test.mjs' -print))
 timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs hostile_bytes.test.mjs cold_start.test.mjs)
 
 test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 5 minutes, the first time 12
@@ -58,6 +59,7 @@ test-worker:
 	$(MAKE) build client
 	tools/setup/bundle_size
 	tools/setup/setup chromium
+	tools/setup/python_tools >/dev/null
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
 	@# `make test` has built the programs; cargo would wait for the native tests that compile.
 	APTIX_PROGRAMS=built node --test --test-reporter=spec --test-concurrency=3 $(filter-out $(timed),$(scripts))
@@ -65,7 +67,7 @@ test-worker:
 test-long: build client ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, and one whose process is ended KILLS=30 times (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
 	APTIX_LONG_TESTS=1 cargo test --locked --test fuzz -- --nocapture
-	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs
+	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs $(python)/test/python.test.mjs
 	node tests/long/mixed_load.mjs
 	node tests/long/kills.mjs
 	$(MAKE) check-openapi

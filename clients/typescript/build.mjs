@@ -19,9 +19,20 @@ for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.
   writeFileSync(path.join(DIST, file.replace(/\.d\.ts$/, '.d.cts')), forCommonJs);
 }
 
-const common = { absWorkingDir: ROOT, bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none' };
+const common = {
+  absWorkingDir: ROOT, external: ['@ag-ui/client', 'rxjs'], bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none',
+  // With the sources in it, so that a debugger shows them wherever the package is.
+  sourcemap: true, sourcesContent: true,
+};
 const core = ['src/index.ts'];
-const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk'].map((name) => `src/${name}.ts`);
+const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk', 'ag-ui'].map((name) => `src/${name}.ts`);
+const schema = ['src/schema.ts'];
+/** Where another's code is bundled, the licence wants to be named with it. */
+const installed = (at) => JSON.parse(readFileSync(path.join(ROOT, at, 'package.json'), 'utf8'));
+const [, permission] = /^(Permission is hereby granted[^]*)/m.exec(readFileSync(path.join(ROOT, 'LICENSE'), 'utf8'));
+const licence = ({ name, version }, holder) => ({ js: `/*!\n${name} ${version}, MIT License\n\nCopyright (c) ${holder}\n\n${permission}*/` });
+const jsonSchema = installed('node_modules/@cfworker/json-schema');
+const banner = licence(jsonSchema, jsonSchema.author);
 /** What an entry takes of the core at run time it imports, so that there is one class of each error. */
 const fromCore = (file) => ({
   name: 'from-core',
@@ -29,14 +40,16 @@ const fromCore = (file) => ({
 });
 const cjs = { ...common, format: 'cjs', outExtension: { '.js': '.cjs' } };
 await build({ ...cjs, entryPoints: core });
+await build({ ...cjs, entryPoints: schema, banner });
 await build({ ...cjs, entryPoints: beside, plugins: [fromCore('./index.cjs')] });
+await build({ ...common, entryPoints: schema, format: 'esm', banner });
 await build({ ...common, entryPoints: beside, format: 'esm', plugins: [fromCore('./index.js')] });
 // The command line, for Node alone.
-const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+const { version } = installed('.');
 await build({
   ...common, entryPoints: { cli: 'src/cli/main.ts' }, format: 'esm', platform: 'node', target: 'node20', plugins: [fromCore('./index.js')],
   define: { VERSION: JSON.stringify(version) },
-  banner: { js: '/* Contains ignore, MIT License, copyright (c) 2013 Kael Zhang and contributors. */' },
+  banner: licence(installed('../../node_modules/ignore'), '2013 Kael Zhang and contributors'),
 });
 chmodSync(path.join(DIST, 'cli.js'), 0o755);
 // Last of all, since the Makefile takes dist/index.js as the sign that everything is there.

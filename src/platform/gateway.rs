@@ -4,18 +4,18 @@ use serde_json::Value;
 use worker::Env;
 use worker::web_sys::{ReadableStream, Request, Response};
 
-use super::byte_stream::ByteReader;
 use super::clock::{now_ms, sleep};
 use super::console::write_line;
 use super::durable_object::{ask, ask_question};
 use super::file_bucket::{contents_of, size_of};
 use super::page_files::page_file;
+use super::received_body::ReceivedBody;
 use super::signatures::holds;
 use super::variables::variable;
 use crate::contract::Fault;
 use crate::ports::{
     FileFault, Gateway, HttpFault, ObjectQuestion, ObjectRequest, PublicKey, RequestBody,
-    SignatureCheck, Upload,
+    SignatureCheck,
 };
 
 /// The binding of the rate limiter; without it there is no rate limit.
@@ -38,7 +38,7 @@ impl WorkerGateway<'_> {
 }
 
 impl Gateway for WorkerGateway<'_> {
-    type Upload = ByteReader;
+    type Upload = ReceivedBody;
     type Contents = ReadableStream;
     type ObjectResponse = Response;
 
@@ -64,8 +64,8 @@ impl Gateway for WorkerGateway<'_> {
         sleep(ms).await;
     }
 
-    fn upload(&self) -> Result<Option<ByteReader>, HttpFault> {
-        Ok(self.request.body().as_ref().map(ByteReader::new).transpose()?)
+    fn upload(&self) -> Result<Option<ReceivedBody>, HttpFault> {
+        ReceivedBody::of(self.request, &self.request.headers())
     }
 
     async fn ask(
@@ -114,14 +114,5 @@ impl Gateway for WorkerGateway<'_> {
 impl SignatureCheck for WorkerGateway<'_> {
     async fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool {
         holds(key, signed, signature).await
-    }
-}
-
-impl Upload for ByteReader {
-    async fn piece(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
-        if self.ended() {
-            return Ok(None);
-        }
-        Ok(self.read(at_least).await?)
     }
 }

@@ -19,6 +19,7 @@
 //! | `object_log` | an object's log lines to Workers Logs, with whose they are |
 //! | `object_storage` | an object's SQLite to `ports::Database` |
 //! | `durable_object` | `ports::ObjectRequest` to a request to an object |
+//! | `received_body` | the body of a request that is received to `ports::Upload` |
 //! | `request_body` | `ports::RequestBody` to the body of a request that is sent |
 //! | `fetch` | `ports::HttpRequest` to the runtime's `fetch`, and its body to `ports::ResponseBody` |
 //! | `file_bucket` | reads and writes of files to R2 |
@@ -48,6 +49,7 @@ mod object_request;
 mod object_storage;
 mod page_files;
 mod promise;
+mod received_body;
 mod request_body;
 mod response;
 mod runtime;

@@ -5,12 +5,12 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use wasm_bindgen::JsValue;
-use worker::web_sys::{ReadableStream, Request};
+use worker::web_sys::ReadableStream;
 
-use super::byte_stream::ByteReader;
+use super::received_body::ReceivedBody;
 use super::response::runtime_response;
 use crate::entry::{ContextSource, RequestHead, Response};
-use crate::ports::{CHUNK_BYTES, HttpFault};
+use crate::ports::HttpFault;
 
 thread_local! {
     static SOURCE: Rc<ContextSource> = Rc::default();
@@ -36,21 +36,12 @@ pub(super) async fn respond(
     let (method, url, headers) = (request.method(), request.url(), request.headers());
     let header = |name: &str| headers.get(name).ok().flatten();
     let head = RequestHead { method: &method, url: &url, header: &header };
-    let body = Box::pin(async { Ok(whole_body(request).await?) });
+    let body = Box::pin(async {
+        match ReceivedBody::of(request, &headers)? {
+            Some(body) => body.whole().await,
+            None => Ok(Vec::new()),
+        }
+    });
     let response = product(&head, body).await?;
     Ok(runtime_response(&response)?.into())
-}
-
-/// A whole body. It stands in this module's memory alone, and but for a moment only once.
-async fn whole_body(request: &Request) -> Result<Vec<u8>, JsValue> {
-    let Some(stream) = request.body() else { return Ok(Vec::new()) };
-    let mut reader = ByteReader::new(&stream)?;
-    let mut pieces = Vec::new();
-    while !reader.ended() {
-        pieces.extend(reader.read(CHUNK_BYTES).await?);
-    }
-    match pieces.len() {
-        1 => Ok(pieces.pop().unwrap_or_default()),
-        _ => Ok(pieces.concat()),
-    }
 }

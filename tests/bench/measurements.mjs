@@ -3,6 +3,7 @@
 import { difference, median, quantile, ratio } from './figures.mjs';
 import { CONTENDERS } from './contenders.mjs';
 import { Running } from './running.mjs';
+import { COUNTED, COUNTS, crossings } from '../e2e/counted_worker.mjs';
 
 /**
  * CPU time per turn under one load: `{[name]: {cpuMs, ratio, wallMs, modelBusy, clientBusy, rounds}}`, medians over
@@ -40,9 +41,9 @@ export async function cost(load, model, running, work, rounds) {
  * The delay of deltas, and of the first one, with `atOnce` streams of `deltas`, `gapMs` apart: `{[name]: {p50Ms,
  * p99Ms, firstMs, firstOverDirectMs}}`. `direct` is a connection to the model service itself.
  */
-export async function latency(load, model, running, { key, atOnce, deltas, gapMs }, rounds) {
+export async function latency(load, model, running, { key, atOnce, deltas, gapMs, fresh }, rounds) {
   const answer = { deltas, gapMs, stamped: true };
-  const work = { key, atOnce, turns: atOnce, Streaming: true, answer };
+  const work = { key, atOnce, turns: atOnce, Streaming: true, fresh, answer };
   await model.answer(work.answer);
   const all = [{ name: 'direct', raw: true, url: `${model.url}/responses`, cpuMs: null }, ...running];
   const seen = new Map(all.map(({ name }) => [name, []]));
@@ -110,6 +111,35 @@ export async function memory(load, model, sessions) {
       await begin(sessions);
       const grown = difference(contender.residentBytes, before);
       seen[described.name] = { bytesPerSession: grown === null ? null : grown / sessions, atStartBytes };
+    } finally {
+      await contender.dispose();
+    }
+  }
+  return seen;
+}
+
+/**
+ * The calls between WebAssembly and the runtime that a follow-up turn makes, of the contenders that have any:
+ * `{[name]: {json, stream}}`, each `{out, in}`, the median of nine turns.
+ */
+export async function crossingsOfTurns(load, model) {
+  await model.answer({ deltas: 20 });
+  const seen = {};
+  for (const described of CONTENDERS.filter(({ name }) => /aptix-edge|against/.test(name))) {
+    const modules = async () => [...COUNTED, ...(await described.modules())];
+    const contender = await Running.start({ ...described, modules }, model.url);
+    const counts = async () => crossings(await (await fetch(new URL(COUNTS, contender.url))).json());
+    const follow = async (Streaming) => {
+      const turns = [];
+      for (let number = 0; number < 9; number += 1) {
+        await load.batch(contender, { key: 'counted', atOnce: 1, turns: 1, Streaming });
+        turns.push(await counts());
+      }
+      return { out: median(turns.map((turn) => turn.out)), in: median(turns.map((turn) => turn.in)) };
+    };
+    try {
+      await follow(false); // The first turns make buffers and callbacks that later ones use again.
+      seen[described.name] = { json: await follow(false), stream: await follow(true) };
     } finally {
       await contender.dispose();
     }

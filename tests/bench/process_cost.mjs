@@ -55,6 +55,11 @@ export function residentBytes(pid) {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
 }
 
+/** The number of files that `pid` has open, sockets included. */
+export function openFiles(pid) {
+  return MEASURABLE ? readdirSync(`/proc/${pid}/fd`).length : null;
+}
+
 /** The fields follow the last bracket, since the name stands in brackets and can itself contain brackets. */
 function stat(pid) {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

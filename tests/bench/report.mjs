@@ -1,7 +1,7 @@
 // The figures as a table for people: first the ratios, then their components.
 
 /** Returns the lines for `figures` as bench.mjs collects them. */
-export function report({ names, workerd, loads, beside, growth, latency, memory, coldStart, bundle }) {
+export function report({ names, workerd, loads, beside, growth, crossings, latency, memory, coldStart, bundle }) {
   const floor = names[0];
   const others = names.filter((name) => name !== floor);
   const rows = [];
@@ -41,7 +41,7 @@ export function report({ names, workerd, loads, beside, growth, latency, memory,
       line('… first delta over direct', of(figures, all, ({ firstOverDirectMs }) => ms(firstOverDirectMs)));
     }
   }
-  if (coldStart || memory || growth) head('per process, session and turn', names);
+  if (coldStart || memory || growth || crossings) head('per process, session and turn', names);
   if (coldStart) {
     line('start, until it takes connections', of(coldStart, names, ({ startMs }) => ms(startMs)));
     line('first answer after that', of(coldStart, names, ({ answerMs }) => ms(answerMs)));
@@ -54,6 +54,11 @@ export function report({ names, workerd, loads, beside, growth, latency, memory,
   if (growth) {
     line('rows read by a turn', of(growth, names, ({ rows: touched }) => touched?.read ?? '-'));
     line('rows written by a turn', of(growth, names, ({ rows: touched }) => touched?.written ?? '-'));
+  }
+  if (crossings) {
+    const calls = (turn) => `${turn.out} + ${turn.in}`;
+    line('calls out of WebAssembly + into it, JSON', of(crossings, names, ({ json }) => calls(json)));
+    line('… stream of 20 deltas', of(crossings, names, ({ stream }) => calls(stream)));
   }
   return [...table(rows), ...(bundle ? ['', ...bundle] : [])];
 }

@@ -53,6 +53,7 @@ export const LOADS = [
 
 /** The streams whose delays are compared: `atOnce` of `deltas`, `gapMs` apart; the rest as in LOADS. */
 export const DELAYS = [
+  { key: 'begun-32', says: '32 new sessions begun at once, 5 ms', atOnce: 32, deltas: 20, gapMs: 5, rounds: 8, fresh: true },
   // A single stream gives few samples, so its run is short and repeated often.
   { key: 'latency-1', says: 'one stream, 5 ms', atOnce: 1, deltas: 40, gapMs: 5, rounds: 12 },
   { key: 'latency-32', says: '32 streams, 5 ms', atOnce: 32, deltas: 200, gapMs: 5, rounds: 3 },

@@ -59,7 +59,7 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     const page = await opened();
     await upload(page, '3 sent');
     const told = await panel(page).getByText('3 sent').innerText();
-    for (const why of ['1 no text', '1 hidden', '1 made by tools']) assert.ok(told.includes(why), told);
+    for (const why of ['1 binary, or not UTF-8', '1 hidden', '1 built or installed']) assert.ok(told.includes(why), told);
     assert.equal(await panel(page).getByLabel('Workspace').inputValue(), 'zoo');
     const figures = await panel(page).locator('.figures dd').allInnerTexts();
     assert.deepEqual(figures, ['3', '5', String(Object.values(FILES).slice(0, 3).reduce((sum, { length }) => sum + length, 0).toLocaleString('en'))]);
@@ -117,7 +117,7 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     const browser = await page.context().newCDPSession(page);
     const data = { items: [], files: [zoo], dragOperationsMask: 1 };
     for (const type of ['dragEnter', 'dragOver', 'drop']) await browser.send('Input.dispatchDragEvent', { type, ...at, data });
-    await panel(page).getByText('3 sent · passed over: ').waitFor();
+    await panel(page).getByText('3 sent · left out: ').waitFor();
     await panel(page).getByRole('button', { name: 'src/feeding.rs' }).waitFor();
     assert.equal(await panel(page).getByLabel('Workspace').inputValue(), 'zoo');
     assert.equal(await panel(page).getByRole('button', { name: 'node_modules' }).count(), 0);

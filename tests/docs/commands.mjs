@@ -16,7 +16,7 @@ const READERS = [MAKEFILE, ...['tools/dev', 'tests/bench', 'tests/mcp_servers', 
 /** What is wrong with a script, as lines; none when nothing is. */
 export async function problemsOf(script) {
   const problems = await promisify(execFile)('bash', ['-n', '-c', script]).then(() => [], ({ stderr }) => [stderr.trim()]);
-  const own = [...script.matchAll(/^(\w+)\(\) *\{/gm)].map(([, name]) => name);
+  const own = [...script.matchAll(/^([\w-]+)\(\) *\{/gm)].map(([, name]) => name);
   for (const words of commandsOf(script)) problems.push(...(await problemsOfCommand(words, own)));
   return problems;
 }
@@ -30,6 +30,7 @@ async function problemsOfCommand(words, own) {
   if (program === 'make') return problemsOfMake(more, variables);
   if (program === 'npx' && ['wrangler', 'node'].includes(more[0])) return more[0] === 'node' ? [] : problemsOfWrangler(more.slice(1));
   if (program === 'wrangler') return problemsOfWrangler(more);
+  if (program === 'aptix-edge') return problemsOfCommandLine(more);
   const isHere = program.includes('/') && existsSync(path.join(ROOT, program));
   return isHere || PROGRAMS.includes(program) ? [] : [`${program} is no program that a reader is told of`];
 }
@@ -42,6 +43,14 @@ function problemsOfMake(words, variables) {
     ...set.filter((name) => !READERS.some((text) => new RegExp(`\\b${name}\\b`).test(text))).map((name) => `nothing reads ${name}`),
   ];
 }
+
+const COMMAND_LINE = path.join(ROOT, 'clients/typescript/dist/cli.js');
+/** Its commands and their options, as its help has them. */
+const problemsOfCommandLine = async ([name, ...words]) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND_LINE, name, '--help']).catch(() => ({ stdout: '' }));
+  const unknown = words.filter((word) => word.startsWith('--') && !stdout.includes(word.split('=')[0]));
+  return stdout === '' ? [`aptix-edge has no command ${name}`] : unknown.map((word) => `aptix-edge ${name} has no option ${word}`);
+};
 
 let wrangler;
 /** wrangler's commands as wrangler itself declares them. */

@@ -11,7 +11,7 @@ const README_BYTES = 8 * 1024;
 /** The longest line of prose, in characters. Tables and links are exempt: they cannot be broken. */
 const LINE = 120;
 /** Beside the pages these are read, so their links are checked, too. */
-const OTHERS = ['CONTRIBUTING.md', 'clients/typescript/README.md', 'src/contract/interface.md'];
+const OTHERS = ['CONTRIBUTING.md', 'clients/python/README.md', 'clients/typescript/README.md', 'src/contract/interface.md'];
 
 const all = pages();
 const read = (name) => readFileSync(path.join(ROOT, name), 'utf8');

@@ -31,6 +31,12 @@ export const COUNTED = [
   { name: 'counting.js', contents: `(${counting})();\nexport const { counts, inspect, standStill } = globalThis.counting;` },
 ];
 
+/** The number of calls out of WebAssembly and into it that `counts` tell of. */
+export function crossings({ imports, exports }) {
+  const sum = (calls) => Object.values(calls).reduce((total, number) => total + number, 0);
+  return { out: sum(imports), in: sum(exports) };
+}
+
 /** Runs in the Worker, before its own code. */
 function counting() {
   /** No timer that is shorter depends on how busy the machine is. */

@@ -18,7 +18,7 @@ import { Log, LogLevel, Miniflare } from 'miniflare';
 import { COUNTED } from './counted_worker.mjs';
 import { LISTENER_COMPATIBILITY, SPAN_EVENT, SpanTrees, listener } from '../../tools/dev/span_trees.mjs';
 import { EventStream } from './event_stream.mjs';
-import { MEASURED, WASM_BYTES } from './measured_worker.mjs';
+import { HELD, MEASURED } from './measured_worker.mjs';
 import { PublishedInterface } from './published_interface.mjs';
 import { checkPublished } from './published_request.mjs';
 import { ScriptedModel } from './scripted_model.mjs';
@@ -154,7 +154,15 @@ export class Rig {
 
   /** The size of the Worker's WebAssembly memory, which never shrinks, in bytes. The Worker has to be `measured`. */
   async wasmBytes() {
-    return Number(await (await fetch(new URL(WASM_BYTES, this.url), patient())).text());
+    return (await this.held()).wasmBytes;
+  }
+
+  /**
+   * What the Worker's own code holds: `{wasmBytes, references}`. It has no variables but those in its WebAssembly memory,
+   * and no hold on objects of JavaScript but the references that its bindings count. The Worker has to be `measured`.
+   */
+  async held() {
+    return (await fetch(new URL(HELD, this.url), patient())).json();
   }
 
   /** The tables in the storage of all objects of a class, each as `{object, table}`; what the runtime keeps is left out. */

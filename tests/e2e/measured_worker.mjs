@@ -1,8 +1,8 @@
-// The Worker with its memory measured. Owns the two modules that stand in front of the Worker: they take note of its
-// memory, and answer for it at one path of their own.
+// The Worker with what it holds measured. Owns the two modules that stand in front of the Worker: they take note of its
+// memory and its references to objects, and answer for them at one path of their own.
 
-/** Answers with the size of the Worker's WebAssembly memory, in bytes. */
-export const WASM_BYTES = '/wasm-bytes-of-the-tests';
+/** Answers with the size of the Worker's WebAssembly memory, and the number of its references to objects, as JSON. */
+export const HELD = '/held-by-the-worker-of-the-tests';
 
 /** The modules to serve in front of the Worker's `index.js`, the first of them as the Worker: `[{name, contents}]`. */
 export const MEASURED = [
@@ -13,8 +13,11 @@ export const MEASURED = [
       export * from './index.js';
       export default class extends Worker {
         fetch(request) {
-          if (new URL(request.url).pathname !== '${WASM_BYTES}') return super.fetch(request);
-          return new Response(String(globalThis.memoryOfTheWorker.buffer.byteLength));
+          if (new URL(request.url).pathname !== '${HELD}') return super.fetch(request);
+          const { memory, __wbindgen_externrefs: table } = globalThis.exportsOfTheWorker;
+          let references = 0;
+          for (let slot = 0; slot < table.length; slot += 1) if (table.get(slot) !== undefined) references += 1;
+          return Response.json({ wasmBytes: memory.buffer.byteLength, references });
         }
       }`,
   },
@@ -24,7 +27,7 @@ export const MEASURED = [
       WebAssembly.Instance = class extends Instance {
         constructor(...given) {
           super(...given);
-          globalThis.memoryOfTheWorker = this.exports.memory;
+          globalThis.exportsOfTheWorker = this.exports;
         }
       };`,
   },

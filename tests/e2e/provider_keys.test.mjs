@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, afterEach, test } from 'node:test';
+import { pythonTools } from '../python.mjs';
 import { Rig, apiKeys, eventually, refusalOf, rigForFile } from './harness.mjs';
 import { IdentityProvider, base64url, claimsOf, handMade, inSeconds, joseToken, keyPair } from './identity_provider.mjs';
 
@@ -208,8 +209,8 @@ print(json.dumps([jwt.encode(asked["claims"], key["pem"], algorithm=key["alg"], 
 `;
 
 test('tokens by PyJWT are let in', async (t) => {
-  const python = process.env.PYTHON ?? 'python3';
-  if (spawnSync(python, ['-c', 'import jwt, cryptography']).status !== 0) return t.skip(`${python} has no PyJWT with cryptography`);
+  const python = pythonTools()?.python;
+  if (!python) return t.skip('there is no Python 3.10 or later');
   const pairs = ['RS256', 'ES256', 'EdDSA'].map((alg) => keyPair(alg));
   idp.keys('/python', pairs);
   const keys = pairs.map(({ alg, kid, privateKey }) => ({ alg, kid, pem: privateKey.export({ type: 'pkcs8', format: 'pem' }) }));

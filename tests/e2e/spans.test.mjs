@@ -1,5 +1,5 @@
 // The spans of turns as the real runtime tells them to a streaming tail (docs/operations.md, Traces): the tree, every
-// attribute, two sessions at once, a crash, and no word of what was said.
+// attribute, two sessions at once, and no word of what was said.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -14,7 +14,6 @@ const PARENT = '00-5b8efff798038103d269b633813fc60c-eee19b7ec3c1b173-01';
 const rig = rigForFile({
   traced: true,
   metered: true,
-  vars: { TURN_ALARM_MS: '300' },
   catalog: (catalog, { toolUrl }) => {
     catalog.ServerTools.push(httpTool('look_up', toolUrl, { Description: DESCRIPTION, TraceContext: true }));
     catalog.Modes[0].Tools.push('look_up');
@@ -136,26 +135,6 @@ test('of two sessions at once no span is below one of the other', async () => {
   const tree = [AGENT, `  chat ${MODEL}`, '    fetch'];
   assert.deepEqual(trees(), [tree, tree]);
   assert.equal(new Set(rig.spans.named(AGENT).map(({ trace }) => trace)).size, 2);
-});
-
-test('a turn that lost its instance has a whole tree for its second attempt', async () => {
-  rig.tools.on('/look_up', JSON.stringify({ found: RESULT }));
-  rig.model.script(
-    answer(call('look_up', { q: ARGUMENT })),
-    answer(text('Never heard.')).with({ silentAfter: 1 }),
-    answer(text('Taken up.')),
-  );
-  const turn = turnOf();
-  const lost = rig.post(turn).catch(() => {});
-  await eventually(() => rig.model.requests.length === 2, 'the model is asked again');
-  await rig.crash();
-  await lost;
-  // The crash has lost the end of the first attempt's span, and nothing else.
-  await ended(1);
-  assert.deepEqual(trees().at(-1), [AGENT, `  chat ${MODEL}`, '    fetch']);
-  const again = rig.spans.named(AGENT).at(-1);
-  assert.equal(again.attributes['aptix.turn.attempt'], 2);
-  assert.equal(rig.spans.spans.find(({ id }) => id === again.parent).name, '(alarm)');
 });
 
 test('the usage of a model call stands on its span alone', async () => {

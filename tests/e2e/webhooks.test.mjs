@@ -1,10 +1,11 @@
 // Webhooks in the real runtime: what was sent is verified by the specification's own libraries (interface §15).
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { recorded, serve } from '../local_server.mjs';
+import { pythonTools } from '../python.mjs';
 import { clientTool, eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, call, text } from './scripted_model.mjs';
 
@@ -89,18 +90,15 @@ test('a pause is told with its calls, and a message that was refused comes again
 });
 
 test('the library for Python verifies it, too', async (t) => {
-  try {
-    execFileSync('python3', ['-c', 'import standardwebhooks'], { stdio: 'ignore' });
-  } catch {
-    return t.skip('python3 has no standardwebhooks');
-  }
+  const python = pythonTools()?.python;
+  if (!python) return t.skip('there is no Python 3.10 or later');
   const turn = userTurn();
   rig.model.script(answer(text('Done.')));
   resultOf(await rig.post(turn));
   await eventually(() => of(turn).length > 0, 'the webhook is told');
   const [{ headers, text: body }] = of(turn);
   const program = 'import json, sys, standardwebhooks as s\nb, h, k = json.load(sys.stdin)\ns.Webhook(k).verify(b, h)\nprint("verified")';
-  const run = promisify(execFile)('python3', ['-c', program]);
+  const run = promisify(execFile)(python, ['-c', program]);
   run.child.stdin.end(JSON.stringify([body, headers, SECRET]));
   assert.equal((await run).stdout.trim(), 'verified');
 });

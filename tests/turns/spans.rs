@@ -56,6 +56,11 @@ const ATTRIBUTES: [&str; 45] = [
     "aptix.result_bytes",
 ];
 
+/// How an id of the bed's tenant stands in a trace.
+fn traced_id(id: &str) -> String {
+    sha256_hex(format!("local\n{id}").as_bytes()).chars().take(32).collect()
+}
+
 fn traced() -> Bed {
     let bed = Bed::new();
     bed.world.spans.are_heard.set(true);
@@ -121,7 +126,7 @@ fn a_turn_has_one_tree_of_spans_that_tells_what_the_trace_tells_and_nothing_that
         agent,
         &json!({
             "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "default",
-            "gen_ai.conversation.id": sha256_hex(b"local\ns")[..32],
+            "gen_ai.conversation.id": traced_id("s"),
             "gen_ai.request.model": "m", "gen_ai.output.type": "text",
             "aptix.version": env!("CARGO_PKG_VERSION"), "aptix.tenant": "local",
             "aptix.turn.status": "completed", "aptix.turn.attempt": 1.0,
@@ -132,7 +137,7 @@ fn a_turn_has_one_tree_of_spans_that_tells_what_the_trace_tells_and_nothing_that
         spans.named("retrieval")[0],
         json!({
             "gen_ai.operation.name": "retrieval", "gen_ai.retrieval.top_k": 8.0,
-            "gen_ai.data_source.id": sha256_hex(b"local\nw")[..32], "aptix.chunks": 1.0,
+            "gen_ai.data_source.id": traced_id("w"), "aptix.chunks": 1.0,
         })
     );
     let trace = bed.asked("GET", "/sessions/s/turns/t1/trace", "");

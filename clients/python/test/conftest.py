@@ -1,5 +1,5 @@
-"""What the tests share: the bed (bed.mjs) that they run against, and each test in three worlds: `Aptix`, and `AsyncAptix`
-under asyncio and under trio, behind one face that waits.
+"""What the tests share: the bed (bed.mjs) that they run against, and each test in three worlds: `Aptix`, and
+`AsyncAptix` under asyncio and under trio, behind one face that waits.
 """
 
 from __future__ import annotations
@@ -116,8 +116,14 @@ def bed() -> Iterator[Bed]:
     made.close()
 
 
-@pytest.fixture(params=["sync", "asyncio", "trio"])
+@pytest.fixture(params=["sync", "asyncio"])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    with ExitStack() as stack:
+        yield World(request.param, stack)
+
+
+@pytest.fixture(params=["sync", "asyncio", "trio"])
+def each_world(request: pytest.FixtureRequest) -> Iterator[World]:
     with ExitStack() as stack:
         yield World(request.param, stack)
 
@@ -128,8 +134,11 @@ def aptix(world: World, bed: Bed) -> Any:
 
 
 def script(*replies: list[Any], after: str = "Do it.") -> tuple[str, str]:
-    """An instruction by which the model says these replies, each when one more output has come; and its key in `told`."""
-    written = json.dumps({"Replies": {str(at): reply for at, reply in enumerate(replies)}, "Nonce": new_id()})
+    """An instruction by which the model says these replies, each when the calls of those before have outputs; and
+    its key in `told`.
+    """
+    calls = list(itertools.accumulate((sum(item[0] == "call" for item in reply) for reply in replies), initial=0))
+    written = json.dumps({"Replies": dict(zip(map(str, calls), replies, strict=False)), "Nonce": new_id()})
     return f"{after} script:{written}", written
 
 

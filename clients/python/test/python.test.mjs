@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { pythonTools } from '../../../tests/python.mjs';
 import { errorCodes, startBed } from './bed.mjs';
@@ -29,39 +29,41 @@ async function run(program, args, { cwd = CLIENT, env = {} } = {}) {
   return text;
 }
 
-test('the sources are formatted, clean under ruff, and strictly typed by mypy and pyright', { skip }, async () => {
-  const pyright = path.join(tools.folder, 'node_modules/pyright/index.js');
-  await Promise.all([
-    run(tools.program('ruff'), ['format', '--check', '.']),
-    run(tools.program('ruff'), ['check', '.']),
-    run(tools.program('mypy'), []),
-    run(process.execPath, [pyright, '--pythonpath', tools.python]),
-  ]);
-});
+describe('the Python client', { concurrency: 3 }, () => {
+  test('the sources are formatted, clean under ruff, and strictly typed by mypy and pyright', { skip }, async () => {
+    const pyright = path.join(tools.folder, 'node_modules/pyright/index.js');
+    await Promise.all([
+      run(tools.program('ruff'), ['format', '--check', '.']),
+      run(tools.program('ruff'), ['check', '.']),
+      run(tools.program('mypy'), []),
+      run(process.execPath, [pyright, '--pythonpath', tools.python]),
+    ]);
+  });
 
-test('a wheel is made that is typed, that twine takes, and that works where it is installed', { skip }, async () => {
-  const source = path.join(folder, 'source');
-  await cp(CLIENT, source, { recursive: true });
-  await run(tools.python, ['-m', 'build', '--no-isolation', '--outdir', path.join(folder, 'dist')], { cwd: source });
-  const made = (await readdir(path.join(folder, 'dist'))).map((name) => path.join(folder, 'dist', name));
-  assert.deepEqual(made.map((file) => path.basename(file)).sort(), ['aptix_edge-0.1.0-py3-none-any.whl', 'aptix_edge-0.1.0.tar.gz']);
-  await run(tools.program('twine'), ['check', '--strict', ...made]);
-  const site = path.join(folder, 'site');
-  await run(tools.python, ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index', '--target', site, made.find((file) => file.endsWith('.whl'))]);
-  assert.ok((await readdir(path.join(site, 'aptix_edge'))).includes('py.typed'));
-  const told = await run(tools.python, ['-W', 'error', '-c', 'import aptix_edge; print(aptix_edge.Aptix.__name__)'], { env: { PYTHONPATH: site } });
-  assert.equal(told.trim(), 'Aptix');
-});
+  test('a wheel is made that is typed, that twine takes, and that works where it is installed', { skip }, async () => {
+    const source = path.join(folder, 'source');
+    await cp(CLIENT, source, { recursive: true });
+    await run(tools.python, ['-m', 'build', '--no-isolation', '--outdir', path.join(folder, 'dist')], { cwd: source });
+    const made = (await readdir(path.join(folder, 'dist'))).map((name) => path.join(folder, 'dist', name));
+    assert.deepEqual(made.map((file) => path.basename(file)).sort(), ['aptix_edge-0.1.0-py3-none-any.whl', 'aptix_edge-0.1.0.tar.gz']);
+    await run(tools.program('twine'), ['check', '--strict', ...made]);
+    const site = path.join(folder, 'site');
+    await run(tools.python, ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index', '--target', site, made.find((file) => file.endsWith('.whl'))]);
+    assert.ok((await readdir(path.join(site, 'aptix_edge'))).includes('py.typed'));
+    const told = await run(tools.python, ['-W', 'error', '-c', 'import aptix_edge; print(aptix_edge.Aptix.__name__)'], { env: { PYTHONPATH: site } });
+    assert.equal(told.trim(), 'Aptix');
+  });
 
-test('its tests in Python pass', { skip, timeout: 300_000 }, async (t) => {
-  const codes = path.join(folder, 'errors.json');
-  await writeFile(codes, JSON.stringify(await errorCodes()));
-  const bed = await startBed();
-  try {
-    const env = { PYTHONPATH: path.join(CLIENT, 'src'), APTIX_BED: bed.origin, APTIX_ERROR_CODES: codes };
-    t.diagnostic(await run(tools.python, ['-m', 'pytest', ...(process.env.PYTEST ?? '').split(' ').filter(Boolean)], { env }));
-    assert.deepEqual(bed.leftovers(), []);
-  } finally {
-    await bed.close();
-  }
+  test('its tests in Python pass', { skip, timeout: process.env.APTIX_LONG_TESTS ? 1_800_000 : 300_000 }, async (t) => {
+    const codes = path.join(folder, 'errors.json');
+    await writeFile(codes, JSON.stringify(await errorCodes()));
+    const bed = await startBed();
+    try {
+      const env = { PYTHONPATH: path.join(CLIENT, 'src'), APTIX_BED: bed.origin, APTIX_ERROR_CODES: codes };
+      t.diagnostic(await run(tools.python, ['-m', 'pytest', ...(process.env.PYTEST ?? '').split(' ').filter(Boolean)], { env }));
+      assert.deepEqual(bed.leftovers(), []);
+    } finally {
+      await bed.close();
+    }
+  });
 });

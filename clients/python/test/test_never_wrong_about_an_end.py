@@ -1,5 +1,5 @@
-"""However a connection ends, and wherever a program is ended, a turn comes to the same final text, and each tool runs once
-for each call (interface §2, Delivery). Cuts are a sample of all bytes. APTIX_SEED=n repeats one seed.
+"""However a connection ends, and wherever a program is ended, a turn comes to the same final text, and each tool
+runs once for each call (interface §2, Delivery). Cuts are a sample of all bytes. APTIX_SEED=n repeats one seed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ ORDERS = 300 if LONG else 24
 
 
 @pytest.mark.parametrize("name", list(SCENARIOS["Faults"]))
-def test_what_a_network_does(name: str, world: World, bed: Bed) -> None:
+def test_what_a_network_does(name: str, each_world: World, bed: Bed) -> None:
+    world = each_world
     plan = SCENARIOS["Faults"][name]
 
     def live(turn: str) -> None:
@@ -58,7 +59,7 @@ def test_a_response_that_is_cut_at_any_byte_costs_nothing(name: str, world: Worl
     dice = random.Random(f"{SEED} {name} {world.name}")
     longest = 4000 if "tool" in name else 900
     cuts = [(at, cut) for at in range(-2, longest) for cut in CUTS]
-    print(f"APTIX_SEED={SEED}")
+    print(f"APTIX_SEED={SEED}")  # noqa: T201 - shown where the test fails
 
     def cut_life(chosen: tuple[int, str]) -> None:
         life = Life(name)
@@ -72,7 +73,9 @@ def test_a_response_that_is_cut_at_any_byte_costs_nothing(name: str, world: Worl
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_a_program_that_ends_at_any_event_goes_on_by_ids_alone(name: str, world: World, bed: Bed, tmp_path: Any) -> None:
+def test_a_program_that_ends_at_any_event_goes_on_by_ids_alone(
+    name: str, world: World, bed: Bed, tmp_path: Any
+) -> None:
     aptix = world.client(bed.direct)
     events = View().follow(Life(name).begin(aptix)).events
 
@@ -193,7 +196,7 @@ def test_a_silence_with_comments_is_a_living_connection_and_one_without_is_none(
         gate, session_id = new_id("gate"), new_id()
         instruction, _ = script([["text", {"Gate": gate}, "Slow."]])
         bed("plan", session=session_id, plan=plan)
-        turn = world.client(bed.proxied, idle_timeout_s=0.4, max_reconnects=2).session(session_id).turn(instruction)
+        turn = world.client(bed.proxied, idle_timeout_s=0.3, max_reconnects=2).session(session_id).turn(instruction)
 
         def follow(_: int, turn: Any = turn) -> None:
             assert turn.final()["PrimaryOutputText"] == "Slow."
@@ -201,7 +204,7 @@ def test_a_silence_with_comments_is_a_living_connection_and_one_without_is_none(
         def open_later(_: int, gate: str = gate, session_id: str = session_id, requests: int = requests) -> None:
             # Comments come every 50 ms.
             begun = time.monotonic()
-            while time.monotonic() - begun < 1 or len(bed("requests", session=session_id)) < requests:
+            while time.monotonic() - begun < 0.6 or len(bed("requests", session=session_id)) < requests:
                 pass
             bed("open", gate=gate)
 

@@ -1,4 +1,6 @@
-"""Makes the types of the wire (src/aptix_edge/wire.py) of the service's OpenAPI document. Owns how a schema is a type."""
+"""Makes the types of the wire (src/aptix_edge/wire.py) of the service's OpenAPI document. Owns how a schema is a
+type.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,10 @@ class Writer:
     """Collects the classes and aliases of one document."""
 
     def __init__(self, schemas: dict[str, Any]) -> None:
-        self.schemas = {**schemas, **{name: _without(schemas[of], left_out) for name, (of, left_out) in DERIVED.items()}}
+        self.schemas = {
+            **schemas,
+            **{name: _without(schemas[of], left_out) for name, (of, left_out) in DERIVED.items()},
+        }
         self.classes: dict[str, str] = {}
         self.aliases: dict[str, tuple[str, str]] = {}
 
@@ -72,12 +77,17 @@ class Writer:
         if "$ref" in schema:
             return str(schema["$ref"]).rsplit("/", 1)[1]
         if "oneOf" in schema:
-            return " | ".join(dict.fromkeys(self.type_of(each, f"{name}{at}") for at, each in enumerate(schema["oneOf"])))
+            return " | ".join(
+                dict.fromkeys(self.type_of(each, f"{name}{at}") for at, each in enumerate(schema["oneOf"]))
+            )
         if "const" in schema or "enum" in schema:
             values = schema.get("enum", [schema.get("const")])
-            return f"Literal[{', '.join(repr(each) if not isinstance(each, str) else json.dumps(each) for each in values)}]"
+            return f"Literal[{', '.join(json.dumps(each) if isinstance(each, str) else repr(each) for each in values)}]"
         kinds = schema.get("type", [])
-        return " | ".join(self._kind(kind, schema, name) for kind in ([kinds] if isinstance(kinds, str) else kinds)) or "Any"
+        return (
+            " | ".join(self._kind(kind, schema, name) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+            or "Any"
+        )
 
     def _kind(self, kind: str, schema: dict[str, Any], name: str) -> str:
         if kind == "array":
@@ -118,4 +128,4 @@ def wire_types(document: dict[str, Any]) -> str:
     """The text of wire.py for this document."""
     text = Writer(document["components"]["schemas"]).text()
     command = [sys.executable, "-m", "ruff", "format", "--line-length", "120", "--stdin-filename", "wire.py", "-"]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout

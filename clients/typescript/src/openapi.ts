@@ -307,8 +307,8 @@ export interface paths {
         put: operations["upsertDocuments"];
         post?: never;
         /**
-         * Removes one document, or all under a path ending in /; answers with what was removed.
-         * @description A path that names nothing removes nothing.
+         * Removes documents, or all under a path ending in /; answers with what was removed.
+         * @description A path that names nothing removes nothing. Where one path is refused, nothing is removed.
          */
         delete: operations["removeDocuments"];
         options?: never;
@@ -769,6 +769,10 @@ export interface components {
             TurnId: components["schemas"]["Identifier"];
             Status: components["schemas"]["TurnStatus"];
             Attempts: number;
+            /** @description The trace of the latest run, where the runtime told it. */
+            TraceId?: string;
+            /** @description The trace of the client, by the newest traceparent that the turn was sent. */
+            CallerTraceId?: string;
             /** @description The user turn first, then its tool continuations. */
             Submissions: components["schemas"]["TracedSubmission"][];
             Composition: unknown;
@@ -1185,6 +1189,19 @@ export interface components {
                 };
             }[];
         };
+        Removal: {
+            Documents: number;
+            Chunks: number;
+            Bytes: number;
+            /** @description What each path removed, in the order of the request. Only of a request with several. */
+            Removed?: {
+                /** @description As it was sent. */
+                Path: string;
+                Documents: number;
+                Chunks: number;
+                Bytes: number;
+            }[];
+        };
         WorkspaceCounts: {
             Documents: number;
             Chunks: number;
@@ -1290,6 +1307,10 @@ export interface components {
         LastEventId: string;
         /** @description true: the stream also has progress events, live only and without an id. */
         Progress: boolean;
+        /** @description Where the request stands in its client's trace (W3C Trace Context). A malformed one is ignored. */
+        TraceParent: string;
+        /** @description Handed on with traceparent. */
+        TraceState: string;
         /** @description respond-async (RFC 7240): the answer is 202 as soon as the submission is stored. */
         Prefer: string;
     };
@@ -1313,6 +1334,10 @@ export interface operations {
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
                 /** @description respond-async (RFC 7240): the answer is 202 as soon as the submission is stored. */
                 Prefer?: components["parameters"]["Prefer"];
+                /** @description Where the request stands in its client's trace (W3C Trace Context). A malformed one is ignored. */
+                traceparent?: components["parameters"]["TraceParent"];
+                /** @description Handed on with traceparent. */
+                tracestate?: components["parameters"]["TraceState"];
             };
             path?: never;
             cookie?: never;
@@ -1946,8 +1971,8 @@ export interface operations {
     removeDocuments: {
         parameters: {
             query: {
-                /** @description A plus sign is one where there is such a document, else a blank; %2B is a plus sign always. */
-                Path: string;
+                /** @description A document, or a folder with a / at its end. A plus sign is one where there is such a document, else a blank; %2B is a plus sign always. */
+                Path: string[];
             };
             header?: never;
             path: {
@@ -1967,7 +1992,7 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         Successful: true;
-                        Result: components["schemas"]["WorkspaceCounts"];
+                        Result: components["schemas"]["Removal"];
                         Errors: components["schemas"]["Error"][];
                         Warnings: components["schemas"]["Entry"][];
                     };

@@ -17,7 +17,7 @@ export interface ToolContext {
 }
 
 /** A function that the model may call and the client runs. */
-export interface Tool<Arguments = any> {
+export interface Tool<Arguments = unknown> {
   name: string;
   description?: string;
   /** JSON Schema of the arguments. */

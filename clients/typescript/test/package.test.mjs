@@ -46,8 +46,23 @@ test('it holds the built files, the README and the licence, and nothing else', (
   assert.deepEqual(Object.keys(JSON.parse(readFileSync(path.join(installed(), 'package.json'), 'utf8')).dependencies ?? {}), []);
 });
 
+test('what the README links to is in the package, and debuggers find the sources', () => {
+  const readme = readFileSync(path.join(installed(), 'README.md'), 'utf8');
+  const targets = [...readme.replace(/`[^`]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target);
+  const anchors = [...readme.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => `#${heading.toLowerCase().replace(/[^\w\s-]/g, '').replaceAll(' ', '-')}`);
+  assert.ok(targets.length > 3);
+  assert.deepEqual(targets.filter((target) => !/^https:/.test(target) && !anchors.includes(target)), []);
+  for (const name of ['index', ...ENTRIES]) {
+    for (const form of ['js', 'cjs']) {
+      const { sources, sourcesContent } = JSON.parse(readFileSync(path.join(installed(), `dist/${name}.${form}.map`), 'utf8'));
+      assert.ok(sources.some((source) => source.endsWith(`/${name}.ts`)), `${name}.${form}`);
+      assert.ok(sources.length === sourcesContent.length && sourcesContent.every(Boolean), `${name}.${form}`);
+    }
+  }
+});
+
 test('it can be required and imported, also without Node', async () => {
-  const names = { core: 'aptix-edge', chat: 'aptix-edge/ai-sdk', documents: 'aptix-edge/workspace', hooks: 'aptix-edge/webhooks', relay: 'aptix-edge/relay', users: 'aptix-edge/users' };
+  const names = { core: 'aptix-edge', chat: 'aptix-edge/ai-sdk', documents: 'aptix-edge/workspace', hooks: 'aptix-edge/webhooks', relay: 'aptix-edge/relay', users: 'aptix-edge/users', schema: 'aptix-edge/schema' };
   const uses = `const { Aptix, AptixError } = core; const client = new Aptix({ baseUrl: "http://x" });
     new chat.AptixChatTransport({ client }); new documents.Workspace(client, "w"); new users.User(client, "u"); if (!AptixError.from || !hooks.verifyWebhook) throw 1;
     relay.readTurnEvents(new Blob(["<html>"]).stream()).next().then(() => process.exit(1), (error) => process.exit(error instanceof AptixError ? 0 : 1));`;

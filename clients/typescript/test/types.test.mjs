@@ -43,4 +43,6 @@ test('the README names the oldest TypeScript', () => {
   assert.ok(readFileSync(`${ROOT}README.md`, 'utf8').includes(`TypeScript ${oldest} or later`));
 });
 
+test('arguments and answers have the types of their schemas', () => compiled('typescript', 'types/schema'));
+
 test('the transport is one for the AI SDK 7 and 6', () => compiled('typescript', 'types/sdk'));

@@ -1,10 +1,8 @@
-// Files of this computer, dropped or chosen, as documents of a workspace. Owns which of them are no text for an index.
+// Files of this computer, dropped or chosen, as a folder that the client's rules walk: those say which of them belong into
+// an index, and why others do not.
+import { type Entry, type FileSource, type FolderSource, type Passed, REASONS, counted, textOf, walk } from '../../../typescript/src/folder.js';
 import type { SourceDocument } from '../../../typescript/src/workspace.js';
 
-interface Found {
-  path: string;
-  file: File;
-}
 export interface Folder {
   name: string;
   documents: SourceDocument[];
@@ -12,63 +10,73 @@ export interface Folder {
   skipped: ReadonlyMap<string, number>;
 }
 
-/** Of one file. */
-const LONGEST_BYTES = 2 << 20;
-/** The bytes at a file's head in which a NUL tells that it is no text. */
-const HEAD = 4096;
-const MADE_BY_TOOLS = new Set(['node_modules', 'target', 'dist', 'build', '__pycache__', 'venv']);
-
 /** Of an input that takes a folder. */
-export const ofInput = (files: Iterable<File>): Promise<Folder> =>
-  folderOf([...files].map((file) => ({ path: file.webkitRelativePath || file.name, file })));
+export async function ofInput(files: Iterable<File>): Promise<Folder> {
+  const root: Tree = new Map();
+  for (const file of files) {
+    const folders = (file.webkitRelativePath || file.name).split('/');
+    const name = folders.pop()!;
+    const at = folders.reduce<Tree>((tree, each) => {
+      const below = tree.get(each);
+      if (below instanceof Map) return below;
+      const fresh: Tree = new Map();
+      tree.set(each, fresh);
+      return fresh;
+    }, root);
+    at.set(name, file);
+  }
+  return folderOf(entriesOf(root));
+}
 
 /** Of a drop: folders with all that is in them, and single files. */
 export async function ofDrop({ items }: DataTransfer): Promise<Folder> {
   // The items are gone after the first pause.
   const roots = [...items].filter(({ kind }) => kind === 'file').map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
-  const found: Found[] = [];
-  for (const { entry, file } of roots) {
-    if (entry) await walk(entry, found);
-    else if (file) found.push({ path: file.name, file });
-  }
-  return folderOf(found);
+  const entries = roots.map(({ entry, file }) => (entry ? dropped(entry) : file && { name: file.name, kind: 'file' as const, file: sourceOf(file) }));
+  return folderOf((await Promise.all(entries)).filter((each) => each !== null));
 }
 
-async function walk(entry: FileSystemEntry, found: Found[]): Promise<void> {
-  if (entry.isFile) {
-    const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
-    found.push({ path: entry.fullPath.replace(/^\//, ''), file });
-    return;
-  }
-  if (whyNot(`${entry.fullPath}/`)) return;
-  const reader = (entry as FileSystemDirectoryEntry).createReader();
-  // A reader gives its entries in pieces, and an empty one at the end.
-  for (let piece; (piece = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))).length > 0; ) {
-    for (const each of piece) await walk(each, found);
-  }
-}
-
-async function folderOf(found: readonly Found[]): Promise<Folder> {
-  const tops = new Set(found.map(({ path }) => (path.includes('/') ? path.split('/')[0]! : '')));
-  const [top = ''] = tops.size === 1 ? tops : [];
+/** A folder that was chosen as a whole gives its name, and its own paths begin below it. */
+async function folderOf(entries: Entry[]): Promise<Folder> {
+  const [only] = entries;
+  const isOne = entries.length === 1 && only?.kind === 'folder';
+  const root: FolderSource = isOne ? only.folder : { entries: async () => entries };
   const documents: SourceDocument[] = [];
-  const skipped = new Map<string, number>();
-  for (const { path, file } of found) {
-    const Path = top ? path.slice(top.length + 1) : path;
-    const why = whyNot(Path) ?? (file.size > LONGEST_BYTES ? 'larger than 2 MB' : (await isText(file)) ? undefined : 'no text');
-    if (why) skipped.set(why, (skipped.get(why) ?? 0) + 1);
-    else documents.push({ Path, Contents: () => file.text() });
+  const passed: Passed[] = [];
+  for await (const found of walk(root)) {
+    if ('reason' in found) passed.push(found);
+    else {
+      const { path, file } = found;
+      const read = await file.bytes().then((bytes) => textOf(path, bytes), () => ({ reason: 'unreadable' as const }));
+      if ('reason' in read) passed.push({ path, reason: read.reason });
+      else documents.push({ Path: path, Contents: async () => decoder.decode(await file.bytes()) });
+    }
   }
-  return { name: top, documents, skipped };
+  const skipped = new Map(counted(passed).map(({ reason, count }) => [REASONS[reason], count]));
+  return { name: isOne ? only.name : '', documents, skipped };
 }
 
-function whyNot(path: string): string | undefined {
-  const segments = path.split('/').slice(0, -1);
-  if (path.split('/').some((segment) => segment.startsWith('.'))) return 'hidden';
-  return segments.some((segment) => MADE_BY_TOOLS.has(segment)) ? 'made by tools' : undefined;
-}
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+const sourceOf = (file: File): FileSource => ({ size: file.size, bytes: async () => new Uint8Array(await file.arrayBuffer()) });
 
-async function isText(file: File): Promise<boolean> {
-  const head = new Uint8Array(await file.slice(0, HEAD).arrayBuffer());
-  return head.length > 0 && !head.includes(0);
+type Tree = Map<string, Tree | File>;
+const entriesOf = (tree: Tree): Entry[] =>
+  [...tree].map(([name, each]) =>
+    each instanceof Map ? { name, kind: 'folder', folder: { entries: async () => entriesOf(each) } } : { name, kind: 'file', file: sourceOf(each) },
+  );
+
+async function dropped(entry: FileSystemEntry): Promise<Entry> {
+  const { name } = entry;
+  if (entry.isFile) {
+    const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject)).catch(() => undefined);
+    return file ? { name, kind: 'file', file: sourceOf(file) } : { name, kind: 'link' };
+  }
+  const entries = async () => {
+    const reader = (entry as FileSystemDirectoryEntry).createReader();
+    const found: FileSystemEntry[] = [];
+    // A reader gives its entries in pieces, and an empty one at the end.
+    for (let piece; (piece = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))).length > 0; ) found.push(...piece);
+    return Promise.all(found.map(dropped));
+  };
+  return { name, kind: 'folder', folder: { entries } };
 }

@@ -57,10 +57,12 @@ export async function take({ name, documents, skipped }: Folder, isWhole: boolea
   upload.value = { done: 0, all: documents.length };
   try {
     const onProgress = (done: number, all: number) => (upload.value = { done, all });
-    const { sent, removed } = await new Workspace(tenant, workspace.value).sync(documents, { remove: isWhole, onProgress });
-    const same = documents.length - sent.length;
+    const { sent, removed, leftOut } = await new Workspace(tenant, workspace.value).sync(documents, { remove: isWhole, onProgress });
+    const same = documents.length - sent.length - leftOut.length;
     const passed = [...skipped].map(([why, count]) => `${count} ${why}`).join(', ');
-    told.value = [`${sent.length} sent`, same > 0 && `${same} unchanged`, removed.length > 0 && `${removed.length} removed`, passed && `passed over: ${passed}`].filter(Boolean).join(' · ');
+    const refused = leftOut.map(({ path, error }) => `${path}: ${error.message}`).join(' ');
+    const parts = [`${sent.length} sent`, same > 0 && `${same} unchanged`, removed.length > 0 && `${removed.length} removed`, passed && `left out: ${passed}`, refused];
+    told.value = parts.filter(Boolean).join(' · ');
   } finally {
     upload.value = undefined;
   }

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -244,10 +244,18 @@ def result_of(answer: Any, status: int, headers: Mapping[str, str] | None = None
         return told.get("Result")
     headers = headers or {}
     retry_after_s, request_id = _retry_after(headers.get("Retry-After", "")), headers.get("Aptix-Request-Id")
-    if told.get("Successful") is False and told.get("Errors"):
+    if told.get("Successful") is False and _are_errors(told.get("Errors")):
         raise AptixError(status, told["Errors"], retry_after_s=retry_after_s, request_id=request_id)
     message = f"The answer of status {status} is not the service's."
     raise AptixConnectionError(message, status=status, retry_after_s=retry_after_s, request_id=request_id)
+
+
+def _are_errors(errors: Any) -> bool:
+    """Whether these are the entries of an `InvokeResult`, one at least."""
+    if not isinstance(errors, list) or not errors:
+        return False
+    entries = cast("Collection[object]", errors)
+    return all(isinstance(entry, dict) and "ErrorCode" in entry and "Message" in entry for entry in entries)
 
 
 LOST = (AptixError, httpx.HTTPError, OSError, NotAnAnswer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Literal
+from typing import Literal
 
 import httpx
 from typing_extensions import Self
@@ -231,9 +231,11 @@ class Workspace:
         """Puts documents into the index, in as many requests as they take."""
         return run(self._workspace.put(documents, max_bytes=max_bytes))
 
-    def remove(self, path: str) -> Any:
-        """Removes one document, or all under a path that ends in `/`."""
-        return run(self._workspace.remove(path))
+    def remove(self, paths: str | Iterable[str]) -> None:
+        """Removes documents, and under a path that ends in `/` all. 100 paths are one request, which refuses all or
+        none.
+        """
+        run(self._workspace.remove(paths))
 
     def search(self, query: str | wire.SearchRequest) -> wire.Found:
         """What a turn would be given."""
@@ -251,19 +253,26 @@ class Workspace:
         self,
         source: str | os.PathLike[str] | Iterable[SourceDocument],
         *,
-        remove: bool = False,
+        remove: bool | Callable[[str], bool] = False,
+        dry_run: bool = False,
         max_bytes: int = MAX_BYTES,
         max_file_bytes: int = LONGEST_BYTES,
         on_progress: Callable[[int, int], object] | None = None,
     ) -> Synced:
         """Makes the index equal to a folder, or to these documents: compares their hashes, sends what is new or
-        changed, and no more. With `remove`, documents that are not listed are removed. What is no text for an
-        index, and what the service refuses, is left out and reported, and blocks nothing. `on_progress` gets how
-        many documents of how many were sent or removed.
+        changed, and no more. With `remove`, documents that are not listed are removed, or those of them that it
+        says by their path. What is no text for an index, cannot be read, or is refused by the service is left out
+        and reported; what the index has of the latter two stays. With `dry_run` it only tells what would be sent
+        and removed. `on_progress` gets how many documents of how many were sent or removed.
         """
         return run(
             self._workspace.sync(
-                source, remove=remove, max_bytes=max_bytes, max_file_bytes=max_file_bytes, on_progress=on_progress
+                source,
+                remove=remove,
+                dry_run=dry_run,
+                max_bytes=max_bytes,
+                max_file_bytes=max_file_bytes,
+                on_progress=on_progress,
             )
         )
 

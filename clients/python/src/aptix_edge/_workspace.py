@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import os
 import re
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar, cast
 from urllib.parse import quote
@@ -15,13 +15,14 @@ from ._errors import AptixError
 from ._folder import LONGEST_BYTES, LeftOut, SourceDocument, folder_documents
 from ._http import Call, Http, json_bytes, request
 from ._submission import segment
-from .wire import Document, Found, SearchRequest, UpsertedDocuments, WorkspaceCounts
+from .wire import Comparison, Document, Entry, Found, SearchRequest, UpsertedDocuments, WorkspaceCounts
 
 MOST_DOCUMENTS = 100
 MOST_COMPARED = 10_000
-MOST_REMOVED = 1
-LONGEST_QUERY = 8_000
-"""Of paths that are removed by one request."""
+MAX_QUERY = 6000
+"""Of the query of a removal: with longer addresses not every proxy deals."""
+LONGEST_CONTENTS = 20_000_000
+"""The service takes no document of more characters."""
 MAX_BYTES = 4 << 20
 """Of one request, unless one document has more."""
 
@@ -52,9 +53,12 @@ class AsyncWorkspace:
             put += (await self._send("PUT", "/documents", {"Documents": batch}))["Documents"]
         return put
 
-    async def remove(self, path: str) -> Any:
-        """Removes one document, or all under a path that ends in `/`."""
-        return await self._send("DELETE", "/documents", query={"Path": path})
+    async def remove(self, paths: str | Iterable[str]) -> None:
+        """Removes documents, and under a path that ends in `/` all. 100 paths are one request, which refuses all or
+        none.
+        """
+        for some in _removals([paths] if isinstance(paths, str) else paths):
+            await self._send("DELETE", "/documents", query={"Path": some})
 
     async def search(self, query: str | SearchRequest) -> Found:
         """What a turn would be given."""
@@ -76,27 +80,34 @@ class AsyncWorkspace:
         self,
         source: str | os.PathLike[str] | Iterable[SourceDocument],
         *,
-        remove: bool = False,
+        remove: bool | Callable[[str], bool] = False,
+        dry_run: bool = False,
         max_bytes: int = MAX_BYTES,
         max_file_bytes: int = LONGEST_BYTES,
         on_progress: Callable[[int, int], object] | None = None,
     ) -> Synced:
         """Makes the index equal to a folder, or to these documents: compares their hashes, sends what is new or
-        changed, and no more. With `remove`, documents that are not listed are removed. What is no text for an
-        index, and what the service refuses, is left out and reported, and blocks nothing. `on_progress` gets how
-        many documents of how many were sent or removed.
+        changed, and no more. With `remove`, documents that are not listed are removed, or those of them that it
+        says by their path. What is no text for an index, cannot be read, or is refused by the service is left out
+        and reported; what the index has of the latter two stays. With `dry_run` it only tells what would be sent
+        and removed. `on_progress` gets how many documents of how many were sent or removed.
         """
         synced = Synced()
         listed = await self._listed(source, max_file_bytes, synced)
         needed, extra = await self._compare(listed, max_bytes, synced)
-        doomed = extra if remove else []
+        kept = {each.path for each in synced.left_out if each.reason == "unreadable"}
+        wanted = [path for path in extra if not any(_is_under(path, each) for each in kept)]
+        doomed = [path for path in wanted if (remove(path) if callable(remove) else remove)]
+        if dry_run:
+            synced.sent, synced.removed = needed, doomed
+            return synced
 
         def told() -> None:
             if on_progress:
                 on_progress(len(synced.sent) + len(synced.removed), len(needed) + len(doomed))
 
         async for batch in self._read([listed[path] for path in needed], max_bytes, synced):
-            synced.sent += await self._put(batch, synced)
+            synced.sent += await self._accepted("PUT", "/documents", batch, synced.left_out)
             told()
         for paths in _removals(doomed):
             await self._send("DELETE", "/documents", query={"Path": paths})
@@ -121,52 +132,73 @@ class AsyncWorkspace:
         self, listed: dict[str, SourceDocument], max_bytes: int, synced: Synced
     ) -> tuple[list[str], list[str]]:
         """The paths that the index lacks, and those that it has besides (of these, 10,000 for each request at most)."""
-        hashes: list[dict[str, str]] = []
+        hashes: list[Mapping[str, Any]] = []
         for path, document in listed.items():
             contents = await self._contents(document, synced)
             if contents is not None:
-                digest = hashlib.sha256(contents.encode("utf-8", "surrogatepass")).hexdigest()
+                digest = hashlib.sha256(contents.encode()).hexdigest()
                 hashes.append({"Path": path, "Sha256": digest})
         needed: list[str] = []
         extra: dict[str, None] = {}
         for batch in _batches(hashes, MOST_COMPARED, max_bytes):
-            answer = await self._without_refused("POST", "/compare", batch, synced)
-            if answer is not None:
+            answers: list[Comparison] = []
+            await self._accepted("POST", "/compare", batch, synced.left_out, answers)
+            for answer in answers:
                 needed += answer["Needed"]
                 extra.update(dict.fromkeys(path for path in answer["Extra"] if path not in listed))
         return needed, list(extra)
 
-    async def _put(self, documents: list[Mapping[str, Any]], synced: Synced) -> list[str]:
-        refused = len(synced.left_out)
-        await self._without_refused("PUT", "/documents", documents, synced)
-        gone = {each.path for each in synced.left_out[refused:]}
-        return [document["Path"] for document in documents if document["Path"] not in gone]
-
-    async def _without_refused(
-        self, method: Literal["POST", "PUT"], path: str, documents: Sequence[Mapping[str, Any]], synced: Synced
-    ) -> Any:
-        """The answer for those documents that the service takes; the others are reported."""
-        while documents:
-            try:
-                return await self._send(method, path, {"Documents": documents})
-            except AptixError as error:
-                refused = _refused(error)
-                if not refused or not all(at < len(documents) for at in refused):
-                    raise
-                synced.left_out += (LeftOut(documents[at]["Path"], "refused", refused[at]) for at in sorted(refused))
-                documents = _without(documents, refused)
-        return None
+    async def _accepted(
+        self,
+        method: Literal["POST", "PUT"],
+        path: str,
+        documents: list[Mapping[str, Any]],
+        left_out: list[LeftOut],
+        answers: list[Any] | None = None,
+    ) -> list[str]:
+        """Sends documents; those that the service refuses by their place, or as too large when they are alone, are left
+        out. Gives the paths of the others.
+        """
+        if not documents:
+            return []
+        try:
+            answer = await self._send(method, path, {"Documents": documents})
+        except AptixError as error:
+            is_too_large = error.code == "body_too_large"
+            half = len(documents) // 2
+            if is_too_large and half:
+                parts = (documents[:half], documents[half:])
+                return [each for part in parts for each in await self._accepted(method, path, part, left_out, answers)]
+            passed: list[Mapping[str, Any]] = []
+            for at, document in enumerate(documents):
+                own = error.errors if is_too_large else _about(error, at)
+                if own:
+                    refusal = AptixError(error.status, own, request_id=error.request_id)
+                    left_out.append(LeftOut(document["Path"], "refused", refusal))
+                else:
+                    passed.append(document)
+            if len(passed) == len(documents):
+                raise
+            return await self._accepted(method, path, passed, left_out, answers)
+        if answers is not None:
+            answers.append(answer)
+        return [document["Path"] for document in documents]
 
     async def _contents(self, document: SourceDocument, synced: Synced) -> str | None:
         """The contents; `None` of a file that cannot be read any more."""
-        contents = document["Contents"]
-        if isinstance(contents, str):
-            return contents
+        source: Any = document["Contents"]
         try:
-            return await self._http.io.call(contents, awaits=inspect.iscoroutinefunction(contents))
-        except (OSError, UnicodeDecodeError):
-            synced.left_out.append(LeftOut(document["Path"], "unreadable"))
+            awaits = inspect.iscoroutinefunction(source)
+            contents: Any = await self._http.io.call(source, awaits=awaits) if callable(source) else source
+            if not isinstance(contents, str):
+                raise TypeError("The contents are no text.")
+            if len(contents) > LONGEST_CONTENTS:
+                raise ValueError(f"The contents are too long: {len(contents)} characters.")
+            contents.encode()
+        except Exception as error:  # noqa: BLE001 - whatever reading raises is about this document alone
+            synced.left_out.append(LeftOut(document["Path"], "unreadable", error))
             return None
+        return contents
 
     async def _read(
         self, documents: list[SourceDocument], max_bytes: int, synced: Synced
@@ -203,28 +235,25 @@ def _normal_path(path: str) -> str:
     return "/".join(part for part in path.split("/") if part not in ("", "."))
 
 
-def _refused(error: AptixError) -> dict[int, str]:
-    """The places of the documents that the service refuses, and why; empty where it refuses anything else."""
-    places: dict[int, str] = {}
-    for entry in error.errors:
-        found = re.match(r"/Documents/(\d+)(?:/|$)", entry.get("Path", ""))
-        if not found:
-            return {}
-        places.setdefault(int(found[1]), entry["Message"])
-    return places
+def _is_under(path: str, left_out: str) -> bool:
+    return left_out in (path, "./") or (left_out.endswith("/") and path.startswith(left_out))
 
 
-def _without(documents: Sequence[Mapping[str, Any]], places: Mapping[int, str]) -> list[Mapping[str, Any]]:
-    return [each for at, each in enumerate(documents) if at not in places]
+def _about(error: AptixError, at: int) -> list[Entry]:
+    """What an error says about the document at this place."""
+    return [entry for entry in error.errors if f"{entry.get('Path', '')}/".startswith(f"/Documents/{at}/")]
 
 
-def _removals(paths: list[str]) -> Generator[list[str], None, None]:
+def _removals(paths: Iterable[str]) -> Generator[list[str], None, None]:
     batch: list[str] = []
+    length = 0
     for path in paths:
-        if batch and (len(batch) >= MOST_REMOVED or len(quote("".join(batch) + path)) > LONGEST_QUERY):
+        more = len(quote(path, safe="")) + len("&Path=")
+        if batch and (len(batch) >= MOST_DOCUMENTS or length + more > MAX_QUERY):
             yield batch
-            batch = []
-        batch = [*batch, path]
+            batch, length = [], 0
+        batch.append(path)
+        length += more
     if batch:
         yield batch
 

@@ -841,6 +841,22 @@ class FoundChunksExplainTerms(TypedDict):
     Fields: list[Literal["Text", "Comments", "Path"]]
 
 
+class Removal(TypedDict):
+    Documents: int
+    Chunks: int
+    Bytes: int
+    Removed: NotRequired[list[RemovalRemoved]]
+    """What each path removed, in the order of the request. Only of a request with several."""
+
+
+class RemovalRemoved(TypedDict):
+    Path: str
+    """As it was sent."""
+    Documents: int
+    Chunks: int
+    Bytes: int
+
+
 class WorkspaceCounts(TypedDict):
     Documents: int
     Chunks: int
@@ -1021,6 +1037,8 @@ __all__ = [
     "Outcome",
     "RagCondition",
     "RagScope",
+    "Removal",
+    "RemovalRemoved",
     "RenameRequest",
     "Revocation",
     "SearchRequest",

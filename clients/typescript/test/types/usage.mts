@@ -15,6 +15,7 @@ import {
   type TurnEvent,
 } from "aptix-edge";
 import { readTurnEvents } from "aptix-edge/relay";
+import { jsonSchema, tool } from "aptix-edge/schema";
 import { User } from "aptix-edge/users";
 import { verifyWebhook } from "aptix-edge/webhooks";
 import { Workspace } from "aptix-edge/workspace";
@@ -36,9 +37,15 @@ new Aptix({ baseUrl: "/api", credential: () => ({ Ticket: "apt1.e30.x" }) });
 new Aptix({ apiKey: "key" });
 
 const read: Tool<{ path: string }> = { name: "read", parameters: { type: "object" }, run: async ({ path }) => path.length };
+const typed = tool({
+  name: "list",
+  parameters: jsonSchema({ type: "object", properties: { folder: { type: "string" }, deep: { type: "boolean" } }, required: ["folder"] }),
+  run: (args) => is<Equal<typeof args, { folder: string; deep?: boolean }>>(),
+});
+is<Equal<typeof typed, Tool>>();
 const turn = aptix.session("s").turn(
   { Instruction: "x", RagScope: { Conditions: [{ Key: "team", Operator: "==", Values: ["a"] }] } },
-  { tools: [read, { name: "list", run: (_args, { toolCallId, signal }) => [toolCallId, signal.aborted] }], signal: token, onApproval: ({ Name }) => Name !== "drop" },
+  { tools: [read, typed, { name: "list", run: (_args, { toolCallId, signal }) => [toolCallId, signal.aborted] }], signal: token, onApproval: ({ Name }) => Name !== "drop" },
 );
 // @ts-expect-error: an unknown member
 aptix.session("s").turn({ Instructions: "x" });

@@ -1,0 +1,146 @@
+"""What an event loop brings: cancelling, `async with`, tools that wait, plain tools that do not hold up the loop."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from typing import Any
+
+import anyio
+import pytest
+
+import aptix_edge
+from aptix_edge import Aptix, AptixError, AsyncAptix, ToolContext
+from conftest import Bed, new_id, script
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+async def test_cancelling_stops_the_watching_and_where_it_is_to_the_turn(bed: Bed) -> None:
+    for cancels in (False, True):
+        gate = new_id("gate")
+        async with AsyncAptix(bed.direct) as aptix:
+            session = aptix.session(new_id())
+            turn = session.turn(script([["text", "One ", {"Gate": gate}, "two."]])[0], cancel_on_abort=cancels)
+            with anyio.CancelScope() as scope:
+                async for event in turn:
+                    if event.type == "text":
+                        scope.cancel()
+            assert turn.text == "One "
+            assert (await session.get_turn(turn.turn_id))["Status"] == ("aborted" if cancels else "running")
+            bed("open", gate=gate)
+            if not cancels:
+                assert (await session.attach(turn.turn_id).final())["PrimaryOutputText"] == "One two."
+
+
+async def test_async_with_ends_the_watching_with_its_block(bed: Bed) -> None:
+    async with AsyncAptix(bed.direct) as aptix:
+        turn = aptix.session(new_id()).turn(script([["text", "One ", "two."]])[0])
+        async with turn:
+            async for _ in turn:
+                break
+        with pytest.raises(RuntimeError, match="Attach to it"):
+            await turn.final()
+        assert turn._repr_markdown_() == "One "
+        async with aptix.session(turn.session_id).attach(turn.turn_id) as again:
+            await again.final()
+            assert again._repr_markdown_() == "One two."
+
+
+async def test_tools_may_wait_and_plain_ones_have_a_thread(bed: Bed) -> None:
+    async def fetch(url: str, context: ToolContext) -> str:
+        await anyio.sleep(0)
+        return f"{url} {bool(context.tool_call_id)} {threading.current_thread() is threading.main_thread()}"
+
+    def compute() -> bool:
+        return threading.current_thread() is threading.main_thread()
+
+    async def approve(*_: Any) -> bool:
+        await anyio.sleep(0)
+        return True
+
+    calls = [["call", "fetch", {"url": "x"}], ["call", "compute", {}], ["call", "send_mail", {"to": "Ann"}]]
+    instruction, key = script(calls, [["text", "Done."]])
+    async with AsyncAptix(bed.direct) as aptix:
+        turn = aptix.session(new_id()).turn(instruction, tools=[fetch, compute], on_approval=approve)
+        assert (await turn.final())["PrimaryOutputText"] == "Done."
+    outputs = bed("told", script=key)["outputs"]
+    assert outputs[:2] == ['"x True True"', "false"]
+    assert '"sent":true' in outputs[2]
+
+
+async def test_many_turns_run_beside_each_other(bed: Bed) -> None:
+    gate = new_id("gate")
+    instruction, _ = script([["text", {"Gate": gate}, "Done."]])
+    aptix = AsyncAptix(bed.direct)
+    running = [aptix.session(new_id()).turn(instruction) for _ in range(20)]
+    async with aptix, anyio.create_task_group() as tasks:
+        for turn in running:
+            tasks.start_soon(turn.final)
+        await anyio.sleep(0.2)
+        bed("open", gate=gate)
+    assert all(turn._repr_markdown_() == "Done." for turn in running)
+
+
+async def test_the_plain_client_works_where_a_loop_runs_as_in_a_notebook(bed: Bed) -> None:
+    with Aptix(bed.direct) as aptix:
+        turn = aptix.session(new_id()).turn(script([["text", "One ", "two."]])[0])
+        for event in turn:
+            assert event.type == "text"
+            break
+        assert aptix.session(turn.session_id).attach(turn.turn_id).final()["PrimaryOutputText"] == "One two."
+
+
+def test_an_interrupt_ends_the_watching_and_where_it_is_to_the_turn(bed: Bed) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    for cancels in (False, True):
+        with Aptix(bed.direct) as aptix:
+            session = aptix.session(new_id())
+            instruction, _ = script([["call", "interrupted", {}]])
+            turn = session.turn(instruction, tools=[interrupted], cancel_on_abort=cancels)
+            with pytest.raises(KeyboardInterrupt):
+                turn.final()
+            assert session.get_turn(turn.turn_id)["Status"] == ("aborted" if cancels else "awaiting_tools")
+
+
+async def test_an_async_def_is_refused_where_nothing_can_wait_for_it(bed: Bed) -> None:
+    async def fetch() -> str:
+        return "never"
+
+    instruction, key = script([["call", "fetch", {}]], [["text", "Done."]])
+    with Aptix(bed.direct) as aptix:
+        aptix.session(new_id()).turn(instruction, tools=[fetch]).final()
+    assert "for `AsyncAptix`" in bed("told", script=key)["outputs"][0]
+
+
+@pytest.mark.parametrize("name", ["Aptix", "Session", "Turn", "User", "Workspace"])
+def test_both_clients_have_the_same_methods_with_the_same_parameters_and_words(name: str) -> None:
+    def methods(kind: Any) -> dict[str, Any]:
+        found = inspect.getmembers(kind, lambda each: inspect.isfunction(each) or isinstance(each, property))
+        return {of: each for of, each in found if not of.startswith("_") and of != "events"}
+
+    plain, waiting = methods(getattr(aptix_edge, name)), methods(getattr(aptix_edge, f"Async{name}"))
+    assert {of for of in waiting if of not in plain} == set()
+    for of, method in waiting.items():
+        if isinstance(method, property):
+            continue
+        ours, theirs = inspect.signature(plain[of]), inspect.signature(method)
+        assert str(list(ours.parameters.values())).replace("wire.", "") == str(list(theirs.parameters.values())), of
+        if of != "turn":  # What interrupts it differs.
+            assert inspect.getdoc(plain[of]) == inspect.getdoc(method), of
+    options = [set(inspect.signature(each).parameters) - {"_io"} for each in (Aptix, AsyncAptix)]
+    assert options[0] == options[1]
+
+
+def test_an_address_that_is_none_is_said_at_once() -> None:
+    for wrong in ("127.0.0.1:8787", "localhost", "ftp://x", ""):
+        with pytest.raises(ValueError, match="base_url is a URL"):
+            Aptix(wrong)
+    assert issubclass(AptixError, Exception)

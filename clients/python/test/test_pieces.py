@@ -1,0 +1,140 @@
+"""The pieces that need no service: the wire's types, events of a stream however it is cut, schemas, JSON as text,
+webhooks.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import json
+import os
+import random
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from standardwebhooks import Webhook
+
+from aptix_edge import ToolContext, WebhookError, _json_text, _sse, format_json, tool, verify_webhook
+from conftest import Bed
+from wire_types import wire_types
+
+WIRE = Path(__file__).parents[1] / "src/aptix_edge/wire.py"
+
+
+def test_the_types_are_those_of_the_services_document(bed: Bed) -> None:
+    made = wire_types(bed("openapi"))
+    if "UPDATE_TYPES" in os.environ:
+        WIRE.write_text(made, "utf-8")
+    assert WIRE.read_text("utf-8") == made, "UPDATE_TYPES=1 writes them anew"
+
+
+def test_events_are_the_same_however_their_bytes_come() -> None:
+    text = (  # The line and the paragraph separators are no ends of lines here.
+        ": comment\r\n\r\nevent: output_text.delta\r\nid: 0.3\r\n"
+        'data: {"Delta":\r\ndata:  "wörld 🌍\u2028\x0b"}\r\n\r\n'
+        "retry: 5\rdata: a\r\rid\nevent:b\ndata:c\n\ndata: cut"
+    )
+    data = text.encode()
+    whole = list(_sse.EventReader().feed(data))
+    assert [(each.name, each.data, each.id) for each in whole] == [
+        ("output_text.delta", '{"Delta":\n "wörld 🌍\u2028\x0b"}', "0.3"),
+        ("message", "a", None),
+        ("b", "c", ""),
+    ]
+    dice = random.Random(7)
+    for _ in range(300):
+        reader, at, found = _sse.EventReader(), 0, []
+        while at < len(data):
+            end = at + dice.randrange(1, 9)
+            found += reader.feed(data[at:end])
+            at = end
+        assert found == whole
+
+
+class Color(enum.Enum):
+    RED = "red"
+
+
+@dataclass
+class Place:
+    name: str
+    floor: int = 0
+
+
+def test_a_function_becomes_a_tool_by_its_hints_and_gets_what_they_say() -> None:
+    @tool(strict=True, repeatable=True)
+    def paint(
+        where: list[Place],
+        color: Annotated[Color, "Of the wall."] = Color.RED,
+        how: Literal["fast", "well"] = "well",
+        *,
+        context: ToolContext,
+    ) -> str:
+        """Paints walls."""
+        return f"{where[0].floor + 1} {color.name} {how} {context.tool_call_id}"
+
+    definition = paint.definition()
+    assert (definition["name"], definition["description"], definition["strict"]) == ("paint", "Paints walls.", True)
+    schema = definition["parameters"]
+    assert set(schema["properties"]) == {"where", "color", "how"}
+    assert schema["required"] == ["where"]
+    assert schema["properties"]["color"]["description"] == "Of the wall."
+    assert schema["properties"]["how"]["enum"] == ["fast", "well"]
+    assert schema["additionalProperties"] is False
+    arguments = paint.arguments(ToolContext("c", '{"where":[{"name":"x","floor":12345678901234567890}]}'))
+    assert paint(**arguments) == "12345678901234567891 RED well c"
+    for wrong, told in (
+        ('{"where":1}', "where"),
+        ("{}", "where"),
+        ('{"where":[],"who":1}', "who"),
+        ("[1]", "arguments"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            paint.arguments(ToolContext("c", wrong))
+    with pytest.raises(TypeError, match="have names"):
+        tool(lambda *args: args)
+    given = tool(name="any", parameters={"type": "object"})(lambda **named: named)
+    assert given.arguments(ToolContext("c", '{"class":1e2}')) == {"class": 100}
+
+
+def test_json_is_laid_out_by_its_tokens_and_what_cannot_be_seen_is_shown() -> None:
+    assert format_json('{"a":[1.10,{},[]],"b":"\u202e\\u0041"}') == (
+        '{\n  "a": [\n    1.10,\n    {},\n    []\n  ],\n  "b": "\\u202e\\u0041"\n}'
+    )
+    assert format_json("no\u00a0json\n") == "no\\u00a0json\n"
+    assert format_json("\U000e0001") == "\\udb40\\udc01"
+    assert json.loads(format_json('"\U0001f30d"')) == "\U0001f30d"
+    assert _json_text.members_of('{ "a" : {"a":1} , "b":[1,2.0] }') == {"a": '{"a":1}', "b": "[1,2.0]"}
+    assert _json_text.is_same_json('{"a":1.0}', '{ "a": 1.0 }')
+    assert not _json_text.is_same_json('{"a":1.0}', '{"a":1}')
+
+
+def test_a_webhook_that_the_library_signs_is_taken_and_any_other_is_not() -> None:
+    secret, other = (f"whsec_{base64.b64encode(bytes([byte] * 32)).decode()}" for byte in (7, 8))
+    body = json.dumps({"type": "turn.completed", "timestamp": "t", "data": {"SessionId": "ä"}})
+    now = int(time.time())
+
+    def headers(of: str = secret, at: int = now) -> dict[str, str]:
+        from datetime import datetime, timezone
+
+        signature = Webhook(of).sign("msg_1", datetime.fromtimestamp(at, timezone.utc), body)
+        return {"Webhook-Id": "msg_1", "webhook-timestamp": str(at), "WEBHOOK-SIGNATURE": f"v1a,x v1,AAAA {signature}"}
+
+    for secrets in (secret, [other, secret]):
+        received = verify_webhook(body.encode(), headers(), secrets)
+        assert (received.id, received.event["data"]["SessionId"]) == ("msg_1", "ä")
+    wrong: list[tuple[Any, Any, str]] = [
+        (body.replace("Session", "Other"), headers(), "No signature"),
+        (body, headers(other), "No signature"),
+        (body, headers(at=now - 400), "not of now"),
+        (body, {**headers(), "webhook-timestamp": "nan"}, "not of now"),
+        (body, {}, "has no webhook-id"),
+    ]
+    for text, given, told in wrong:
+        with pytest.raises(WebhookError, match=told):
+            verify_webhook(text, given, secret)
+    with pytest.raises(ValueError, match="whsec_ and base64"):
+        verify_webhook(body, headers(), "whsec_?")

@@ -1,0 +1,308 @@
+"""What a session shows and does besides turns that go well: views, pauses, approvals, steers, cancelling, erasing."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from aptix_edge import AptixError, MemoryStore, Tool, ToolContext, format_json, tool
+from conftest import Bed, World, new_id, script
+
+WRITTEN = '{"to":"Ann", "amount":1.10,"limit":1e2,"memo":"rent"}'
+
+
+def code_of(caught: Any) -> str:
+    return caught.value.code
+
+
+def test_a_session_shows_its_turns_its_modes_and_all_that_is_kept_of_it_and_is_erased(aptix: Any) -> None:
+    session = aptix.session(new_id())
+    for turn_id in ("1", "2", "3"):
+        instruction, _ = script([["text", f"Answer {turn_id}."]])
+        assert session.turn(instruction, turn_id=turn_id).final()["PrimaryOutputText"] == f"Answer {turn_id}."
+    assert session.get()["TurnCount"] == 3
+    assert [entry["TurnId"] for entry in session.turns()] == ["1", "2", "3"]
+    assert [entry["TurnId"] for entry in session.turns(after="2")] == ["3"]
+    assert session.get_turn("2")["Outcome"]["Result"]["PrimaryOutputText"] == "Answer 2."
+    assert len(session.trace("2")["ModelCalls"]) == 1
+    assert session.modes()["History"] == []
+    assert len(session.export()["Turns"]) == 3
+    assert session.cancel("3")["Status"] == "completed"
+    assert session.erase()["Turns"] == 3
+    with pytest.raises(AptixError) as caught:
+        session.get()
+    error = caught.value
+    assert (error.code, error.status, error.who_acts) == ("session_not_found", 404, "client")
+    assert aptix.health()["Status"] == "ok"
+    assert "session_not_found" in [entry["ErrorCode"] for entry in aptix.errors()]
+
+
+def test_a_session_whose_receipt_was_lost_is_erased_and_one_that_never_was_is_not_found(world: World, bed: Bed) -> None:
+    through = world.client(bed.proxied)
+    for cut_after, has_receipt in ((-1, True), (-2, False)):
+        session = through.session(new_id())
+        session.turn(script([["text", "Hi."]])[0]).final()
+        bed("plan", session=session.session_id, plan={"First": [{"cutAfter": cut_after, "cut": "reset"}]})
+        assert (session.erase() is not None) == has_receipt
+    with pytest.raises(AptixError) as caught:
+        through.session(new_id("never")).erase()
+    assert code_of(caught) == "session_not_found"
+
+
+def test_what_a_session_waits_for_can_be_looked_at_refused_cancelled_or_left_to_another(aptix: Any, bed: Bed) -> None:
+    session = aptix.session(new_id())
+    assert session.pending() is None, "there is no session yet"
+    tools_json = json.dumps([{"type": "function", "name": "read"}])
+    instruction, key = script([["call", "read", {}]], [["text", "Then not."]])
+    paused = session.turn({"Instruction": instruction, "ToolsJson": tools_json}, turn_id="a")
+    events = list(paused)
+    assert [event.type for event in events] == ["result", "tool_calls"]
+    with pytest.raises(AptixError) as caught:
+        paused.final()
+    assert code_of(caught) == "turn_awaiting_tools"
+    assert caught.value.details == {"TurnId": "a", "ToolCalls": events[1].calls}
+    pending = session.pending()
+    assert (pending.turn_id, pending.calls) == ("a", events[1].calls)
+    with pytest.raises(AptixError) as caught:
+        session.turn("Another.").final()
+    assert caught.value.details["ToolCalls"][0]["Name"] == "read"
+
+    assert session.refuse_pending("The user went on.")["PrimaryOutputText"] == "Then not."
+    assert "The user went on." in bed("told", script=key)["outputs"][0]
+    assert session.pending() is None
+    assert session.refuse_pending("Again.") is None
+
+    instruction, _ = script([["call", "read", {}]])
+    turn = session.turn(instruction, turn_id="b")
+    assert [event.type for event in turn] == ["result", "tool_calls"]
+    assert session.attach("b").cancel()["Status"] == "aborted"
+
+
+def test_tools_that_are_unknown_wrong_slow_or_asked_for_too_often_are_told_to_the_model(world: World, bed: Bed) -> None:
+    aptix = world.client(bed.direct)
+    ended = threading.Event()
+
+    @tool
+    def read(path: str, lines: int = 3) -> list[str]:
+        """Reads a file."""
+        return [path] * lines
+
+    @tool(timeout_s=0.05)
+    def slow(context: ToolContext) -> None:
+        context.given_up.wait(10)
+        ended.set()
+
+    calls = [
+        ["call", "read", {"path": "a"}],
+        ["call", "read", {"path": 1}],
+        ["call", "read", ["[1"]],
+        ["call", "slow", {}],
+    ]
+    instruction, key = script([*calls], [["text", "Well."]])
+    assert aptix.session(new_id()).turn(instruction, tools=[read, slow]).final()
+    outputs = bed("told", script=key)["outputs"]
+    assert outputs[0] == '["a", "a", "a"]'
+    assert "path: Input should be a valid string" in outputs[1]
+    assert "error" in outputs[2]
+    assert "took longer than 0.05 s" in outputs[3]
+    assert ended.wait(5), "the tool was told that nobody waits any more"
+
+    instruction, _ = script(*([["call", "read", {"path": "a"}]] for _ in range(3)))
+    with pytest.raises(AptixError) as caught:
+        aptix.session(new_id()).turn(instruction, tools=[read], max_pauses=2).final()
+    assert code_of(caught) == "turn_awaiting_tools"
+
+
+def test_a_turn_left_in_the_middle_is_no_longer_watched_and_says_so(aptix: Any) -> None:
+    session = aptix.session(new_id())
+    turn = session.turn(script([["text", "One ", "two."]])[0])
+    events = iter(turn)
+    next(events)
+    events.close()  # type: ignore[attr-defined]
+    with pytest.raises(RuntimeError, match="Attach to it"):
+        turn.final()
+    with pytest.raises(RuntimeError, match="being read already"):
+        next(iter(turn))
+    assert session.attach(turn.turn_id).final()["PrimaryOutputText"] == "One two."
+
+
+def test_progress_comes_where_it_was_asked_for(aptix: Any) -> None:
+    instruction, _ = script([["call", "look", {"q": "a"}]], [["text", "Done."]])
+    events = list(aptix.session(new_id()).turn(instruction, progress=True))
+    kinds = [event.progress["Kind"] for event in events if event.type == "progress"]
+    assert kinds.count("model_call") == 2
+    assert "server_tool" in kinds
+
+
+def test_a_turn_goes_on_without_anybody_and_is_read_later(world: World, bed: Bed) -> None:
+    aptix = world.client(bed.direct)
+    gate = new_id("gate")
+    instruction, _ = script([["text", {"Gate": gate}, "Later."]])
+    turn = aptix.session(new_id()).turn(instruction)
+    assert turn.detach()["Status"] == "running"
+    bed("open", gate=gate)
+    assert turn.final()["PrimaryOutputText"] == "Later."
+    again = aptix.session(turn.session_id).turn(instruction, turn_id=turn.turn_id)
+    assert again.detach()["PrimaryOutputText"] == "Later.", "one that has ended gives its outcome"
+
+
+def test_a_steer_is_in_the_turn_once_and_a_turn_that_has_ended_takes_none(world: World, bed: Bed) -> None:
+    gate = new_id("gate")
+    session_id = new_id()
+    instruction, key = script([["text", "One ", {"Gate": gate}, "two."]])
+    turn = world.client(bed.proxied).session(session_id).turn(instruction)
+    events = iter(turn)
+    assert next(events).delta == "One "
+    # The first answer is lost: the same steer is sent again.
+    bed("plan", session=session_id, plan={"Under": ["/steer"], "First": [{"cutAfter": -2, "cut": "reset"}]})
+    assert turn.steer("In French.", interrupt=False)["State"] == "pending"
+    bed("open", gate=gate)
+    types = [event.type for event in events]
+    assert types[-1] == "result"
+    assert "discard" in types
+    [steered] = bed("told", script=key)["steers"]
+    assert steered.endswith("In French.")
+    assert [
+        steer["State"] for steer in world.client(bed.direct).session(session_id).get_turn(turn.turn_id)["Steers"]
+    ] == ["delivered"]
+    with pytest.raises(AptixError) as caught:
+        turn.steer({"Instruction": "Too late."})
+    assert code_of(caught) == "turn_ended"
+
+
+def test_lines_of_a_turn_are_for_a_page_its_failure_included(aptix: Any) -> None:
+    session = aptix.session(new_id())
+    read = [json.loads(line) for line in session.turn(script([["text", "One ", "two."]])[0]).lines()]
+    assert [event["type"] for event in read] == ["text", "text", "result"]
+    assert read[2]["response"]["PrimaryOutputText"] == "One two."
+    [failed] = [json.loads(line) for line in session.turn(" ").lines()]
+    assert (failed["type"], failed["error"]["code"]) == ("error", "empty_turn")
+
+
+def test_one_submission_without_a_loop_streamed_or_in_one_piece(aptix: Any) -> None:
+    ids = {"SessionId": new_id(), "TurnId": "1"}
+    instruction, _ = script([["call", "read", {}]], [["text", "It is ", "read."]])
+    tools_json = json.dumps([{"type": "function", "name": "read"}])
+    paused = aptix.execute({**ids, "Instruction": instruction, "ToolsJson": tools_json})
+    assert paused["Kind"] == "client_tool_continuation"
+    results = [{"ToolCallId": paused["ToolCalls"][0]["ToolCallId"], "ExecutionMs": 1, "ResultJson": "1"}]
+    events = list(aptix.stream({**ids, "ToolResults": results}))
+    assert [event.type for event in events] == ["text", "text", "result"]
+    rest = list(aptix.stream({**ids, "ToolResults": results}, position=events[0].position))
+    assert [event.type for event in rest] == ["text", "result"]
+    assert rest[0].delta == "read."
+    whole = {**ids, "TurnId": "2", "Instruction": script([["text", "Whole."]])[0], "Streaming": False}
+    assert [event.type for event in aptix.stream(whole)] == ["result"]
+
+
+def test_errors_of_a_request_name_every_fault_with_its_place(aptix: Any) -> None:
+    with pytest.raises(AptixError) as caught:
+        aptix.session(new_id()).turn({"Instruction": 1, "Reop": "x"}).final()
+    error = caught.value
+    assert (error.code, error.path, len(error.errors)) == ("invalid_field", "/Instruction", 2)
+    assert error.errors[1].get("Details", {})["DidYouMean"] == "Repo"
+
+
+def test_files_that_a_turn_has_made_are_downloaded_and_those_of_the_turn_reach_the_model(
+    aptix: Any, tmp_path: Any
+) -> None:
+    from aptix_edge import artifact, image
+
+    (tmp_path / "a.md").write_text("# Ä\n", "utf-8")
+    pixel = b"\x89PNG\r\n\x1a\n" + bytes(20)
+    instruction, _ = script([["call", "print", {}]], [["text", "Printed."]])
+    request = {
+        "Instruction": instruction,
+        "InputArtifacts": [artifact(tmp_path / "a.md")],
+        "ClipboardImages": [image(pixel)],
+    }
+    final = aptix.session(new_id()).turn(request).final()
+    [file] = final["Files"]
+    assert aptix.download(file) == "id;sum\n1;2ä\n".encode()
+    with pytest.raises(AptixError) as caught:
+        aptix.download(file["Url"].replace("?", "?x"))
+    assert code_of(caught) == "not_found"
+
+
+def ran(aptix: Any, bed: Bed, name: str, decide: Any) -> tuple[list[str], str]:
+    """What the tool was sent, as text, and what the model was told."""
+    session_id = new_id("approval")
+    instruction, key = script([["call", name, [WRITTEN]]], [["text", "Done."]])
+    aptix.session(session_id).turn(instruction, on_approval=decide).final()
+    sent = [
+        each.split('"Arguments":')[1].split(',"SessionId"')[0] for each in bed("ran", tool=name, session=session_id)
+    ]
+    return sent, bed("told", script=key)["outputs"][0]
+
+
+def test_who_decides_has_the_text_that_runs_and_what_is_no_edit_sends_no_arguments(aptix: Any, bed: Bed) -> None:
+    seen: list[Any] = []
+
+    def no_edits(how: int) -> Any:
+        def decide(request: Any, context: ToolContext) -> Any:
+            seen.append((request["ArgumentsJson"], context.arguments_json, request.get("Message")))
+            return [
+                True,
+                {"Approved": True, "Arguments": request["Arguments"]},
+                {"Approved": True, "ArgumentsJson": request["ArgumentsJson"]},
+                {"Approved": True, "ArgumentsJson": format_json(request["ArgumentsJson"])},
+            ][how]
+
+        return decide
+
+    for how in range(4):
+        # Arguments are refused where the tool permits no edit.
+        assert ran(aptix, bed, "send_mail", no_edits(how))[0] == [WRITTEN]
+        assert ran(aptix, bed, "pay", no_edits(how))[0] == [WRITTEN]
+    assert {each[:2] for each in seen} == {(WRITTEN, WRITTEN)}
+    assert "It leaves the house." in [each[2] for each in seen]
+
+
+def test_an_edit_changes_what_it_names_and_a_text_that_is_no_json_refuses_the_call(aptix: Any, bed: Bed) -> None:
+    edited = WRITTEN.replace("rent", "March")
+    assert ran(aptix, bed, "pay", lambda *_: {"Approved": True, "ArgumentsJson": edited})[0] == [edited]
+
+    def in_place(request: Any, _: ToolContext) -> Any:
+        request["Arguments"]["to"] = "Bob"
+        return {"Approved": True, "Arguments": request["Arguments"]}
+
+    [sent] = ran(aptix, bed, "pay", in_place)[0]
+    assert json.loads(sent) == {"to": "Bob", "amount": 1.1, "limit": 100, "memo": "rent"}
+    for wrong in ('{"to":', "NaN", ""):
+        sent, told = ran(aptix, bed, "pay", lambda *_, wrong=wrong: {"Approved": True, "ArgumentsJson": wrong})
+        assert sent == []
+        assert "The user refused this call" in told
+    sent, told = ran(aptix, bed, "send_mail", lambda *_: {"Approved": False, "Reason": "wrong recipient"})
+    assert sent == []
+    assert "wrong recipient" in told
+
+
+def test_a_decision_outlives_a_reload_and_a_question_that_was_cut_off_is_asked_again(world: World, bed: Bed) -> None:
+    store = MemoryStore()
+    session_id = new_id()
+    instruction, _ = script([["call", "send_mail", {"to": "Ann"}]], [["text", "Done."]])
+    asked: list[int] = []
+
+    def decide(*_: Any) -> bool:
+        asked.append(1)
+        return True
+
+    first = world.client(bed.direct, store=store).session(session_id).turn(instruction, on_approval=decide)
+    events = iter(first)
+    for event in events:
+        if event.type == "tool_calls":
+            # What a process leaves behind that ends in the middle of the question.
+            store.update(f"aptix:{session_id}/{first.turn_id}", {event.calls[0]["ToolCallId"]: None})
+            break
+    events.close()  # type: ignore[attr-defined]
+    session = world.client(bed.direct, store=store).session(session_id)
+    second = iter(session.attach(first.turn_id, on_approval=decide))
+    while next(second).type != "tool_results":
+        pass
+    second.close()  # type: ignore[attr-defined]
+    assert session.attach(first.turn_id, tools=[Tool("none", decide)]).final()
+    assert len(asked) == 1
+    assert len(bed("ran", tool="send_mail", session=session_id)) == 1

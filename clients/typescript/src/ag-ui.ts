@@ -1,0 +1,143 @@
+// An agent of AG-UI, for CopilotKit, assistant-ui and other front ends of that protocol, over a service that keeps the
+// conversation. `@ag-ui/client` is an optional peer: this entry alone needs it.
+import { AbstractAgent, type AgentConfig, type BaseEvent, type RunAgentInput } from "@ag-ui/client";
+import { Observable } from "rxjs";
+import type { Aptix, AptixError, StreamEvent, TurnRequest } from "./index.js";
+import { answersTo, deserted, identifier, userTurn } from "./ag-ui/input.js";
+import { RunWriter } from "./ag-ui/run_writer.js";
+
+/** What an agent's turns are made with. */
+export interface AptixAgentConfig extends AgentConfig {
+  /** The service. */
+  client: Aptix;
+  /** Members of every turn, such as `WorkspaceId`; those of `forwardedProps` go before them. */
+  request?: TurnRequest | (() => TurnRequest);
+}
+
+/**
+ * The thread's id is the SessionId, the id of a turn's first run its TurnId. A pause for tools of the front end is a run
+ * that succeeded; the next run brings their results. A call that needs consent is an interrupt. State is left alone: the
+ * service has none of the front end's.
+ */
+export class AptixAgent extends AbstractAgent {
+  private client: Aptix;
+  private request: AptixAgentConfig["request"];
+  /** What ends the watching of the run under way, and the turn with it. */
+  private running: { abort(): void } | undefined;
+  /** When calls were handed to the front end, by their id. */
+  private handed = new Map<string, number>();
+
+  constructor({ client, request, ...config }: AptixAgentConfig) {
+    super(config);
+    this.client = client;
+    this.request = request;
+  }
+
+  run(input: RunAgentInput): Observable<BaseEvent> {
+    return this.observed(input, (signal) => this.submission(input, signal));
+  }
+
+  /** Follows the turn that runs or waits, such as after a reload, else replays the answer that the messages lack. */
+  protected override connect(input: RunAgentInput): Observable<BaseEvent> {
+    return this.observed(input, async (signal) => {
+      const sessionId = await identifier(input.threadId);
+      const { LiveTurn, LatestTurn } = await this.client.session(sessionId).get().catch(unlessUnknown);
+      const turn = LiveTurn ?? (input.messages.at(-1)?.role === "user" ? LatestTurn : undefined);
+      if (!turn) return undefined;
+      return { sessionId, turnId: turn.TurnId, events: this.attached(sessionId, turn.TurnId, signal) };
+    });
+  }
+
+  /** Ends the run and its turn. Leaving a run, as `detachActiveRun` does, leaves the turn to itself. */
+  override abortRun(): void {
+    this.running?.abort();
+  }
+
+  override clone(): AptixAgent {
+    const cloned = super.clone() as AptixAgent;
+    Object.assign(cloned, { client: this.client, request: this.request, running: undefined, handed: new Map(this.handed) });
+    return cloned;
+  }
+
+  private observed(input: RunAgentInput, begin: (signal: AbortSignal) => Promise<Submission | undefined>): Observable<BaseEvent> {
+    return new Observable((subscriber) => {
+      const controller = new AbortController();
+      let isAborted = false;
+      let turn: Submission | undefined;
+      const running = {
+        abort: () => {
+          isAborted = true;
+          controller.abort();
+        },
+      };
+      this.running = running;
+      const writer = new RunWriter(input, this.handed);
+      const emit = (events: Iterable<BaseEvent>) => {
+        for (const event of events) subscriber.next(event);
+      };
+      const run = async () => {
+        emit(writer.start());
+        try {
+          turn = await begin(controller.signal);
+          if (turn) {
+            writer.turnId = turn.turnId;
+            for await (const event of turn.events) emit(writer.event(event));
+          }
+          emit(writer.end());
+        } catch (error) {
+          if (isAborted) {
+            if (turn) await this.client.session(turn.sessionId).cancel(turn.turnId).catch(() => {});
+            emit(writer.cancelled());
+          } else if (!controller.signal.aborted) emit(writer.failed(error));
+        } finally {
+          if (this.running === running) this.running = undefined;
+        }
+        subscriber.complete();
+      };
+      void run();
+      // Who leaves stops the watching alone.
+      return () => controller.abort();
+    });
+  }
+
+  /** What the input asks for: the answers to a pause, what waits still, or a new turn. */
+  private async submission(input: RunAgentInput, signal: AbortSignal): Promise<Submission> {
+    const sessionId = await identifier(input.threadId);
+    const session = this.client.session(sessionId);
+    const { LiveTurn } = await session.get().catch(unlessUnknown);
+    if (LiveTurn) {
+      const { TurnId: turnId, ToolCalls: calls = [] } = LiveTurn;
+      const ToolResults = answersTo(calls, input, this.handed);
+      if (ToolResults) {
+        const body = { SessionId: sessionId, TurnId: turnId, ToolResults };
+        return { sessionId, turnId, events: this.client.stream(body, { progress: true, signal }) };
+      }
+      // What is not answered yet is put again; a user who writes on gives the turn up.
+      if (!deserted(calls, input)) return { sessionId, turnId, events: this.attached(sessionId, turnId, signal) };
+      await session.cancel(turnId);
+    }
+    const { request } = this;
+    const turnId = await identifier(input.runId);
+    const asked = { ...(typeof request === "function" ? request() : request), ...userTurn(input) };
+    const body = { ...asked, SessionId: sessionId, TurnId: turnId, Streaming: true };
+    return { sessionId, turnId, events: this.client.stream(body, { progress: true, signal }) };
+  }
+
+  private async *attached(sessionId: string, turnId: string, signal: AbortSignal): AsyncGenerator<StreamEvent> {
+    for await (const event of this.client.session(sessionId).attach(turnId, { progress: true, signal })) {
+      if (event.type !== "tool_calls" && event.type !== "tool_results") yield event;
+    }
+  }
+}
+
+interface Submission {
+  sessionId: string;
+  turnId: string;
+  events: AsyncIterable<StreamEvent>;
+}
+
+/** A session that has no turn yet is one without a live turn. */
+function unlessUnknown(error: unknown): { LiveTurn?: undefined; LatestTurn?: undefined } {
+  if ((error as AptixError)?.code === "session_not_found") return {};
+  throw error;
+}

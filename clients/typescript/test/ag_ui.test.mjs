@@ -1,0 +1,212 @@
+// The agent of AG-UI with both versions of its client, whose own verifier stands behind every run: the newest, and the one
+// that CopilotKit and assistant-ui still bring.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, afterEach, before, test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Rig, eventually, httpTool } from '../../../tests/e2e/harness.mjs';
+import { Gate, answer, call, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
+import { Aptix } from '../dist/index.js';
+import { TURNS, asScripted } from './turns.mjs';
+import { sendMail, withApproval } from './approvals.mjs';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const rig = new Rig({
+  vars: { DELTA_INTERVAL_MS: '0' },
+  catalog: (catalog, urls) => {
+    withApproval(catalog, urls);
+    catalog.ServerTools.push(httpTool('look', urls.toolUrl));
+    catalog.Modes[0].Tools.push('look');
+  },
+});
+const VERSIONS = { '1.0.0': '@ag-ui/client', '0.0.59': 'agui059' };
+const agents = {};
+let folder;
+before(async () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-ag-ui-'));
+  // An installation for each version: the entry takes the client that is beside it.
+  for (const [version, name] of Object.entries(VERSIONS)) {
+    const modules = path.join(folder, version, 'node_modules');
+    mkdirSync(path.join(modules, '@ag-ui'), { recursive: true });
+    symlinkSync(path.join(ROOT, 'node_modules', name), path.join(modules, '@ag-ui/client'));
+    symlinkSync(path.join(ROOT, 'node_modules/rxjs'), path.join(modules, 'rxjs'));
+    execFileSync('cp', ['-r', path.join(ROOT, 'dist'), path.join(folder, version, 'dist')]);
+    execFileSync('cp', [path.join(ROOT, 'package.json'), path.join(folder, version)]);
+    agents[version] = (await import(pathToFileURL(path.join(folder, version, 'dist/ag-ui.js')))).AptixAgent;
+  }
+  await rig.start();
+});
+after(async () => {
+  await rig.dispose();
+  rmSync(folder, { recursive: true, force: true });
+});
+afterEach(() => {
+  assert.deepEqual(rig.model.leftovers, []);
+  rig.clear();
+  rig.tools.on('/look', '{"found":1}');
+});
+
+let serial = 0;
+function newAgent(version, config = {}) {
+  const client = new Aptix({ baseUrl: `${rig.url}`, retryDelayMs: 1 });
+  return new agents[version]({ client, threadId: `thread-${(serial += 1)}`, ...config });
+}
+const say = (agent, content, id = `u${(serial += 1)}`) => agent.addMessage({ id, role: 'user', content });
+/** Runs, and gives what the front end was told of its end. */
+async function run(agent, params = {}, how = 'runAgent') {
+  const told = { events: [] };
+  await agent[how](params, {
+    onEvent: ({ event }) => void told.events.push(event),
+    onRunFinishedEvent: ({ outcome, interrupts }) => void Object.assign(told, { outcome, interrupts, isFinished: true }),
+    onRunErrorEvent: ({ event }) => void (told.error = event),
+    onRunFailed: ({ error }) => void (told.failed = error),
+  });
+  return told;
+}
+const texts = (agent) => agent.messages.filter(({ role, content }) => role === 'assistant' && content).map(({ content }) => content);
+const FRONT_END = [{ name: 'read', description: 'Reads', parameters: { type: 'object', properties: { path: { type: 'string' } } } }, { name: 'fail', description: 'Fails', parameters: { type: 'object' } }];
+/** Runs the front end's tools, as its page would, until the turn has ended. */
+async function toTheEnd(agent, params) {
+  let pauses = 0;
+  for (;;) {
+    const told = await run(agent, params);
+    assert.ok(told.isFinished, `${told.failed ?? told.error?.message}`);
+    const answered = new Set(agent.messages.filter(({ role }) => role === 'tool').map(({ toolCallId }) => toolCallId));
+    const open = agent.messages.flatMap(({ toolCalls = [] }) => toolCalls).filter(({ id }) => !answered.has(id));
+    if (open.length === 0) return pauses;
+    pauses += 1;
+    for (const { id, function: { name, arguments: given } } of open) {
+      const content = name === 'fail' ? '' : JSON.stringify({ contents: JSON.parse(given).path });
+      agent.addMessage({ id: `t-${id}`, role: 'tool', toolCallId: id, content, ...(name === 'fail' && { error: 'This one fails.' }) });
+    }
+  }
+}
+
+for (const version of Object.keys(VERSIONS)) {
+  for (const [name, { final, pauses }] of Object.entries(TURNS)) {
+    test(`${version}: ${name}`, async () => {
+      rig.model.otherwise(asScripted);
+      const agent = newAgent(version);
+      say(agent, `<${name}>`);
+      assert.equal(await toTheEnd(agent, { tools: FRONT_END }), pauses);
+      assert.equal(texts(agent).at(-1), final);
+      assert.ok(!texts(agent).some((words) => words.startsWith('I think')), 'what was taken back is gone');
+      const ids = agent.messages.map(({ id }) => id);
+      assert.equal(new Set(ids).size, ids.length);
+    });
+  }
+
+  test(`${version}: the request has the front end's tools, context and forwarded members; usage comes back`, async () => {
+    rig.model.otherwise(null);
+    rig.model.script(answer(text('Hi.')), answer(text('Again.')));
+    const agent = newAgent(version);
+    say(agent, 'Hello');
+    const told = await run(agent, { tools: FRONT_END, context: [{ description: 'The page', value: 'Orders' }], forwardedProps: { SessionId: 'other', ToolChoiceName: 'read' } });
+    const [{ body }] = rig.model.requests;
+    assert.ok(body.tools.some(({ name }) => name === 'read') && JSON.stringify(body.input).includes('The page:\\nOrders'));
+    assert.match(JSON.stringify(body.tool_choice), /read/);
+    const { usage } = told.events.at(-1);
+    assert.ok(usage[0].totalTokens === usage[0].inputTokens + usage[0].outputTokens);
+    say(agent, 'And now without tools');
+    await run(agent);
+    assert.ok(!(rig.model.requests[1].body.tools ?? []).some(({ name }) => name === 'read'));
+  });
+
+  test(`${version}: a call that needs consent is an interrupt; a decision, a refusal and a walk away are its answers`, async () => {
+    for (const [entry, expected, calls] of [
+      [{ status: 'resolved', payload: { approved: true } }, 'The mail is out.', 1],
+      [{ status: 'resolved', payload: { approved: false, reason: 'she is away' } }, 'Not sent.', 0],
+      [{ status: 'cancelled' }, 'Not sent.', 0],
+    ]) {
+      rig.clear();
+      rig.tools.on('/send_mail', '{"sent":true}');
+      rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text(expected)));
+      const agent = newAgent(version);
+      say(agent, 'Mail Ann.');
+      const paused = await run(agent);
+      const [{ id, reason, message, toolCallId, responseSchema }] = paused.events.at(-1).outcome.interrupts;
+      assert.deepEqual([reason, message, Object.keys(responseSchema.properties)], ['tool_call', 'It leaves the house.', ['approved', 'reason']]);
+      const asked = agent.messages.flatMap(({ toolCalls = [] }) => toolCalls).find((each) => each.id === toolCallId);
+      assert.deepEqual([asked.function.name, JSON.parse(asked.function.arguments)], ['send_mail', { to: 'Ann' }]);
+      const resumed = await run(agent, { resume: [{ interruptId: id, ...entry }] });
+      assert.equal(texts(agent).at(-1), expected);
+      assert.equal(rig.tools.requests.length, calls);
+      assert.deepEqual(resumed.events.filter(({ type }) => type === 'TOOL_CALL_START'), []);
+      if (calls > 0) assert.deepEqual(resumed.events.filter(({ type }) => type === 'TOOL_CALL_RESULT').map((each) => [each.toolCallId, each.content]), [[toolCallId, '{"sent":true}']]);
+      if (entry.payload?.reason) assert.match(JSON.stringify(rig.model.requests.at(-1).body.input), /she is away/);
+    }
+  });
+
+  test(`${version}: a front-end tool and a question in one pause are answered together`, async () => {
+    rig.tools.on('/send_mail', '{"sent":true}');
+    rig.model.script(answer(call('read', { path: 'a' }), sendMail({ to: 'Ann' })), answer(text('Both.')));
+    const agent = newAgent(version);
+    say(agent, 'Read a, and mail Ann.');
+    await run(agent, { tools: FRONT_END });
+    const [{ id }] = agent.messages.at(-1).toolCalls;
+    agent.addMessage({ id: 't1', role: 'tool', toolCallId: id, content: 'plain words' });
+    const paused = await run(agent, { tools: FRONT_END });
+    const [interrupt] = paused.events.at(-1).outcome.interrupts;
+    await run(agent, { tools: FRONT_END, resume: [{ interruptId: interrupt.id, status: 'resolved', payload: { approved: true } }] });
+    assert.equal(texts(agent).at(-1), 'Both.');
+    assert.deepEqual([rig.tools.requests.length, rig.model.requests.length], [1, 2]);
+    assert.match(JSON.stringify(rig.model.requests[1].body.input), /plain words/);
+  });
+
+  test(`${version}: who writes on gives a pause up; an aborted run ends its turn; one that was left goes on`, async () => {
+    rig.model.script(answer(call('read', { path: 'a' })), answer(text('Other words.')));
+    const agent = newAgent(version);
+    say(agent, 'Read a.');
+    await run(agent, { tools: FRONT_END });
+    say(agent, 'Never mind.');
+    await run(agent, { tools: FRONT_END });
+    assert.equal(texts(agent).at(-1), 'Other words.');
+    const session = new Aptix({ baseUrl: `${rig.url}` }).session(agent.threadId);
+
+    const gate = new Gate();
+    rig.model.script(answer(text('Half ', gate, 'and whole.')));
+    say(agent, 'Slowly.');
+    const running = run(agent);
+    await eventually(() => texts(agent).at(-1) === 'Half ', 'it runs');
+    agent.abortRun();
+    const told = await running;
+    assert.ok(told.isFinished && !told.failed, `${told.failed}`);
+    gate.open();
+    await eventually(async () => (await session.get()).LatestTurn.Status === 'aborted', 'the turn is cancelled');
+
+    const slow = new Gate();
+    rig.model.script(answer(text('Left ', slow, 'and found.')));
+    say(agent, 'Slowly again.');
+    const left = run(agent);
+    await eventually(() => texts(agent).at(-1) === 'Left ', 'it runs');
+    await agent.detachActiveRun();
+    await left;
+    const reloaded = newAgent(version, { threadId: agent.threadId, initialMessages: agent.messages.slice(0, -1) });
+    const connected = run(reloaded, {}, 'connectAgent');
+    await eventually(() => texts(reloaded).at(-1) === 'Left ', 'it is watched');
+    slow.open();
+    assert.ok((await connected).isFinished);
+    assert.equal(texts(reloaded).at(-1), 'Left and found.');
+  });
+
+  test(`${version}: a failure is the run's error with its code, and a page that comes back sees what waits`, async () => {
+    rig.model.script(httpError(400, { message: 'no', type: 'invalid_request_error' }));
+    const agent = newAgent(version);
+    say(agent, 'Hello');
+    const told = await run(agent).catch((error) => ({ failed: error }));
+    assert.ok(told.error?.code === 'upstream_rejected' || /refused/.test(`${told.failed}`), JSON.stringify(told));
+    rig.clear();
+    rig.model.script(answer(sendMail({ to: 'Ann' })));
+    const other = newAgent(version);
+    say(other, 'Mail Ann.');
+    await run(other);
+    const back = newAgent(version, { threadId: other.threadId, initialMessages: other.messages });
+    const connected = await run(back, {}, 'connectAgent');
+    assert.equal(connected.events.at(-1).outcome.interrupts.length, 1);
+    await new Aptix({ baseUrl: `${rig.url}` }).session(other.threadId).refusePending('no').catch(() => {});
+    rig.clear();
+  });
+}

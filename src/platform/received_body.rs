@@ -1,0 +1,59 @@
+//! The bodies of the requests that this Worker and its objects receive: a short one of an announced length is taken at
+//! once, any other is read piece by piece.
+//!
+//! A stream's reader costs several times what the whole body costs (`make bench ONLY=json,begun-32`). The runtime keeps
+//! a body to the length that it announces.
+
+use worker::js_sys::Uint8Array;
+use worker::web_sys::{Headers, Request};
+
+use super::byte_stream::ByteReader;
+use super::promise::settled;
+use crate::ports::{CHUNK_BYTES, HttpFault, Upload};
+
+/// A body as it arrives.
+pub(super) enum ReceivedBody {
+    /// It is at most [`CHUNK_BYTES`] long, and nothing of it was taken.
+    Short(Request),
+    Long(ByteReader),
+    Ended,
+}
+
+impl ReceivedBody {
+    /// The body of a request with these headers; `None` when it has none.
+    pub(super) fn of(request: &Request, headers: &Headers) -> Result<Option<Self>, HttpFault> {
+        let announced = headers.get("Content-Length")?.and_then(|length| length.parse().ok());
+        if announced.is_some_and(|length: usize| length <= CHUNK_BYTES) {
+            return Ok(Some(Self::Short(Clone::clone(request))));
+        }
+        let reader = request.body().as_ref().map(ByteReader::new).transpose()?;
+        Ok(reader.map(Self::Long))
+    }
+
+    /// All of it. It stands in this module's memory alone, and but for a moment only once.
+    pub(super) async fn whole(mut self) -> Result<Vec<u8>, HttpFault> {
+        let mut pieces = Vec::new();
+        while let Some(piece) = self.piece(CHUNK_BYTES).await? {
+            pieces.push(piece);
+        }
+        match pieces.len() {
+            1 => Ok(pieces.pop().unwrap_or_default()),
+            _ => Ok(pieces.concat()),
+        }
+    }
+}
+
+impl Upload for ReceivedBody {
+    async fn piece(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
+        match self {
+            Self::Long(reader) if !reader.ended() => Ok(reader.read(at_least).await?),
+            Self::Short(request) => {
+                let taking = request.array_buffer()?;
+                *self = Self::Ended;
+                let bytes = Uint8Array::new(&settled(&taking).await?).to_vec();
+                Ok((!bytes.is_empty()).then_some(bytes))
+            }
+            Self::Long(_) | Self::Ended => Ok(None),
+        }
+    }
+}
