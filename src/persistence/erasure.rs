@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::SessionStore;
 use super::records::{Session, from_json, is_zero, to_json};
@@ -132,7 +132,7 @@ impl<D: Database> SessionStore<D> {
         let (ids, stored_responses) = match at_service {
             StoredAtService::Left => (BTreeSet::new(), None),
             StoredAtService::Deleted { assume_stored } => {
-                let ids = self.responses_in_transcripts(assume_stored)?;
+                let ids = self.responses_in_transcripts(session, assume_stored)?;
                 let unknown = self.unknown_responses(session, &ids, assume_stored)?;
                 (ids, Some(StoredResponses { unknown, ..StoredResponses::default() }))
             }
@@ -199,12 +199,21 @@ impl<D: Database> SessionStore<D> {
         .map(Some)
     }
 
-    /// The ids of responses in the transcripts of the session's model calls.
-    fn responses_in_transcripts(&self, assume_stored: bool) -> Result<BTreeSet<String>, Fault> {
+    /// The ids of responses in the transcripts of the session's own model calls; a fork leaves those of its parent alone.
+    fn responses_in_transcripts(
+        &self,
+        session: &Session,
+        assume_stored: bool,
+    ) -> Result<BTreeSet<String>, Fault> {
+        let copied = session.state.fork.as_ref().map(|fork| fork.model_calls);
+        let number = |call: &Map<String, Value>| call.get("Number").and_then(Value::as_u64);
         let id = |of: &Value| of.get("ResponseId")?.as_str().map(str::to_owned);
         let mut ids = BTreeSet::new();
         for ordinal in 1..=self.newest_ordinal()? {
             for call in self.model_calls(ordinal)? {
+                if copied.is_some_and(|copied| number(&call).unwrap_or(0) <= copied) {
+                    continue;
+                }
                 if !call.get("Stored").and_then(Value::as_bool).unwrap_or(assume_stored) {
                     continue;
                 }

@@ -13,10 +13,12 @@ mod compaction;
 mod conversation;
 mod erasure;
 mod export;
+mod fork;
 mod lease;
 mod memory;
 mod open_calls;
 mod pending_response;
+mod pending_retrieval;
 mod records;
 mod responses;
 mod schema;
@@ -34,12 +36,17 @@ pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
+pub(crate) use fork::{
+    ForkBuild, ForkHead, ForkPlan, ForkStep, NewForkContext, OutcomePlace, RowPage, RowPlace,
+    TextPage, TextPlace,
+};
+pub use fork::{ForkOrigin, ForkParent};
 pub use lease::Lease;
 pub use pending_response::PendingResponse;
+pub use pending_retrieval::PendingRetrieval;
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
-    OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn,
-    TurnProgress, Window,
+    OpenCalls, Session, SessionState, Shortening, StoredOutcome, Turn, TurnProgress, Window,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;

@@ -126,11 +126,13 @@ fn store_turn<D: Database>(
         if received_tools.is_some() {
             session.state.untaken_tools_turn = new.ordinal;
         }
-        if let Some(text) = &new.request.solution_context_text {
-            session.solution_context = match text.as_str() {
-                "" => None,
-                text => Some(store.keep_text(text)?),
-            };
+        let brought = new.request.solution_context_text.as_deref();
+        let solution_context = match brought {
+            Some("") => Some(String::new()),
+            brought => brought.map(|text| store.keep_text(text)).transpose()?,
+        };
+        if let Some(hash) = &solution_context {
+            session.solution_context = Some(hash.clone()).filter(|hash| !hash.is_empty());
         }
         if !session.solution_context_is_refused() {
             session.state.refused_solution_context = None;
@@ -158,6 +160,7 @@ fn store_turn<D: Database>(
                     streaming: new.request.streaming,
                     tool_choice: new.request.tool_choice_name.clone(),
                     received_tools,
+                    solution_context,
                     user_warnings: messages.user_warnings,
                     warnings: composed.warnings,
                     origin: new.origin.to_owned(),

@@ -7,7 +7,7 @@ use super::sources::sources;
 
 /// Each room with what its files may import of the same folder, apart from themselves. A folder's own name stands for
 /// the files that lie in it, and a file that stands here is a room by itself.
-const MAY_IMPORT: [(&str, &[&str]); 21] = [
+const MAY_IMPORT: [(&str, &[&str]); 23] = [
     ("contract", &[]),
     ("contract/validation", &["contract"]),
     // The front door and the kinds of objects stand side by side.
@@ -18,6 +18,8 @@ const MAY_IMPORT: [(&str, &[&str]); 21] = [
     ("entry/user", &["entry"]),
     ("mcp/client", &[]),
     ("mcp/lists", &["mcp/client"]),
+    ("persistence/fork", &["persistence"]),
+    ("persistence", &["persistence/fork"]),
     ("platform/bindings", &[]),
     ("platform", &["platform/bindings"]),
     // The model call has a wall: of the loop it knows the running turn alone.

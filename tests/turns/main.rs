@@ -22,6 +22,7 @@ mod erased_any_time;
 mod erasure;
 mod faults;
 mod files;
+mod forks;
 mod hosted_tools;
 mod interleavings;
 mod life_cycle;

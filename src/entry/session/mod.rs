@@ -11,6 +11,7 @@ mod due_webhooks;
 mod erasing;
 mod export;
 mod exported_catalog;
+mod fork;
 mod mcp_tools;
 mod permission;
 mod recovery;

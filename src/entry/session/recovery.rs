@@ -56,7 +56,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(())
     }
 
-    /// Keeps the alarm of a running turn, resumes an interrupted turn, continues an erasure, frees storage
+    /// Keeps the alarm of a running turn, resumes an interrupted turn, goes on with a fork, continues an erasure, frees storage
     /// that holds nothing, attempts the webhooks that are due, and erases a session that has been kept for
     /// long enough.
     async fn resume_work(&self, source: &ContextSource, every_ms: u64) -> Result<(), Fault> {
@@ -67,6 +67,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let recovered = self.recover(&context)?;
         self.resume_cancels(&context, every_ms).await?;
         self.resume_erasure(&context).await?;
+        self.resume_build(&context)?;
         self.end_erasure(&context).await?;
         self.report(every_ms).await?;
         self.resume_webhooks(&context, every_ms)?;

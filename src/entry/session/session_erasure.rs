@@ -81,7 +81,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if self.store.receipt()?.is_some() || self.cancels.next_at()?.is_some() {
             return self.ensure_alarm(context.deployment.turn_alarm_ms);
         }
-        if self.store.session()?.is_none() {
+        if self.store.session()?.is_none() && !self.store.is_building_fork()? {
             // Freeing the storage deletes the alarm. A turn that begins meanwhile sets a new one.
             self.alarm.forget();
             self.platform.free_storage().await?;

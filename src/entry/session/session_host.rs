@@ -1,5 +1,5 @@
 //! The owner of a session (interface §2): its storage, and the state of this instance, which is in
-//! `running`, `erasing` and `alarm`.
+//! `running`, `erasing`, `fork` and `alarm`.
 //!
 //! There is one object for each `{tenant}/{SessionId}`, and it admits a submission without an await. Its
 //! responses are in `session_endpoints`, its work without a client in `recovery`.
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::alarm::Alarm;
 use super::erasing::Erasing;
+use super::fork::Building;
 use super::reporting::{Reporter, report_failed};
 use super::running::Running;
 use super::webhook_delivery::{WebhookDelivery, deliveries_stopped};
@@ -35,10 +36,28 @@ pub struct SessionHost<P, D> {
     pub(super) store: Rc<SessionStore<D>>,
     pub(super) alarm: Rc<Alarm>,
     pub(super) running: Rc<Running>,
-    pub(super) erasing: Erasing,
+    pub(super) erasing: Rc<Erasing>,
+    pub(super) building: Rc<Building>,
     pub(super) reporter: Rc<Reporter<P, D>>,
     pub(super) webhooks: Rc<WebhookDelivery<P, D>>,
     pub(super) cancels: Rc<ResponseCancels<P, D>>,
+}
+
+/// Another handle of the same object, for a task of its own.
+impl<P, D> Clone for SessionHost<P, D> {
+    fn clone(&self) -> Self {
+        Self {
+            platform: Rc::clone(&self.platform),
+            store: Rc::clone(&self.store),
+            alarm: Rc::clone(&self.alarm),
+            running: Rc::clone(&self.running),
+            erasing: Rc::clone(&self.erasing),
+            building: Rc::clone(&self.building),
+            reporter: Rc::clone(&self.reporter),
+            webhooks: Rc::clone(&self.webhooks),
+            cancels: Rc::clone(&self.cancels),
+        }
+    }
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -50,8 +69,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let (machine, rows) = (Rc::clone(&platform), Rc::clone(&store));
         let webhooks = Rc::new(WebhookDelivery::new(machine, rows, Rc::clone(&alarm)));
         let cancels = Rc::new(ResponseCancels::new(Rc::clone(&platform), Rc::clone(&store)));
-        let (running, erasing) = Default::default();
-        Self { platform, store, alarm, running, erasing, reporter, webhooks, cancels }
+        let (running, erasing, building) = Default::default();
+        Self { platform, store, alarm, running, erasing, building, reporter, webhooks, cancels }
     }
 
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
