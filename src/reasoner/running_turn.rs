@@ -132,6 +132,7 @@ impl RunningTurn<'_> {
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// A reasoner for one run, under the catalog at the time when the submission was accepted.
+    #[allow(clippy::too_many_arguments, reason = "each is a part of the session's surroundings")]
     pub(crate) fn new(
         platform: Rc<P>,
         store: Rc<SessionStore<D>>,

@@ -2,7 +2,7 @@
 // cancelled (interface §4, Background responses).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { Gate, USAGE, answer, text } from './scripted_model.mjs';
 
 const rig = rigForFile({
@@ -32,7 +32,7 @@ test('a cut is read on behind the newest event, and the client sees no break', a
   assert.equal(rig.model.bodies[0].background, true);
   // The conversation goes on from it.
   rig.model.script(answer(text('More.')));
-  resultOf(await rig.post(userTurn({ SessionId: turn.SessionId })));
+  resultOf(await rig.post(userTurn({ SessionId: turn.SessionId, TurnId: 'next' })));
   assert.equal(rig.model.bodies[1].previous_response_id, ModelCalls[0].ResponseId);
 });
 
@@ -87,7 +87,7 @@ test('a turn that is cancelled cancels its response, and an erasure does so befo
       assert.deepEqual(rig.model.cancels, [id]);
     }
     await stream.end();
-    assert.equal(refusalOf({ status: 409, json: stream.result })[1], 'turn_aborted');
+    assert.equal(JSON.parse(stream.result).Errors[0].ErrorCode, 'turn_aborted');
     gate.open();
   }
 });
@@ -97,7 +97,7 @@ test('a service that refuses background responses is asked without for the rest 
   rig.model.script(answer(text('One.')), answer(text('Two.')));
   const { SessionId } = userTurn();
   for (const said of ['One.', 'Two.']) {
-    const turn = userTurn({ SessionId });
+    const turn = userTurn({ SessionId, TurnId: said });
     assert.equal(resultOf(await rig.post(turn)).PrimaryOutputText, said);
     assert.equal((await traceOf(turn)).ModelCalls.at(-1).Unsupported, 'background');
   }
