@@ -17,6 +17,7 @@ mod lease;
 mod memory;
 mod open_calls;
 mod pending_response;
+mod pending_retrieval;
 mod records;
 mod responses;
 mod schema;
@@ -36,10 +37,10 @@ pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
 pub use lease::Lease;
 pub use pending_response::PendingResponse;
+pub use pending_retrieval::PendingRetrieval;
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
-    OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn,
-    TurnProgress, Window,
+    OpenCalls, Session, SessionState, Shortening, StoredOutcome, Turn, TurnProgress, Window,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;

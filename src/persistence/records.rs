@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::lease::Lease;
 use super::pending_response::PendingResponse;
+use super::pending_retrieval::PendingRetrieval;
 use super::steer_counts::SteerCounts;
 use super::turn_trace::TurnTrace;
 use crate::contract::closed_list;
 use crate::contract::{
-    CallerRecord, Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
+    CallerRecord, Fault, InvokeResult, SessionId, TurnId, TurnStatus, Usage, Warning,
 };
 use crate::files::OutputFile;
 use crate::ports::unreadable_column;
@@ -272,26 +273,6 @@ pub struct TurnProgress {
     /// What a former version counted here; nobody reads it any more.
     #[serde(skip_serializing)]
     pub result_bytes: u32,
-}
-
-/// A retrieval that is still to be made: what is asked, and the place of its chunks in the stored
-/// message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PendingRetrieval {
-    /// The workspace that is searched.
-    pub workspace_id: String,
-    /// The user's own words.
-    pub query: String,
-    pub rag_scope: Option<RagScope>,
-    /// Advisory.
-    pub repo: Option<String>,
-    /// Advisory.
-    pub language: Option<String>,
-    /// The number of chunks that the message already has.
-    pub chunks: usize,
-    /// The number of blocks of the composition trace up to there.
-    pub blocks: usize,
 }
 
 /// A submission of a turn: the user turn or one of its tool continuations.
