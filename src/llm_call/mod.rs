@@ -7,6 +7,7 @@
 mod background;
 mod context_length;
 mod endpoint;
+mod error_type;
 mod failure;
 mod reading;
 mod refusal;

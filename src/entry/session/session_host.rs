@@ -12,7 +12,7 @@ use super::alarm::Alarm;
 use super::erasing::Erasing;
 use super::fork::Building;
 use super::reporting::{Reporter, report_failed};
-use super::running::Running;
+use super::running::{LiveTurn, Running};
 use super::webhook_delivery::{WebhookDelivery, deliveries_stopped};
 use crate::contract::{Fault, SessionId, TraceContext, TurnId};
 use crate::entry::context::AdmissionContext;
@@ -88,13 +88,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let caller = started.turn.progress.trace.caller.clone();
         let (live, registration) = self.running.begin(started.turn.ordinal, caller);
         let span = self.run_span(context, &session, &started);
-        let trace_id = span.as_ref().and_then(TraceSpan::context);
-        let trace_id = trace_id.map(|own| own.trace_id().to_owned());
-        let trace = RunTrace {
-            is_traced: span.is_some(),
-            id: trace_id.clone(),
-            caller: Rc::clone(live.caller_trace()),
-        };
+        let trace = run_trace(span.as_ref(), &live);
+        let names = RunNames { request_id, trace_id: trace.id.clone() };
         let text = Rc::clone(live.text());
         let (platform, running) = (Rc::clone(&self.platform), Rc::clone(&self.running));
         let reporter = Rc::clone(&self.reporter);
@@ -110,7 +105,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         );
         let (cancels, deployment) = (Rc::clone(&self.cancels), Rc::clone(&context.deployment));
         let metering = Rc::clone(&context.metering);
-        let names = RunNames { request_id, trace_id };
         let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
@@ -193,6 +187,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Sets the alarm unless this instance has set it.
     pub(super) fn ensure_alarm(&self, every_ms: u64) -> Result<(), Fault> {
         self.alarm.ensure(self.platform.as_ref(), every_ms)
+    }
+}
+
+/// What a run knows of tracing.
+fn run_trace(span: Option<&impl TraceSpan>, live: &LiveTurn) -> RunTrace {
+    let own = span.and_then(TraceSpan::context);
+    RunTrace {
+        is_traced: span.is_some(),
+        id: own.map(|own| own.trace_id().to_owned()),
+        caller: Rc::clone(live.caller_trace()),
     }
 }
 
