@@ -81,6 +81,9 @@ impl TextCursor {
                 Some(held) if held.segment == segment.number => held.offset,
                 _ => 0,
             };
+            if held > segment.text.len() && state.is_read_again(segment.number) {
+                continue;
+            }
             if !segment.text.is_char_boundary(held) {
                 // The offset lies outside this text or within a character, so the watcher's text is
                 // another one.

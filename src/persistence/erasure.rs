@@ -138,12 +138,16 @@ impl<D: Database> SessionStore<D> {
             }
         };
         let receipt = ErasureReceipt { stored_responses, ..receipt };
+        let unread = self.pending_responses()?;
         self.durable_step(|| {
             for table in session_tables() {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
             self.memory.take();
             self.steers_accepted.take();
+            for id in &unread {
+                self.add_cancel(id, &session.agent_context, now)?;
+            }
             for id in &ids {
                 let agent_context = &session.agent_context;
                 self.add_response(id, agent_context, ResponseStanding::Pending)?;
@@ -229,12 +233,13 @@ impl<D: Database> SessionStore<D> {
         transcribed: &BTreeSet<String>,
         assume_stored: bool,
     ) -> Result<u64, Fault> {
-        let mut session = session.clone();
+        let (mut session, mut transcribed) = (session.clone(), transcribed.clone());
         if let Some(ordinal) = session.live_turn {
             // A turn that ran in this instance was stopped before.
             let turn = self.turn_at(ordinal)?;
             if turn.status == TurnStatus::Running {
                 session.lose_instance(&turn);
+                transcribed.extend(turn.progress.pending.map(|pending| pending.response_id));
             }
         }
         let lost = match session.state.lost_calls {

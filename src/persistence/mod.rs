@@ -7,6 +7,7 @@
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.
 
+mod background;
 mod call;
 mod compaction;
 mod conversation;
@@ -16,6 +17,7 @@ mod fork;
 mod lease;
 mod memory;
 mod open_calls;
+mod pending_response;
 mod pending_retrieval;
 mod records;
 mod responses;
@@ -29,6 +31,7 @@ mod turn_life_cycle;
 mod turn_trace;
 mod webhooks;
 
+pub(crate) use background::Cancel;
 pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub(crate) use erasure::StoredAtService;
@@ -39,6 +42,7 @@ pub(crate) use fork::{
 };
 pub use fork::{ForkOrigin, ForkParent};
 pub use lease::Lease;
+pub use pending_response::PendingResponse;
 pub use pending_retrieval::PendingRetrieval;
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fork::ForkOrigin;
 use super::lease::Lease;
+use super::pending_response::PendingResponse;
 use super::pending_retrieval::PendingRetrieval;
 use super::steer_counts::SteerCounts;
 use super::turn_trace::TurnTrace;
@@ -75,6 +76,9 @@ pub struct SessionState {
     /// Whether the model service gives no reasoning to send back, and has said so.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reasoning_refused: bool,
+    /// Whether the model service refuses to make responses in the background.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub background_refused: bool,
     /// Attempts at model calls that were cut before the id of a response was known that the service may have
     /// stored.
     #[serde(skip_serializing_if = "is_zero")]
@@ -148,9 +152,10 @@ impl Session {
     }
 
     /// Notes that the instance that ran a turn was lost. Where the turn's next step is a model call, the instance
-    /// may have been at that call.
+    /// may have been at that call; the id of a pending response is known.
     pub fn lose_instance(&mut self, turn: &Turn) {
-        if turn.progress.retrieval.is_none() && self.open_calls_of(turn.ordinal).is_none() {
+        let is_pending = turn.progress.retrieval.is_some() || turn.progress.pending.is_some();
+        if !is_pending && self.open_calls_of(turn.ordinal).is_none() {
             self.state.lost_calls = self.state.lost_calls.saturating_add(1);
         }
     }
@@ -261,6 +266,9 @@ pub struct TurnProgress {
     /// What calls sent of the conversation before the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_before: Option<Window>,
+    /// The background response that the turn's model call is reading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<PendingResponse>,
     /// How many steers the turn has taken, and how far they are.
     #[serde(skip_serializing_if = "SteerCounts::is_zero")]
     pub steers: SteerCounts,

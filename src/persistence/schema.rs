@@ -55,7 +55,10 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     &["ALTER TABLE turns ADD COLUMN session_after TEXT"],
     // Version 10 says where a turn stands in traces, and version 9 would refuse that member.
     &[],
-    // Version 11 may be a fork, whose first calls and responses belong to another session.
+    // Version 11 may hold background responses that a turn reads or that are to be cancelled, which version 10 could not
+    // read.
+    &[],
+    // Version 12 may be a fork, whose first calls and responses belong to another session.
     &[],
 ];
 
@@ -258,6 +261,15 @@ pub(super) const RESPONSES: &str = "CREATE TABLE IF NOT EXISTS responses (
     attempts INTEGER NOT NULL
 ) WITHOUT ROWID";
 
+/// The background responses that the model service is to cancel. An object has this table from the first such response
+/// on, and it outlives the session until all are cancelled or given up. `next_at`: when the service is asked again.
+pub(super) const CANCELS: &str = "CREATE TABLE IF NOT EXISTS cancels (
+    response_id TEXT PRIMARY KEY,
+    agent_context TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    next_at INTEGER NOT NULL
+) WITHOUT ROWID";
+
 /// The receipt of an erasure. This table exists only while responses are still to be deleted.
 pub(super) const RECEIPT: &str = "CREATE TABLE IF NOT EXISTS receipt (text TEXT NOT NULL)";
 
@@ -277,7 +289,7 @@ mod tests {
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published migration, runs of white space as one space.
-    const PUBLISHED: [&str; 10] = [
+    const PUBLISHED: [&str; 11] = [
         "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "d8d57b7c4d650195fb7f986a4b774f64fa86d1caa7a4705a7d6ec2a1857477af",
@@ -286,6 +298,7 @@ mod tests {
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "f15ef08bb70a750cf1e37a63e745b57764f33c0e35b61a3a05426fca343c81ab",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     ];

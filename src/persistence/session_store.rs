@@ -223,9 +223,11 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
         if self.find_tables()? == Tables::Absent {
             self.durable_step(|| self.database.execute_all(schema::TABLES))?;
-            let has_fork = self.memory.borrow().has_fork;
+            let known = self.memory.take();
+            let (has_fork, has_cancels) = (known.has_fork, known.has_cancels);
             self.memory.replace(Memory {
                 has_fork,
+                has_cancels,
                 tables: Tables::Present { calls: false },
                 newest_turn: Some(0),
                 newest_entry: Some(EntrySeq::START),
@@ -269,7 +271,7 @@ impl<D: Database> SessionStore<D> {
             return Ok(known);
         }
         let statement = "SELECT name FROM sqlite_master
-             WHERE type = 'table' AND name IN ('session', 'calls', 'webhooks', 'fork')";
+             WHERE type = 'table' AND name IN ('session', 'calls', 'webhooks', 'fork', 'cancels')";
         let rows = self.database.query(statement, &[])?;
         let names = rows.iter().map(|row| row.get::<String>("name"));
         let names = names.collect::<Result<Vec<_>, Fault>>()?;
@@ -286,6 +288,7 @@ impl<D: Database> SessionStore<D> {
         memory.tables = tables;
         memory.has_webhooks = has("webhooks");
         memory.has_fork = has("fork");
+        memory.has_cancels = has("cancels");
         Ok(tables)
     }
 

@@ -37,6 +37,9 @@ pub struct ResponsesRequest<'a> {
     pub store: bool,
     /// Whether the response comes as server-sent events.
     pub stream: bool,
+    /// Whether the response goes on at the service without its reader, who can come back to it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
     /// Calls with the same key are likely to meet the same cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<&'a str>,

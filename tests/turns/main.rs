@@ -10,6 +10,7 @@
 )]
 
 mod approvals;
+mod background;
 mod client_tools;
 mod commentary;
 mod compaction;
@@ -47,6 +48,7 @@ mod trace_context;
 mod usage;
 mod webhook_beds;
 mod webhook_crashes;
+mod webhook_interleavings;
 mod webhooks;
 
 use bed::*;

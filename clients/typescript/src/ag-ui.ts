@@ -113,7 +113,7 @@ export class AptixAgent extends AbstractAgent {
         return { sessionId, turnId, events: this.client.stream(body, { progress: true, signal }) };
       }
       // What is not answered yet is put again; a user who writes on gives the turn up.
-      if (!deserted(calls, input)) return { sessionId, turnId, events: this.attached(sessionId, turnId, signal) };
+      if (!deserted(input)) return { sessionId, turnId, events: this.attached(sessionId, turnId, signal) };
       await session.cancel(turnId);
     }
     const { request } = this;

@@ -43,7 +43,7 @@ test('a page over AG-UI streams, runs its tool, asks its user, and goes on after
   const gate = new Gate();
   rig.model.script(answer(text('Hello ', gate, 'from the edge.')));
   await say('Hello?');
-  await page.getByText('Hello ', { exact: false }).nth(1).waitFor();
+  await page.locator('article.assistant').filter({ hasText: 'Hello' }).waitFor();
   gate.open();
   await shows('Hello from the edge.');
 

@@ -6,6 +6,7 @@
 mod admission;
 mod alarm;
 mod detached;
+mod due_cancels;
 mod due_webhooks;
 mod erasing;
 mod export;

@@ -22,10 +22,11 @@ use crate::contract::{
     object_text, parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::entry::request::{RequestHead, received_at, sent_caller, trace_context};
+use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{JSON, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute};
+use crate::entry::trace_header::trace_context;
 use crate::live_text::{EventStream, Timings};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, Platform};
 
@@ -117,9 +118,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.refuse_void(&caller.grants)?;
         let platform = self.platform.as_ref();
         let mut context = source.context(platform, head.origin(), id.cloned()).await?;
-        if has_trace(&route) {
-            context.trace = trace_context(head);
-        }
+        context.trace = trace_context(head, &route);
         let mut since = self.platform.now_ms();
         let reply = match route {
             Route::Execute => {
@@ -328,16 +327,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let now = self.platform.now_ms();
         now.saturating_sub(std::mem::replace(since, now))
     }
-}
-
-/// Whether a request may change a turn that works, or is to.
-fn has_trace(route: &Route) -> bool {
-    matches!(
-        route,
-        Route::Execute
-            | Route::Session(_, SessionRoute::Steer(_))
-            | Route::Session(_, SessionRoute::Cancel(_))
-    )
 }
 
 fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Reply<D>, Fault> {

@@ -22,7 +22,9 @@ use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform, TraceSpan, within};
-use crate::reasoner::{Reasoner, RunReport, RunTrace, StartedTurn};
+use crate::reasoner::{
+    Reasoner, ResponseCancels, RunReport, RunTrace, StartedTurn, cancels_stopped,
+};
 use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
 
 const LOST_SESSION: &str = "The session's storage lost the session.";
@@ -38,6 +40,7 @@ pub struct SessionHost<P, D> {
     pub(super) building: Rc<Building>,
     pub(super) reporter: Rc<Reporter<P, D>>,
     pub(super) webhooks: Rc<WebhookDelivery<P, D>>,
+    pub(super) cancels: Rc<ResponseCancels<P, D>>,
 }
 
 /// Another handle of the same object, for a task of its own.
@@ -52,6 +55,7 @@ impl<P, D> Clone for SessionHost<P, D> {
             building: Rc::clone(&self.building),
             reporter: Rc::clone(&self.reporter),
             webhooks: Rc::clone(&self.webhooks),
+            cancels: Rc::clone(&self.cancels),
         }
     }
 }
@@ -64,8 +68,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));
         let (machine, rows) = (Rc::clone(&platform), Rc::clone(&store));
         let webhooks = Rc::new(WebhookDelivery::new(machine, rows, Rc::clone(&alarm)));
+        let cancels = Rc::new(ResponseCancels::new(Rc::clone(&platform), Rc::clone(&store)));
         let (running, erasing, building) = Default::default();
-        Self { platform, store, alarm, running, erasing, building, reporter, webhooks }
+        Self { platform, store, alarm, running, erasing, building, reporter, webhooks, cancels }
     }
 
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
@@ -100,8 +105,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Rc::clone(&context.deployment),
             self.running.connections(),
             Rc::clone(live.interruption()),
+            Rc::clone(&self.cancels),
             trace,
         );
+        let (cancels, deployment) = (Rc::clone(&self.cancels), Rc::clone(&context.deployment));
         let metering = Rc::clone(&context.metering);
         let names = RunNames { request_id, trace_id };
         let turn_id = started.turn.turn_id.clone();
@@ -139,6 +146,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 &names,
             ));
             live.text().end(outcome);
+            if let Err(fault) = cancels.start(Some(&told_under), &deployment) {
+                platform.log(cancels_stopped(&fault));
+            }
             if let Err(fault) = webhooks.start(&told_under) {
                 platform.log(deliveries_stopped(&fault));
             }

@@ -119,7 +119,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         // The request can be long, and the turn runs without it.
         drop(request);
         let is_first_run = match &admitted {
-            Admitted::Run(started) => started.turn.progress.next_segment == 0,
+            // A pending response shows its text again from the beginning, and in the same segment.
+            Admitted::Run(started) => {
+                let progress = &started.turn.progress;
+                progress.next_segment == 0 && progress.pending.is_none()
+            }
             Admitted::Attach(_) | Admitted::Replay(..) => false,
         };
         let streaming = streaming.unwrap_or(admitted.turn().progress.streaming);
@@ -215,6 +219,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     self.meter_lost(context, &session, &turn, ErrorCode::TurnAborted);
                 }
                 self.deliver_webhooks(context)?;
+                self.start_cancels(context)?;
             }
             (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
         }

@@ -9,13 +9,11 @@ export async function buildPage(folder) {
   await mkdir(folder, { recursive: true });
   await copyFile(path.join(here, 'index.html'), path.join(folder, 'index.html'));
   await build({
-    entryPoints: [path.join(here, 'page.jsx')],
+    entryPoints: [path.join(here, 'page.js')],
     outfile: path.join(folder, 'page.js'),
     bundle: true,
     minify: true,
     format: 'esm',
-    jsx: 'automatic',
-    define: { 'process.env.NODE_ENV': '"production"' },
   });
 }
 

@@ -4,8 +4,6 @@ import type { RunAgentInput } from "@ag-ui/client";
 import type { ToolCall, TurnRequest, ClipboardImage, InputArtifact, SubmittedToolResult } from "../index.js";
 import { APPROVAL, toolsJson } from "../tools.js";
 
-type Message = RunAgentInput["messages"][number];
-
 /** Members of a turn that `forwardedProps` may bring. */
 const FORWARDED = ["WorkspaceId", "RagScope", "ConversationContextId", "AgentContextId", "ToolChoiceName", "Repo", "Language"];
 const IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
@@ -29,15 +27,8 @@ export function answersTo(calls: readonly ToolCall[], input: RunAgentInput, hand
   return results.length > 0 ? results : undefined;
 }
 
-/** Whether the user has written on instead of answering. Messages that answer stand behind the newest of the user. */
-export function deserted(calls: readonly ToolCall[], input: RunAgentInput): boolean {
-  if (input.resume?.length) return false;
-  if (input.messages.at(-1)?.role !== "user") return false;
-  // A turn that runs was left; one that waits for consent alone has its interrupt put again only without a new message.
-  return calls.length === 0 || !calls.some(({ ToolCallId }) => answered(ToolCallId, input.messages));
-}
-
-const answered = (id: string, messages: readonly Message[]) => messages.some((message) => message.role === "tool" && message.toolCallId === id);
+/** Whether the user has written on instead of answering: answers stand behind the newest message of the user. */
+export const deserted = ({ messages, resume }: RunAgentInput): boolean => !resume?.length && messages.at(-1)?.role === "user";
 
 function result({ ToolCallId }: ToolCall, { messages }: RunAgentInput) {
   const message = messages.findLast((each) => each.role === "tool" && each.toolCallId === ToolCallId);
