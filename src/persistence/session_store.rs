@@ -223,13 +223,11 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
         if self.find_tables()? == Tables::Absent {
             self.durable_step(|| self.database.execute_all(schema::TABLES))?;
-            let (has_cancels, has_fork) = {
-                let memory = self.memory.borrow();
-                (memory.has_cancels, memory.has_fork)
-            };
+            let known = self.memory.take();
+            let (has_fork, has_cancels) = (known.has_fork, known.has_cancels);
             self.memory.replace(Memory {
-                has_cancels,
                 has_fork,
+                has_cancels,
                 tables: Tables::Present { calls: false },
                 newest_turn: Some(0),
                 newest_entry: Some(EntrySeq::START),
@@ -273,7 +271,7 @@ impl<D: Database> SessionStore<D> {
             return Ok(known);
         }
         let statement = "SELECT name FROM sqlite_master
-             WHERE type = 'table' AND name IN ('session', 'calls', 'webhooks', 'cancels', 'fork')";
+             WHERE type = 'table' AND name IN ('session', 'calls', 'webhooks', 'fork', 'cancels')";
         let rows = self.database.query(statement, &[])?;
         let names = rows.iter().map(|row| row.get::<String>("name"));
         let names = names.collect::<Result<Vec<_>, Fault>>()?;
@@ -289,8 +287,8 @@ impl<D: Database> SessionStore<D> {
         let mut memory = self.memory.borrow_mut();
         memory.tables = tables;
         memory.has_webhooks = has("webhooks");
-        memory.has_cancels = has("cancels");
         memory.has_fork = has("fork");
+        memory.has_cancels = has("cancels");
         Ok(tables)
     }
 

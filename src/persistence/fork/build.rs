@@ -310,9 +310,6 @@ impl<D: Database> SessionStore<D> {
                 serde_json::Value::String(text) if column == "outcome" => {
                     outcome_in_session(text, session).into()
                 }
-                serde_json::Value::String(text) if column == "progress" => {
-                    without_pending_response(text).into()
-                }
                 serde_json::Value::String(text) => text.into(),
                 serde_json::Value::Number(number) => whole(&number).ok_or_else(unreadable)?.into(),
                 serde_json::Value::Null => Value::Null,
@@ -353,17 +350,6 @@ impl<D: Database> SessionStore<D> {
         self.memory.take();
         Ok(())
     }
-}
-
-/// A turn's progress without the background response that it waits for, which is the parent's to read and to cancel.
-fn without_pending_response(progress: String) -> String {
-    if !progress.contains("\"pending\":") {
-        return progress;
-    }
-    let read = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&progress);
-    let Ok(mut members) = read else { return progress };
-    members.remove("pending");
-    serde_json::to_string(&members).unwrap_or(progress)
 }
 
 /// A place in the outcomes: behind that of a turn's latest submission, or of an earlier submission.

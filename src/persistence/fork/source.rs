@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::copied_tables::{COPIED, CopiedTable};
 use crate::contract::Fault;
-use crate::persistence::records::Session;
+use crate::persistence::records::{Session, TurnProgress, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
 use crate::persistence::{schema, texts};
 use crate::ports::{Database, Row, Value};
@@ -101,7 +101,8 @@ impl<D: Database> SessionStore<D> {
             }
             match self.next_row(table, turns, &place.after)? {
                 None => place = RowPlace::of_table(place.table + 1),
-                Some(row) => {
+                Some(mut row) => {
+                    self.leave_response_out(table, &mut row)?;
                     let keys = table.keys.iter().map(|key| row.get::<u64>(key));
                     place.after = keys.collect::<Result<_, Fault>>()?;
                     table.add_texts(&self.database, &row, &mut page.texts)?;
@@ -154,6 +155,24 @@ impl<D: Database> SessionStore<D> {
         let mut parameters: Vec<Value> = after.iter().map(|key| (*key).into()).collect();
         parameters.push(turns.into());
         self.database.first(&statement, &parameters)
+    }
+
+    /// Takes the background response that a failed turn still waits for out of the turn's row: it is the parent's to read,
+    /// and to cancel.
+    fn leave_response_out(&self, table: &CopiedTable, row: &mut Row) -> Result<(), Fault> {
+        if table.name != "turns" {
+            return Ok(());
+        }
+        let progress = texts::from_column(&self.database, row.get("progress")?)?;
+        if !progress.contains("\"pending\":") {
+            return Ok(());
+        }
+        let mut progress: TurnProgress = from_json("progress", &progress)?;
+        if progress.pending.take().is_some() {
+            let column = texts::to_column(&self.database, &to_json("progress", &progress)?)?;
+            row.0.insert("progress".to_owned(), column.into());
+        }
+        Ok(())
     }
 
     fn has_table(&self, name: &str) -> Result<bool, Fault> {

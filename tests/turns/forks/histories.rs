@@ -222,7 +222,8 @@ fn a_fork_goes_on_as_a_session_that_stopped_at_its_turn() {
 fn a_fork_of_turns_that_were_repeated_late_sends_all_that_it_has_and_nothing_else() {
     run_seeds(SEEDS, LONG_SEEDS, &["whole"], |seed, _| {
         let mut random = Random(seed * 2 + 1);
-        let bed = bed(*random.pick(&["default", "replay"]));
+        let context = *random.pick(&["default", "replay"]);
+        let bed = bed(context);
         let mut failed = Vec::new();
         for number in 0..6 {
             let (id, words) = (format!("t{}", number + 1), format!("Words-{number}."));
