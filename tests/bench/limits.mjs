@@ -60,7 +60,7 @@ async function row({ says, catalog, prepare, run }) {
     const most = mostResidentBytes(pid) - before.resident;
     await pause(1000);
     const after = residentBytes(pid) - before.resident;
-    const wasm = await rig.wasmBytes();
+    const wasm = (await rig.held()).wasmBytes;
     rig.clear();
     const { healths } = await neighbour.watch(rig, NEIGHBOUR, () => run(rig, prepared));
     const longest = Math.max(...healths.map((probe) => probe.ms));

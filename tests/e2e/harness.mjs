@@ -120,7 +120,7 @@ export class Rig {
    * `unbound`: names of bindings of objects that the Worker does not get.
    * `traced`: somebody listens to the Worker's spans, which come to `spans`.
    * `metered`: a place for data points is bound.
-   * `measured`: the Worker also tells the size of its WebAssembly memory, to `wasmBytes`.
+   * `measured`: the Worker also tells what it holds, to `held`.
    * `counted`: the Worker also tells its crossings (counted_worker.mjs).
    * `hidden`: further words that no log and no response may contain, each as `[words, mayShow]`; responses for which
    * `mayShow(answer)` is true are exempt.
@@ -153,15 +153,7 @@ export class Rig {
     return Number(/(\d+) workerd/.exec(children)?.[1]);
   }
 
-  /** The size of the Worker's WebAssembly memory, which never shrinks, in bytes. The Worker has to be `measured`. */
-  async wasmBytes() {
-    return (await this.held()).wasmBytes;
-  }
-
-  /**
-   * What the Worker's own code holds: `{wasmBytes, references}`. It has no variables but those in its WebAssembly memory,
-   * and no hold on objects of JavaScript but the references that its bindings count. The Worker has to be `measured`.
-   */
+  /** What the Worker holds: `{wasmBytes, references}` (measured_worker.mjs). The Worker has to be `measured`. */
   async held() {
     return (await fetch(new URL(HELD, this.url), patient())).json();
   }

@@ -154,7 +154,7 @@ async function judged({ sent, way, gzip, watched, kind, size, seed, says, most }
   const large = await measured(size * 4);
   most.cpuMs = Math.max(most.cpuMs, large.cpu);
   most.resident = Math.max(most.resident, large.resident);
-  most.wasm = Math.max(most.wasm, await rig.wasmBytes());
+  most.wasm = Math.max(most.wasm, (await rig.held()).wasmBytes);
   const costs = `${Math.round(small.cpu)} ms of processor time for ${size} bytes, ${Math.round(large.cpu)} ms for four times as many`;
   assert.ok(large.cpu <= small.cpu * 4 * MORE + MORE_MS, `${costs}: ${says}`);
   assert.ok(large.resident <= RESIDENT, `resident memory grows by ${Math.round(large.resident / MIB)} MiB: ${says}`);

@@ -1,5 +1,6 @@
 // The Worker with what it holds measured. Owns the two modules that stand in front of the Worker: they take note of its
-// memory and its references to objects, and answer for them at one path of their own.
+// memory and its references to objects, and answer for them at one path of their own. The Worker has no variables but
+// those in its memory, and no hold on objects of JavaScript but the references that its bindings keep in a table.
 
 /** Answers with the size of the Worker's WebAssembly memory, and the number of its references to objects, as JSON. */
 export const HELD = '/held-by-the-worker-of-the-tests';
