@@ -141,9 +141,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         connections: Rc<Connections>,
         interruption: Rc<Interruption>,
         cancels: Rc<ResponseCancels<P, D>>,
-        trace: RunTrace,
     ) -> Self {
-        let (report, under_way, newest_call, stopped_by) = Default::default();
+        let (report, under_way, newest_call, stopped_by, trace) = Default::default();
         Self {
             platform,
             store,
@@ -158,6 +157,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             stopped_by,
             trace,
         }
+    }
+
+    /// The same for a run that stands in traces.
+    pub(crate) fn traced(self, trace: RunTrace) -> Self {
+        Self { trace, ..self }
     }
 
     /// Opens the span of a step, where the run is traced.

@@ -101,8 +101,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             self.running.connections(),
             Rc::clone(live.interruption()),
             Rc::clone(&self.cancels),
-            trace,
-        );
+        )
+        .traced(trace);
         let (cancels, deployment) = (Rc::clone(&self.cancels), Rc::clone(&context.deployment));
         let metering = Rc::clone(&context.metering);
         let turn_id = started.turn.turn_id.clone();
