@@ -23,6 +23,7 @@ const AGENT_CONTEXT: ObjectShape = ObjectShape::new(
         "ApiKeySecret",
         "Model",
         "Continuation",
+        "Background",
         "ResendTools",
         "DeleteStored",
         "Retrieval",
@@ -71,6 +72,7 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
         api_key_secret: None,
         model: None,
         continuation: Continuation::Stored,
+        background: false,
         resend_tools: true,
         delete_stored: false,
         retrieval: Retrieval::default(),
@@ -94,6 +96,9 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
             let choices = [("stored", Continuation::Stored), ("replay", Continuation::Replay)];
             context.continuation = choice(node, choices, findings);
         }
+        "Background" => {
+            context.background = choice(node, [("Never", false), ("Always", true)], findings);
+        }
         "ResendTools" => context.resend_tools = flag(node, findings),
         "DeleteStored" => context.delete_stored = flag(node, findings),
         "Retrieval" => context.retrieval = retrieval(node, findings),
@@ -112,6 +117,11 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
         "RetentionDays" => context.retention_days = Some(integer(node, DAYS, findings)),
         _ => {}
     });
+    if context.background && context.continuation == Continuation::Replay {
+        let problem = "\"Background\": \"Always\" needs \"Continuation\": \"stored\": with \"replay\" the service \
+                       keeps nothing that could be read on; change one of them";
+        findings.fault(node.member("Background", node.json), problem);
+    }
     let sends_secret = context.api_key_secret.is_some() || hold_secret(&context.headers);
     let lends = context.retrieval.embeddings.as_ref().is_some_and(|embeddings| {
         embeddings.base_url.is_none() && hold_secret(&embeddings.headers)

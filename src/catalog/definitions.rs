@@ -70,6 +70,8 @@ pub struct AgentContext {
     pub continuation: Continuation,
     /// Whether every call sends the tools; `false` is the rule of AGN-003 §4.2. Default `true`.
     pub resend_tools: bool,
+    /// Whether the service makes responses in the background, where they go on without their reader. Default `false`.
+    pub background: bool,
     /// Whether erasing a session deletes the responses that the service stored. Default `false`.
     pub delete_stored: bool,
     /// The source and number of a user turn's chunks.

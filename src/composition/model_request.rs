@@ -24,6 +24,8 @@ pub struct ModelRequest<'a> {
     pub previous_response_id: Option<&'a str>,
     /// Whether the service keeps the response.
     pub store: bool,
+    /// Whether the response goes on at the service without its reader.
+    pub background: bool,
     /// Whether reasoning is asked for that can be sent back: the service does not keep it.
     pub wants_reasoning: bool,
     /// The key under which the service caches the session's prompts.
@@ -131,6 +133,7 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         include: &include,
         store: request.store,
         stream: true,
+        background: request.background,
         prompt_cache_key: request.prompt_cache_key,
         safety_identifier: request.safety_identifier.filter(|_| is_free),
         context_management: compaction,

@@ -65,6 +65,7 @@ impl SummaryRequest {
             tool_choice: None,
             previous_response_id: None,
             store: false,
+            background: false,
             wants_reasoning: false,
             prompt_cache_key: None,
             safety_identifier,

@@ -8,6 +8,7 @@ use super::context_block::{ContextBlock, ContextChunk, chunk_path};
 use super::solution_context::SOLUTION_CONTEXT;
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
+use crate::catalog::ConversationContext;
 use crate::contract::{Fault, InputArtifact, SteerContent, UserTurn, UserWarning};
 use crate::encoding::language_of;
 use crate::responses_api::{ContentPart, system_message, user_message_json};
@@ -85,6 +86,14 @@ pub(super) fn compose_messages(
         trace: blocks.trace,
         chunks_end,
     })
+}
+
+/// The system message of a conversation context, one item, JSON; `None` for an empty prompt.
+pub fn boot_message(conversation: &ConversationContext) -> Result<Option<String>, Fault> {
+    let prompt = Some(conversation.boot_prompt.as_str()).filter(|prompt| !prompt.is_empty());
+    let message = prompt.map(system_message).transpose();
+    let message = message.map_err(|_| Fault::unwritable("A message to the model"))?;
+    Ok(message.map(|message| Box::<str>::from(message).into()))
 }
 
 /// The message of a steer.

@@ -94,6 +94,10 @@ error_codes! {
         "The SteerId was already used in this turn with other content; use a new SteerId.";
     TurnEnded = "turn_ended", 409, Client, false, None,
         "The turn has ended and takes no further words; nothing was kept, so send them as a new turn.";
+    SessionExists = "session_exists", 409, Client, false, None,
+        "The SessionId of the fork names a session that is not this fork; use a new SessionId.";
+    TurnNotEnded = "turn_not_ended", 409, Client, true, None,
+        "The turn of the fork, or one before it, runs or waits; end it, or repeat the request when it has ended.";
     BodyTooLarge = "body_too_large", 413, Client, false, None,
         "The body is larger than the service accepts.";
     ContextWindowExceeded = "context_window_exceeded", 413, Client, false, Some(Failed),

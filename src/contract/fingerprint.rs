@@ -13,6 +13,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::identifiers::SessionId;
 use super::request::{
     ArtifactContent, ClientTool, ClipboardImage, ExecuteRequest, InputArtifact, RagCondition,
     RagScope, ToolContinuation, UserTurn,
@@ -27,10 +28,18 @@ const DOMAIN: &str = "execute-request-1";
 /// The SHA-256 of a request's content, as 64 lower-case hexadecimal digits: equal for a repetition
 /// of the same request, different for other content.
 pub fn fingerprint(request: &ExecuteRequest) -> String {
+    fingerprint_in(request, request.session_id())
+}
+
+/// The fingerprint that the same request would have in another session: a fork knows the requests of its copied turns by
+/// those that its parent got.
+pub fn fingerprint_in(request: &ExecuteRequest, session: &SessionId) -> String {
     let mut content = Content(Sha256::new());
     match request {
-        ExecuteRequest::UserTurn(turn) => content.user_turn(turn),
-        ExecuteRequest::ToolContinuation(continuation) => content.tool_continuation(continuation),
+        ExecuteRequest::UserTurn(turn) => content.user_turn(turn, session),
+        ExecuteRequest::ToolContinuation(continuation) => {
+            content.tool_continuation(continuation, session);
+        }
     }
     hex(&content.0.finalize())
 }
@@ -83,9 +92,9 @@ impl Content {
         }
     }
 
-    fn user_turn(&mut self, turn: &UserTurn) {
+    fn user_turn(&mut self, turn: &UserTurn, session: &SessionId) {
         let UserTurn {
-            session_id,
+            session_id: _,
             turn_id,
             instruction,
             input_artifacts,
@@ -101,7 +110,7 @@ impl Content {
             tools,
             tool_choice_name,
         } = turn;
-        self.texts([DOMAIN, "user_turn", session_id.as_str(), turn_id.as_str()]);
+        self.texts([DOMAIN, "user_turn", session.as_str(), turn_id.as_str()]);
         self.optional_texts([instruction.as_deref()]);
         self.list(input_artifacts, Self::input_artifact);
         self.list(clipboard_images, Self::clipboard_image);
@@ -120,9 +129,9 @@ impl Content {
         self.optional_texts([tool_choice_name.as_deref()]);
     }
 
-    fn tool_continuation(&mut self, continuation: &ToolContinuation) {
-        let ToolContinuation { session_id, turn_id, tool_results } = continuation;
-        self.texts([DOMAIN, "tool_continuation", session_id.as_str(), turn_id.as_str()]);
+    fn tool_continuation(&mut self, continuation: &ToolContinuation, session: &SessionId) {
+        let ToolContinuation { session_id: _, turn_id, tool_results } = continuation;
+        self.texts([DOMAIN, "tool_continuation", session.as_str(), turn_id.as_str()]);
         self.list(tool_results, Self::tool_result);
     }
 

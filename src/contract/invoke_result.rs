@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::fault::{Fault, Warning};
+use super::identifiers::SessionId;
+use crate::json::first_member;
 
 /// `Successful`, `Result` (absent when not successful), `Errors`, `Warnings`,
 /// always in this order.
@@ -68,6 +70,20 @@ impl InvokeResult {
     }
 }
 
+/// A stored `InvokeResult` as it is in another session: its `Result` names that one, and every other byte stays. One
+/// whose result names no session stays as it is.
+pub fn outcome_in_session(outcome: String, session: &SessionId) -> String {
+    let named =
+        first_member(&outcome, "Result").and_then(|result| first_member(result, "SessionId"));
+    // The member is a slice of the outcome.
+    let place = named.map(|named| (named.as_ptr().addr() - outcome.as_ptr().addr(), named.len()));
+    let Some((start, length)) = place else { return outcome };
+    let Ok(name) = serde_json::to_string(session) else { return outcome };
+    let mut moved = outcome;
+    moved.replace_range(start..start + length, &name);
+    moved
+}
+
 impl From<Fault> for InvokeResult {
     fn from(fault: Fault) -> Self {
         Self::failure(vec![fault])
@@ -95,6 +111,19 @@ mod tests {
                 r#"[{"ErrorCode":"late","Message":"Late.","SystemError":false}]}"#
             )
         );
+    }
+
+    #[test]
+    fn an_outcome_in_another_session_differs_in_its_name_alone() {
+        let session = SessionId::parse("new").unwrap();
+        let outcome = |id: &str| {
+            format!(
+                r#"{{"Successful":true,"Result":{{"Kind":"ok","SessionId":"{id}","TurnId":"old","Usage":1.50,"PrimaryOutputText":"\"SessionId\":\"old\""}},"Errors":[],"Warnings":[]}}"#
+            )
+        };
+        assert_eq!(outcome_in_session(outcome("old"), &session), outcome("new"));
+        let failure = InvokeResult::from(Fault::new(ErrorCode::TurnAborted, "SessionId")).to_json();
+        assert_eq!(outcome_in_session(failure.clone(), &session), failure);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod error_code;
 pub mod event_frames;
 mod fault;
 mod fingerprint;
+mod fork;
 mod identifiers;
 #[doc = include_str!("interface.md")]
 pub mod interface {}
@@ -40,9 +41,10 @@ pub(crate) use closed_list::closed_list;
 pub use document::{Document, ListedDocuments, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Notice, Warning};
-pub use fingerprint::{fingerprint, steer_fingerprint};
+pub use fingerprint::{fingerprint, fingerprint_in, steer_fingerprint};
+pub use fork::ForkRequest;
 pub use identifiers::{SessionId, SteerId, TurnId, is_tenant_name};
-pub use invoke_result::InvokeResult;
+pub use invoke_result::{InvokeResult, outcome_in_session};
 pub use operation::Operation;
 pub use progress::{Progress, SteerStep, ToolState};
 pub use relative_path::{normal_path, quoted_path, relative_path_problem};
@@ -63,6 +65,6 @@ pub use turn_status::TurnStatus;
 pub use user_id::UserId;
 pub use user_warning::UserWarning;
 pub use validation::{
-    ComparisonReading, MemberOrder, object_text, parse, parse_documents, parse_object,
+    ComparisonReading, MemberOrder, object_text, parse, parse_documents, parse_fork, parse_object,
     parse_rename, parse_search, parse_steer, parse_ticket_request, peek_session_id,
 };

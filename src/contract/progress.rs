@@ -40,10 +40,13 @@ pub enum Progress<'a> {
         /// The mode as clients see it.
         mode_display_name: &'a str,
     },
-    /// A model call failed, and is made again.
+    /// A model call failed, and is made again or read on.
     Retry {
         /// The wait before it.
         after_ms: u64,
+        /// How often the call's background response has been read on; absent where the call is made again.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        resumed: Option<u32>,
     },
     /// The conversation is being compacted.
     Compaction,

@@ -19,6 +19,7 @@ mod request_id;
 mod response;
 mod route;
 mod session;
+mod trace_header;
 mod user;
 mod workspace;
 

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::contract::{ErrorCode, Fault, TraceContext};
+use crate::contract::{ErrorCode, Fault};
 use crate::identity::SentCaller;
-use crate::ports::{CALLER, Platform, RECEIVED_AT, TRACE_PARENT, TRACE_STATE};
+use crate::ports::{CALLER, Platform, RECEIVED_AT};
 
 /// The head of a request. A header is read when it is needed: each read is a call into JavaScript.
 pub struct RequestHead<'a> {
@@ -47,12 +47,6 @@ pub(super) fn sent_caller(head: &RequestHead<'_>) -> Result<SentCaller, Fault> {
 pub(super) fn received_at<P: Platform>(head: &RequestHead<'_>, platform: &P) -> u64 {
     let at_ms = head.header(RECEIVED_AT).and_then(|at_ms| at_ms.parse().ok());
     at_ms.unwrap_or_else(|| platform.now_ms())
-}
-
-/// Where a request stands in its client's trace. A malformed header is none.
-pub(super) fn trace_context(head: &RequestHead<'_>) -> Option<TraceContext> {
-    let parent = head.header(TRACE_PARENT)?;
-    TraceContext::read(Some(&parent), head.header(TRACE_STATE).as_deref())
 }
 
 /// A part of a URL with its percent-encoding undone. Two parts that differ never become one.

@@ -115,6 +115,8 @@ pub enum SessionRoute {
     Erase,
     /// `PATCH /sessions/{SessionId}`
     Rename,
+    /// `POST /sessions/{SessionId}/fork`
+    Fork,
     /// `GET /sessions/{SessionId}/modes`
     Modes,
     /// `GET /sessions/{SessionId}/turns?After=TurnId&Limit=1..100`
@@ -139,6 +141,7 @@ impl SessionRoute {
             [] if method == "PATCH" => ("GET, PATCH, DELETE", Ok(Self::Rename)),
             [] => ("GET, PATCH, DELETE", Ok(Self::Session)),
             ["export"] => ("GET", Ok(Self::Export)),
+            ["fork"] => ("POST", Ok(Self::Fork)),
             ["modes"] => ("GET", Ok(Self::Modes)),
             ["turns"] => ("GET", turn_page(query).map(Self::Turns)),
             ["turns", turn] => ("GET", TurnId::parse(turn).map(Self::Turn)),
@@ -160,7 +163,7 @@ impl SessionRoute {
             Self::Stream(_) => Operation::Watch,
             Self::Trace(_) => Operation::Trace,
             Self::Cancel(_) => Operation::Cancel,
-            Self::Steer(_) => Operation::Execute,
+            Self::Fork | Self::Steer(_) => Operation::Execute,
         }
     }
 
@@ -176,6 +179,7 @@ impl SessionRoute {
             | Self::Export
             | Self::Erase
             | Self::Rename
+            | Self::Fork
             | Self::Modes
             | Self::Turns(_) => None,
         }
@@ -183,7 +187,7 @@ impl SessionRoute {
 
     /// Whether the request has a JSON body.
     fn has_body(&self) -> bool {
-        matches!(self, Self::Rename | Self::Steer(_))
+        matches!(self, Self::Rename | Self::Fork | Self::Steer(_))
     }
 
     /// Whether the response is sent piece by piece.
@@ -193,6 +197,7 @@ impl SessionRoute {
             Self::Session
             | Self::Erase
             | Self::Rename
+            | Self::Fork
             | Self::Modes
             | Self::Turns(_)
             | Self::Turn(_)
@@ -204,19 +209,7 @@ impl SessionRoute {
 
     /// Whether the response can be a turn's stream of events.
     fn sends_events(&self) -> bool {
-        match self {
-            Self::Stream(_) => true,
-            Self::Session
-            | Self::Export
-            | Self::Erase
-            | Self::Rename
-            | Self::Modes
-            | Self::Turns(_)
-            | Self::Turn(_)
-            | Self::Trace(_)
-            | Self::Cancel(_)
-            | Self::Steer(_) => false,
-        }
+        matches!(self, Self::Stream(_))
     }
 }
 
@@ -431,6 +424,7 @@ mod tests {
                 Route::Session(session(), SessionRoute::Trace(turn())),
             ),
             ("GET", "/sessions/s%3A1", Route::Session(session(), SessionRoute::Session)),
+            ("POST", "/sessions/s:1/fork", Route::Session(session(), SessionRoute::Fork)),
             ("GET", "/sessions/s:1/modes", Route::Session(session(), SessionRoute::Modes)),
             (
                 "GET",

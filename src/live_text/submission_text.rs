@@ -46,6 +46,8 @@ pub(super) struct Segment {
 pub(super) struct TextState {
     pub(super) segments: Vec<Segment>,
     pub(super) outcome: Option<Outcome>,
+    /// From this segment on the text is read again that an earlier instance has shown: a watcher may have more of it.
+    pub(super) read_again: Option<u32>,
     /// Grows with every change.
     pub(super) version: u64,
     /// Tasks that wait for the next change.
@@ -59,6 +61,15 @@ pub(super) struct TextState {
     /// Those of the watchers that asked for progress.
     pub(super) progress_buffers: Vec<Weak<RefCell<String>>>,
     current_activity: Option<Activity>,
+}
+
+impl TextState {
+    /// Whether a segment still grows to what an earlier instance has shown of it.
+    pub(super) fn is_read_again(&self, segment: u32) -> bool {
+        self.outcome.is_none()
+            && self.read_again.is_some_and(|from| segment >= from)
+            && self.segments.last().is_some_and(|last| last.number == segment)
+    }
 }
 
 /// The growing text of one submission.
@@ -95,6 +106,12 @@ impl LiveText {
                 discarded: false,
             }),
         });
+    }
+
+    /// Notes that the text from a segment on is read again, after its instance was lost: whoever has more of it than is
+    /// there waits for the rest.
+    pub(crate) fn read_again(&self, segment: u32) {
+        self.state.borrow_mut().read_again = Some(segment);
     }
 
     /// Whether the segment has been opened.

@@ -81,6 +81,9 @@ impl TextCursor {
                 Some(held) if held.segment == segment.number => held.offset,
                 _ => 0,
             };
+            if held > segment.text.len() && state.is_read_again(segment.number) {
+                continue;
+            }
             if !segment.text.is_char_boundary(held) {
                 // The offset lies outside this text or within a character, so the watcher's text is
                 // another one.
@@ -312,7 +315,7 @@ mod tests {
     #[test]
     fn who_reads_progress_too_slowly_misses_some_and_who_left_costs_nothing() {
         let stream = LiveText::default();
-        let retry = |after_ms| stream.progress(Progress::Retry { after_ms });
+        let retry = |after_ms| stream.progress(Progress::Retry { after_ms, resumed: None });
         let seen = |after_ms| {
             format!("event: progress\ndata: {{\"Kind\":\"retry\",\"AfterMs\":{after_ms}}}\n\n")
         };

@@ -58,9 +58,20 @@ impl Endpoint {
 
     /// Where a stored response is; `None` for an id that no path can name: it would name something else.
     pub(super) fn url_of_response(&self, id: &str) -> Option<String> {
-        // Encoded dots are dots to URL parsers.
-        let is_name = !matches!(id, "" | "." | "..");
-        is_name.then(|| address(&self.base_url, &["responses", id], &self.query))
+        is_name(id).then(|| address(&self.base_url, &["responses", id], &self.query))
+    }
+
+    /// Where the events of a response are read again: those behind the number `after`, or all.
+    pub(super) fn url_of_events(&self, id: &str, after: Option<u64>) -> Option<String> {
+        let mut query = self.query.clone();
+        query.push(("stream".to_owned(), "true".to_owned()));
+        query.extend(after.map(|number| ("starting_after".to_owned(), number.to_string())));
+        is_name(id).then(|| address(&self.base_url, &["responses", id], &query))
+    }
+
+    /// Where the service is asked to cancel a response.
+    pub(super) fn url_of_cancellation(&self, id: &str) -> Option<String> {
+        is_name(id).then(|| address(&self.base_url, &["responses", id, "cancel"], &self.query))
     }
 
     /// The headers of every call.
@@ -72,4 +83,10 @@ impl Endpoint {
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
         self.secrets.iter().map(String::as_str)
     }
+}
+
+/// Whether a path can name a response by this id.
+fn is_name(id: &str) -> bool {
+    // Encoded dots are dots to URL parsers.
+    !matches!(id, "" | "." | "..")
 }

@@ -8,7 +8,7 @@ use super::refusal::{Refusal, needs_operator, status_can_pass, with_plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::outbound::as_repeated;
 use crate::responses_api::{
-    ErrorBody, RefusedTool, ResponseReport, StreamFault, code_concerns_input,
+    ErrorBody, RefusedTool, ResponseReport, StreamFault, code_concerns_input, concerns_background,
     concerns_encrypted_reasoning, concerns_input, concerns_previous_response,
     concerns_sent_reasoning, concerns_storage, refused_tool,
 };
@@ -41,6 +41,8 @@ pub enum Cause {
     BrokenOff,
     /// The body ended early or is not what the Responses API sends.
     Unreadable(StreamFault),
+    /// The service no longer has the background response that was asked for.
+    Lost,
     /// The output has calls whose results no continuation could bring.
     UnnameableCalls,
     /// The service reported an error inside a successful response.
@@ -71,6 +73,7 @@ impl CallFailure {
             | Cause::Silent { .. }
             | Cause::BrokenOff
             | Cause::Unreadable(_)
+            | Cause::Lost
             | Cause::UnnameableCalls => (None, None),
         };
         let names = error.into_iter().flat_map(|error| [&mut error.code, &mut error.kind]);
@@ -91,37 +94,14 @@ impl CallFailure {
         matches!(self.cause, Cause::Interrupt)
     }
 
-    /// What it failed by, in one word: the status, the service's code, or what became of the connection.
-    pub fn error_type(&self) -> String {
-        let named = |name: Option<&str>, other: &str| {
-            let is_word = |name: &&str| {
-                (1..=64).contains(&name.len())
-                    && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
-            };
-            name.filter(is_word).unwrap_or(other).to_owned()
-        };
-        match &self.cause {
-            Cause::Interrupt => "interrupted".to_owned(),
-            Cause::Unreachable => "unreachable".to_owned(),
-            Cause::Refused(refusal) => refusal.status.to_string(),
-            Cause::Silent { .. } => "timeout".to_owned(),
-            Cause::BrokenOff => "connection_broken".to_owned(),
-            Cause::Unreadable(_) => "unreadable".to_owned(),
-            Cause::UnnameableCalls => "unnameable_calls".to_owned(),
-            Cause::Failed(error) => {
-                named(error.code.as_deref().or(error.kind.as_deref()), "failed")
-            }
-            Cause::Incomplete { reason } => named(reason.as_deref(), "incomplete"),
-        }
-    }
-
     /// Whether the same request can succeed when it is sent again. Whether text of the failed output
     /// was shown to a client is for the caller to judge.
     pub fn retryable(&self) -> bool {
         let can_pass = match &self.cause {
-            Cause::Unreachable | Cause::BrokenOff | Cause::Unreadable(StreamFault::EndedEarly) => {
-                true
-            }
+            Cause::Unreachable
+            | Cause::BrokenOff
+            | Cause::Lost
+            | Cause::Unreadable(StreamFault::EndedEarly) => true,
             Cause::Refused(refusal) => refusal.retryable(),
             Cause::Failed(error) => can_pass(error),
             Cause::Interrupt
@@ -130,7 +110,7 @@ impl CallFailure {
             | Cause::UnnameableCalls
             | Cause::Incomplete { .. } => false,
         };
-        can_pass && !self.too_long() && !self.refused_storage()
+        can_pass && !self.too_long() && !self.refused_storage() && !self.refused_background()
     }
 
     /// Whether the service may have stored a response and not come to name it: it was cut, or stands behind a
@@ -143,7 +123,9 @@ impl CallFailure {
             | Cause::BrokenOff
             | Cause::Unreadable(_) => true,
             Cause::Refused(refusal) => matches!(refusal.status, 502 | 504),
-            Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => false,
+            Cause::Lost | Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => {
+                false
+            }
         }
     }
 
@@ -158,6 +140,7 @@ impl CallFailure {
             | Cause::Silent { .. }
             | Cause::BrokenOff
             | Cause::Unreadable(_)
+            | Cause::Lost
             | Cause::UnnameableCalls => false,
         }
     }
@@ -185,6 +168,11 @@ impl CallFailure {
     /// Whether the service does not store responses at all.
     pub fn refused_storage(&self) -> bool {
         self.error().is_some_and(|(status, error)| concerns_storage(status, error))
+    }
+
+    /// Whether the service makes no responses in the background.
+    pub fn refused_background(&self) -> bool {
+        self.error().is_some_and(|(status, error)| concerns_background(status, error))
     }
 
     /// Whether the service gives out no reasoning that can be sent back.
@@ -224,6 +212,7 @@ impl CallFailure {
             | Cause::Silent { .. }
             | Cause::BrokenOff
             | Cause::Unreadable(_)
+            | Cause::Lost
             | Cause::UnnameableCalls
             | Cause::Incomplete { .. } => None,
         }
@@ -239,6 +228,10 @@ impl CallFailure {
                 "The model service could not be reached.",
             ),
             Cause::Refused(refusal) => refusal.into_fault(),
+            Cause::Lost => Fault::new(
+                ErrorCode::UpstreamUnavailable,
+                "The model service has lost the answer that it was making.",
+            ),
             Cause::Silent { after_ms } => Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The model service sent nothing for {after_ms} ms."),

@@ -4,8 +4,10 @@
 //! Architecture Invariant: it changes no prompt and no tool, executes nothing, repeats nothing and
 //! stores nothing. No other layer calls the model service.
 
+mod background;
 mod context_length;
 mod endpoint;
+mod error_type;
 mod failure;
 mod reading;
 mod refusal;
@@ -19,8 +21,9 @@ use futures_util::future::{Either, select};
 
 use crate::contract::limits;
 use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody};
-use crate::responses_api::{FunctionCall, ModelOutput, ResponseEnd};
+use crate::responses_api::{FunctionCall, ModelOutput, ResponseEnd, ResponseStream};
 
+pub use background::{Cancellation, Reading, cancel_response, poll_response, read_response_on};
 pub use endpoint::Endpoint;
 pub use failure::{CallFailure, Cause};
 pub use reading::CallObserver;
@@ -36,21 +39,50 @@ pub struct UsableOutput {
     pub cut_off: Option<String>,
 }
 
-/// Makes one call. `observer` gets the text as it grows.
+/// Makes one call. `stream` is a reader at its start; `observer` gets the text as it grows.
 pub async fn call<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
     body: impl RequestBody,
+    stream: &mut ResponseStream,
+    observer: &mut dyn CallObserver,
+) -> Result<UsableOutput, CallFailure> {
+    let request = HttpRequest {
+        method: HttpMethod::Post,
+        url: endpoint.url(),
+        headers: headers_of_call(endpoint, "text/event-stream"),
+        body,
+        reads: &[],
+    };
+    ended(platform, endpoint, request, Form::Events, stream, observer).await
+}
+
+/// The form in which a response is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Its events, or one JSON object in their place.
+    Events,
+    /// The response object.
+    Object,
+}
+
+/// Sends a request for a response and reads it.
+async fn ended<P: Platform>(
+    platform: &P,
+    endpoint: &Endpoint,
+    request: HttpRequest<impl RequestBody>,
+    form: Form,
+    stream: &mut ResponseStream,
     observer: &mut dyn CallObserver,
 ) -> Result<UsableOutput, CallFailure> {
     let reader = Reader {
         platform,
         endpoint,
         last_heard: Cell::new(platform.now_ms()),
-        reported: RefCell::default(),
+        reported: RefCell::new(stream.reported().clone()),
     };
     let request_id = Cell::new(None);
-    let exchange = pin!(exchange(&reader, body, &request_id, observer));
+    let exchange = pin!(exchange(&reader, request, form, &request_id, stream, observer));
     let ending = match select(exchange, pin!(reader.silence())).await {
         Either::Left((end, _)) => end.and_then(usable),
         Either::Right(_) => Err(Cause::Silent { after_ms: endpoint.idle_timeout_ms }),
@@ -95,17 +127,13 @@ pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id:
 /// Sends the request and reads the response.
 async fn exchange<P: Platform>(
     reader: &Reader<'_, P>,
-    body: impl RequestBody,
+    request: HttpRequest<impl RequestBody>,
+    form: Form,
     request_id: &Cell<Option<String>>,
+    stream: &mut ResponseStream,
     observer: &mut dyn CallObserver,
 ) -> Result<ResponseEnd, Cause> {
-    let Reader { platform, endpoint, last_heard, .. } = reader;
-    // A compressed body would be as small as a request and as large as its bound.
-    let own = [("Accept", "text/event-stream"), ("Accept-Encoding", "identity")];
-    let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let headers = own.into_iter().chain(endpoint.headers()).collect();
-    let (method, url) = (HttpMethod::Post, endpoint.url());
-    let request = HttpRequest { method, url, headers, body, reads: &[] };
+    let Reader { platform, last_heard, .. } = reader;
     let response = platform.send(request).await.map_err(|_| Cause::Unreachable)?;
     last_heard.set(platform.now_ms());
     observer.on_request_id(response.request_id());
@@ -113,7 +141,17 @@ async fn exchange<P: Platform>(
     if !(200..300).contains(&response.status) {
         return Err(Cause::Refused(Box::new(read_refusal(*platform, response).await)));
     }
-    reader.read_output(response.body, observer).await
+    match form {
+        Form::Events => reader.read_output(response.body, stream, observer).await,
+        Form::Object => reader.read_object(response.body, stream, observer).await,
+    }
+}
+
+fn headers_of_call(endpoint: &Endpoint, accepted: &str) -> Vec<(String, String)> {
+    // A compressed body would be as small as a request and as large as its bound.
+    let own = [("Accept", accepted), ("Accept-Encoding", "identity")];
+    let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    own.into_iter().chain(endpoint.headers()).collect()
 }
 
 /// Accepts a complete output, and text that was cut off. A call in an incomplete output is never

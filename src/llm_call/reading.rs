@@ -14,7 +14,7 @@ use super::endpoint::Endpoint;
 use super::failure::Cause;
 use crate::ports::{CHUNK_BYTES, Platform, ResponseBody};
 use crate::responses_api::{
-    ResponseEnd, ResponseReport, ResponseStream, StreamLimits, TextProgress,
+    ResponseEnd, ResponseReport, ResponseStream, StreamFault, StreamLimits, TextProgress,
 };
 
 /// The fewest bytes that a read waits for where an event may begin. The runtime's first read of an HTTP
@@ -69,9 +69,9 @@ impl<P: Platform> Reader<'_, P> {
     pub(super) async fn read_output(
         &self,
         mut body: P::Body,
+        stream: &mut ResponseStream,
         observer: &mut dyn CallObserver,
     ) -> Result<ResponseEnd, Cause> {
-        let mut stream = ResponseStream::new(StreamLimits::RESPONSE);
         let mut pacing = Pacing::AfterPauses;
         let mut text_has_begun = false;
         let mut more_is_there = false;
@@ -95,7 +95,7 @@ impl<P: Platform> Reader<'_, P> {
                 Ok(None) => break,
                 Err(_) => {
                     stream.break_off();
-                    self.report(&stream, observer).await;
+                    self.report(stream, observer).await;
                     return Err(Cause::BrokenOff);
                 }
             };
@@ -115,7 +115,7 @@ impl<P: Platform> Reader<'_, P> {
                 observer.on_text(progress);
             };
             let pushed = stream.push(&chunk, &mut on_text);
-            self.report(&stream, observer).await;
+            self.report(stream, observer).await;
             pushed.map_err(Cause::Unreadable)?;
             if pacing != Pacing::AfterPauses {
                 let waited = now.saturating_sub(asked_at);
@@ -128,7 +128,7 @@ impl<P: Platform> Reader<'_, P> {
         }
         body.finish();
         let finished = stream.finish();
-        self.report(&stream, observer).await;
+        self.report(stream, observer).await;
         let (progress, end) = finished.map_err(Cause::Unreadable)?;
         if is_long {
             // Reading a large output was one piece of work; what becomes of the output is another.
@@ -138,6 +138,27 @@ impl<P: Platform> Reader<'_, P> {
             observer.on_text(progress);
         }
         Ok(end)
+    }
+
+    /// Reads a response object in one piece: the end of the response, if it has ended.
+    pub(super) async fn read_object(
+        &self,
+        mut body: P::Body,
+        stream: &mut ResponseStream,
+        observer: &mut dyn CallObserver,
+    ) -> Result<ResponseEnd, Cause> {
+        let (mut object, limit) = (Vec::new(), StreamLimits::RESPONSE.event_bytes);
+        while let Some(chunk) = body.chunk(CHUNK_BYTES).await.map_err(|_| Cause::BrokenOff)? {
+            self.last_heard.set(self.platform.now_ms());
+            object.extend_from_slice(&chunk);
+            if object.len() > limit {
+                return Err(Cause::Unreadable(StreamFault::OutputTooLarge(limit)));
+            }
+        }
+        body.finish();
+        let taken = stream.take_object(&object, &mut |progress| observer.on_text(progress));
+        self.report(stream, observer).await;
+        taken.map_err(Cause::Unreadable)
     }
 
     /// Passes on what the service has reported about the response since the last time.

@@ -27,7 +27,8 @@ pub(super) fn note_window(
     let before = || session.state.window.clone();
     progress.window_before.get_or_insert_with(before);
     progress.compactions.push(record);
-    session.state.window = window;
+    let system_message = session.state.window.system_message;
+    session.state.window = Window { system_message, ..window };
     session.state.window_moved = true;
 }
 
@@ -77,9 +78,10 @@ impl<D: Database> SessionStore<D> {
         Ok(entries)
     }
 
-    /// The boot prompt's message, which every window sends.
-    pub fn boot_message(&self) -> Result<Option<Entry>, Fault> {
-        Ok(self.entry(EntrySeq::FIRST)?.filter(|entry| entry.kind == EntryKind::System))
+    /// The boot prompt's message, with which a window begins.
+    pub fn boot_message(&self, window: &Window) -> Result<Option<Entry>, Fault> {
+        let place = window.system_message.unwrap_or(EntrySeq::FIRST);
+        Ok(self.entry(place)?.filter(|entry| entry.kind == EntryKind::System))
     }
 
     /// Takes a turn out of the conversation, which was too long even with nothing but this turn. What its

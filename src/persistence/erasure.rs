@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::SessionStore;
 use super::records::{Session, from_json, is_zero, to_json};
@@ -132,18 +132,22 @@ impl<D: Database> SessionStore<D> {
         let (ids, stored_responses) = match at_service {
             StoredAtService::Left => (BTreeSet::new(), None),
             StoredAtService::Deleted { assume_stored } => {
-                let ids = self.responses_in_transcripts(assume_stored)?;
+                let ids = self.responses_in_transcripts(session, assume_stored)?;
                 let unknown = self.unknown_responses(session, &ids, assume_stored)?;
                 (ids, Some(StoredResponses { unknown, ..StoredResponses::default() }))
             }
         };
         let receipt = ErasureReceipt { stored_responses, ..receipt };
+        let unread = self.pending_responses()?;
         self.durable_step(|| {
             for table in session_tables() {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
             self.memory.take();
             self.steers_accepted.take();
+            for id in &unread {
+                self.add_cancel(id, &session.agent_context, now)?;
+            }
             for id in &ids {
                 let agent_context = &session.agent_context;
                 self.add_response(id, agent_context, ResponseStanding::Pending)?;
@@ -195,12 +199,21 @@ impl<D: Database> SessionStore<D> {
         .map(Some)
     }
 
-    /// The ids of responses in the transcripts of the session's model calls.
-    fn responses_in_transcripts(&self, assume_stored: bool) -> Result<BTreeSet<String>, Fault> {
+    /// The ids of responses in the transcripts of the session's own model calls; a fork leaves those of its parent alone.
+    fn responses_in_transcripts(
+        &self,
+        session: &Session,
+        assume_stored: bool,
+    ) -> Result<BTreeSet<String>, Fault> {
+        let copied = session.state.fork.as_ref().map(|fork| fork.model_calls);
+        let number = |call: &Map<String, Value>| call.get("Number").and_then(Value::as_u64);
         let id = |of: &Value| of.get("ResponseId")?.as_str().map(str::to_owned);
         let mut ids = BTreeSet::new();
         for ordinal in 1..=self.newest_ordinal()? {
             for call in self.model_calls(ordinal)? {
+                if copied.is_some_and(|copied| number(&call).unwrap_or(0) <= copied) {
+                    continue;
+                }
                 if !call.get("Stored").and_then(Value::as_bool).unwrap_or(assume_stored) {
                     continue;
                 }
@@ -220,12 +233,13 @@ impl<D: Database> SessionStore<D> {
         transcribed: &BTreeSet<String>,
         assume_stored: bool,
     ) -> Result<u64, Fault> {
-        let mut session = session.clone();
+        let (mut session, mut transcribed) = (session.clone(), transcribed.clone());
         if let Some(ordinal) = session.live_turn {
             // A turn that ran in this instance was stopped before.
             let turn = self.turn_at(ordinal)?;
             if turn.status == TurnStatus::Running {
                 session.lose_instance(&turn);
+                transcribed.extend(turn.progress.pending.map(|pending| pending.response_id));
             }
         }
         let lost = match session.state.lost_calls {

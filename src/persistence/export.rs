@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::SessionStore;
 use super::call::Call;
+use super::fork::ForkParent;
 use super::records::{EntrySeq, ModeChange, Session, Turn, from_json};
 use super::steers::Steer;
 use crate::contract::{
@@ -30,6 +31,9 @@ pub(crate) struct ExportedSession {
     updated_at: String,
     agent_context_id: String,
     conversation_context_id: String,
+    /// Absent unless the session is a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<ForkParent>,
     /// Mode key.
     mode: String,
     /// The definitions of the latched client tools, as the model service takes them.
@@ -186,6 +190,7 @@ impl<D: Database> SessionStore<D> {
             session_id: session.session_id,
             agent_context_id: session.agent_context,
             conversation_context_id: session.conversation_context,
+            parent: session.state.fork.as_deref().map(ForkParent::of),
             mode: session.mode,
             client_tools: tools.map(|named| named.into_iter().map(|(_, tool)| tool).collect()),
             solution_context_text: text(session.solution_context)?,

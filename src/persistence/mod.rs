@@ -7,14 +7,18 @@
 //! Architecture Invariant: nothing here calls the network, composes a request or loops; a read
 //! error is never turned into a default.
 
+mod background;
 mod call;
 mod compaction;
 mod conversation;
 mod erasure;
 mod export;
+mod fork;
 mod lease;
 mod memory;
 mod open_calls;
+mod pending_response;
+mod pending_retrieval;
 mod records;
 mod responses;
 mod schema;
@@ -27,15 +31,22 @@ mod turn_life_cycle;
 mod turn_trace;
 mod webhooks;
 
+pub(crate) use background::Cancel;
 pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
+pub(crate) use fork::{
+    ForkBuild, ForkHead, ForkPlan, ForkStep, NewForkContext, OutcomePlace, RowPage, RowPlace,
+    TextPage, TextPlace,
+};
+pub use fork::{ForkOrigin, ForkParent};
 pub use lease::Lease;
+pub use pending_response::PendingResponse;
+pub use pending_retrieval::PendingRetrieval;
 pub use records::{
     Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
-    OpenCalls, PendingRetrieval, Session, SessionState, Shortening, StoredOutcome, Turn,
-    TurnProgress, Window,
+    OpenCalls, Session, SessionState, Shortening, StoredOutcome, Turn, TurnProgress, Window,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;

@@ -4,18 +4,21 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::fork::ForkOrigin;
 use super::lease::Lease;
+use super::pending_response::PendingResponse;
+use super::pending_retrieval::PendingRetrieval;
 use super::steer_counts::SteerCounts;
 use super::turn_trace::TurnTrace;
 use crate::contract::closed_list;
 use crate::contract::{
-    CallerRecord, Fault, InvokeResult, RagScope, SessionId, TurnId, TurnStatus, Usage, Warning,
+    CallerRecord, Fault, InvokeResult, SessionId, TurnId, TurnStatus, Usage, Warning,
 };
 use crate::files::OutputFile;
 use crate::ports::unreadable_column;
 
-/// The session's one row.
-#[derive(Clone, Debug, PartialEq)]
+/// The session's one row. As JSON it crosses from a session to its fork.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     pub session_id: SessionId,
     /// When its first turn was accepted.
@@ -73,6 +76,9 @@ pub struct SessionState {
     /// Whether the model service gives no reasoning to send back, and has said so.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reasoning_refused: bool,
+    /// Whether the model service refuses to make responses in the background.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub background_refused: bool,
     /// Attempts at model calls that were cut before the id of a response was known that the service may have
     /// stored.
     #[serde(skip_serializing_if = "is_zero")]
@@ -105,6 +111,9 @@ pub struct SessionState {
     /// The title that the first instruction gave a session of a user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Where the session comes from, if it is a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork: Option<Box<ForkOrigin>>,
 }
 
 /// How a model service keeps the chain of a session's responses.
@@ -143,9 +152,10 @@ impl Session {
     }
 
     /// Notes that the instance that ran a turn was lost. Where the turn's next step is a model call, the instance
-    /// may have been at that call.
+    /// may have been at that call; the id of a pending response is known.
     pub fn lose_instance(&mut self, turn: &Turn) {
-        if turn.progress.retrieval.is_none() && self.open_calls_of(turn.ordinal).is_none() {
+        let is_pending = turn.progress.retrieval.is_some() || turn.progress.pending.is_some();
+        if !is_pending && self.open_calls_of(turn.ordinal).is_none() {
             self.state.lost_calls = self.state.lost_calls.saturating_add(1);
         }
     }
@@ -163,7 +173,7 @@ impl Session {
 }
 
 /// Names the calls of one model call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenCalls {
     /// Ordinal of the turn.
     pub turn: u64,
@@ -221,6 +231,9 @@ pub struct TurnProgress {
     /// Hash of the client tools that the turn's request brought, which its first model output latches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received_tools: Option<String>,
+    /// Hash of the solution context that the turn's request brought, empty where it brought an empty one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub solution_context: Option<String>,
     /// Key of the mode whose welcome message stands before the final text.
     pub welcome: Option<String>,
     /// The model has changed the mode in this turn.
@@ -253,6 +266,9 @@ pub struct TurnProgress {
     /// What calls sent of the conversation before the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_before: Option<Window>,
+    /// The background response that the turn's model call is reading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<PendingResponse>,
     /// How many steers the turn has taken, and how far they are.
     #[serde(skip_serializing_if = "SteerCounts::is_zero")]
     pub steers: SteerCounts,
@@ -264,26 +280,6 @@ pub struct TurnProgress {
     /// What a former version counted here; nobody reads it any more.
     #[serde(skip_serializing)]
     pub result_bytes: u32,
-}
-
-/// A retrieval that is still to be made: what is asked, and the place of its chunks in the stored
-/// message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PendingRetrieval {
-    /// The workspace that is searched.
-    pub workspace_id: String,
-    /// The user's own words.
-    pub query: String,
-    pub rag_scope: Option<RagScope>,
-    /// Advisory.
-    pub repo: Option<String>,
-    /// Advisory.
-    pub language: Option<String>,
-    /// The number of chunks that the message already has.
-    pub chunks: usize,
-    /// The number of blocks of the composition trace up to there.
-    pub blocks: usize,
 }
 
 /// A submission of a turn: the user turn or one of its tool continuations.
@@ -384,6 +380,10 @@ pub struct Window {
     pub turns_left_out: u64,
     /// Tool outputs that are sent in part.
     pub shortened: Option<Shortening>,
+    /// The system message, where it is not the first entry: a fork may have got another one, or none
+    /// ([`EntrySeq::START`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_message: Option<EntrySeq>,
     /// The last entry whose reasoning is not sent, because the model service refused it or one before it.
     #[serde(skip_serializing_if = "EntrySeq::is_start")]
     pub without_reasoning: EntrySeq,

@@ -55,6 +55,11 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     &["ALTER TABLE turns ADD COLUMN session_after TEXT"],
     // Version 10 says where a turn stands in traces, and version 9 would refuse that member.
     &[],
+    // Version 11 may hold background responses that a turn reads or that are to be cancelled, which version 10 could not
+    // read.
+    &[],
+    // Version 12 may be a fork, whose first calls and responses belong to another session.
+    &[],
 ];
 
 /// The same for [`CALL_TABLES`], where a session has them: the version that a statement leads to.
@@ -235,6 +240,17 @@ pub(super) fn session_tables() -> impl Iterator<Item = &'static str> {
     TABLES.iter().chain(CALL_TABLES).chain(&[WEBHOOKS]).filter_map(name).chain(["steers"])
 }
 
+/// What a session is built from while it is no session yet: one row, JSON, and the names of the texts that are still to
+/// be copied, each with its next part. Both tables go in the step that makes the session.
+pub(super) const FORK: &[&str] = &[
+    "CREATE TABLE IF NOT EXISTS fork (id INTEGER PRIMARY KEY CHECK (id = 1), build TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS fork_texts (name TEXT PRIMARY KEY, part INTEGER NOT NULL) WITHOUT ROWID",
+];
+
+/// Ends [`FORK`].
+pub(super) const NO_FORK: &[&str] =
+    &["DROP TABLE IF EXISTS fork", "DROP TABLE IF EXISTS fork_texts"];
+
 /// The responses that the model service stores and is to delete with the session. A session has this
 /// table from the first such response on, and it outlives the session until all are deleted.
 /// `standing`: see `erasure.rs`.
@@ -243,6 +259,15 @@ pub(super) const RESPONSES: &str = "CREATE TABLE IF NOT EXISTS responses (
     agent_context TEXT NOT NULL,
     standing TEXT NOT NULL,
     attempts INTEGER NOT NULL
+) WITHOUT ROWID";
+
+/// The background responses that the model service is to cancel. An object has this table from the first such response
+/// on, and it outlives the session until all are cancelled or given up. `next_at`: when the service is asked again.
+pub(super) const CANCELS: &str = "CREATE TABLE IF NOT EXISTS cancels (
+    response_id TEXT PRIMARY KEY,
+    agent_context TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    next_at INTEGER NOT NULL
 ) WITHOUT ROWID";
 
 /// The receipt of an erasure. This table exists only while responses are still to be deleted.
@@ -264,7 +289,7 @@ mod tests {
     use crate::encoding::sha256_hex;
 
     /// SHA-256 of each published migration, runs of white space as one space.
-    const PUBLISHED: [&str; 9] = [
+    const PUBLISHED: [&str; 11] = [
         "18bb1a835caa25b7c270d1716200a292be96fae21eaf15b859475c459417163d",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "d8d57b7c4d650195fb7f986a4b774f64fa86d1caa7a4705a7d6ec2a1857477af",
@@ -273,6 +298,8 @@ mod tests {
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "f15ef08bb70a750cf1e37a63e745b57764f33c0e35b61a3a05426fca343c81ab",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     ];
 

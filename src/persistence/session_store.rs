@@ -223,7 +223,13 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
         if self.find_tables()? == Tables::Absent {
             self.durable_step(|| self.database.execute_all(schema::TABLES))?;
+            let (has_cancels, has_fork) = {
+                let memory = self.memory.borrow();
+                (memory.has_cancels, memory.has_fork)
+            };
             self.memory.replace(Memory {
+                has_cancels,
+                has_fork,
                 tables: Tables::Present { calls: false },
                 newest_turn: Some(0),
                 newest_entry: Some(EntrySeq::START),
@@ -267,7 +273,7 @@ impl<D: Database> SessionStore<D> {
             return Ok(known);
         }
         let statement = "SELECT name FROM sqlite_master
-             WHERE type = 'table' AND name IN ('session', 'calls', 'webhooks')";
+             WHERE type = 'table' AND name IN ('session', 'calls', 'webhooks', 'cancels', 'fork')";
         let rows = self.database.query(statement, &[])?;
         let names = rows.iter().map(|row| row.get::<String>("name"));
         let names = names.collect::<Result<Vec<_>, Fault>>()?;
@@ -283,6 +289,8 @@ impl<D: Database> SessionStore<D> {
         let mut memory = self.memory.borrow_mut();
         memory.tables = tables;
         memory.has_webhooks = has("webhooks");
+        memory.has_cancels = has("cancels");
+        memory.has_fork = has("fork");
         Ok(tables)
     }
 
@@ -319,7 +327,7 @@ impl<D: Database> SessionStore<D> {
         Ok(row.map_or(Ok(None), |row| row.get("number"))?.unwrap_or(0))
     }
 
-    fn turns(&self, which: &str, parameters: &[Value]) -> Result<Vec<Turn>, Fault> {
+    pub(super) fn turns(&self, which: &str, parameters: &[Value]) -> Result<Vec<Turn>, Fault> {
         let statement = format!("SELECT {TURN} FROM turns {which}");
         let rows = self.database.query(&statement, parameters)?;
         let turn = |row: &Row| {

@@ -41,6 +41,11 @@ impl TurnProgress {
         self.steers.iterations_before = 0;
     }
 
+    /// Notes that a segment was shown: the next model call writes a later one.
+    pub(crate) fn pass_segment(&mut self, segment: u32) {
+        self.next_segment = self.next_segment.max(segment.saturating_add(1));
+    }
+
     /// Model calls that gave an output since the newest submission or delivered steer.
     pub fn iterations_of_latest_words(&self) -> u32 {
         self.iterations.saturating_sub(self.steers.iterations_before)

@@ -40,9 +40,18 @@ fn keep_as(database: &impl Database, name: &str, text: &str) -> Result<(), Fault
     Ok(())
 }
 
+/// `internal`: a row refers to a text that is not kept.
+pub(super) fn lost() -> Fault {
+    Fault::internal("The session's storage lost a text.")
+}
+
+/// The name of the kept text that a column refers to; `None` where the column holds the text itself.
+pub(super) fn referred(column: &str) -> Option<&str> {
+    column.strip_prefix(REFERENCE)
+}
+
 /// Reads a kept text.
 pub(super) fn load(database: &impl Database, hash: &str) -> Result<String, Fault> {
-    let lost = || Fault::internal("The session's storage lost a text.");
     let newest = "SELECT part, text FROM texts WHERE hash = ? ORDER BY part DESC LIMIT 1";
     let last = database.first(newest, &[hash.into()])?.ok_or_else(lost)?;
     let (parts, end): (usize, String) = (last.get("part")?, last.get("text")?);
@@ -85,7 +94,7 @@ pub(super) fn to_entry_column(
 
 /// The JSON text of which [`to_column`] or [`to_entry_column`] made the column.
 pub(super) fn from_column(database: &impl Database, column: String) -> Result<String, Fault> {
-    match column.strip_prefix(REFERENCE) {
+    match referred(&column) {
         Some(hash) => load(database, hash),
         None => Ok(column),
     }

@@ -427,11 +427,7 @@ impl<D: Database> SessionStore<D> {
         kind: EntryKind,
         items: &str,
     ) -> Result<EntrySeq, Fault> {
-        let known = self.memory.borrow().newest_entry;
-        let newest = match known {
-            Some(EntrySeq(known)) => known,
-            None => self.number("SELECT MAX(seq) AS number FROM conversation")?,
-        };
+        let EntrySeq(newest) = self.newest_entry()?;
         let seq = EntrySeq(newest + 1);
         let column = texts::to_entry_column(&self.database, seq.0, items)?;
         self.database.execute(

@@ -4,8 +4,8 @@
 //! Architecture Invariant: synchronous throughout. Statements that run without an await between
 //! them are one atomic write of the object.
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::contract::Fault;
 
@@ -112,7 +112,7 @@ macro_rules! from_unsigned {
 from_unsigned!(u16, u32, u64, usize);
 
 /// One row, by column name.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Row(pub serde_json::Map<String, serde_json::Value>);
 

@@ -139,6 +139,10 @@ pub enum ObjectQuestion {
     Collected,
     /// A user's object makes credentials void for a session: `users::Revocation`.
     Revoke,
+    /// A session has the object of a new one become a fork of it. The body is that of `entry`'s questions, as is the next.
+    Fork,
+    /// A fork asks its parent for a part of itself.
+    ForkPart,
 }
 
 impl ObjectQuestion {
@@ -149,7 +153,12 @@ impl ObjectQuestion {
             Self::Tools => ObjectClass::McpLists,
             Self::Keys => ObjectClass::KeySet,
             Self::Register | Self::Report | Self::Lease => ObjectClass::User,
-            Self::Summary | Self::Erase | Self::Collected | Self::Revoke => ObjectClass::Session,
+            Self::Summary
+            | Self::Erase
+            | Self::Collected
+            | Self::Revoke
+            | Self::Fork
+            | Self::ForkPart => ObjectClass::Session,
         }
     }
 
@@ -166,6 +175,8 @@ impl ObjectQuestion {
             Self::Erase => "/session/erase",
             Self::Collected => "/session/collected",
             Self::Revoke => "/session/revoke",
+            Self::Fork => "/session/fork",
+            Self::ForkPart => "/session/part",
         }
     }
 }

@@ -51,7 +51,7 @@ pub(super) struct ResultIntake {
     waited_ms: u64,
 }
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// The calls that a human refused; none where the turn asks about no tool.
     pub(super) fn refused_calls(
         &self,

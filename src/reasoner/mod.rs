@@ -13,6 +13,7 @@ mod compaction;
 mod model_call;
 mod model_step;
 mod pictures;
+mod response_cancels;
 mod retrieval_step;
 mod run_report;
 mod running_turn;
@@ -25,8 +26,10 @@ mod turn_beginning;
 mod turn_ending;
 mod turn_loop;
 
+pub(crate) use crate::composition::boot_message;
 pub(crate) use model_call::Interruption;
 pub use model_call::{Form, SentEntries};
+pub(crate) use response_cancels::{ResponseCancels, cancels_stopped};
 pub(crate) use run_report::RunReport;
 pub use running_turn::Reasoner;
 pub(crate) use running_turn::{Connections, RunTrace, StartedTurn};

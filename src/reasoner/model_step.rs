@@ -20,13 +20,47 @@ use crate::persistence::{
 use crate::ports::{Database, Platform};
 use crate::responses_api::{FunctionCall, HostedCall, ModelOutput};
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Calls the model and stores its output. `None` when the output holds calls, which run next.
     pub(super) async fn call_model(
         &self,
         running: &mut RunningTurn<'_>,
     ) -> Result<Option<StoredOutcome>, Fault> {
         self.note_trace(&mut running.turn);
+        let pending = running.turn.progress.pending.take();
+        let (called, calling) = match pending {
+            Some(pending) => {
+                let iteration = running.turn.progress.iterations + 1;
+                self.show_activity(running, Progress::ModelCall { iteration });
+                let calling = self.interruption.begin();
+                (self.resume_call(running, pending).await?, calling)
+            }
+            None => {
+                let Some(input) = self.next_input(running).await? else { return Ok(None) };
+                let calling = self.interruption.begin();
+                let exchange = self.call_for_output(running, &input).await?;
+                (Some((input, exchange)), calling)
+            }
+        };
+        let Some((input, exchange)) = called else { return Ok(None) };
+        let exchange = self.remedied(running, input, exchange).await?;
+        drop(calling);
+        let Exchange { transcript, ending, welcomed, shown } = exchange;
+        match ending {
+            Ok(usable) => {
+                let transcript = self.keep_pictures(running, &usable.output, transcript).await;
+                self.store_output(running, transcript, usable, welcomed).await
+            }
+            Err(failure) if failure.is_interrupt() => {
+                self.drop_call(running, transcript, shown).map(|()| None)
+            }
+            Err(failure) => Err(self.record_failure(running, transcript, failure)?),
+        }
+    }
+
+    /// The input of the next model call, behind the boundary that takes the steers; `None` when others have come
+    /// meanwhile.
+    async fn next_input(&self, running: &mut RunningTurn<'_>) -> Result<Option<Input>, Fault> {
         self.deliver_steers(running).await?;
         let limit = running.agent.max_iterations.unwrap_or(self.deployment.max_iterations);
         if running.turn.progress.iterations_of_latest_words() >= limit {
@@ -43,21 +77,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             // They came during a compaction or the question for a lease, and this call can still take them.
             return Ok(None);
         }
-        let calling = self.interruption.begin();
-        let exchange = self.call_for_output(running, &input).await?;
-        let exchange = self.remedied(running, input, exchange).await?;
-        drop(calling);
-        let Exchange { transcript, ending, welcomed, shown } = exchange;
-        match ending {
-            Ok(usable) => {
-                let transcript = self.keep_pictures(running, &usable.output, transcript).await;
-                self.store_output(running, transcript, usable, welcomed).await
-            }
-            Err(failure) if failure.is_interrupt() => {
-                self.drop_call(running, transcript, shown).map(|()| None)
-            }
-            Err(failure) => Err(self.record_failure(running, transcript, failure)?),
-        }
+        Ok(Some(input))
     }
 
     /// Stores an output: a final text ends the turn unless steers have come, calls become open.

@@ -11,7 +11,7 @@ use crate::responses_api::{ModelOutput, picture};
 /// The most files of one turn; its row lists all of them.
 pub(super) const MAX_FILES: usize = 1_000;
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Adds the pictures of an output to the files of the turn, and returns the transcript of its call.
     pub(super) async fn keep_pictures(
         &self,

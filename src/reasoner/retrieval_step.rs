@@ -32,7 +32,7 @@ pub(super) fn pending_retrieval(
     })
 }
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Retrieves for the turn's message.
     pub(super) async fn retrieve(
         &self,

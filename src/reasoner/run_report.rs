@@ -20,6 +20,9 @@ pub(crate) struct RunReport {
     pub(crate) tool_calls: u32,
     /// Model calls that failed and were made again.
     pub(crate) retries: u32,
+    /// Times that a background response was read on.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) resumed: u32,
     /// Compactions of the conversation.
     pub(crate) compactions: u32,
     /// Steers that a model call has taken.

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::model_call::{Interruption, Transcript};
+use super::response_cancels::ResponseCancels;
 use super::run_report::RunReport;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::ToolList;
@@ -17,6 +18,11 @@ use crate::tracing::{TracedIds, note_error};
 /// The session's connections to MCP servers, by the fingerprints of the servers' definitions. They are in memory
 /// alone: without, a server is only greeted once more.
 pub(crate) type Connections = RefCell<Vec<(String, Connection)>>;
+
+/// The most segments that an attempt shows between two durable steps: the text of a model call, its
+/// replacements (after a late phase, and at the end), and the text beside calls once more without a
+/// mode's welcome and with the commentary.
+pub(super) const SEGMENTS_OF_AN_ATTEMPT: u32 = 4;
 
 /// What a run knows of tracing.
 #[derive(Debug, Default)]
@@ -60,6 +66,7 @@ pub struct Reasoner<P, D> {
     pub(super) deployment: Rc<Deployment>,
     pub(super) connections: Rc<Connections>,
     pub(super) interruption: Rc<Interruption>,
+    pub(super) cancels: Rc<ResponseCancels<P, D>>,
     pub(crate) report: RefCell<RunReport>,
     /// The model call that is under way; it outlives a run that is cut off.
     pub(super) under_way: RefCell<Option<Transcript>>,
@@ -107,14 +114,25 @@ impl RunningTurn<'_> {
         self.agent.continuation == Continuation::Stored && self.session.state.chain.ended.is_none()
     }
 
+    /// Whether calls ask for responses in the background.
+    pub(super) fn asks_background(&self) -> bool {
+        self.agent.background && self.is_chained() && !self.session.state.background_refused
+    }
+
+    /// Whether the model service has refused to make responses in the background.
+    pub(super) fn lacks_background(&self) -> bool {
+        self.agent.background && self.is_chained() && self.session.state.background_refused
+    }
+
     /// Whether calls ask for reasoning that can be sent back, because the service does not keep it.
     pub(super) fn wants_reasoning(&self) -> bool {
         !self.is_chained() && !self.session.state.reasoning_refused
     }
 }
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// A reasoner for one run, under the catalog at the time when the submission was accepted.
+    #[allow(clippy::too_many_arguments, reason = "each is a part of the session's surroundings")]
     pub(crate) fn new(
         platform: Rc<P>,
         store: Rc<SessionStore<D>>,
@@ -122,6 +140,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         deployment: Rc<Deployment>,
         connections: Rc<Connections>,
         interruption: Rc<Interruption>,
+        cancels: Rc<ResponseCancels<P, D>>,
         trace: RunTrace,
     ) -> Self {
         let (report, under_way, newest_call, stopped_by) = Default::default();
@@ -132,6 +151,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             deployment,
             connections,
             interruption,
+            cancels,
             report,
             under_way,
             newest_call,

@@ -31,6 +31,7 @@ pub(crate) fn abort<D: Database>(
 ) -> Result<(), Fault> {
     turn.status = TurnStatus::Aborted;
     store.durable_step(|| {
+        store.give_up_pending(session, turn, ending.now_ms)?;
         settle_open_calls(store, session, Abandonment::Cancelled)?;
         keep_steers(store, session, turn)?;
         store.end(session, turn, None, ending)

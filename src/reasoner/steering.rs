@@ -9,7 +9,7 @@ use crate::contract::{Fault, Progress, SteerId, SteerStep, UserWarning};
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform};
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Has the next model call take all steers of the turn. The budget is looked at first: what a call over it would
     /// have taken is kept.
     pub(super) async fn deliver_steers(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
@@ -44,7 +44,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<(), Fault> {
         if shown {
             running.live_text.discard(transcript.segment);
-            running.turn.progress.next_segment = transcript.segment + 1;
+            running.turn.progress.pass_segment(transcript.segment);
         }
         transcript.interrupted = true;
         self.report.borrow_mut().interrupts += 1;

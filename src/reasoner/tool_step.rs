@@ -20,7 +20,7 @@ struct ToolEnd {
     duration_ms: u64,
 }
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Runs the server's open calls in the model's order, and stores each result before the next call
     /// runs. `None` when the outputs are in the conversation, so that the model is called next.
     pub(super) async fn run_calls(

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::approval::ResultIntake;
 use super::retrieval_step::pending_retrieval;
-use super::running_turn::StartedTurn;
+use super::running_turn::{SEGMENTS_OF_AN_ATTEMPT, StartedTurn};
 use super::settlement::{outputs_of, settle_open_calls};
 use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext};
@@ -24,11 +24,6 @@ use crate::persistence::{
     Turn, TurnProgress, TurnTrace,
 };
 use crate::ports::Database;
-
-/// The most segments that an attempt shows between two durable steps: the text of a model call, its
-/// replacements (after a late phase, and at the end), and the text beside calls once more without a
-/// mode's welcome and with the commentary.
-const SEGMENTS_OF_AN_ATTEMPT: u32 = 4;
 
 /// A new user turn, and what it is composed from.
 #[derive(Debug)]
@@ -131,11 +126,13 @@ fn store_turn<D: Database>(
         if received_tools.is_some() {
             session.state.untaken_tools_turn = new.ordinal;
         }
-        if let Some(text) = &new.request.solution_context_text {
-            session.solution_context = match text.as_str() {
-                "" => None,
-                text => Some(store.keep_text(text)?),
-            };
+        let brought = new.request.solution_context_text.as_deref();
+        let solution_context = match brought {
+            Some("") => Some(String::new()),
+            brought => brought.map(|text| store.keep_text(text)).transpose()?,
+        };
+        if let Some(hash) = &solution_context {
+            session.solution_context = Some(hash.clone()).filter(|hash| !hash.is_empty());
         }
         if !session.solution_context_is_refused() {
             session.state.refused_solution_context = None;
@@ -163,6 +160,7 @@ fn store_turn<D: Database>(
                     streaming: new.request.streaming,
                     tool_choice: new.request.tool_choice_name.clone(),
                     received_tools,
+                    solution_context,
                     user_warnings: messages.user_warnings,
                     warnings: composed.warnings,
                     origin: new.origin.to_owned(),
@@ -211,7 +209,7 @@ pub(crate) fn continue_turn<D: Database>(
     Ok((StartedTurn { turn, tools: None, waited_ms: Some(waited_ms) }, given))
 }
 
-/// Continues a turn from its last durable step. If a later turn's call has already sent this turn's
+/// Continues a turn from its last durable step, which may have left a background response to be read. If a later turn's call has already sent this turn's
 /// message to the model service, the message is added to the conversation again.
 pub(crate) fn resume_turn<D: Database>(
     store: &SessionStore<D>,
@@ -220,6 +218,10 @@ pub(crate) fn resume_turn<D: Database>(
     now_ms: u64,
 ) -> Result<StartedTurn, Fault> {
     store.durable_step(|| {
+        if store.reads_pending_on(&turn)? {
+            return store.begin_resumption(&mut session, &mut turn, now_ms);
+        }
+        store.give_up_pending(&session, &mut turn, now_ms)?;
         let own_calls = session.open_calls_of(turn.ordinal).is_some();
         // The turn's next model call takes them.
         let waiting = &mut session.state.waiting_steers_turn;

@@ -18,7 +18,7 @@ use crate::persistence::{
 use crate::ports::{CHUNK_BYTES, Database, Platform};
 use crate::webhooks::due_webhooks;
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Ends the turn with its final text, and records `last` in the same durable step. `None` when steers came before
     /// that step: the text is recorded and taken back, and the model is called next. `flaws` are warnings about the text.
     pub(super) async fn complete(
@@ -127,6 +127,8 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             self.store.durable_step(|| {
                 if let Some(transcript) = self.take_transcript(Some(fault)) {
                     transcript.count(&mut session, &mut turn);
+                    self.store.give_up_pending(&session, &mut turn, now_ms)?;
+                    self.cancel_response_of(&session, &transcript, now_ms)?;
                     self.store.record_attempt(&session, &mut turn, &transcript.to_json()?)?;
                 }
                 if aborted {

@@ -13,7 +13,7 @@ use crate::live_text::{LiveText, Outcome};
 use crate::persistence::{Session, StoredOutcome};
 use crate::ports::{Database, Platform};
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Runs a turn until it ends or waits for its client, and stores the
     /// outcome. `live_text` receives the text while it arrives.
     pub(crate) async fn run(
@@ -62,17 +62,17 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         }
     }
 
-    /// Where the model service is to delete the response of the call under way with the session, and has not
-    /// named the response, reads on for the id. A stopped run is polled for nothing else, so it sends no further
+    /// Where the model service is to cancel the response of the call under way, or to delete it with the session, and has
+    /// not named the response, reads on for the id. A stopped run is polled for nothing else, so it sends no further
     /// request.
     async fn read_on_for_id<T>(&self, advancing: Pin<&mut impl Future<Output = T>>) {
         self.wait_for_id(advancing).await;
     }
 
     /// Goes on with work whose result nobody needs, until the model service has named the response of the call under
-    /// way; where the service is not to delete that response, not at all.
+    /// way; where the service is neither to cancel nor to delete that response, not at all.
     pub(super) async fn wait_for_id<T>(&self, mut work: Pin<&mut impl Future<Output = T>>) {
-        if !self.awaits_id() || !self.deletes_stored() {
+        if !self.awaits_id() || !(self.asks_background() || self.deletes_stored()) {
             return;
         }
         let heard = poll_fn(|context| match work.as_mut().poll(context) {
@@ -92,6 +92,10 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 
     fn awaits_id(&self) -> bool {
         self.under_way.borrow().as_ref().is_some_and(|transcript| transcript.awaits_id)
+    }
+
+    fn asks_background(&self) -> bool {
+        self.under_way.borrow().as_ref().is_some_and(|transcript| transcript.background)
     }
 
     /// Whether the model service is to delete the session's responses with it.

@@ -154,6 +154,26 @@ pub fn concerns_encrypted_reasoning(status: Option<u16>, error: &ErrorBody) -> b
     }
 }
 
+/// Whether the service refuses to make a response in the background. The remedy is to ask without. `status` is
+/// absent inside a successful response.
+pub fn concerns_background(status: Option<u16>, error: &ErrorBody) -> bool {
+    if !matches!(status, None | Some(400 | 403 | 404 | 405 | 409 | 422 | 501)) {
+        return false;
+    }
+    let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
+    error.param.as_deref() == Some("background") || mentions(&message, WORDS_OF_BACKGROUND)
+}
+
+/// The words of services that make no response in the background, in lower case.
+const WORDS_OF_BACKGROUND: &[&str] = &[
+    "'background'",
+    "`background`",
+    "\"background\"",
+    "background mode",
+    "background response",
+    "background=true",
+];
+
 /// The words of services that store nothing, in lower case.
 const WORDS_OF_NO_STORAGE: &[&str] = &[
     // OpenAI, xAI, with zero data retention: can1357/oh-my-pi#2341, openai/codex (README).

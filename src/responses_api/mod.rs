@@ -13,6 +13,7 @@ mod accumulator;
 mod bounded_list;
 mod error_body;
 mod event;
+mod event_order;
 mod hosted_items;
 mod message_content;
 mod ordered_text;
@@ -30,8 +31,8 @@ mod token_counts;
 
 pub(crate) use error_body::code_concerns_input;
 pub use error_body::{
-    ErrorBody, concerns_encrypted_reasoning, concerns_input, concerns_previous_response,
-    concerns_storage,
+    ErrorBody, concerns_background, concerns_encrypted_reasoning, concerns_input,
+    concerns_previous_response, concerns_storage,
 };
 pub use hosted_items::{Citation, HostedCall, picture};
 pub use ordered_text::TextProgress;
@@ -66,6 +67,12 @@ pub enum StreamFault {
     /// A response in one piece is not over yet: it runs on at the service.
     #[error("the model service's answer is not finished")]
     Unfinished,
+    /// Events are missing between two that came.
+    #[error("the model service left events of its answer out")]
+    Gap,
+    /// An event, or a whole response, belongs to another response than the one that is read on.
+    #[error("the model service sent another answer in the place of the one that was asked for")]
+    OfAnother,
     /// The bytes are not an event stream.
     #[error(transparent)]
     Framing(#[from] SseFault),

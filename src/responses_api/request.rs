@@ -37,6 +37,9 @@ pub struct ResponsesRequest<'a> {
     pub store: bool,
     /// Whether the response comes as server-sent events.
     pub stream: bool,
+    /// Whether the response goes on at the service without its reader, who can come back to it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
     /// Calls with the same key are likely to meet the same cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<&'a str>,
@@ -349,6 +352,7 @@ mod tests {
             include: &[],
             store: true,
             stream: true,
+            background: false,
             prompt_cache_key: Some("k"),
             safety_identifier: Some("u"),
             context_management: Some([ContextManagement { compact_threshold: 1000 }]),
@@ -383,6 +387,7 @@ mod tests {
             include: &[ENCRYPTED_REASONING],
             store: false,
             stream: true,
+            background: false,
             prompt_cache_key: None,
             safety_identifier: None,
             context_management: None,

@@ -79,10 +79,34 @@ pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, Stre
         false => StreamFault::Malformed("a JSON answer"),
     };
     let body = std::str::from_utf8(body).map_err(|error| fault(error.error_len().is_none()))?;
-    let body: &RawValue = serde_json::from_str(body).map_err(|error| fault(error.is_eof()))?;
-    let response = ResponseView::read(body, &mut ResponseReport::default())?;
+    let StandingResponse { status, view, .. } = StandingResponse::read(body)?;
+    view.conclude(status, output_bytes, Vec::new)
+}
+
+/// A response object in one piece, of a response that has ended.
+pub(super) struct StandingResponse<'a> {
+    pub(super) status: TerminalStatus,
+    pub(super) object: &'a RawValue,
+    view: ResponseView<'a>,
+}
+
+impl<'a> StandingResponse<'a> {
+    /// Reads the object's status; [`StreamFault::Unfinished`] for a response that goes on.
+    pub(super) fn read(body: &'a str) -> Result<Self, StreamFault> {
+        let fault = |is_cut| match is_cut {
+            true => StreamFault::EndedEarly,
+            false => StreamFault::Malformed("a JSON answer"),
+        };
+        let object: &RawValue =
+            serde_json::from_str(body).map_err(|error| fault(error.is_eof()))?;
+        let view = ResponseView::read(object, &mut ResponseReport::default())?;
+        Ok(Self { status: status_of(&view)?, object, view })
+    }
+}
+
+fn status_of(response: &ResponseView<'_>) -> Result<TerminalStatus, StreamFault> {
     let named = response.status.as_deref();
-    let status = match (named, named.and_then(TerminalStatus::parse)) {
+    Ok(match (named, named.and_then(TerminalStatus::parse)) {
         (_, Some(status)) => status,
         (Some("queued" | "in_progress"), _) => return Err(StreamFault::Unfinished),
         // Proxies report their own failures under a success status.
@@ -95,8 +119,7 @@ pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, Stre
             }
         }
         _ => return Err(StreamFault::Malformed("a response's status")),
-    };
-    response.conclude(status, output_bytes, Vec::new)
+    })
 }
 
 /// The members of a response object that matter.

@@ -7,11 +7,12 @@
 use super::StreamFault;
 use super::accumulator::ResponseAccumulator;
 use super::event::ResponseEvent;
+use super::event_order::EventOrder;
 use super::ordered_text::TextProgress;
-use super::response_end::{ResponseEnd, end_of_json};
+use super::response_end::{ResponseEnd, StandingResponse, end_of_json};
 use super::response_report::ResponseReport;
 use super::split_character::SplitCharacter;
-use crate::encoding::{SseDecoder, SseFault};
+use crate::encoding::{SseDecoder, SseEvent, SseFault};
 
 /// The beginning of one JSON object that is read at once for its id, in bytes.
 const HEAD_BYTES: usize = 4096;
@@ -43,7 +44,8 @@ impl StreamLimits {
     };
 }
 
-/// Reads the body of one successful HTTP response, chunk by chunk.
+/// Reads one response of the model, chunk by chunk: the body of one successful HTTP response, or of several, where
+/// the response is read on after a cut.
 #[derive(Debug)]
 pub struct ResponseStream {
     limits: StreamLimits,
@@ -58,9 +60,57 @@ pub struct ResponseStream {
     decoder: Option<SseDecoder>,
     accumulator: ResponseAccumulator,
     split: SplitCharacter,
+    /// Of a response that can be read on.
+    order: Option<EventOrder>,
+    /// The id of the response that is read on.
+    read_on: Option<String>,
 }
 
 impl ResponseStream {
+    /// A reader of a background response, at the start of its first body.
+    pub fn resumable(limits: StreamLimits) -> Self {
+        Self { order: Some(EventOrder::default()), ..Self::new(limits) }
+    }
+
+    /// Goes on with another body of the same response, whose events may repeat some that were taken.
+    pub fn read_on(&mut self, response_id: &str) {
+        (self.decoder, self.blank) = (None, 0);
+        self.held.clear();
+        self.split = SplitCharacter::default();
+        self.read_on = Some(response_id.to_owned());
+    }
+
+    /// The number of the newest event that was taken; `None` where no event had any.
+    pub fn newest_event(&self) -> Option<u64> {
+        self.order.as_ref().and_then(EventOrder::newest)
+    }
+
+    /// The number of events that were taken.
+    pub fn events(&self) -> usize {
+        self.events
+    }
+
+    /// Takes the response object as it stands at the service: the end of the response, if it has ended. What the
+    /// events have not shown of its text goes to `hear`.
+    ///
+    /// # Errors
+    /// [`StreamFault::Unfinished`] for a response that goes on.
+    pub fn take_object(
+        &mut self,
+        body: &[u8],
+        hear: &mut dyn FnMut(TextProgress),
+    ) -> Result<ResponseEnd, StreamFault> {
+        let body = String::from_utf8_lossy(body);
+        self.accumulator.reported.read_object(&body);
+        check_id(self.read_on.as_ref(), &mut self.accumulator.reported)?;
+        let StandingResponse { status, object, .. } = StandingResponse::read(&body)?;
+        let progress = self.accumulator.apply(ResponseEvent::Terminal(status, object))?;
+        if progress != TextProgress::Nothing {
+            hear(progress);
+        }
+        self.accumulator.take_end()
+    }
+
     /// A reader at the start of a body.
     pub fn new(limits: StreamLimits) -> Self {
         Self {
@@ -72,6 +122,8 @@ impl ResponseStream {
             decoder: None,
             accumulator: ResponseAccumulator::new(limits.output_bytes),
             split: SplitCharacter::default(),
+            order: None,
+            read_on: None,
         }
     }
 
@@ -160,8 +212,10 @@ impl ResponseStream {
             // means that the body ended early.
             match decoder.finish() {
                 Ok(Some(event)) => {
-                    let event = ResponseEvent::read(&event).map_err(|_| StreamFault::EndedEarly)?;
-                    progress = self.accumulator.apply(event)?;
+                    let read = ResponseEvent::read(&event).map_err(|_| StreamFault::EndedEarly)?;
+                    if is_next(&mut self.order, &event)? {
+                        progress = self.accumulator.apply(read)?;
+                    }
                 }
                 Ok(None) => {}
                 Err(SseFault::NotUtf8) => return Err(StreamFault::EndedEarly),
@@ -194,6 +248,9 @@ impl ResponseStream {
             if self.events > self.limits.events {
                 return Err(StreamFault::TooManyEvents(self.limits.events));
             }
+            if !is_next(&mut self.order, &event)? {
+                continue;
+            }
             let progress = match ResponseEvent::read(&event) {
                 Ok(event) => {
                     if matches!(&event, ResponseEvent::TextDelta(text) if !text.part.text.is_empty())
@@ -207,6 +264,7 @@ impl ResponseStream {
                     self.accumulator.apply(ResponseEvent::read(&joined)?)?
                 }
             };
+            check_id(self.read_on.as_ref(), &mut self.accumulator.reported)?;
             if progress != TextProgress::Nothing {
                 hear(progress);
             }
@@ -221,6 +279,22 @@ impl ResponseStream {
         }
         Ok(pushed?)
     }
+}
+
+/// Refuses the report of another response than the one that is read on, whose id stays.
+fn check_id(read_on: Option<&String>, reported: &mut ResponseReport) -> Result<(), StreamFault> {
+    match (read_on, &mut reported.response_id) {
+        (Some(expected), Some(id)) if expected != id => {
+            id.clone_from(expected);
+            Err(StreamFault::OfAnother)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether an event is to be taken: of a response that can be read on, each one once.
+fn is_next(order: &mut Option<EventOrder>, event: &SseEvent) -> Result<bool, StreamFault> {
+    order.as_mut().map_or(Ok(true), |order| order.take(&event.data))
 }
 
 fn check_lead(bytes: usize, limits: &StreamLimits) -> Result<(), StreamFault> {

@@ -5,6 +5,7 @@
 //! on the machine: the same seed gives the same run. An *instance* is one life of a session's
 //! Durable Object; a crash ends it with all its tasks and keeps its durable writes.
 
+mod background;
 mod catalog;
 mod conversation;
 mod database;
@@ -36,6 +37,7 @@ mod tool_service;
 mod webhook_receiver;
 mod world;
 
+pub use background::{BackgroundResponses, CancelReply, ReadAgain};
 pub use conversation::{Conversation, Said};
 pub use database::{Disk, SqliteDatabase, Statement};
 pub use embeddings_service::{EmbeddingsFault, EmbeddingsRequest, EmbeddingsService, embedding};

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::background::BackgroundResponses;
 use super::conversation::Conversation;
 use super::pairing::Pairing;
 use super::published_schema::assert_published;
@@ -33,6 +34,9 @@ pub struct ModelService {
     pub held: RefCell<BTreeSet<String>>,
     /// The ids whose deletion was asked for.
     pub deletions: RefCell<Vec<String>>,
+    pub background: BackgroundResponses,
+    /// Tokens that clients were told of of each response.
+    pub(super) told: RefCell<BTreeMap<String, u64>>,
     /// Tokens that clients were told of, by the last word on each response.
     pub told_tokens: Cell<u64>,
     bodies: RefCell<Vec<Value>>,
@@ -81,6 +85,8 @@ impl ModelService {
             latest: RefCell::default(),
             held: RefCell::default(),
             deletions: RefCell::default(),
+            background: BackgroundResponses::default(),
+            told: RefCell::default(),
             told_tokens: Cell::new(0),
             bodies: RefCell::default(),
             latest_body: RefCell::default(),
@@ -209,7 +215,7 @@ impl ModelService {
             }
         };
         let items = body["input"].as_array().unwrap().clone();
-        let mut reply = self.decide(body["store"] == true, before.as_ref(), &items);
+        let mut reply = self.decide(&body, before.as_ref(), &items);
         if let Reply::Recorded(Recording { body: bytes, response }) = &reply {
             if let Some(response) = response {
                 self.keep(&body, before, items, response);
@@ -234,7 +240,11 @@ impl ModelService {
         (reply, Some(rendered))
     }
 
-    fn decide(&self, stored: bool, before: Option<&Rc<Kept>>, input: &[Value]) -> Reply {
+    fn decide(&self, body: &Value, before: Option<&Rc<Kept>>, input: &[Value]) -> Reply {
+        let (stored, in_background) = (body["store"] == true, body["background"] == true);
+        if let Some(refusal) = self.background.refusal.borrow().as_ref().filter(|_| in_background) {
+            return refusal.clone();
+        }
         if let Some(refusal) = self.storage_refusal.borrow().as_ref().filter(|_| stored) {
             return refusal.clone();
         }
@@ -352,7 +362,8 @@ fn refused(message: &str, param: Value) -> Refusal {
 }
 
 fn check_shape(body: &Value) -> Result<(), Refusal> {
-    const MEMBERS: [&str; 17] = [
+    const MEMBERS: [&str; 18] = [
+        "background",
         "model",
         "instructions",
         "input",
@@ -378,6 +389,9 @@ fn check_shape(body: &Value) -> Result<(), Refusal> {
                 member.as_str().into(),
             ));
         }
+    }
+    if body["background"] == true && !(body["store"] == true && body["stream"] == true) {
+        return Err(refused("Background responses are stored and streamed.", "background".into()));
     }
     let key = &body["prompt_cache_key"];
     if !key.is_null() && key.as_str().is_none_or(|key| key.is_empty() || key.len() > 64) {

@@ -12,6 +12,8 @@ use aptix_edge::ports::{
     ObjectIdentity, ObjectQuestion, OperatorCatalog, Platform, RequestBody, storage_failed,
 };
 
+use serde_json::{Value, json};
+
 use super::instance::Instance;
 use super::reply::{Connection, Reply};
 use super::response_body::{OpenCall, TestBody};
@@ -63,6 +65,10 @@ impl TestPlatform {
             Reply::Recorded(_) => unreachable!("the service plays its recordings"),
             Reply::Answer(answer) => {
                 let rendered = rendered.expect("a response was rendered");
+                let request: Value = serde_json::from_str(body).unwrap();
+                if request["background"] == true {
+                    self.world.model.background.begin(&rendered, &answer, self.now_ms());
+                }
                 let whole = if answer.as_json {
                     rendered.response.to_string()
                 } else {
@@ -93,7 +99,8 @@ impl TestPlatform {
                     ("x-request-id".to_owned(), "req_1".to_owned()),
                 ];
                 let mut response = self.response(200, headers, coming, Some(call));
-                let told = Told::nothing(&self.world, body, &rendered.response, answer.as_json);
+                let stores = request["store"] == true;
+                let told = Told::nothing(&self.world, stores, &rendered.response, answer.as_json);
                 response.body.told = Some(told);
                 Ok(response)
             }
@@ -115,6 +122,44 @@ impl TestPlatform {
         }
         assert_eq!(received.len(), body.length(), "the announced length");
         Ok(String::from_utf8(received).expect("a body is text"))
+    }
+
+    /// Reads a background response again.
+    async fn read_response(&self, url: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
+        let call = OpenCall::new(&self.world);
+        self.pause().await;
+        let (path, query) = url.split_once('?').unwrap_or((url, ""));
+        let id = path.rsplit('/').next().expect("an id stands at the end");
+        let background = &self.world.model.background;
+        let reply = background.read(id, query, self.now_ms(), || self.world.delay_ms());
+        self.pause().await;
+        match reply {
+            Reply::Http(reply) => {
+                let is_read = reply.status == 200;
+                let mut response = self.http_response(reply, Some(call)).await;
+                if is_read {
+                    let told = Told::nothing(&self.world, true, &json!({ "id": id }), false);
+                    response.body.told = Some(told);
+                }
+                Ok(response)
+            }
+            Reply::Unreachable => {
+                call.ended();
+                Err(HttpFault("connection refused".to_owned()))
+            }
+            _ => std::future::pending().await,
+        }
+    }
+
+    async fn cancel_response(&self, path: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
+        self.pause().await;
+        let id = path.trim_end_matches("/cancel").rsplit('/').next().expect("an id");
+        let status = self.world.model.background.cancel(id, self.now_ms());
+        self.pause().await;
+        match status {
+            Some(status) => Ok(self.response(status, Vec::new(), VecDeque::new(), None)),
+            None => Err(HttpFault("connection refused".to_owned())),
+        }
     }
 
     async fn delete_response(&self, url: &str) -> HttpResponse<TestBody> {
@@ -251,7 +296,9 @@ impl Platform for TestPlatform {
         self.world.model_calls.borrow_mut().push(line);
         match request.method {
             HttpMethod::Delete => Ok(self.delete_response(path).await),
-            HttpMethod::Get | HttpMethod::Post => self.ask_model(&request.body).await,
+            HttpMethod::Get => self.read_response(&request.url).await,
+            HttpMethod::Post if path.ends_with("/cancel") => self.cancel_response(path).await,
+            HttpMethod::Post => self.ask_model(&request.body).await,
         }
     }
 

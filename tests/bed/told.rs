@@ -19,15 +19,16 @@ pub struct Told {
 
 impl Told {
     /// Nothing yet of a response, which is one JSON answer or a stream.
-    pub fn nothing(world: &Rc<World>, request: &str, response: &Value, as_json: bool) -> Self {
-        let request: Value = serde_json::from_str(request).unwrap();
+    pub fn nothing(world: &Rc<World>, stores: bool, response: &Value, as_json: bool) -> Self {
+        let id = response["id"].as_str().unwrap().to_owned();
+        let tokens = world.model.told.borrow().get(&id).copied().unwrap_or_default();
         Self {
             world: Rc::clone(world),
-            id: response["id"].as_str().unwrap().to_owned(),
-            stores: request["store"] == true,
+            id,
+            stores,
             json_usage: as_json.then(|| response["usage"].clone()),
             bytes: Vec::new(),
-            tokens: 0,
+            tokens,
         }
     }
 
@@ -71,6 +72,7 @@ impl Told {
             let told = &self.world.model.told_tokens;
             told.set(told.get() - self.tokens + tokens);
             self.tokens = tokens;
+            self.world.model.told.borrow_mut().insert(self.id.clone(), tokens);
         }
     }
 }

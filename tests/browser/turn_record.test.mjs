@@ -36,6 +36,20 @@ test('an answer that the service refused waits again with what was wrong, and th
   assert.deepEqual(turns.resultsOfPause(done, calls).map(({ ResultJson }) => ResultJson), ['1', '2']);
 });
 
+test('words that were added stand where they came, and what is told late takes nothing back', () => {
+  const steer = (State) => progress('steer', { SteerId: 'a', State });
+  const steers = ({ steps }) => steps.filter(({ kind }) => kind === 'steer').map(({ id, state, asked }) => [id, state, asked?.text]);
+  const asked = { text: 'Shorter.', pictures: [], files: [] };
+  const sent = turns.steered(after(text(0, 'The long')), { id: 'a', state: 'sending', asked });
+  const delivered = [steer('accepted'), steer('delivered'), discard(0), text(1, 'Short.')].reduce(turns.after, sent);
+  assert.deepEqual(steers(delivered), [['a', 'delivered', 'Shorter.']]);
+  assert.deepEqual(delivered.steps.map(({ kind }) => kind), ['steer', 'text']);
+  // The answer to the request may come after the events of the turn.
+  assert.deepEqual(steers(turns.steered(delivered, { id: 'a', state: 'pending' })), [['a', 'delivered', 'Shorter.']]);
+  assert.deepEqual(steers(turns.withoutSteer(sent, 'a')), []);
+  assert.deepEqual(steers(after(steer('accepted'))), [['a', 'pending', undefined]], 'another tab has added it');
+});
+
 test('text is dropped when it was not the answer, however often that is said, and may come again under its number', () => {
   assert.deepEqual(texts(after(text(0, 'I lo'), text(0, 'ok'), discard(0), discard(0), discard(7))), []);
   assert.deepEqual(texts(after(text(0, 'I look'), discard(0), text(0, 'Yes'), text(0, '!'))), ['Yes!']);

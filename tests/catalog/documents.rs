@@ -9,7 +9,7 @@ pub(crate) fn full() -> Value {
         "AgentContexts": {
             "default": {
                 "BaseUrl": "https://api.example.com/v1", "ApiKeySecret": "OPENAI_API_KEY",
-                "Model": "gpt-5.1", "Continuation": "replay", "ResendTools": false,
+                "Model": "gpt-5.1", "Continuation": "replay", "Background": "Never", "ResendTools": false,
                 "DeleteStored": true,
                 "Headers": { "OpenAI-Project": "p", "X-Gateway": "key ${GATEWAY_KEY}" },
                 "Query": { "api-version": "v 1", "e&": "é" }, "PromptCacheKey": "None",

@@ -53,6 +53,7 @@ fn a_full_document_is_read_member_by_member() {
             api_key_secret: Some("OPENAI_API_KEY".into()),
             model: Some("gpt-5.1".into()),
             continuation: Continuation::Replay,
+            background: false,
             resend_tools: false,
             delete_stored: true,
             retrieval: Retrieval {
@@ -295,6 +296,7 @@ fn absent_members_have_the_documented_defaults() {
             api_key_secret: None,
             model: None,
             continuation: Continuation::Stored,
+            background: false,
             resend_tools: true,
             delete_stored: false,
             retrieval: Retrieval {
@@ -433,4 +435,11 @@ fn the_builtin_catalog_is_complete_and_obeys_its_schema() {
         assert!(!mode.instructions.is_empty() && !mode.when_to_use.is_empty());
         assert_eq!(mode.welcome_message.is_empty(), mode.is_default, "{}", mode.key);
     }
+}
+
+#[test]
+fn an_agent_context_may_ask_for_background_responses() {
+    let mut document = least();
+    document["AgentContexts"]["b"] = json!({ "Background": "Always" });
+    assert!(parsed(&document).agent_context("b").unwrap().background);
 }

@@ -149,6 +149,8 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced(&at(agent, "Model"), json!("gpt 5"), model),
         replaced(&at(agent, "Model"), json!(""), model),
         replaced(&at(agent, "Continuation"), json!("Stored"), "must be \"stored\" or \"replay\""),
+        replaced(&at(agent, "Background"), json!("Always"), "\"Background\": \"Always\" needs \"Continuation\": \"stored\": with \"replay\" the service keeps nothing that could be read on; change one of them"),
+        replaced(&at(agent, "Background"), json!("always"), "must be \"Never\" or \"Always\""),
         replaced(&at(agent, "ResendTools"), json!(0), "must be true or false, not a number"),
         replaced(&at(agent, "DeleteStored"), json!([]), "must be true or false, not an array"),
         replaced(&at(agent, "Headers/X-A"), json!("${API_KEYS}"), &own_secret("API_KEYS")),

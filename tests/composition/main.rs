@@ -80,6 +80,7 @@ fn continued() -> ModelRequest<'static> {
         tool_choice: None,
         previous_response_id: Some("resp_1"),
         store: true,
+        background: false,
         wants_reasoning: false,
         prompt_cache_key: None,
         safety_identifier: None,

@@ -217,6 +217,15 @@ export const COSTLY = [
     },
   },
   {
+    key: 'fork',
+    says: 'a fork of a session of 56 MB',
+    prepare: (rig, scale) => longSession(rig, 8 * scale, 7e6),
+    run: async (rig, SessionId) => {
+      const forked = await rig.request('POST', `/sessions/${SessionId}/fork`, { key, body: { SessionId: `forked-${(serial += 1)}` } });
+      if (forked.status !== 201) throw new Error(`a fork that was answered with ${forked.status}`);
+    },
+  },
+  {
     key: 'tools',
     says: 'tool results: 1 MB, one without an end, 16 MB with files',
     run: async (rig) => {

@@ -16,12 +16,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
 import { COUNTED } from './counted_worker.mjs';
-import { LISTENER_COMPATIBILITY, SPAN_EVENT, SpanTrees, listener } from '../../tools/dev/span_trees.mjs';
+import { SPAN_EVENT, SpanTrees } from '../../tools/dev/span_trees.mjs';
 import { EventStream } from './event_stream.mjs';
 import { HELD, MEASURED } from './measured_worker.mjs';
 import { PublishedInterface } from './published_interface.mjs';
 import { checkPublished } from './published_request.mjs';
 import { ScriptedModel } from './scripted_model.mjs';
+import { LISTENER } from './span_listener.mjs';
 import { ToolService } from './tool_service.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -416,16 +417,7 @@ export function rigForFile(options) {
   return rig;
 }
 
-/** Logs the spans of the Worker under test. */
-const LISTENER = {
-  ...{ name: 'listener', modules: true },
-  compatibilityDate: LISTENER_COMPATIBILITY.date,
-  compatibilityFlags: LISTENER_COMPATIBILITY.flags,
-  script: listener(),
-};
-
 const idOf = (response) => response.headers.get('aptix-request-id');
-
 const inFront = (modules) => modules.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));
 
 let serial = 0;

@@ -2,6 +2,7 @@
 // Owns the script, the record of every request, and the faults of a response on the wire.
 // It refuses with ../model_service what the live API refuses; a refused request uses up no reply.
 import { setTimeout as pause } from 'node:timers/promises';
+import { BackgroundResponses } from '../model_service/background.mjs';
 import { Chain } from '../model_service/chain.mjs';
 import { answerJson, keyOf, listen, openStream } from '../model_service/http_service.mjs';
 import { Refusal } from '../model_service/refusal.mjs';
@@ -31,9 +32,18 @@ export class ScriptedModel {
   deletions = [];
   /** A status with which to refuse deletions, or `null`. */
   refuseDeletions = null;
+  /** Each request to read a background response: `{id, query}`, `query` being its text. */
+  reads = [];
+  /** The ids of the background responses whose cancellation was asked for. */
+  cancels = [];
+  /** A status with which to refuse that background responses are read, or `null`. */
+  refuseReads = null;
+  /** Whether the service refuses the member `background`. */
+  refuseBackground = false;
   /** Bodies of requests for which the script had no reply left. */
   unscripted = [];
   #chain = new Chain();
+  #background = new BackgroundResponses();
   #script = [];
   #otherwise = null;
   #service;
@@ -44,6 +54,8 @@ export class ScriptedModel {
       0,
       (...exchange) => model.#take(...exchange),
       (...deletion) => model.#remove(...deletion),
+      undefined,
+      { read: (...reading) => model.#read(...reading), cancel: (...cancellation) => model.#cancel(...cancellation) },
     );
     return model;
   }
@@ -75,8 +87,11 @@ export class ScriptedModel {
 
   /** Clears the record and the script; stored responses stay. */
   clear() {
-    for (const record of [this.requests, this.refusals, this.deletions, this.unscripted, this.#script]) record.length = 0;
+    const records = [this.requests, this.refusals, this.deletions, this.reads, this.cancels, this.unscripted, this.#script];
+    for (const record of records) record.length = 0;
     this.#otherwise = null;
+    this.refuseReads = null;
+    this.refuseBackground = false;
     this.refuseDeletions = null;
   }
 
@@ -120,6 +135,9 @@ export class ScriptedModel {
     const owner = keyOf(request);
     const conversation = this.#accepted(owner, body);
     record.conversation = conversation;
+    if (body.background === true && this.refuseBackground) {
+      throw new Refusal("Unknown parameter: 'background'.", { param: 'background', code: 'unknown_parameter' });
+    }
     const say = this.#script.shift() ?? this.#otherwise;
     if (say === null) {
       this.unscripted.push(body);
@@ -130,7 +148,19 @@ export class ScriptedModel {
       response,
       record,
       keep: (ended) => this.#chain.keep(owner, body, conversation, ended),
+      begin: body.background === true ? (told) => this.#background.begin(owner, told) : null,
     });
+  }
+
+  async #read(request, response, id, query) {
+    this.reads.push({ id, query: query.toString() });
+    if (this.refuseReads) throw new Refusal('Not now.', { status: this.refuseReads });
+    await this.#background.read(keyOf(request), id, query, response);
+  }
+
+  #cancel(request, id) {
+    this.cancels.push(id);
+    return this.#background.cancel(keyOf(request), id);
   }
 
   #remove(request, id) {
@@ -183,8 +213,9 @@ class Answer {
     return new Answer(this.items, { ...this.options, ...options });
   }
 
-  async play({ body, response, record, keep }) {
+  async play({ body, response, record, keep, begin }) {
     const { cutAfter = Infinity, silentAfter = Infinity, delayMs = 0, newline = '\n', atOnce = false } = this.options;
+    if (begin) return this.#playInBackground({ body, response, record, keep, begin });
     const streamed = body.stream === true && !this.options.asJson;
     const told = newResponse(body);
     record.responseId = told.id;
@@ -209,6 +240,33 @@ class Answer {
     if (streamed) response.end(held);
     else answerJson(response, 200, told, this.options.headers);
     return undefined;
+  }
+
+  /** The response is made without its reader, whose connection the options spoil. */
+  async #playInBackground({ body, response, record, keep, begin }) {
+    const { cutAfter = Infinity, silentAfter = Infinity, delayMs = 0, newline = '\n' } = this.options;
+    const told = newResponse(body);
+    record.responseId = told.id;
+    const made = begin(told);
+    const making = async () => {
+      for (const event of this.#events(told)) {
+        if (event instanceof Gate) {
+          await event.opened;
+          continue;
+        }
+        if (delayMs > 0 && event.delta !== undefined) await pause(delayMs);
+        if (made.cancelled) return;
+        keep(told);
+        made.push(event);
+      }
+      made.end();
+    };
+    void making();
+    openStream(response, this.options.headers);
+    const most = Math.min(cutAfter, silentAfter);
+    await made.sendTo(response, 0, { most, newline });
+    if (response.destroyed || silentAfter < Infinity) return undefined;
+    return cutAfter < Infinity ? hangUpOn(response, record) : response.end();
   }
 
   *#events(told) {

@@ -5,9 +5,10 @@ import { test } from 'node:test';
 import { MODEL, eventually, httpTool, rigForFile, userTurn } from './harness.mjs';
 import { answer, call, text } from './scripted_model.mjs';
 
+// The runtime tells the spans below an alarm until the next alarm rings: the second attempt ends before.
 const rig = rigForFile({
   traced: true,
-  vars: { TURN_ALARM_MS: '300' },
+  vars: { TURN_ALARM_MS: '2000' },
   catalog: (catalog, { toolUrl }) => {
     catalog.ServerTools.push(httpTool('look_up', toolUrl));
     catalog.Modes[0].Tools.push('look_up');

@@ -66,6 +66,9 @@ const result = (ToolCallId) => ({ ToolCallId, ExecutionMs: 1, ResultJson: '1' })
 const steered = ({ SessionId, TurnId }, Instruction) =>
   rig.request('POST', `/sessions/${SessionId}/turns/${TurnId}/steer`, { body: { SteerId: 'a', Instruction }, key: KEY });
 
+const forked = ({ SessionId }, id) =>
+  rig.request('POST', `/sessions/${SessionId}/fork`, { body: { SessionId: id }, key: KEY });
+
 /** By code: resolves to the response, and the turn to check the status of, if there is one. */
 export const WAYS = {
   malformed_json: async () => [await post('{')],
@@ -151,6 +154,14 @@ export const WAYS = {
     resultOf(await post(turn));
     return [await steered(turn, 'Late.')];
   },
+  session_exists: async () => {
+    said(text('x'), text('y'));
+    const [parent, other] = [userTurn(), userTurn()];
+    resultOf(await post(parent));
+    resultOf(await post(other));
+    return [await forked(parent, other.SessionId)];
+  },
+  turn_not_ended: paused(async (turn) => [await forked(turn, `${turn.SessionId}-fork`)]),
   body_too_large: async () => [await post(userTurn({ Instruction: 'x'.repeat(10_000) }))],
   context_window_exceeded: ended(
     httpError(400, { code: 'context_length_exceeded', param: 'input', message: 'Your input exceeds the context window.' }),

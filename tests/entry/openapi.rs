@@ -243,7 +243,7 @@ fn the_endpoints_published_are_those_that_are_found() {
             }
         }
     }
-    assert_eq!(count, 28);
+    assert_eq!(count, 29);
 }
 
 #[test]

@@ -200,6 +200,7 @@ fn path_of(route: &Route) -> Option<String> {
             let rest = match route {
                 SessionRoute::Session | SessionRoute::Erase | SessionRoute::Rename => String::new(),
                 SessionRoute::Export => "/export".to_owned(),
+                SessionRoute::Fork => "/fork".to_owned(),
                 SessionRoute::Modes => "/modes".to_owned(),
                 SessionRoute::Turns(page) => {
                     let after =

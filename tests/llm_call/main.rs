@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 
 use aptix_edge::contract::Fault;
 use aptix_edge::llm_call::{CallFailure, CallObserver, Endpoint, UsableOutput, call};
-use aptix_edge::responses_api::{ResponseReport, TextProgress};
+use aptix_edge::responses_api::{ResponseReport, ResponseStream, StreamLimits, TextProgress};
 use bed::{HttpReply, LoneStep};
 use serde_json::json;
 
@@ -110,11 +110,17 @@ fn heard_every(
 ) -> (Heard, Result<UsableOutput, CallFailure>) {
     let mut ear = Ear::listening_from(step, from_ms);
     let endpoint = Endpoint { delta_interval_ms, ..endpoint() };
-    let ending = step.run(call(&step.platform, &endpoint, "{}".to_owned(), &mut ear));
+    let ending =
+        step.run(call(&step.platform, &endpoint, "{}".to_owned(), &mut stream(), &mut ear));
     (ear.heard, ending)
 }
 
 /// Makes one call that somebody listens to; gives the progress.
+/// A reader at its start.
+fn stream() -> ResponseStream {
+    ResponseStream::new(StreamLimits::RESPONSE)
+}
+
 fn called(step: &LoneStep) -> (Vec<TextProgress>, Result<UsableOutput, CallFailure>) {
     let (heard, ending) = heard_from(0, step);
     (heard.into_iter().map(|(_, progress)| progress).collect(), ending)

@@ -7,7 +7,7 @@ use bed::{HttpReply, LoneStep, Piece};
 
 use super::{
     CALL, Ear, MESSAGE, PAUSE_MS, completed, delta, ended, endpoint, event, failed, heard_from,
-    usable,
+    stream, usable,
 };
 
 #[test]
@@ -126,7 +126,7 @@ fn an_audience_learns_of_a_response_once_for_each_thing_that_is_said() {
     let body = created.clone() + &created + &delta("Hi") + &ended("completed", counted);
     let step = LoneStep::replying([HttpReply::new(200, &body)]);
     let mut ear = Ear::listening_from(&step, 0);
-    step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut ear)).unwrap();
+    step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut stream(), &mut ear)).unwrap();
     let usage = TokenCounts { input: 3, output: 4, total: 7, ..TokenCounts::default() };
     let (response_id, model) = (Some("resp_1".to_owned()), None);
     let whole = ResponseReport { response_id, usage: Some(usage), model };

@@ -4,7 +4,7 @@ use aptix_edge::llm_call::{Deletion, Endpoint, call, delete_response};
 use aptix_edge::ports::{HttpMethod, HttpRequest};
 use bed::{HttpReply, LoneStep};
 
-use super::{Ear, MESSAGE, completed, endpoint};
+use super::{Ear, MESSAGE, completed, endpoint, stream};
 
 #[test]
 fn a_call_is_one_post_with_the_body_as_it_is_and_a_key_when_there_is_one() {
@@ -15,7 +15,8 @@ fn a_call_is_one_post_with_the_body_as_it_is_and_a_key_when_there_is_one() {
         Endpoint { headers: Vec::new(), base_url: "http://m/v1".to_owned(), ..endpoint() },
     ] {
         let mut ear = Ear::listening_from(&step, 0);
-        step.run(call(&step.platform, &endpoint, body.to_owned(), &mut ear)).unwrap();
+        step.run(call(&step.platform, &endpoint, body.to_owned(), &mut stream(), &mut ear))
+            .unwrap();
     }
     let accept = ("Accept".to_owned(), "text/event-stream".to_owned());
     let plain = ("Accept-Encoding".to_owned(), "identity".to_owned());
@@ -53,7 +54,7 @@ fn headers_and_a_query_go_with_calls_and_deletions() {
             ..endpoint()
         };
         let mut ear = Ear::listening_from(&step, 0);
-        step.run(call(&step.platform, &endpoint, own("{}"), &mut ear)).unwrap();
+        step.run(call(&step.platform, &endpoint, own("{}"), &mut stream(), &mut ear)).unwrap();
         let deleted = step.run(delete_response(&step.platform, &endpoint, "r/1"));
         assert_eq!(deleted, Deletion::Gone);
         for (request, path) in step.sent().iter().zip(["", "/r%2F1"]) {

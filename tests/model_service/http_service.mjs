@@ -7,16 +7,23 @@ import { newId } from './response_stream.mjs';
 /**
  * Listens on 127.0.0.1 and passes each `POST /v1/responses` with a JSON body to `take(request, response, body)`,
  * each `DELETE /v1/responses/{id}` to `remove(request, id)`, and each `POST /v1/embeddings` to `embed(request, body)`,
- * which gives the answer; without it there is no such route. A Refusal that they or the routes throw becomes the
+ * which gives the answer; without it there is no such route. `background` answers `GET /v1/responses/{id}` with
+ * `read(request, response, id, query)`, and `POST /v1/responses/{id}/cancel` with `cancel(request, id)`. A Refusal that they or the routes throw becomes the
  * response. Resolves to `{ url, close }`; `url` ends in `/v1`.
  */
-export async function listen(port, take, remove, embed) {
+export async function listen(port, take, remove, embed, background) {
   const { origin, close } = await serve(async (request, response) => {
     try {
       // Some services want a version in the query.
-      const [path] = request.url.split('?');
-      const [, id] = /^\/v1\/responses\/([^/]+)$/.exec(path) ?? [];
-      if (id !== undefined && request.method === 'DELETE') {
+      const [path, query] = request.url.split('?');
+      const [, id, cancels] = /^\/v1\/responses\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
+      if (background && id !== undefined && cancels && request.method === 'POST') {
+        return answerJson(response, 200, background.cancel(request, id));
+      }
+      if (background && id !== undefined && !cancels && request.method === 'GET') {
+        return await background.read(request, response, id, new URLSearchParams(query));
+      }
+      if (id !== undefined && !cancels && request.method === 'DELETE') {
         await remove(request, id);
         return answerJson(response, 200, { id, object: 'response', deleted: true });
       }

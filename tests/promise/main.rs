@@ -79,6 +79,7 @@ endpoints! {
     Route::Session(_, SessionRoute::Trace(_)) => "GET /sessions/{SessionId}/turns/{TurnId}/trace",
     Route::Session(_, SessionRoute::Cancel(_)) => "POST /sessions/{SessionId}/turns/{TurnId}/cancel",
     Route::Session(_, SessionRoute::Steer(_)) => "POST /sessions/{SessionId}/turns/{TurnId}/steer",
+    Route::Session(_, SessionRoute::Fork) => "POST /sessions/{SessionId}/fork",
     Route::Session(_, SessionRoute::Modes) => "GET /sessions/{SessionId}/modes",
     Route::Session(_, SessionRoute::Export) => "GET /sessions/{SessionId}/export",
     Route::Session(_, SessionRoute::Erase) => "DELETE /sessions/{SessionId}",
@@ -261,7 +262,7 @@ fn the_promised_variables_are_those_that_the_code_reads() {
 fn every_cited_section_exists() {
     let is_headed = |number: &u32| PAGE.contains(&format!("\n## {number}. "));
     let numbers: Vec<u32> = (1..100).filter(is_headed).collect();
-    assert_eq!(numbers.last(), Some(&16));
+    assert_eq!(numbers.last(), Some(&17));
     assert!(section(PAGE, "Decisions").starts_with('\n'));
     for code in sources() {
         for cited in code.split("interface §").skip(1) {

@@ -16,6 +16,8 @@ pub struct Bundle {
     pub session_id: String,
     pub agent_context_id: String,
     pub conversation_context_id: String,
+    /// Where a fork comes from.
+    pub parent: Option<BundledParent>,
     pub mode: String,
     pub mode_history: Vec<Value>,
     /// Absent without a valid catalog, and in exports of older versions.
@@ -24,6 +26,14 @@ pub struct Bundle {
     /// By their SHA-256. Absent in exports of older versions.
     #[serde(default)]
     pub texts: BTreeMap<String, String>,
+}
+
+/// The parent of a fork.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct BundledParent {
+    /// The last turn that the fork has of it.
+    pub turn_id: String,
 }
 
 /// What an export tells of the catalog: values as the catalog spells them.

@@ -13,13 +13,14 @@ use serde_json::{Value, json};
 use super::bundle::{Bundle, BundledCatalog, ModelCall};
 
 /// The members of a body that the catalog's parameters are not.
-const OWN: [&str; 8] = [
+const OWN: [&str; 9] = [
     "model",
     "instructions",
     "input",
     "include",
     "store",
     "stream",
+    "background",
     "prompt_cache_key",
     "context_management",
 ];
@@ -68,7 +69,7 @@ pub fn document<'a>(
             continue;
         }
         next.get_or_insert_with(|| {
-            (members.value("model"), members.value("store"), members.value("prompt_cache_key"))
+            ["model", "store", "prompt_cache_key", "background"].map(|name| members.value(name))
         });
         by_mode.entry(call.mode.as_str()).or_insert(members);
     }
@@ -76,9 +77,10 @@ pub fn document<'a>(
         "ResendTools": catalog.resend_tools, "MaxIterations": catalog.max_iterations,
         "Budget": catalog.budget, "Compaction": catalog.compaction,
     });
-    if let Some((model, store, key)) = next {
+    if let Some([model, store, key, background]) = next {
         agent["Model"] = model;
         agent["Continuation"] = if store == true { "stored" } else { "replay" }.into();
+        agent["Background"] = if background == true { "Always" } else { "Never" }.into();
         agent["PromptCacheKey"] = if key.is_null() { "None" } else { "Session" }.into();
     }
     if let Some(prompt) = prompt {

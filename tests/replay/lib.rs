@@ -4,6 +4,7 @@
 
 mod bundle;
 mod catalog;
+mod forked;
 mod player;
 mod rebuild;
 mod report;

@@ -23,6 +23,7 @@ use serde_json::{Map, Value, json};
 
 use super::bundle::{Bundle, BundledEntry, BundledTurn, ToolCall};
 use super::catalog::document;
+use super::forked;
 use super::player::Services;
 
 /// The longest text that is put into a row, in bytes.
@@ -85,6 +86,7 @@ impl Rerun {
             } else if self.status(turn) == "awaiting_tools" {
                 self.send_results(turn);
             } else {
+                forked::leave_gap(&self.bed, &self.bundle, next);
                 let latest = self.latest.borrow().get(&turn.turn_id).cloned();
                 self.send(latest.unwrap_or_else(|| self.request(turn)), turn);
             }
@@ -130,6 +132,8 @@ impl Rerun {
     fn begin(&self, place: usize) {
         let turn = &self.bundle.turns[place];
         self.services.drive(place);
+        forked::fork_before(&self.bed, &self.bundle, &self.services, place);
+        forked::leave_gap(&self.bed, &self.bundle, place);
         let step = self.bed.disk.steps.get() + 1;
         self.bed.restart_to_crash(Some(Crash::AfterStep(step)));
         if let Some(heard) = self.bed.try_post(&self.request(turn)) {

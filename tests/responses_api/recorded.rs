@@ -142,6 +142,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
             include: &[ENCRYPTED_REASONING],
             store: false,
             stream: true,
+            background: false,
             prompt_cache_key: None,
             safety_identifier: None,
             context_management: None,

@@ -37,7 +37,7 @@ async function check(AgentContexts, { ConversationContexts = {}, scope, vars, ..
   return checked;
 }
 const agent = (memory, more = {}) => ({ BaseUrl: services[memory].url, ApiKeySecret: 'OPENAI_API_KEY', Model: 'm', ...more });
-const HEADS = ['agent context', 'model', 'Continuation', 'streams', 'boot prompt', 'remembers', 'same again', 'calls tools'];
+const HEADS = ['agent context', 'model', 'Continuation', 'streams', 'boot prompt', 'remembers', 'same again', 'calls tools', 'Background'];
 const SUITS = 'Every setting suits its service.';
 
 test('a service that remembers suits a catalog that says nothing, or that wants replay', async () => {
@@ -45,10 +45,10 @@ test('a service that remembers suits a catalog that says nothing, or that wants 
   const all = ['yes', 'yes', 'yes', 'yes', 'yes'];
   assert.deepEqual(lines.map(cells), [
     HEADS,
-    ['default', 'm', 'stored', ...all],
-    ['default', 'm', 'replay', ...all],
-    ['other', 'm', 'stored', ...all],
-    ['other', 'm', 'replay', ...all],
+    ['default', 'm', 'stored', ...all, 'yes'],
+    ['default', 'm', 'replay', ...all, '–'],
+    ['other', 'm', 'stored', ...all, 'yes'],
+    ['other', 'm', 'replay', ...all, '–'],
     [''],
     [SUITS],
   ]);
@@ -57,7 +57,7 @@ test('a service that remembers suits a catalog that says nothing, or that wants 
 
 test('a gateway that forgets, or refuses a chain, needs replay', async () => {
   const forgets = await check({ default: agent('none') });
-  assert.deepEqual(forgets.lines.slice(1, 3).map(cells), [
+  assert.deepEqual(forgets.lines.slice(1, 3).map((line) => cells(line).slice(0, 8)), [
     ['default', 'm', 'stored', 'yes', 'at first', 'no', '–', 'failed'],
     ['default', 'm', 'replay', 'yes', 'yes', 'yes', 'yes', 'yes'],
   ]);
@@ -65,7 +65,7 @@ test('a gateway that forgets, or refuses a chain, needs replay', async () => {
 
   // The Worker gets along with it, at the price of refused calls.
   const refuses = await check({ default: agent('refuses') });
-  assert.deepEqual(refuses.lines.slice(1, 3).map((line) => cells(line).slice(2)), [
+  assert.deepEqual(refuses.lines.slice(1, 3).map((line) => cells(line).slice(2, 8)), [
     ['stored', 'yes', 'yes', 'yes', 'yes', 'yes'],
     ['replay', 'yes', 'yes', 'yes', 'yes', 'yes'],
   ]);
@@ -78,11 +78,28 @@ test('a gateway that forgets, or refuses a chain, needs replay', async () => {
   }
 });
 
+test('the column Background says what a service makes of responses that it makes without their reader', async () => {
+  for (const [background, expected] of [[(body) => 'background' in body, 'refused'], [() => false, 'not read again']]) {
+    const service = await listen(0, (request, response, body) => {
+      if (background(body)) throw unknown('background');
+      const content = [{ type: 'output_text', text: 'No.' }];
+      answerJson(response, 200, { id: 'resp_1', status: 'completed', output: [{ type: 'message', role: 'assistant', content }] });
+    });
+    try {
+      const { lines } = await check({ default: agent('full', { BaseUrl: service.url, Background: 'Always' }) });
+      assert.equal(cells(lines[1]).at(-1), expected);
+      assert.ok(lines.some((line) => line.includes('set "Background": "Never"')), lines.join('\n'));
+    } finally {
+      await service.close();
+    }
+  }
+});
+
 test('Llama Stack: the chain loses the boot prompt and an instruction that is repeated, so it needs replay', async () => {
   const llama = await llamaStack();
   try {
     const { code, lines, said } = await check({ default: agent('full', { BaseUrl: llama.url }) });
-    assert.deepEqual(lines.slice(1, 3).map((line) => cells(line).slice(2)), [
+    assert.deepEqual(lines.slice(1, 3).map((line) => cells(line).slice(2, 8)), [
       ['stored', 'yes', 'at first', 'yes', 'no', 'yes'],
       ['replay', 'yes', 'yes', 'yes', 'yes', 'yes'],
     ]);
@@ -102,7 +119,7 @@ test('open-responses-server: no boot prompt arrives, and only the chain ends a t
     const boot = 'default, m: in "stored" the boot prompt does not reach the model';
     for (const [Continuation, advice] of [['stored', [boot]], ['replay', ['default, m: set "Continuation": "stored"', boot]]]) {
       const { code, lines } = await check({ default: agent('full', { BaseUrl: server.url, Continuation }) });
-      assert.deepEqual(lines.slice(1, 3).map((line) => cells(line).slice(2)), [
+      assert.deepEqual(lines.slice(1, 3).map((line) => cells(line).slice(2, 8)), [
         ['stored', 'yes', 'no', 'yes', 'yes', 'yes'],
         ['replay', 'yes', 'no', 'yes', 'yes', 'again and again'],
       ]);
@@ -122,7 +139,7 @@ test('a service that does not know prompt_cache_key, streams nothing and calls n
   });
   try {
     const { code, lines } = await check({ default: agent('full', { BaseUrl: plain.url }) });
-    assert.deepEqual(lines.slice(1, 3).map((line) => cells(line).slice(2)), [
+    assert.deepEqual(lines.slice(1, 3).map((line) => cells(line).slice(2, 8)), [
       ['stored', 'no', 'at first', 'no', '–', 'no'],
       ['replay', 'no', 'yes', 'yes', 'yes', 'no'],
     ]);

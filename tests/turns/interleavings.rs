@@ -271,7 +271,12 @@ impl Clients<'_> {
 
 fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     let bed = Bed::new();
-    bed.configure(|catalog| catalog["ServerTools"][1]["Approval"] = json!("Always"));
+    bed.configure(|catalog| {
+        catalog["ServerTools"][1]["Approval"] = json!("Always");
+        if seed % 3 == 0 {
+            catalog["AgentContexts"]["default"]["Background"] = json!("Always");
+        }
+    });
     let documents = json!({ "Documents": [{ "Path": "a.md", "Contents": "Words\n" }] });
     bed.asked("PUT", "/workspaces/w/documents", &documents.to_string()).result();
     bed.world.shake(seed);

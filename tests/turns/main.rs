@@ -10,6 +10,7 @@
 )]
 
 mod approvals;
+mod background;
 mod client_tools;
 mod commentary;
 mod compaction;
@@ -21,6 +22,7 @@ mod erased_any_time;
 mod erasure;
 mod faults;
 mod files;
+mod forks;
 mod hosted_tools;
 mod interleavings;
 mod life_cycle;
@@ -46,6 +48,7 @@ mod trace_context;
 mod usage;
 mod webhook_beds;
 mod webhook_crashes;
+mod webhook_interleavings;
 mod webhooks;
 
 use bed::*;

@@ -12,6 +12,7 @@
 
 mod crash;
 mod erasing;
+mod forks;
 mod interleavings;
 mod listing;
 mod people;

@@ -8,6 +8,7 @@
 //! and 2 when there was nothing to check. No value of a secret reaches the output. It runs on a person's
 //! machine or in a CI and is no part of the Worker.
 
+mod background;
 mod embeddings;
 mod mcp_servers;
 mod model_services;

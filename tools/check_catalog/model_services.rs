@@ -7,11 +7,12 @@ use aptix_edge::catalog::{AgentContext, Continuation};
 use aptix_edge::ports::Deployment;
 use serde_json::{Map, Value, json};
 
+use crate::background;
 use crate::network::Online;
 use crate::probe::{Found, Outcome, boot_prompt, found};
 use crate::report::Findings;
 
-pub(crate) const COLUMNS: [&str; 8] = [
+pub(crate) const COLUMNS: [&str; 9] = [
     "agent context",
     "model",
     "Continuation",
@@ -20,6 +21,7 @@ pub(crate) const COLUMNS: [&str; 8] = [
     "remembers",
     "same again",
     "calls tools",
+    "Background",
 ];
 
 /// The continuations, as the catalog spells them.
@@ -84,7 +86,7 @@ impl Service<'_> {
     /// Adds the rows of both continuations, and returns what the catalog has to set otherwise.
     fn settled(&self, online: &Online, findings: &mut Findings) -> Vec<String> {
         if let Some(missing) = online.missing_secret(&format!("/AgentContexts/{}/", self.id)) {
-            self.row(findings, "–", None);
+            self.row(findings, "–", None, None);
             return vec![format!("does not respond: {missing}")];
         }
         let mut advice = Vec::new();
@@ -101,11 +103,19 @@ impl Service<'_> {
         let stored = tried;
         let replay = self.tried(online, REPLAY, with_key);
         if let (Err(why), Err(_)) = (&stored, &replay) {
-            self.row(findings, "–", None);
+            self.row(findings, "–", None, None);
             return vec![format!("does not respond: {}", online.shown(why))];
         }
+        let background = stored.is_ok().then(|| background::tried(online, self.agent, &self.model));
+        if let Some(Outcome::No(_) | Outcome::Failed(_)) = &background
+            && self.agent.background
+        {
+            let problem = "makes no background responses that can be read again; set \"Background\": \"Never\"";
+            advice.push(problem.to_owned());
+        }
         for (name, tried) in [(STORED, &stored), (REPLAY, &replay)] {
-            self.row(findings, name, tried.as_ref().ok());
+            let background = background.as_ref().filter(|_| name == STORED);
+            self.row(findings, name, tried.as_ref().ok(), background);
             let notes = notes(tried).into_iter();
             findings.notes.extend(notes.map(|note| {
                 format!("{}, {}, {name}: {}", self.id, self.model, online.shown(&note))
@@ -135,6 +145,7 @@ impl Service<'_> {
         agent.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
         agent.insert("Continuation".to_owned(), continuation.into());
         agent.insert("DeleteStored".to_owned(), true.into());
+        agent.remove("Background");
         if !with_key {
             agent.insert("PromptCacheKey".to_owned(), "None".into());
         }
@@ -153,7 +164,13 @@ impl Service<'_> {
         found(&bed, network)
     }
 
-    fn row(&self, findings: &mut Findings, continuation: &str, found: Option<&Found>) {
+    fn row(
+        &self,
+        findings: &mut Findings,
+        continuation: &str,
+        found: Option<&Found>,
+        background: Option<&Outcome>,
+    ) {
         let cells = found.map_or(["–"; 5], |found| {
             let streams = if found.streams { "yes" } else { "no" };
             let [boot, remembers, repeats, tools] =
@@ -161,7 +178,9 @@ impl Service<'_> {
             [streams, boot, remembers, repeats, tools]
         });
         let names = [self.id, &self.model, continuation];
-        findings.rows.push(names.into_iter().chain(cells).map(str::to_owned).collect());
+        let background = background.map_or("–", cell);
+        let row = names.into_iter().chain(cells).chain([background]);
+        findings.rows.push(row.map(str::to_owned).collect());
     }
 }
 

@@ -1,7 +1,8 @@
 //! The real network as the services of a test bed: the Worker's own code runs on the bed, and what it sends goes
 //! out. Of each exchange a record is kept, from which the report says what a service refused.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::io::{BufReader, Read};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -89,6 +90,8 @@ fn kept(text: &str) -> &'static str {
 pub(crate) struct Network {
     agent: Agent,
     exchanges: RefCell<Vec<Exchange>>,
+    /// The next response breaks after so many events.
+    cut_after: Cell<Option<usize>>,
 }
 
 /// One request, and what came of it.
@@ -109,12 +112,21 @@ impl Network {
     fn new() -> Self {
         let config = Agent::config_builder().http_status_as_error(false).max_redirects(0);
         let config = config.timeout_global(Some(PATIENCE)).user_agent("aptix-edge check-catalog");
-        Self { agent: config.build().new_agent(), exchanges: RefCell::default() }
+        Self {
+            agent: config.build().new_agent(),
+            exchanges: RefCell::default(),
+            cut_after: Cell::default(),
+        }
     }
 
     /// The record so far.
     pub(crate) fn exchanges(&self) -> Vec<Exchange> {
         self.exchanges.borrow().clone()
+    }
+
+    /// Has the next response break after so many events.
+    pub(crate) fn cut_after(&self, events: usize) {
+        self.cut_after.set(Some(events));
     }
 
     /// Why the latest exchange came to nothing.
@@ -135,7 +147,8 @@ impl Network {
             streamed: false,
             message: String::new(),
         };
-        let reply = self.sent(request).and_then(|response| read(response, &mut exchange));
+        let cut = self.cut_after.take();
+        let reply = self.sent(request).and_then(|response| read(response, cut, &mut exchange));
         if let Err(fault) = &reply {
             exchange.message = fault.to_string();
         }
@@ -161,8 +174,12 @@ impl Network {
     }
 }
 
-/// Reads a response to its end, and notes what it was.
-fn read(mut response: Response<Body>, exchange: &mut Exchange) -> Result<HttpReply, ureq::Error> {
+/// Reads a response to its end, or to so many events, and notes what it was.
+fn read(
+    mut response: Response<Body>,
+    cut: Option<usize>,
+    exchange: &mut Exchange,
+) -> Result<HttpReply, ureq::Error> {
     let status = response.status().as_u16();
     let headers = response.headers().iter();
     let headers: Vec<(String, String)> = headers
@@ -170,17 +187,35 @@ fn read(mut response: Response<Body>, exchange: &mut Exchange) -> Result<HttpRep
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         })
         .collect();
-    let body = response.body_mut().with_config().limit(LONGEST).read_to_vec()?;
+    let is_success = (200..300).contains(&status);
+    let body = match cut.filter(|_| is_success) {
+        Some(events) => first_events(response.body_mut().as_reader(), events),
+        None => response.body_mut().with_config().limit(LONGEST).read_to_vec()?,
+    };
     let text = String::from_utf8_lossy(&body);
     exchange.status = Some(status);
     exchange.streamed = headers
         .iter()
         .any(|(name, value)| name == "content-type" && value.starts_with("text/event-stream"));
-    if !(200..300).contains(&status) {
+    if !is_success {
         exchange.message = format!("{status} {}", message_in(&text)).trim_end().to_owned();
     }
-    let reply = HttpReply::in_pieces(status, [Piece::Bytes(body)]);
+    let broken = cut.filter(|_| is_success).map(|_| Piece::Broken);
+    let reply = HttpReply::in_pieces(status, [Piece::Bytes(body)].into_iter().chain(broken));
     Ok(headers.iter().fold(reply, |reply, (name, value)| reply.with(name, value)))
+}
+
+/// The first events of a stream: what the service has not sent by then is not waited for.
+fn first_events(reader: impl Read, events: usize) -> Vec<u8> {
+    let (mut body, mut come) = (Vec::new(), 0);
+    for byte in BufReader::new(reader).bytes().map_while(Result::ok) {
+        body.push(byte);
+        come += usize::from(body.ends_with(b"\n\n"));
+        if come == events {
+            break;
+        }
+    }
+    body
 }
 
 /// The message of a refusal, in the forms in which services write one.

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { Proxy } from '../../../tests/clients/proxy.mjs';
 import { asScripted, gateOf, planned, scriptedRig, sessionOf, told } from '../../../tests/clients/turns.mjs';
 import { httpTool } from '../../../tests/e2e/harness.mjs';
-import { KEY, WAYS, disposeOfRigs, rig as failing, startRigs } from '../../../tests/e2e/ways_to_fail.mjs';
 import { serve } from '../../../tests/local_server.mjs';
 
 const Approval = { When: 'Always', AllowEdit: false, Message: 'It leaves the house.' };
@@ -19,7 +18,7 @@ function tools(catalog, { toolUrl }) {
   catalog.Modes[0].Tools.push('send_mail', 'pay', 'print');
 }
 
-/** Starts it all; resolves to `{ origin, close }`. */
+/** Starts it all; resolves to `{ origin, url, leftovers, close }`. */
 export async function startBed() {
   const rig = await scriptedRig({ KEEP_ALIVE_MS: '50', TURN_ALARM_MS: '200', TICKET_KEYS }, tools);
   rig.tools.on('/send_mail', '{"sent":true}');
@@ -50,11 +49,13 @@ export async function startBed() {
     await proxy.close();
     await rig.dispose();
   };
-  return { origin: server.origin, leftovers: () => rig.model.leftovers, close };
+  return { origin: server.origin, url: `${rig.url}`, leftovers: () => rig.model.leftovers, close };
 }
 
 /** Every code of the dictionary as the Worker sends it: `{ dictionary, refusals: { code: { status, text } } }`. */
 export async function errorCodes() {
+  // It starts a server when it is imported, which lasts until it is disposed of.
+  const { KEY, WAYS, disposeOfRigs, rig: failing, startRigs } = await import('../../../tests/e2e/ways_to_fail.mjs');
   await startRigs();
   try {
     const { Result: dictionary } = await (await fetch(new URL('/errors', failing.url), { headers: { authorization: `Bearer ${KEY}` } })).json();

@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { SCENARIOS } from '../../../tests/clients/turns.mjs';
 import { pythonTools } from '../../../tests/python.mjs';
 import { errorCodes, startBed } from './bed.mjs';
 
@@ -27,6 +28,28 @@ async function run(program, args, { cwd = CLIENT, env = {} } = {}) {
   const text = Buffer.concat(told).toString();
   assert.equal(status, 0, `${path.basename(program)} ${args.join(' ')}\n${text}`);
   return text;
+}
+
+const PASS_ON = `
+import os, sys
+from aptix_edge import Aptix
+with Aptix(os.environ["APTIX_URL"]) as aptix:
+    for words in ("<plain>", " "):
+        for line in aptix.session("passed-on").turn(words).lines():
+            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.write(b"\\n")
+`;
+
+/** Fails unless the lines of a turn, which a back end in Python passes on, are what a page in TypeScript reads. */
+async function passedOn(url, env) {
+  const { AptixError, readTurnEvents } = await import('../../typescript/dist/index.js');
+  const [whole, failed] = (await run(tools.python, ['-c', PASS_ON], { env: { ...env, APTIX_URL: url } })).split('\n\n');
+  const events = await Array.fromAsync(readTurnEvents(new Blob([whole, '\n']).stream()));
+  assert.equal(events.at(-1).response.PrimaryOutputText, SCENARIOS.Turns.plain.Final);
+  const text = events.flatMap((event) => (event.type === 'text' ? event.delta : [])).join('');
+  assert.equal(text, SCENARIOS.Turns.plain.Final);
+  const reading = Array.fromAsync(readTurnEvents(new Blob([failed, '\n']).stream()));
+  await assert.rejects(reading, (error) => error instanceof AptixError && error.code === 'empty_turn' && error.status === 400);
 }
 
 describe('the Python client', { concurrency: 3 }, () => {
@@ -56,11 +79,14 @@ describe('the Python client', { concurrency: 3 }, () => {
 
   test('its tests in Python pass', { skip, timeout: process.env.APTIX_LONG_TESTS ? 1_800_000 : 300_000 }, async (t) => {
     const codes = path.join(folder, 'errors.json');
-    await writeFile(codes, JSON.stringify(await errorCodes()));
+    const sent = errorCodes();
+    sent.catch(() => {}); // It is awaited below, where the bed is closed in any case.
     const bed = await startBed();
     try {
+      await writeFile(codes, JSON.stringify(await sent));
       const env = { PYTHONPATH: path.join(CLIENT, 'src'), APTIX_BED: bed.origin, APTIX_ERROR_CODES: codes };
       t.diagnostic(await run(tools.python, ['-m', 'pytest', ...(process.env.PYTEST ?? '').split(' ').filter(Boolean)], { env }));
+      await passedOn(bed.url, env);
       assert.deepEqual(bed.leftovers(), []);
     } finally {
       await bed.close();

@@ -19,8 +19,8 @@ SEED = int(os.environ.get("APTIX_SEED", str(int(time.time()) % 1_000_000)))
 CUTS = ("reset", "close", "end")
 TURNS = list(SCENARIOS["Turns"])
 LONG = "APTIX_LONG_TESTS" in os.environ
-SAMPLE = 24
-ORDERS = 300 if LONG else 24
+SAMPLE = 16
+ORDERS = 300 if LONG else 16
 
 
 @pytest.mark.parametrize("name", list(SCENARIOS["Faults"]))

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from standardwebhooks import Webhook
 
-from aptix_edge import ToolContext, WebhookError, _json_text, _sse, format_json, tool, verify_webhook
+from aptix_edge import FileStore, ToolContext, WebhookError, _json_text, _sse, format_json, tool, verify_webhook
 from conftest import Bed
 from wire_types import wire_types
 
@@ -98,6 +98,18 @@ def test_a_function_becomes_a_tool_by_its_hints_and_gets_what_they_say() -> None
         tool(lambda *args: args)
     given = tool(name="any", parameters={"type": "object"})(lambda **named: named)
     assert given.arguments(ToolContext("c", '{"class":1e2}')) == {"class": 100}
+
+
+def test_a_store_in_a_folder_keeps_what_another_one_finds_and_forgets_it(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    FileStore("~/agent/runs").update("aptix:a/../b \ud800", {"call": None})
+    again = FileStore(tmp_path / "agent/runs")
+    assert again.get("aptix:a/../b \ud800") == {"call": None}
+    assert again.get("another") is None
+    for _ in range(2):
+        again.update("aptix:a/../b \ud800", None)
+    assert list((tmp_path / "agent/runs").iterdir()) == []
 
 
 def test_json_is_laid_out_by_its_tokens_and_what_cannot_be_seen_is_shown() -> None:

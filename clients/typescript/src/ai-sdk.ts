@@ -11,6 +11,7 @@ import { type Tool, toolsJson } from "./tools.js";
 import type { Turn } from "./turn.js";
 import type { TurnEvent } from "./types.js";
 
+export { chatHandler } from "./ai-sdk/handler.js";
 export type { ChatMessage, Chunk, WrittenArguments, WrittenResult };
 
 /** What a chat's turns are made with. */

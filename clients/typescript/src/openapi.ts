@@ -168,6 +168,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sessions/{SessionId}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes a new session that goes on from a turn of this one.
+         * @description The new session has everything up to and with that turn; this one is untouched. The same request sent again is answered the same.
+         */
+        post: operations["forkSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{SessionId}/turns/{TurnId}/cancel": {
         parameters: {
             query?: never;
@@ -596,7 +616,7 @@ export interface components {
             SystemError: boolean;
         };
         /** @enum {string} */
-        ErrorCode: "malformed_json" | "missing_field" | "invalid_field" | "unknown_field" | "forbidden_field" | "empty_turn" | "unauthenticated" | "credential_expired" | "forbidden" | "budget_exceeded" | "not_found" | "session_not_found" | "turn_not_found" | "context_not_found" | "user_not_found" | "method_not_allowed" | "request_timeout" | "turn_conflict" | "turn_in_progress" | "turn_awaiting_tools" | "turn_not_awaiting_tools" | "tool_results_mismatch" | "turn_aborted" | "steer_conflict" | "turn_ended" | "body_too_large" | "context_window_exceeded" | "unsupported_media_type" | "rate_limited" | "internal" | "catalog_invalid" | "iteration_limit_exceeded" | "server_tool_failed" | "turn_interrupted" | "upstream_rejected" | "upstream_unavailable" | "upstream_protocol" | "upstream_failed" | "upstream_incomplete" | "overloaded" | "identity_unavailable" | "upstream_timeout";
+        ErrorCode: "malformed_json" | "missing_field" | "invalid_field" | "unknown_field" | "forbidden_field" | "empty_turn" | "unauthenticated" | "credential_expired" | "forbidden" | "budget_exceeded" | "not_found" | "session_not_found" | "turn_not_found" | "context_not_found" | "user_not_found" | "method_not_allowed" | "request_timeout" | "turn_conflict" | "turn_in_progress" | "turn_awaiting_tools" | "turn_not_awaiting_tools" | "tool_results_mismatch" | "turn_aborted" | "steer_conflict" | "turn_ended" | "session_exists" | "turn_not_ended" | "body_too_large" | "context_window_exceeded" | "unsupported_media_type" | "rate_limited" | "internal" | "catalog_invalid" | "iteration_limit_exceeded" | "server_tool_failed" | "turn_interrupted" | "upstream_rejected" | "upstream_unavailable" | "upstream_protocol" | "upstream_failed" | "upstream_incomplete" | "overloaded" | "identity_unavailable" | "upstream_timeout";
         Failure: {
             /** @constant */
             Successful: false;
@@ -666,6 +686,7 @@ export interface components {
             ModeDisplayName: string;
             AgentContextId: string;
             ConversationContextId: string;
+            Parent?: components["schemas"]["ForkParent"];
             /** Format: date-time */
             CreatedAt: string;
             /** Format: date-time */
@@ -723,6 +744,26 @@ export interface components {
             SessionId: components["schemas"]["Identifier"];
             ModeDisplayName: string;
             History: components["schemas"]["ModeChange"][];
+        };
+        ForkRequest: {
+            /** @description The new session; also the idempotency key. */
+            SessionId: components["schemas"]["Identifier"];
+            /** @description The last turn that the new session has; by default the newest that has ended. */
+            AfterTurnId?: components["schemas"]["Identifier"] | null;
+            /** @description The context under which the new session goes on; by default that of its parent. */
+            ConversationContextId?: string | null;
+        };
+        ForkResult: {
+            SessionId: components["schemas"]["Identifier"];
+            ParentSessionId: components["schemas"]["Identifier"];
+            AfterTurnId: components["schemas"]["Identifier"];
+            /** @description Their number. */
+            Turns: number;
+        };
+        /** @description Where a fork comes from; absent of any other session. */
+        ForkParent: {
+            SessionId: components["schemas"]["Identifier"];
+            TurnId: components["schemas"]["Identifier"];
         };
         /** @description Needs a non-empty Instruction, InputArtifacts or ClipboardImages. It adds words, and changes no setting of the turn. */
         SteerRequest: {
@@ -845,6 +886,7 @@ export interface components {
             UpdatedAt: string;
             AgentContextId: string;
             ConversationContextId: string;
+            Parent?: components["schemas"]["ForkParent"];
             Mode: string;
             /** @description Definitions as the model service takes them. */
             ClientTools?: Record<string, never>[];
@@ -1704,6 +1746,41 @@ export interface operations {
                         /** @constant */
                         Successful: true;
                         Result: components["schemas"]["SteerResult"];
+                        Errors: components["schemas"]["Error"][];
+                        Warnings: components["schemas"]["Entry"][];
+                    };
+                };
+            };
+            "4XX": components["responses"]["Failure"];
+            "5XX": components["responses"]["Failure"];
+        };
+    };
+    forkSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                SessionId: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ForkRequest"];
+            };
+        };
+        responses: {
+            /** @description The new session is whole and durable. */
+            201: {
+                headers: {
+                    "Idempotent-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        Successful: true;
+                        Result: components["schemas"]["ForkResult"];
                         Errors: components["schemas"]["Error"][];
                         Warnings: components["schemas"]["Entry"][];
                     };

@@ -17,11 +17,12 @@ use super::permission::logged;
 use super::playground::{is_on, page_headers, page_path};
 use super::request_body::read_body;
 use super::tickets::mint_ticket;
-use crate::contract::{ErrorCode, Fault, InvokeResult, TraceContext, dictionary};
-use crate::entry::request::{RequestHead, decoded, trace_context};
+use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary};
+use crate::entry::request::{RequestHead, decoded};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{Header, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute, no_such_endpoint, query_members};
+use crate::entry::trace_header::trace_context;
 use crate::identity::Caller;
 use crate::ports::{Deployment, Gateway, LoggedUsers, ObjectRequest};
 
@@ -225,7 +226,7 @@ impl FrontDoor {
             url: head.url,
             last_event_id: position(head, &route)?,
             prefer: preference(head, &route),
-            trace: trace_of_turn(head, &route),
+            trace: trace_context(head, &route),
             received_at,
             request_id: id.as_str(),
             caller: &sent,
@@ -304,16 +305,6 @@ fn position(head: &RequestHead<'_>, route: &Route) -> Result<Option<String>, Fau
 /// How the client of a submission wants it answered; no other endpoint asks.
 fn preference(head: &RequestHead<'_>, route: &Route) -> Option<String> {
     if matches!(route, Route::Execute) { head.header("Prefer") } else { None }
-}
-
-/// Where a request about a turn that may still work stands in its client's trace; no other endpoint asks.
-fn trace_of_turn(head: &RequestHead<'_>, route: &Route) -> Option<TraceContext> {
-    match route {
-        Route::Execute | Route::Session(_, SessionRoute::Steer(_) | SessionRoute::Cancel(_)) => {
-            trace_context(head)
-        }
-        _ => None,
-    }
 }
 
 async fn keep_to_rate<G: Gateway>(gateway: &G, caller: &Caller) -> Result<(), Fault> {

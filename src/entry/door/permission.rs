@@ -20,7 +20,13 @@ pub(super) fn permit(
         Route::Execute => {
             caller.permit(&[Operation::Execute, Operation::Answer, Operation::Approve])?;
         }
-        Route::Session(_, route) => caller.permit(&[route.operation()])?,
+        Route::Session(_, route) => {
+            caller.permit(&[route.operation()])?;
+            if *route == SessionRoute::Fork {
+                // The new session shows what the parent has.
+                caller.permit(&[Operation::Read])?;
+            }
+        }
         Route::Sessions(_) => {
             caller.permit(&[Operation::List])?;
             if caller.grants.turns.is_some() {

@@ -13,7 +13,7 @@ use super::session_host::{find_session, find_turn};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT};
 use crate::contract::{ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn};
 use crate::entry::context::AdmissionContext;
-use crate::entry::response::no_turn;
+use crate::entry::response::{no_session, no_turn};
 use crate::identity::{Grants, SentCaller};
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
@@ -59,6 +59,8 @@ pub(super) struct Admission<'a, P, D> {
     pub(super) given_up: Option<u64>,
     /// The number under which the user's object has registered the session.
     pub(super) registration: Option<u64>,
+    /// The fingerprints that the request would have had before a fork, where its turn was copied.
+    pub(super) inherited: &'a [String],
 }
 
 /// A turn that is about to begin.
@@ -83,6 +85,9 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         permit_turn(request, &caller.grants)?;
         let new = |ordinal| NewTurn { ordinal, request, fingerprint, tools_by_server, caller };
         let Some(session) = self.store.session()? else {
+            if self.store.is_building_fork()? {
+                return Err(no_session(&request.session_id).into());
+            }
             return self.begin(self.new_session(request, &caller.grants)?, new(1));
         };
         if let Some(turn) = self.store.turn(&request.turn_id)? {
@@ -164,9 +169,13 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         turn: Turn,
         fingerprint: &str,
     ) -> Result<Option<Admitted>, Fault> {
-        let Some(submission) = self.store.submission(&turn, fingerprint)? else {
-            return Ok(None);
-        };
+        let mut known = self.store.submission(&turn, fingerprint)?;
+        for inherited in self.inherited {
+            if known.is_none() {
+                known = self.store.submission(&turn, inherited)?;
+            }
+        }
+        let Some(submission) = known else { return Ok(None) };
         let latest = submission.latest;
         match (submission.outcome, turn.status) {
             (None, _) if latest => Ok(Some(Admitted::Attach(turn))),

@@ -6,10 +6,12 @@
 mod admission;
 mod alarm;
 mod detached;
+mod due_cancels;
 mod due_webhooks;
 mod erasing;
 mod export;
 mod exported_catalog;
+mod fork;
 mod mcp_tools;
 mod permission;
 mod recovery;

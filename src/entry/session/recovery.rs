@@ -14,6 +14,10 @@ use crate::reasoner::{fail_turn, resume_turn};
 /// The number of attempts at a submission, including the first.
 const MAX_ATTEMPTS: u32 = 2;
 
+/// The number of instances that may be lost while they read the same background response: none of them counts as an
+/// attempt, and a response that ends its instance each time must end the turn.
+const MAX_RESUMPTIONS: u32 = 5;
+
 /// The result of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recovered {
@@ -52,7 +56,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(())
     }
 
-    /// Keeps the alarm of a running turn, resumes an interrupted turn, continues an erasure, frees storage
+    /// Keeps the alarm of a running turn, resumes an interrupted turn, goes on with a fork, continues an erasure, frees storage
     /// that holds nothing, attempts the webhooks that are due, and erases a session that has been kept for
     /// long enough.
     async fn resume_work(&self, source: &ContextSource, every_ms: u64) -> Result<(), Fault> {
@@ -61,7 +65,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         let context = source.context(self.platform.as_ref(), "", None).await?;
         let recovered = self.recover(&context)?;
+        self.resume_cancels(&context, every_ms).await?;
         self.resume_erasure(&context).await?;
+        self.resume_build(&context)?;
         self.end_erasure(&context).await?;
         self.report(every_ms).await?;
         self.resume_webhooks(&context, every_ms)?;
@@ -114,7 +120,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             | TurnStatus::Aborted => return Ok(Recovered::Nothing),
         }
         let now = self.platform.now_ms();
-        if turn.attempts >= MAX_ATTEMPTS {
+        let is_spent = match &turn.progress.pending {
+            Some(pending) if self.store.reads_pending_on(&turn)? => {
+                pending.resumptions >= MAX_RESUMPTIONS
+            }
+            _ => turn.attempts >= MAX_ATTEMPTS,
+        };
+        if is_spent {
             let message = "The turn was interrupted more than once. Send the same request again to go on from its last step.";
             let fault = Fault::new(ErrorCode::TurnInterrupted, message);
             session.lose_instance(&turn);
@@ -122,10 +134,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             turn.status = TurnStatus::Failed;
             let webhooks = self.due_webhooks(context, &session, &turn, &outcome, now)?;
             let ending = Ending { outcome: &outcome, webhooks: &webhooks, now_ms: now };
-            fail_turn(&self.store, &mut session, &mut turn, ending)?;
+            self.store.durable_step(|| {
+                self.store.give_up_pending(&session, &mut turn, now)?;
+                fail_turn(&self.store, &mut session, &mut turn, ending)
+            })?;
             self.meter_lost(context, &session, &turn, ErrorCode::TurnInterrupted);
             self.have_change_reported(context)?;
             self.deliver_webhooks(context)?;
+            self.start_cancels(context)?;
             return Ok(Recovered::GivenUp(ordinal));
         }
         if context.contexts_of(&session).is_err() {

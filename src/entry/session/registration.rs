@@ -29,15 +29,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         received_at: u64,
         grants: &Grants,
     ) -> Result<Option<u64>, Fault> {
-        let (Some(object), ExecuteRequest::UserTurn(turn), Ok(catalog)) =
-            (self.reporter.user_object(), request, &context.catalog)
+        let (Some(_), ExecuteRequest::UserTurn(turn), Ok(catalog)) =
+            (self.platform.user(), request, &context.catalog)
         else {
             return Ok(None);
         };
         let named = turn.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
         let Some(conversation) = catalog.conversation_context(named) else { return Ok(None) };
         let is_refused = permit_turn(turn, grants).is_err() || !grants.permit_context(named);
-        if is_refused || self.store.session()?.is_some() {
+        if is_refused || self.store.session()?.is_some() || self.store.is_building_fork()? {
             return Ok(None);
         }
         let instruction = turn.instruction.as_deref().filter(|_| catalog.titles_sessions());
@@ -48,7 +48,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             mode: catalog.turn_mode(None, conversation).key.clone(),
             title: instruction.map(title_of).unwrap_or_default(),
         };
-        let body = serde_json::to_string(&question).map_err(|_| not_registered())?;
+        self.ask_to_register(&question).await
+    }
+
+    /// Asks the user's object; `None` for a session of no user.
+    pub(super) async fn ask_to_register(
+        &self,
+        question: &Registration,
+    ) -> Result<Option<u64>, Fault> {
+        let Some(object) = self.reporter.user_object() else { return Ok(None) };
+        let body = serde_json::to_string(question).map_err(|_| not_registered())?;
         let asking = pin!(self.platform.ask_object(&object, ObjectQuestion::Register, body));
         let Either::Left((reply, _)) = select(asking, pin!(self.platform.sleep(WAIT_MS))).await
         else {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::detached::AcceptedTurn;
 use super::erasing::Received;
 use super::export::Export;
+use super::fork::{AcceptedFork, ReceivedFork};
 use super::session_host::{SessionHost, find_session, find_turn};
 use super::steering::{AcceptedSteer, ReceivedSteer};
 use super::submission::{Delivery, Submission};
@@ -21,10 +22,11 @@ use crate::contract::{
     object_text, parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::entry::request::{RequestHead, received_at, sent_caller, trace_context};
+use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{JSON, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute};
+use crate::entry::trace_header::trace_context;
 use crate::live_text::{EventStream, Timings};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, Platform};
 
@@ -73,6 +75,7 @@ enum Reply<D> {
     Detached(Delivery, AcceptedTurn),
     View(InvokeResult),
     Steer(AcceptedSteer),
+    Fork(AcceptedFork),
     Export(Export<D>),
 }
 
@@ -115,23 +118,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.refuse_void(&caller.grants)?;
         let platform = self.platform.as_ref();
         let mut context = source.context(platform, head.origin(), id.cloned()).await?;
-        if has_trace(&route) {
-            context.trace = trace_context(head);
-        }
+        context.trace = trace_context(head, &route);
         let mut since = self.platform.now_ms();
         let reply = match route {
             Route::Execute => {
-                let body = body.await.map_err(|_| object_failed())?;
-                self.yield_if_long(body.len()).await;
-                let request = self.read(&body).await;
-                durations.validate = self.lap(&mut since);
-                let request = request?;
-                let order = MemberOrder::of(&request, &body);
-                let (bytes, accepted) = (body.len(), AcceptedTurn::of(head, &request));
-                drop(body);
+                let (request, order, bytes) = self.read(body, durations, &mut since).await?;
+                let accepted = AcceptedTurn::of(head, &request);
                 self.yield_if_long(bytes).await;
                 let fingerprint = fingerprint(&request);
                 self.yield_if_long(bytes).await;
+                let inherited = self.inherited(&request, bytes).await?;
                 let at_ms = received_at(head, self.platform.as_ref());
                 let (tools_by_server, registered) = join(
                     self.mcp_tools(source, &context, &request),
@@ -140,6 +136,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 .await;
                 let submission = Submission {
                     fingerprint,
+                    inherited,
                     is_long: is_long(bytes),
                     caller,
                     tools_by_server,
@@ -158,6 +155,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Route::Session(session, SessionRoute::Steer(turn)) => {
                 let steer = ReceivedSteer { session, turn, caller, generation };
                 self.receive_steer(&context, head, body, steer).await.map(Reply::Steer)
+            }
+            Route::Session(parent, SessionRoute::Fork) => {
+                let fork = ReceivedFork { parent, caller };
+                self.receive_fork(&context, head, body, fork).await.map(Reply::Fork)
             }
             Route::Session(id, route) => {
                 let replied = self.reply(&context, head, &id, route, progress).await;
@@ -195,6 +196,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             Reply::View(view) => Response::result(&view),
             Reply::Steer(accepted) => accepted.response(),
+            Reply::Fork(accepted) => accepted.response(),
             Reply::Export(export) => {
                 let platform = Rc::clone(&self.platform);
                 Response::stream(JSON, SessionStream::Export(platform, export))
@@ -202,7 +204,23 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    async fn read(&self, body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
+    /// A submission, the order of its members, and its length in bytes.
+    async fn read(
+        &self,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        durations: &mut Durations,
+        since: &mut u64,
+    ) -> Result<(ExecuteRequest, MemberOrder, usize), Vec<Fault>> {
+        let body = body.await.map_err(|_| object_failed())?;
+        self.yield_if_long(body.len()).await;
+        let request = self.parsed(&body).await;
+        durations.validate = self.lap(since);
+        let request = request?;
+        let order = MemberOrder::of(&request, &body);
+        Ok((request, order, body.len()))
+    }
+
+    async fn parsed(&self, body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
         let text = object_text(body)?;
         self.yield_if_long(body.len()).await;
         parse_object(text)
@@ -266,7 +284,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.end_erasure(context).await?;
                 view(receipt)
             }
-            SessionRoute::Rename | SessionRoute::Steer(_) => {
+            SessionRoute::Rename | SessionRoute::Fork | SessionRoute::Steer(_) => {
                 Err(Fault::new(ErrorCode::NotFound, ELSEWHERE))
             }
         }
@@ -309,16 +327,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let now = self.platform.now_ms();
         now.saturating_sub(std::mem::replace(since, now))
     }
-}
-
-/// Whether a request may change a turn that works, or is to.
-fn has_trace(route: &Route) -> bool {
-    matches!(
-        route,
-        Route::Execute
-            | Route::Session(_, SessionRoute::Steer(_))
-            | Route::Session(_, SessionRoute::Cancel(_))
-    )
 }
 
 fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Reply<D>, Fault> {

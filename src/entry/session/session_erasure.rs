@@ -57,6 +57,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,
         };
         self.platform.durable().await;
+        self.cancel_all(context).await?;
         let receipt = self.delete_some(context).await?.unwrap_or(receipt);
         let mut line = json!({ "event": "erased", "level": "info", "receipt": receipt });
         if let Some(id) = &context.request_id {
@@ -77,10 +78,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Frees the storage of an object without a session, or sets the alarm of an unfinished erasure.
     pub(super) async fn end_erasure(&self, context: &AdmissionContext) -> Result<(), Fault> {
-        if self.store.receipt()?.is_some() {
+        if self.store.receipt()?.is_some() || self.cancels.next_at()?.is_some() {
             return self.ensure_alarm(context.deployment.turn_alarm_ms);
         }
-        if self.store.session()?.is_none() {
+        if self.store.session()?.is_none() && !self.store.is_building_fork()? {
             // Freeing the storage deletes the alarm. A turn that begins meanwhile sets a new one.
             self.alarm.forget();
             self.platform.free_storage().await?;

@@ -1,5 +1,5 @@
 //! The owner of a session (interface §2): its storage, and the state of this instance, which is in
-//! `running`, `erasing` and `alarm`.
+//! `running`, `erasing`, `fork` and `alarm`.
 //!
 //! There is one object for each `{tenant}/{SessionId}`, and it admits a submission without an await. Its
 //! responses are in `session_endpoints`, its work without a client in `recovery`.
@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::alarm::Alarm;
 use super::erasing::Erasing;
+use super::fork::Building;
 use super::reporting::{Reporter, report_failed};
-use super::running::Running;
+use super::running::{LiveTurn, Running};
 use super::webhook_delivery::{WebhookDelivery, deliveries_stopped};
 use crate::contract::{Fault, SessionId, TraceContext, TurnId};
 use crate::entry::context::AdmissionContext;
@@ -21,7 +22,9 @@ use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform, TraceSpan, within};
-use crate::reasoner::{Reasoner, RunReport, RunTrace, StartedTurn};
+use crate::reasoner::{
+    Reasoner, ResponseCancels, RunReport, RunTrace, StartedTurn, cancels_stopped,
+};
 use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
 
 const LOST_SESSION: &str = "The session's storage lost the session.";
@@ -33,9 +36,28 @@ pub struct SessionHost<P, D> {
     pub(super) store: Rc<SessionStore<D>>,
     pub(super) alarm: Rc<Alarm>,
     pub(super) running: Rc<Running>,
-    pub(super) erasing: Erasing,
+    pub(super) erasing: Rc<Erasing>,
+    pub(super) building: Rc<Building>,
     pub(super) reporter: Rc<Reporter<P, D>>,
     pub(super) webhooks: Rc<WebhookDelivery<P, D>>,
+    pub(super) cancels: Rc<ResponseCancels<P, D>>,
+}
+
+/// Another handle of the same object, for a task of its own.
+impl<P, D> Clone for SessionHost<P, D> {
+    fn clone(&self) -> Self {
+        Self {
+            platform: Rc::clone(&self.platform),
+            store: Rc::clone(&self.store),
+            alarm: Rc::clone(&self.alarm),
+            running: Rc::clone(&self.running),
+            erasing: Rc::clone(&self.erasing),
+            building: Rc::clone(&self.building),
+            reporter: Rc::clone(&self.reporter),
+            webhooks: Rc::clone(&self.webhooks),
+            cancels: Rc::clone(&self.cancels),
+        }
+    }
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -46,8 +68,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));
         let (machine, rows) = (Rc::clone(&platform), Rc::clone(&store));
         let webhooks = Rc::new(WebhookDelivery::new(machine, rows, Rc::clone(&alarm)));
-        let (running, erasing) = Default::default();
-        Self { platform, store, alarm, running, erasing, reporter, webhooks }
+        let cancels = Rc::new(ResponseCancels::new(Rc::clone(&platform), Rc::clone(&store)));
+        let (running, erasing, building) = Default::default();
+        Self { platform, store, alarm, running, erasing, building, reporter, webhooks, cancels }
     }
 
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
@@ -65,13 +88,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let caller = started.turn.progress.trace.caller.clone();
         let (live, registration) = self.running.begin(started.turn.ordinal, caller);
         let span = self.run_span(context, &session, &started);
-        let trace_id = span.as_ref().and_then(TraceSpan::context);
-        let trace_id = trace_id.map(|own| own.trace_id().to_owned());
-        let trace = RunTrace {
-            is_traced: span.is_some(),
-            id: trace_id.clone(),
-            caller: Rc::clone(live.caller_trace()),
-        };
+        let trace = run_trace(span.as_ref(), &live);
+        let names = RunNames { request_id, trace_id: trace.id.clone() };
         let text = Rc::clone(live.text());
         let (platform, running) = (Rc::clone(&self.platform), Rc::clone(&self.running));
         let reporter = Rc::clone(&self.reporter);
@@ -82,10 +100,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Rc::clone(&context.deployment),
             self.running.connections(),
             Rc::clone(live.interruption()),
+            Rc::clone(&self.cancels),
             trace,
         );
+        let (cancels, deployment) = (Rc::clone(&self.cancels), Rc::clone(&context.deployment));
         let metering = Rc::clone(&context.metering);
-        let names = RunNames { request_id, trace_id };
         let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
@@ -121,6 +140,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 &names,
             ));
             live.text().end(outcome);
+            if let Err(fault) = cancels.start(Some(&told_under), &deployment) {
+                platform.log(cancels_stopped(&fault));
+            }
             if let Err(fault) = webhooks.start(&told_under) {
                 platform.log(deliveries_stopped(&fault));
             }
@@ -165,6 +187,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Sets the alarm unless this instance has set it.
     pub(super) fn ensure_alarm(&self, every_ms: u64) -> Result<(), Fault> {
         self.alarm.ensure(self.platform.as_ref(), every_ms)
+    }
+}
+
+/// What a run knows of tracing.
+fn run_trace(span: Option<&impl TraceSpan>, live: &LiveTurn) -> RunTrace {
+    let own = span.and_then(TraceSpan::context);
+    RunTrace {
+        is_traced: span.is_some(),
+        id: own.map(|own| own.trace_id().to_owned()),
+        caller: Rc::clone(live.caller_trace()),
     }
 }
 

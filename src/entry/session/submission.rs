@@ -8,7 +8,7 @@ use super::admission::{Admission, Admitted};
 use super::erasing::{Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
-use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus};
+use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint_in};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::credential_expired;
 use crate::identity::{Grants, SentCaller};
@@ -23,6 +23,8 @@ pub(super) struct Submission {
     pub(super) request: ExecuteRequest,
     /// Equal for repetitions of the same request.
     pub(super) fingerprint: String,
+    /// Those that it would have had before a fork, where its turn was copied.
+    pub(super) inherited: Vec<String>,
     /// Its turn begins in a slice of its own.
     pub(super) is_long: bool,
     pub(super) caller: SentCaller,
@@ -89,9 +91,18 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         self.refuse_void(&submission.caller.grants)?;
         let given_up = self.recover(context)?.given_up();
-        let Submission { request, fingerprint, is_long, caller, tools_by_server, progress, .. } =
-            submission;
-        let admission = Admission { registration, ..self.admission(context, given_up) };
+        let Submission {
+            request,
+            fingerprint,
+            inherited,
+            is_long,
+            caller,
+            tools_by_server,
+            progress,
+            ..
+        } = submission;
+        let admission =
+            Admission { registration, inherited: &inherited, ..self.admission(context, given_up) };
         let admitted = match &request {
             ExecuteRequest::UserTurn(turn) => {
                 admission.user_turn(turn, &fingerprint, &tools_by_server, &caller)?
@@ -108,7 +119,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         // The request can be long, and the turn runs without it.
         drop(request);
         let is_first_run = match &admitted {
-            Admitted::Run(started) => started.turn.progress.next_segment == 0,
+            // A pending response shows its text again from the beginning, and in the same segment.
+            Admitted::Run(started) => {
+                let progress = &started.turn.progress;
+                progress.next_segment == 0 && progress.pending.is_none()
+            }
             Admitted::Attach(_) | Admitted::Replay(..) => false,
         };
         let streaming = streaming.unwrap_or(admitted.turn().progress.streaming);
@@ -123,6 +138,27 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
         };
         Ok(Delivery { text, streaming, replayed, runs, progress, is_first_run })
+    }
+
+    /// The fingerprints that a request would have had before a fork, where its turn was copied: in the sessions to which
+    /// the copied requests were sent.
+    pub(super) async fn inherited(
+        &self,
+        request: &ExecuteRequest,
+        bytes: usize,
+    ) -> Result<Vec<String>, Fault> {
+        let mut inherited = Vec::new();
+        let Some(fork) = self.store.session()?.and_then(|session| session.state.fork) else {
+            return Ok(inherited);
+        };
+        let turn = self.store.turn(request.turn_id())?;
+        if turn.is_some_and(|turn| turn.ordinal <= fork.turns) {
+            for ancestor in &fork.ancestors {
+                inherited.push(fingerprint_in(request, ancestor));
+                self.yield_if_long(bytes).await;
+            }
+        }
+        Ok(inherited)
     }
 
     /// `credential_expired` for a credential that was issued before the time of the user's latest revocation.
@@ -183,6 +219,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     self.meter_lost(context, &session, &turn, ErrorCode::TurnAborted);
                 }
                 self.deliver_webhooks(context)?;
+                self.start_cancels(context)?;
             }
             (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
         }
@@ -196,7 +233,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         given_up: Option<u64>,
     ) -> Admission<'a, P, D> {
         let (platform, store) = (self.platform.as_ref(), self.store.as_ref());
-        Admission { platform, store, alarm: &self.alarm, context, given_up, registration: None }
+        let (alarm, registration, inherited) = (&self.alarm, None, &[]);
+        Admission { platform, store, alarm, context, given_up, registration, inherited }
     }
 
     fn attach(&self, context: &AdmissionContext, turn: &Turn) -> Result<Rc<LiveText>, Fault> {

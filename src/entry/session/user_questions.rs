@@ -1,10 +1,12 @@
-//! What the object of a session's user asks the session (interface §13). No client can ask it.
+//! What the object of a session's user asks the session (interface §13), and the way to what a fork and its parent ask
+//! (`fork`). No client can ask it.
 
 use std::future::Future;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::fork::is_fork_question;
 use super::session_host::SessionHost;
 use crate::contract::Fault;
 use crate::entry::context::{AdmissionContext, ContextSource};
@@ -22,6 +24,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         target: &str,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<Response<S>, Fault> {
+        if is_fork_question(target) {
+            return self.answer_about_fork(source, target, body).await;
+        }
         if target == ObjectQuestion::Summary.path() {
             let SummaryQuestion { .. } = read(body).await?;
             return reply(&SummaryReply { summary: self.reporter.summary()? });
@@ -67,7 +72,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let is_done = !self.store.has_open_responses()?;
                 return Ok(EraseReply::Erased { receipt, is_done });
             }
-            None => self.erasing.void(question.registration),
+            None => {
+                self.erasing.void(question.registration);
+                self.drop_build(question.registration)?;
+            }
         }
         self.resume_erasure(context).await?;
         let receipt = self.store.receipt()?;
@@ -77,7 +85,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
-/// Whether a request is a question of a user's object.
+/// Whether a request is a question of a user's object, or of another session.
 pub(super) fn is_question(target: &str) -> bool {
     let questions = [
         ObjectQuestion::Summary,
@@ -85,7 +93,7 @@ pub(super) fn is_question(target: &str) -> bool {
         ObjectQuestion::Collected,
         ObjectQuestion::Erase,
     ];
-    questions.iter().any(|question| target == question.path())
+    questions.iter().any(|question| target == question.path()) || is_fork_question(target)
 }
 
 async fn read<Q: DeserializeOwned>(

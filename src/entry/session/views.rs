@@ -14,7 +14,8 @@ use crate::entry::context::AdmissionContext;
 use crate::entry::page_query::TurnPage;
 use crate::live_text::Activity;
 use crate::persistence::{
-    Call, CompactionRecord, Decision, ModeChange, Session, SessionStore, Steer, Turn, WebhookRecord,
+    Call, CompactionRecord, Decision, ForkParent, ModeChange, Session, SessionStore, Steer, Turn,
+    WebhookRecord,
 };
 use crate::ports::Database;
 use crate::reasoner::pending_calls;
@@ -27,6 +28,9 @@ pub(super) struct SessionView {
     mode_display_name: String,
     agent_context_id: String,
     conversation_context_id: String,
+    /// Absent unless the session is a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<ForkParent>,
     created_at: String,
     updated_at: String,
     /// The number of accepted turns.
@@ -264,6 +268,7 @@ impl<D: Database> Views<'_, D> {
             mode_display_name: self.mode_display_name(session),
             agent_context_id: session.agent_context.clone(),
             conversation_context_id: session.conversation_context.clone(),
+            parent: session.state.fork.as_deref().map(ForkParent::of),
             created_at: timestamp(session.created_at),
             updated_at: timestamp(session.updated_at),
             turn_count: latest.as_ref().map_or(0, |turn| turn.ordinal),

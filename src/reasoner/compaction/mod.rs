@@ -33,7 +33,7 @@ const BYTES_PER_TOKEN: u64 = 4;
 /// What a summary has to save at least, in bytes: it costs a model call.
 const WORTH_A_SUMMARY: usize = 1024;
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Compacts a conversation whose estimated length has reached the agent context's threshold, and returns
     /// the input of the call that comes next.
     pub(super) async fn within_threshold(

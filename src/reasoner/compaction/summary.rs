@@ -51,7 +51,7 @@ enum SummaryReply {
     Failed,
 }
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Has the model summarise these entries together with the summary of the window.
     pub(super) async fn summarise(
         &self,

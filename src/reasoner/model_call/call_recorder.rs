@@ -5,6 +5,7 @@
 use std::task::{Context, Poll};
 
 use super::live_segment::LiveSegment;
+use super::transcript::{GoingResponse, Transcript};
 use crate::contract::Fault;
 use crate::llm_call::CallObserver;
 use crate::ports::{Database, Platform};
@@ -17,16 +18,31 @@ pub(super) struct CallRecorder<'a, P, D> {
     pub(super) running: &'a RunningTurn<'a>,
     /// The ids of responses are stored.
     pub(super) stores_ids: bool,
+    /// The responses are made in the background: each is kept until its call is recorded.
+    pub(super) background: bool,
     /// `None` where nobody but the product gets the text.
     pub(super) live: Option<LiveSegment<'a>>,
 }
 
-impl<P: Platform, D: Database> CallRecorder<'_, P, D> {
+impl<P: Platform, D: Database + 'static> CallRecorder<'_, P, D> {
     /// The fault of a storage that did not keep an id.
     pub(super) fn storage_fault(&self) -> Result<(), Fault> {
         let under_way = self.reasoner.under_way.borrow();
         let fault = under_way.as_ref().and_then(|transcript| transcript.fault.clone());
         fault.map_or(Ok(()), Err)
+    }
+
+    /// Keeps a background response, once.
+    fn keep_pending(&self, id: &str, transcript: &mut Transcript) -> Result<(), Fault> {
+        if transcript.goes_on.as_ref().is_some_and(|known| known.id == id) {
+            return Ok(());
+        }
+        let Reasoner { store, platform, .. } = self.reasoner;
+        let going = GoingResponse { id: id.to_owned(), created_at: platform.now_ms() };
+        let pending = transcript.pending(&going, store.newest_entry()?)?;
+        transcript.goes_on = Some(going);
+        let RunningTurn { session, turn, .. } = self.running;
+        store.keep_pending(turn.ordinal, pending, &session.agent_context, self.stores_ids)
     }
 
     /// Takes the text of a failed call back; false when some of it may have gone out to a client.
@@ -35,7 +51,7 @@ impl<P: Platform, D: Database> CallRecorder<'_, P, D> {
     }
 }
 
-impl<P: Platform, D: Database> CallObserver for CallRecorder<'_, P, D> {
+impl<P: Platform, D: Database + 'static> CallObserver for CallRecorder<'_, P, D> {
     fn on_text(&mut self, progress: TextProgress) {
         if let Some(live) = &mut self.live {
             live.add(progress);
@@ -57,14 +73,19 @@ impl<P: Platform, D: Database> CallObserver for CallRecorder<'_, P, D> {
             transcript.first_chunk_ms = Some(self.reasoner.since(transcript.started_at));
         }
         transcript.set_report(reported);
-        if let Some(id) = reported.response_id.as_ref().filter(|_| self.stores_ids) {
-            let kept = self.reasoner.store.keep_response(id, &self.running.session.agent_context);
-            transcript.fault = kept.err().or(transcript.fault.take());
-        }
+        let Some(id) = reported.response_id.as_ref() else { return };
+        let kept = match (self.background, self.stores_ids) {
+            (true, _) => self.keep_pending(id, transcript),
+            (false, true) => {
+                self.reasoner.store.keep_response(id, &self.running.session.agent_context)
+            }
+            (false, false) => Ok(()),
+        };
+        transcript.fault = kept.err().or(transcript.fault.take());
     }
 
     fn stores_reports(&self) -> bool {
-        self.stores_ids
+        self.stores_ids || self.background
     }
 
     fn poll_watched(&self, context: &mut Context<'_>) -> Poll<()> {

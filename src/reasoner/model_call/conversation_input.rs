@@ -96,7 +96,7 @@ impl Input {
         }
         let summary_message =
             window.summary_message.map(|seq| store.entry(seq)).transpose()?.flatten();
-        let first = store.boot_message()?.into_iter().chain(summary_message);
+        let first = store.boot_message(window)?.into_iter().chain(summary_message);
         Ok(Self::within(window, first.chain(store.entries_in(window)?)))
     }
 

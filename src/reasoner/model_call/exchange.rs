@@ -5,7 +5,11 @@
 //! that pass; the service's `Retry-After` up to a minute, else a backoff with jitter, as the service's own
 //! clients do. A longer `Retry-After` ends the turn: the fault says when to send the request again.
 
+use std::borrow::Cow;
+use std::future::Future;
 use std::pin::pin;
+
+use serde_json::value::to_raw_value;
 
 use super::budget::permit;
 use super::call_recorder::CallRecorder;
@@ -16,16 +20,17 @@ use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
 use crate::composition::{ModelRequest, compose_request};
 use crate::contract::{Fault, Progress};
-use crate::llm_call::{self, CallFailure, Endpoint, UsableOutput};
+use crate::llm_call::{self, CallFailure, Endpoint, Reading, UsableOutput};
 use crate::persistence::Session;
 use crate::ports::{Database, Platform, RequestBody};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
+use crate::responses_api::{ResponseStream, StreamLimits};
 
 /// The most calls for one request, the first included.
 const MAX_CALLS: u32 = 3;
 
 /// The longest wait that a service can ask for, in milliseconds.
-const MAX_RETRY_AFTER_MS: u64 = 60_000;
+pub(super) const MAX_RETRY_AFTER_MS: u64 = 60_000;
 
 /// A model call to make.
 pub(in crate::reasoner) struct ModelCall<'a> {
@@ -46,7 +51,7 @@ pub(in crate::reasoner) struct Exchange {
     pub(in crate::reasoner) welcomed: bool,
 }
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Composes the request and makes the call, with retries.
     pub(super) async fn exchange_with_retries(
         &self,
@@ -61,19 +66,25 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let transcript = self.new_transcript(running, &request, input, &composed)?;
         self.under_way.replace(Some(transcript));
         let stores_ids = request.store && running.agent.delete_stored;
-        let mut recorder = CallRecorder { reasoner: self, running, stores_ids, live };
+        let background = request.background;
+        let mut recorder = CallRecorder { reasoner: self, running, stores_ids, background, live };
         // The body can be long, so nobody keeps it while the response is read.
         let mut body = composed.body;
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
             self.set_awaits_id(request.store);
-            let ending = self.call_unless_interrupted(&endpoint, body, &mut recorder).await;
+            let is_for_output = recorder.live.is_some();
+            let call = self.call_once(&endpoint, body, &mut recorder);
+            let ending = self.unless_interrupted(is_for_output, call).await;
             if ending.as_ref().err().is_none_or(|failure| !failure.may_hide_response()) {
                 self.set_awaits_id(false);
             }
             self.hold_if_stopped().await;
             let Err(failure) = &ending else { break ending };
+            if self.going_response().is_some() && failure.of_reading() != Reading::Ended {
+                break ending;
+            }
             let wait = wait_ms(failure, attempts, platform.random())
                 // A wait past the turn's deadline would replace the real failure by a timeout.
                 .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms)
@@ -82,16 +93,28 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
                 transcript.repeat(failure.http_status(), waited_ms);
             }
-            self.show_activity(running, Progress::Retry { after_ms: waited_ms });
+            self.show_activity(running, Progress::Retry { after_ms: waited_ms, resumed: None });
             let waiting = platform.sleep(waited_ms);
             if self.interruption.unless_requested(waiting).await.is_none() {
                 break Err(CallFailure::interrupt());
             }
             body = self.compose(&request, input).await?.body;
         };
+        self.conclude(recorder, ending, attempts)
+    }
+
+    /// The exchange of a call that has ended, after so many attempts.
+    pub(super) fn conclude(
+        &self,
+        recorder: CallRecorder<'_, P, D>,
+        ending: Result<UsableOutput, CallFailure>,
+        attempts: u32,
+    ) -> Result<Exchange, Fault> {
         recorder.storage_fault()?;
         let lost = || Fault::internal("The transcript of a model call was lost.");
         let mut transcript = self.take_transcript(None).ok_or_else(lost)?;
+        let reading = ending.as_ref().err().map_or(Reading::Ended, CallFailure::of_reading);
+        transcript.goes_on.take_if(|_| reading == Reading::Ended);
         let (mut shown, mut welcomed) = (false, false);
         if let Some(live) = recorder.live {
             transcript.segment = live.number;
@@ -104,20 +127,37 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         Ok(Exchange { transcript, ending, shown, welcomed })
     }
 
-    /// Makes the call once. An interrupt drops a call for an output, and none for a summary. Where the model service
-    /// is to delete the dropped response with the session, its id is waited for.
-    async fn call_unless_interrupted(
+    /// Makes the call once; a background response is read on to its end.
+    async fn call_once(
         &self,
         endpoint: &Endpoint,
         body: impl RequestBody,
         recorder: &mut CallRecorder<'_, P, D>,
     ) -> Result<UsableOutput, CallFailure> {
-        let is_for_output = recorder.live.is_some();
+        let platform = self.platform.as_ref();
+        let mut stream = match recorder.background {
+            false => ResponseStream::new(StreamLimits::RESPONSE),
+            true => ResponseStream::resumable(StreamLimits::RESPONSE),
+        };
+        let ending = llm_call::call(platform, endpoint, body, &mut stream, recorder).await;
+        match recorder.background {
+            false => ending,
+            true => self.read_on(endpoint, &mut stream, ending, recorder).await,
+        }
+    }
+
+    /// Waits for a call. An interrupt drops a call for an output, and none for a summary. Where the model service
+    /// is to cancel the dropped response, or to delete it with the session, its id is waited for.
+    pub(super) async fn unless_interrupted(
+        &self,
+        is_for_output: bool,
+        call: impl Future<Output = Result<UsableOutput, CallFailure>>,
+    ) -> Result<UsableOutput, CallFailure> {
         if is_for_output && self.interruption.is_requested() {
             self.set_awaits_id(false);
             return Err(CallFailure::interrupt());
         }
-        let mut call = pin!(llm_call::call(self.platform.as_ref(), endpoint, body, recorder));
+        let mut call = pin!(call);
         if !is_for_output {
             return call.await;
         }
@@ -138,6 +178,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         failure: CallFailure,
     ) -> Result<Fault, Fault> {
         let tool = NamedTool::of(&self.store, running, &failure)?;
+        self.keep_going_response(running, &mut transcript, &failure)?;
         let fault = failure.into_fault(transcript.attempts());
         let fault = match tool {
             Some(tool) => {
@@ -159,7 +200,56 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<(), Fault> {
         let (session, turn) = (&mut running.session, &mut running.turn);
         transcript.count(session, turn);
-        self.store.record_attempt(session, turn, &transcript.to_json()?)
+        let record = transcript.to_json()?;
+        self.store.durable_step(|| {
+            self.cancel_response_of(session, transcript, self.platform.now_ms())?;
+            self.store.record_attempt(session, turn, &record)
+        })?;
+        match transcript.goes_on {
+            None => Ok(()),
+            Some(_) => self.cancels.start(Some(&self.catalog), &self.deployment),
+        }
+    }
+
+    /// Has the model service cancel the response of a call that is recorded and may go on, in the step that records the
+    /// call.
+    pub(in crate::reasoner) fn cancel_response_of(
+        &self,
+        session: &Session,
+        transcript: &Transcript,
+        now_ms: u64,
+    ) -> Result<(), Fault> {
+        match &transcript.goes_on {
+            None => Ok(()),
+            Some(going) => self.store.add_cancel(&going.id, &session.agent_context, now_ms),
+        }
+    }
+
+    /// Leaves the response of a failed call pending that may go on at the service: the turn reads it on when it is
+    /// repeated.
+    fn keep_going_response(
+        &self,
+        running: &mut RunningTurn<'_>,
+        transcript: &mut Transcript,
+        failure: &CallFailure,
+    ) -> Result<(), Fault> {
+        let stays = match failure.of_reading() {
+            Reading::GoesOn
+            | Reading::Cut
+            | Reading::Silent
+            | Reading::Denied
+            | Reading::Refused => true,
+            Reading::GivenUp | Reading::Ended => false,
+        };
+        if let Some(going) = transcript.goes_on.take_if(|_| stays) {
+            // Its tokens are counted with its end, and the earlier attempts with this record.
+            transcript.usage = None;
+            let left =
+                Transcript { retries: Vec::new(), unknown_responses: 0, ..transcript.clone() };
+            let newest_entry = self.store.newest_entry()?;
+            running.turn.progress.pending = Some(left.pending(&going, newest_entry)?);
+        }
+        Ok(())
     }
 
     /// Takes the transcript of the call that is under way, as far as it has come.
@@ -212,8 +302,13 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             rebuilt: input.rebuilt,
             unchained: running.session.state.chain.ended,
             withheld: input.withheld.clone(),
-            composition: composed.trace.clone(),
+            composition: to_raw_value(&composed.trace)
+                .map_err(|_| Fault::unwritable("The trace of a call"))?,
             stored: request.store,
+            background: request.background,
+            unsupported: running.lacks_background().then_some(Cow::Borrowed("background")),
+            resumed: 0,
+            goes_on: None,
             hosted_calls: Vec::new(),
             awaits_id: false,
             unknown_responses: 0,
@@ -247,7 +342,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
 }
 
 /// The wait before the next attempt; `None` when there is none. `random` is in `[0, 1)`.
-fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) -> Option<u64> {
+pub(super) fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) -> Option<u64> {
     if attempts_made >= MAX_CALLS || !failure.retryable() {
         return None;
     }

@@ -13,7 +13,7 @@ use crate::users::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits}
 /// A session stops spending so long before its lease returns, in milliseconds: clocks differ.
 const MARGIN_MS: u64 = 10 * 60 * 1000;
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Takes a lease where the user's tokens are bounded and nothing is left. The next write of the session's row
     /// keeps it.
     ///

@@ -1,6 +1,7 @@
 //! Calls of the model: what each call sends of the conversation, its retries, the remedies for a refusal,
 //! and its transcript. Other files of the reasoner name only what this page exports.
 
+mod background;
 mod budget;
 mod call_recorder;
 mod conversation_input;

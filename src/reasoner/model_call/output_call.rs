@@ -10,7 +10,7 @@ use crate::contract::Fault;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Asks the model for the next output, with retries.
     pub(in crate::reasoner) async fn call_for_output(
         &self,
@@ -36,7 +36,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
         let Exchange { transcript, ending, shown, .. } = failed;
         if shown {
             running.live_text.discard(transcript.segment);
-            running.turn.progress.next_segment = transcript.segment + 1;
+            running.turn.progress.pass_segment(transcript.segment);
         }
         if let Err(failure) = ending {
             self.record_failure(running, transcript, failure)?;
@@ -86,6 +86,7 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
             tool_choice: running.turn.progress.tool_choice.as_deref(),
             previous_response_id: input.previous_response_id.as_deref(),
             store: running.is_chained(),
+            background: running.asks_background(),
             wants_reasoning: running.wants_reasoning(),
             prompt_cache_key: running.prompt_cache_key.as_deref(),
             safety_identifier: running.safety_identifier.as_deref(),

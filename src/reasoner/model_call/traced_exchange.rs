@@ -27,7 +27,7 @@ impl<P: Platform, D> Drop for OpenChat<'_, P, D> {
     }
 }
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Makes a call with its retries, inside of a span where the run is traced.
     pub(in crate::reasoner) async fn exchange(
         &self,

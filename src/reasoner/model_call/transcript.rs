@@ -4,20 +4,22 @@
 //! Architecture Invariant: the tokens of a call are counted from its transcript and nowhere else, so
 //! that turn, session, log and trace agree.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::sent_entries::SentEntries;
-use crate::composition::Block;
 use crate::contract::{Fault, Usage};
-use crate::persistence::{ChainEnd, EntrySeq, Session, Turn};
+use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Session, Turn};
 use crate::responses_api::{HostedCall, ResponseReport, TokenCounts};
 
 /// The transcript of one model call.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(in crate::reasoner) struct Transcript {
     /// The call asked for a summary of earlier turns.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(in crate::reasoner) summary: bool,
     /// Counted over the session, from 1: turns that are repeated take their calls between those of others.
     pub(in crate::reasoner) number: u64,
@@ -45,20 +47,30 @@ pub(in crate::reasoner) struct Transcript {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::reasoner) unchained: Option<ChainEnd>,
     pub(in crate::reasoner) withheld: Vec<EntrySeq>,
-    pub(in crate::reasoner) composition: Vec<Block>,
+    pub(in crate::reasoner) composition: Box<RawValue>,
     /// The model service was asked to store the responses.
     pub(in crate::reasoner) stored: bool,
+    /// The response was asked for in the background.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::reasoner) background: bool,
+    /// What the agent context asks for and the service has refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::reasoner) unsupported: Option<Cow<'static, str>>,
+    /// How often the response was read on, after a cut or by another instance.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(in crate::reasoner) resumed: u32,
     /// Calls of tools that the model service ran by itself.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::reasoner) hosted_calls: Vec<HostedCall>,
     pub(in crate::reasoner) retries: Vec<Retry>,
     /// Of the last attempt, whatever became of the response.
     pub(in crate::reasoner) response_id: Option<String>,
     /// Of the last attempt.
     pub(in crate::reasoner) usage: Option<Usage>,
+    #[serde(skip_deserializing)]
     pub(in crate::reasoner) fault: Option<Fault>,
     /// A steer has interrupted the call, whose output is no part of the conversation.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(in crate::reasoner) interrupted: bool,
     /// The attempt was sent, and the service may store a response whose id is not known yet.
     #[serde(skip)]
@@ -75,10 +87,21 @@ pub(in crate::reasoner) struct Transcript {
     /// From the call's beginning to the first event of a response; unknown where nobody traces the run.
     #[serde(skip)]
     pub(in crate::reasoner) first_chunk_ms: Option<u64>,
+    /// The attempt's background response, as long as it may go on at the service.
+    #[serde(skip)]
+    pub(in crate::reasoner) goes_on: Option<GoingResponse>,
+}
+
+/// A background response that may go on at the service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::reasoner) struct GoingResponse {
+    pub(in crate::reasoner) id: String,
+    /// When the service named it, in milliseconds since the epoch.
+    pub(in crate::reasoner) created_at: u64,
 }
 
 /// An attempt that failed and was followed by another.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(in crate::reasoner) struct Retry {
     http_status: Option<u16>,
@@ -103,6 +126,33 @@ impl Transcript {
         let (response_id, usage) = (self.response_id.take(), self.usage.take());
         self.retries.push(Retry { http_status, waited_ms, response_id, usage });
         self.unknown_responses += u64::from(std::mem::take(&mut self.awaits_id));
+        self.goes_on = None;
+    }
+
+    /// What is kept of the attempt's background response.
+    pub(in crate::reasoner) fn pending(
+        &self,
+        going: &GoingResponse,
+        newest_entry: EntrySeq,
+    ) -> Result<PendingResponse, Fault> {
+        Ok(PendingResponse {
+            response_id: going.id.clone(),
+            created_at: going.created_at,
+            resumptions: 0,
+            newest_entry: newest_entry.number(),
+            unknown_responses: self.unknown_responses,
+            transcript: self.to_json()?,
+        })
+    }
+
+    /// The transcript of a pending response's call.
+    pub(in crate::reasoner) fn of_pending(pending: &PendingResponse) -> Result<Self, Fault> {
+        let read: Self = serde_json::from_str(&pending.transcript).map_err(|_| {
+            Fault::internal("The transcript of a pending model call is unreadable.")
+        })?;
+        let (id, created_at) = (pending.response_id.clone(), pending.created_at);
+        let goes_on = Some(GoingResponse { id, created_at });
+        Ok(Self { goes_on, unknown_responses: pending.unknown_responses, ..read })
     }
 
     /// The calls made so far.
@@ -145,6 +195,11 @@ impl Transcript {
     fn usages(&self) -> impl Iterator<Item = Usage> {
         self.retries.iter().map(|retry| retry.usage).chain([self.usage]).flatten()
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 fn usage(counted: TokenCounts) -> Usage {

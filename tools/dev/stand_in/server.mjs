@@ -1,6 +1,6 @@
 // The stand-in for the model service: a development server for work without a key.
-// Serves `POST /v1/responses`, `DELETE /v1/responses/{id}` and `POST /v1/embeddings` as the live API does, refusals
-// included; conversation.mjs chooses the output, states.mjs what goes otherwise than usual.
+// Serves `POST /v1/responses`, `GET` and `DELETE /v1/responses/{id}`, `POST /v1/responses/{id}/cancel` and
+// `POST /v1/embeddings` as the live API does, refusals included; conversation.mjs chooses the output, states.mjs what goes otherwise than usual.
 //
 //   node tools/dev/stand_in/server.mjs [--port 8788] [--word-ms 12] [--window-tokens 32000] [--memory full]
 //
@@ -9,6 +9,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { BackgroundResponses } from '../../../tests/model_service/background.mjs';
 import { Chain } from '../../../tests/model_service/chain.mjs';
 import { embeddings } from '../../../tests/model_service/embeddings.mjs';
 import { answerJson, keyOf, listen, openStream } from '../../../tests/model_service/http_service.mjs';
@@ -23,6 +24,7 @@ const MEMORIES = ['full', 'none', 'refuses'];
 /** Listens until closed; resolves to `{ url, close }`. */
 export function standIn({ port = 0, wordMs = 12, windowTokens = 32_000, memory = 'full' } = {}) {
   const chain = new Chain();
+  const background = new BackgroundResponses();
   const seenOnce = new Set();
   const take = async (request, response, given) => {
     const owner = keyOf(request);
@@ -40,15 +42,25 @@ export function standIn({ port = 0, wordMs = 12, windowTokens = 32_000, memory =
     const items = reply(body, conversation, state, windowTokens);
     const events = responseEvents(answer, items, { usage: (output) => usageOf(conversation, output) });
     const streamed = body.stream === true;
+    const pauseMs = wordMs * (state?.pace ?? 1);
+    const keep = () => answer.status === 'completed' && chain.keep(owner, body, conversation, answer);
     if (streamed) openStream(response);
+    if (streamed && body.background === true) {
+      const made = background.begin(owner, answer);
+      void makeInBackground(made, events, pauseMs, keep);
+      const words = state?.cutAfter?.(state.found, isNew) ?? Infinity;
+      // Four events stand before the first word.
+      await made.sendTo(response, 0, { most: words + 4 });
+      return words < Infinity ? response.socket?.destroySoon() : response.end();
+    }
     let wordsLeft = state?.cutAfter?.(state.found, isNew) ?? Infinity;
     for (const event of events) {
       const isWord = event.type === 'response.output_text.delta';
       if (isWord && wordsLeft-- === 0) return response.socket.destroySoon();
-      if (streamed && isWord) await pause(wordMs * (state?.pace ?? 1));
+      if (streamed && isWord) await pause(pauseMs);
       if (response.destroyed) return;
       // Stored before the last event is sent, so that a follow-up cannot come too soon.
-      if (answer.status === 'completed') chain.keep(owner, body, conversation, answer);
+      keep();
       if (streamed) response.write(frame(event));
     }
     if (state?.forgets) chain.forget();
@@ -56,7 +68,22 @@ export function standIn({ port = 0, wordMs = 12, windowTokens = 32_000, memory =
     else answerJson(response, 200, answer);
   };
   const remove = (request, id) => chain.remove(keyOf(request), id);
-  return listen(port, take, remove, (request, body) => (keyOf(request), embeddings(body)));
+  const embed = (request, body) => (keyOf(request), embeddings(body));
+  return listen(port, take, remove, embed, {
+    read: (request, response, id, query) => background.read(keyOf(request), id, query, response),
+    cancel: (request, id) => background.cancel(keyOf(request), id),
+  });
+}
+
+/** Makes a response without its reader. */
+async function makeInBackground(made, events, pauseMs, keep) {
+  for (const event of events) {
+    if (event.type === 'response.output_text.delta') await pause(pauseMs);
+    if (made.cancelled) return;
+    keep();
+    made.push(event);
+  }
+  made.end();
 }
 
 /** Whether something comes for the first time, or again after its second time. */

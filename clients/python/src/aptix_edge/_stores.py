@@ -45,7 +45,7 @@ class FileStore:
     """A store in a folder, which only one process uses at a time: a file for each turn that runs."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._folder = Path(folder)
+        self._folder = Path(folder).expanduser()
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, key: str) -> Any:

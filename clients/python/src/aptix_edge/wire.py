@@ -41,6 +41,8 @@ ErrorCode = Literal[
     "turn_aborted",
     "steer_conflict",
     "turn_ended",
+    "session_exists",
+    "turn_not_ended",
     "body_too_large",
     "context_window_exceeded",
     "unsupported_media_type",
@@ -272,6 +274,7 @@ class Session(TypedDict):
     ModeDisplayName: str
     AgentContextId: str
     ConversationContextId: str
+    Parent: NotRequired[ForkParent]
     CreatedAt: str
     UpdatedAt: str
     TurnCount: int
@@ -328,6 +331,30 @@ class Modes(TypedDict):
     History: list[ModeChange]
 
 
+class ForkRequest(TypedDict):
+    SessionId: Identifier
+    """The new session; also the idempotency key."""
+    AfterTurnId: NotRequired[Any]
+    """The last turn that the new session has; by default the newest that has ended."""
+    ConversationContextId: NotRequired[str | None]
+    """The context under which the new session goes on; by default that of its parent."""
+
+
+class ForkResult(TypedDict):
+    SessionId: Identifier
+    ParentSessionId: Identifier
+    AfterTurnId: Identifier
+    Turns: int
+    """Their number."""
+
+
+class ForkParent(TypedDict):
+    """Where a fork comes from; absent of any other session."""
+
+    SessionId: Identifier
+    TurnId: Identifier
+
+
 class SteerRequest(TypedDict):
     """Needs a non-empty Instruction, InputArtifacts or ClipboardImages. It adds words, and changes no setting of the
     turn.
@@ -376,6 +403,10 @@ class Trace(TypedDict):
     TurnId: Identifier
     Status: TurnStatus
     Attempts: int
+    TraceId: NotRequired[str]
+    """The trace of the latest run, where the runtime told it."""
+    CallerTraceId: NotRequired[str]
+    """The trace of the client, by the newest traceparent that the turn was sent."""
     Submissions: list[TracedSubmission]
     """The user turn first, then its tool continuations."""
     Composition: Any
@@ -451,6 +482,7 @@ class Export(TypedDict):
     UpdatedAt: str
     AgentContextId: str
     ConversationContextId: str
+    Parent: NotRequired[ForkParent]
     Mode: str
     ClientTools: NotRequired[list[dict[str, Any]]]
     """Definitions as the model service takes them."""
@@ -1021,6 +1053,9 @@ __all__ = [
     "Failure",
     "FileRef",
     "FinalResponse",
+    "ForkParent",
+    "ForkRequest",
+    "ForkResult",
     "Found",
     "FoundChunks",
     "FoundChunksExplain",

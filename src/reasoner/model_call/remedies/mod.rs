@@ -4,6 +4,7 @@
 //!
 //! | remedy | applies to | changes | cannot repeat because |
 //! |---|---|---|---|
+//! | [`no_background`] | a service that makes no response in the background | asks without | that call asks without |
 //! | [`no_storage`] | a service that stores nothing, and says so | stores nothing, sends the whole conversation | that call asks for no storage |
 //! | [`lost_chain`] | a chain that the service does not know | sends the whole conversation | that input continues no chain |
 //! | [`no_reasoning`] | a service that gives no reasoning to send back | asks for none | that call asks for none |
@@ -17,6 +18,7 @@
 //! A new remedy is a file here, a variant of [`Remedy`], and a place in [`IN_ORDER`].
 
 mod lost_chain;
+mod no_background;
 mod no_reasoning;
 mod no_storage;
 mod refused_context;
@@ -35,6 +37,7 @@ use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 /// A remedy, named after its file.
 #[derive(Clone, Copy)]
 enum Remedy {
+    NoBackground,
     NoStorage,
     LostChain,
     NoReasoning,
@@ -45,7 +48,8 @@ enum Remedy {
 }
 
 /// The last remedy blames the entries themselves, so the others come first.
-const IN_ORDER: [Remedy; 8] = [
+const IN_ORDER: [Remedy; 9] = [
+    Remedy::NoBackground,
     Remedy::NoStorage,
     Remedy::LostChain,
     Remedy::NoReasoning,
@@ -56,7 +60,7 @@ const IN_ORDER: [Remedy; 8] = [
     Remedy::RefusedInput,
 ];
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Repeats a failed call with the remedies that apply to it, and returns the last call.
     pub(in crate::reasoner) async fn remedied(
         &self,
@@ -66,7 +70,17 @@ impl<P: Platform, D: Database> Reasoner<P, D> {
     ) -> Result<Exchange, Fault> {
         for remedy in IN_ORDER {
             let Err(failure) = &exchange.ending else { break };
+            if exchange.transcript.goes_on.is_some() {
+                // What was refused is the reading of a response, not the request for it.
+                break;
+            }
             let next = match remedy {
+                Remedy::NoBackground => {
+                    if no_background::applies(running, failure) {
+                        exchange = self.call_again(running, exchange, &input).await?;
+                    }
+                    None
+                }
                 Remedy::NoStorage => no_storage::new_input(&self.store, running, failure)?,
                 Remedy::LostChain => {
                     let (session, now) = (&mut running.session, self.platform.now_ms());

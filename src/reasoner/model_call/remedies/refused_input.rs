@@ -11,7 +11,7 @@ use crate::reasoner::model_call::conversation_input::Input;
 use crate::reasoner::model_call::exchange::Exchange;
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     pub(super) async fn withhold_refused(
         &self,
         running: &mut RunningTurn<'_>,

@@ -11,7 +11,7 @@ use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 /// How many of the newest steers are each blamed alone, before all of them are blamed together: each costs a call.
 const BLAMED_ALONE: usize = 4;
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Makes a refused call again without the steers that the service has not received, first without one of them.
     /// Returns the last call. `is_refused` says whether a call still is.
     pub(super) async fn call_without_steers(

@@ -13,7 +13,7 @@ use crate::reasoner::model_call::conversation_input::Input;
 use crate::reasoner::model_call::exchange::Exchange;
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
-impl<P: Platform, D: Database> Reasoner<P, D> {
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Returns the last call with its input.
     pub(super) async fn compact_until_it_fits(
         &self,

@@ -1,0 +1,101 @@
+//! The new session's object: it begins a fork, joins one that is being built, or shows the one that it is.
+
+use std::future::Future;
+
+use super::super::erasing::Received;
+use super::super::session_host::SessionHost;
+use super::builder::erased_meanwhile;
+use super::questions::{ForkQuestion, ForkReply, PartQuestion, PartReply, read, reply};
+use crate::contract::Fault;
+use crate::entry::context::{AdmissionContext, ContextSource};
+use crate::entry::response::Response;
+use crate::persistence::{ForkBuild, ForkPlan};
+use crate::ports::{Database, HttpFault, ObjectQuestion, Platform};
+use crate::users::Registration;
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// The reply to a question about a fork, of its parent or of itself.
+    pub(in super::super) async fn answer_about_fork<S>(
+        &self,
+        source: &ContextSource,
+        target: &str,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Result<Response<S>, Fault> {
+        if target == ObjectQuestion::ForkPart.path() {
+            let asked: PartQuestion = read(body).await?;
+            return reply(&self.hand_out(asked).await.unwrap_or_else(PartReply::Failed));
+        }
+        let question: ForkQuestion = read(body).await?;
+        let context = source.context(self.platform.as_ref(), "", None).await?;
+        let forked = self.become_fork(&context, question).await;
+        reply(&forked.unwrap_or_else(|fault| ForkReply::Failed { fault }))
+    }
+
+    async fn become_fork(
+        &self,
+        context: &AdmissionContext,
+        question: ForkQuestion,
+    ) -> Result<ForkReply, Fault> {
+        let generation = self.erasing.generation();
+        if let Some(known) = self.known_fork(&question, true)? {
+            return Ok(known);
+        }
+        if !self.store.is_building_fork()? {
+            let Some(plan) = question.plan.clone() else { return Ok(ForkReply::Absent) };
+            let registration = self.register_fork(&plan).await?;
+            if let Some(known) = self.known_fork(&question, true)? {
+                return Ok(known);
+            }
+            let received = Received { generation, at_ms: plan.received_at };
+            let is_void = registration > 0 && self.erasing.is_void(registration);
+            if is_void || self.erasing.has_ended_generation_of(received) {
+                return Err(erased_meanwhile());
+            }
+            if !self.store.is_building_fork()? {
+                self.ensure_alarm(context.deployment.turn_alarm_ms)?;
+                self.store.begin_fork(&ForkBuild::new(self.new_build(), plan, registration))?;
+            }
+        }
+        let is_asked_for = |build: ForkBuild| {
+            build.plan.parent == question.parent && build.plan.request == question.request
+        };
+        if !self.store.fork_build()?.is_some_and(is_asked_for) {
+            return Ok(ForkReply::Exists);
+        }
+        self.build_fork(context)?.ended().await?;
+        self.known_fork(&question, false)?.ok_or_else(erased_meanwhile)
+    }
+
+    /// What the session says to the question, once there is one.
+    fn known_fork(
+        &self,
+        question: &ForkQuestion,
+        replayed: bool,
+    ) -> Result<Option<ForkReply>, Fault> {
+        let Some(session) = self.store.session()? else { return Ok(None) };
+        let fork = session.state.fork;
+        let fork = fork.filter(|fork| fork.answers(&question.parent, &question.request));
+        Ok(Some(fork.map_or(ForkReply::Exists, |fork| ForkReply::Forked {
+            after_turn_id: fork.turn_id,
+            turns: fork.turns,
+            replayed,
+        })))
+    }
+
+    /// Has the user's object know the session before it has a row; 0 for a session of the tenant's own.
+    pub(super) async fn register_fork(&self, plan: &ForkPlan) -> Result<u64, Fault> {
+        let question = Registration {
+            session_id: plan.request.session_id.clone(),
+            received_at: plan.received_at,
+            issued_at: plan.issued_at,
+            mode: plan.mode.clone(),
+            title: plan.title.clone().unwrap_or_default(),
+        };
+        self.ask_to_register(&question).await.map(Option::unwrap_or_default)
+    }
+
+    /// A number that no other build of this object has.
+    pub(super) fn new_build(&self) -> u64 {
+        (self.platform.random() * (1_u64 << 52) as f64) as u64
+    }
+}

@@ -1,0 +1,232 @@
+//! The build of a fork in the new session's object: a task of its own, which goes on without a client. Each page is a
+//! durable step, so the same request or the alarm resumes a build that a crash has cut.
+//!
+//! Every await may end the build: an erasure of the user drops it, and so does what becomes of the parent.
+
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::super::session_host::SessionHost;
+use super::building::BuildTask;
+use super::questions::{Part, PartQuestion, PartReply, text_of};
+use super::request::turn_not_ended;
+use crate::contract::{ErrorCode, Fault};
+use crate::entry::context::AdmissionContext;
+use crate::entry::failure_line::failure_line;
+use crate::entry::response::{credential_expired, no_session, object_failed};
+use crate::persistence::{ForkBuild, ForkHead, ForkStep, NewForkContext, OutcomePlace};
+use crate::ports::{Database, ObjectQuestion, Platform, object_name};
+use crate::reasoner::boot_message;
+
+/// How often a build is begun or resumed before it is given up.
+const MOST_ATTEMPTS: u32 = 10;
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// Builds the fork that is stored, unless this instance does already.
+    pub(super) fn build_fork(&self, context: &AdmissionContext) -> Result<Rc<BuildTask>, Fault> {
+        if let Some(present) = self.building.present() {
+            return Ok(present);
+        }
+        let mut build = self.store.fork_build()?.ok_or_else(erased_meanwhile)?;
+        self.ensure_alarm(context.deployment.turn_alarm_ms)?;
+        self.store.resume_fork(&mut build)?;
+        let task = self.building.begin();
+        let (host, context, given) = (self.clone(), context.clone(), Rc::clone(&task));
+        self.platform.spawn(Box::pin(async move {
+            let outcome = host.copy_parent(&context, build).await;
+            host.platform.durable().await;
+            host.platform.log(match &outcome {
+                Ok(turns) => json!({ "event": "forked", "level": "info", "turns": turns }),
+                Err(fault) => failure_line("fork_failed", "warn", fault),
+            });
+            host.building.end(&task, outcome.map(|_| ()));
+        }));
+        Ok(given)
+    }
+
+    /// Goes on with a build when the alarm rings.
+    pub(in super::super) fn resume_build(&self, context: &AdmissionContext) -> Result<(), Fault> {
+        match self.store.is_building_fork()? {
+            true if self.building.is_busy() => self.ensure_alarm(context.deployment.turn_alarm_ms),
+            true => self.build_fork(context).map(|_| ()),
+            false => Ok(()),
+        }
+    }
+
+    /// Drops the build of a life of a user's session that ends.
+    pub(in super::super) fn drop_build(&self, registration: u64) -> Result<(), Fault> {
+        match self.store.fork_build()? {
+            Some(build) if build.registration <= registration => self.store.drop_fork(),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Copies the parent until the session is whole. Returns the number of its turns.
+    async fn copy_parent(
+        &self,
+        context: &AdmissionContext,
+        build: ForkBuild,
+    ) -> Result<u64, Fault> {
+        if build.attempts > MOST_ATTEMPTS {
+            self.store.drop_fork()?;
+            let message = "The fork could not be completed, and was given up. Nothing of it is left: send the request again.";
+            return Err(Fault::internal(message));
+        }
+        let mut id = build.id;
+        if build.attempts > 1 {
+            // What the user's object had told was lost with the instance.
+            let registered = self.register_fork(&build.plan).await;
+            let build = self.current(id)?;
+            match registered {
+                Ok(registration) if registration == build.registration => {}
+                Ok(_) => return Err(self.given_up(erased_meanwhile())),
+                Err(fault) if fault.code == ErrorCode::Internal => return Err(fault),
+                Err(fault) => return Err(self.given_up(fault)),
+            }
+            if build.is_of_other_form() {
+                id = self.begin_anew(build)?;
+            }
+        }
+        loop {
+            self.platform.yield_to_others().await;
+            let build = self.current(id)?;
+            match self.store.fork_step(&build)? {
+                ForkStep::Head => {
+                    let head = self.asked_head(&build).await?;
+                    if head.is_of_other_form() {
+                        let message = "Two versions of the service are deployed at once. Send the same request again.";
+                        return Err(Fault::internal(message));
+                    }
+                    self.store.add_fork_head(&mut self.current(id)?, head)?;
+                }
+                ForkStep::Rows(place) => match self.ask_parent(&build, Part::Rows(place)).await? {
+                    PartReply::Rows(page) => {
+                        self.store.add_fork_rows(&mut self.current(id)?, page)?;
+                    }
+                    other => return Err(self.refused(&build, other)),
+                },
+                ForkStep::Text(place) => {
+                    match self.ask_parent(&build, Part::Text(place.clone())).await? {
+                        PartReply::Text(page) => {
+                            self.current(id)?;
+                            self.store.add_fork_text(&place, page)?;
+                        }
+                        other => return Err(self.refused(&build, other)),
+                    }
+                }
+                ForkStep::Check(version) => {
+                    self.rename_outcomes(&build).await?;
+                    let head = self.asked_head(&build).await?;
+                    let build = self.current(id)?;
+                    if head.version == version {
+                        return self.finish(context, &build);
+                    }
+                    id = self.begin_anew(build)?;
+                }
+            }
+        }
+    }
+
+    /// Makes the session, unless the credential of its request has become void meanwhile.
+    fn finish(&self, context: &AdmissionContext, build: &ForkBuild) -> Result<u64, Fault> {
+        let plan = &build.plan;
+        let void_before = self.store.tickets_before()?;
+        if plan.issued_at.is_some_and(|issued_at| issued_at < void_before) {
+            return Err(self.given_up(credential_expired()));
+        }
+        let new_context = match &plan.request.conversation_context_id {
+            None => None,
+            Some(id) => Some(self.new_context(context, build, id)?),
+        };
+        self.store.finish_fork(build, new_context, self.platform.now_ms())?;
+        Ok(plan.turns)
+    }
+
+    /// The context under which the fork goes on. The parent's own one keeps the parent's agent context.
+    fn new_context(
+        &self,
+        context: &AdmissionContext,
+        build: &ForkBuild,
+        id: &str,
+    ) -> Result<NewForkContext, Fault> {
+        let Some(conversation) = context.catalog()?.conversation_context(id) else {
+            let message =
+                "The catalog has no ConversationContext of the id that the request names.";
+            let unknown = Fault::new(ErrorCode::ContextNotFound, message);
+            return Err(self.given_up(unknown.at("/ConversationContextId")));
+        };
+        let kept = build.agent_context_under(id);
+        Ok(NewForkContext {
+            conversation: id.to_owned(),
+            agent: kept.unwrap_or(&conversation.agent_context_id).to_owned(),
+            boot_message: boot_message(conversation)?,
+        })
+    }
+
+    /// Has all long outcomes name the new session.
+    async fn rename_outcomes(&self, build: &ForkBuild) -> Result<(), Fault> {
+        let mut place = OutcomePlace::default();
+        loop {
+            let session = &self.current(build.id)?.plan.request.session_id;
+            if !self.store.rename_next_outcome(session, &mut place)? {
+                return Ok(());
+            }
+            self.platform.yield_to_others().await;
+        }
+    }
+
+    async fn asked_head(&self, build: &ForkBuild) -> Result<ForkHead, Fault> {
+        match self.ask_parent(build, Part::Head).await? {
+            PartReply::Head(head) => Ok(*head),
+            other => Err(self.refused(build, other)),
+        }
+    }
+
+    /// Asks the parent, whose reply comes while the build is still the present one.
+    async fn ask_parent(&self, build: &ForkBuild, part: Part) -> Result<PartReply, Fault> {
+        let tenant = self.platform.tenant().ok_or_else(object_failed)?;
+        let parent = build.plan.parent.as_str();
+        let object = object_name(tenant, self.platform.user(), parent);
+        let (created_at, turns) = (build.plan.created_at, build.plan.turns);
+        let asked = text_of(&PartQuestion { created_at, turns, part })?;
+        let reply = self.platform.ask_object(&object, ObjectQuestion::ForkPart, asked).await;
+        self.current(build.id)?;
+        let reply = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
+        reply.ok_or_else(object_failed)
+    }
+
+    /// The fault of a parent that gives out nothing. Where it never will, the build is dropped whole.
+    fn refused(&self, build: &ForkBuild, reply: PartReply) -> Fault {
+        match reply {
+            PartReply::Gone => self.given_up(no_session(&build.plan.parent)),
+            PartReply::NotEnded(turn) => self.given_up(turn_not_ended(&turn)),
+            PartReply::Failed(fault) => fault,
+            PartReply::Head(_) | PartReply::Rows(_) | PartReply::Text(_) => object_failed(),
+        }
+    }
+
+    fn begin_anew(&self, build: ForkBuild) -> Result<u64, Fault> {
+        let build = build.anew(self.new_build());
+        self.store.begin_fork(&build)?;
+        Ok(build.id)
+    }
+
+    /// Drops the build, and returns the fault for which it is given up.
+    fn given_up(&self, fault: Fault) -> Fault {
+        self.store.drop_fork().err().unwrap_or(fault)
+    }
+
+    /// The build as it is stored, while it is the present one.
+    fn current(&self, id: u64) -> Result<ForkBuild, Fault> {
+        let present = self.store.fork_build()?.filter(|build| build.id == id);
+        present.ok_or_else(erased_meanwhile)
+    }
+}
+
+/// `session_not_found`: the new session was erased before it was whole.
+pub(super) fn erased_meanwhile() -> Fault {
+    let message =
+        "The fork was erased before it was whole. Send the request again to make it anew.";
+    Fault::new(ErrorCode::SessionNotFound, message)
+}

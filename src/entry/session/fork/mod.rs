@@ -1,0 +1,20 @@
+//! Forks (interface §17). The parent's object takes the request and fixes the turn; the new session's object builds the new
+//! session out of what it asks the parent for, and is no session before all of it is there.
+//!
+//! | file | runs in | does |
+//! |---|---|---|
+//! | `request` | the parent | decides on the request, and has the new object begin |
+//! | `handing_out` | the parent | gives out rows and texts, a page for each question |
+//! | `beginning` | the new session | begins, joins or shows a fork |
+//! | `builder` | the new session | copies, step by step, and resumes what a crash has cut; `building` knows who waits |
+
+mod beginning;
+mod builder;
+mod building;
+mod handing_out;
+mod questions;
+mod request;
+
+pub(super) use building::Building;
+pub(super) use questions::is_fork_question;
+pub(super) use request::{AcceptedFork, ReceivedFork};

@@ -1,0 +1,96 @@
+//! What the objects of a session and of its fork ask each other. Both are of one deployment, two versions of which may meet.
+
+use std::future::Future;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::contract::{Fault, ForkRequest, SessionId, TurnId};
+use crate::entry::response::{Response, object_failed};
+use crate::persistence::{ForkHead, ForkPlan, RowPage, RowPlace, TextPage, TextPlace};
+use crate::ports::{HttpFault, ObjectQuestion};
+
+/// The parent has the new session's object become a fork (`ObjectQuestion::Fork`).
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ForkQuestion {
+    pub(super) parent: SessionId,
+    pub(super) request: ForkRequest,
+    /// Absent where the parent cannot be forked by this request any more: only a fork that is known already is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) plan: Option<ForkPlan>,
+}
+
+/// The reply to a [`ForkQuestion`].
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "State", rename_all = "snake_case", rename_all_fields = "PascalCase")]
+pub(super) enum ForkReply {
+    /// The session is that fork, whole and durable.
+    Forked {
+        after_turn_id: TurnId,
+        turns: u64,
+        /// It was before this question.
+        replayed: bool,
+    },
+    /// The id belongs to another session, or to another fork.
+    Exists,
+    /// There is no such fork.
+    Absent,
+    Failed {
+        fault: Fault,
+    },
+}
+
+/// The new session asks its parent for a part of itself (`ObjectQuestion::ForkPart`).
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct PartQuestion {
+    /// When the parent began, which tells it from a later session of the same id.
+    pub(super) created_at: u64,
+    /// The ordinal of the last turn to copy.
+    pub(super) turns: u64,
+    pub(super) part: Part,
+}
+
+/// A part of a session.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Part {
+    Head,
+    Rows(RowPlace),
+    Text(TextPlace),
+}
+
+/// The reply to a [`PartQuestion`].
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PartReply {
+    Head(Box<ForkHead>),
+    Rows(RowPage),
+    Text(TextPage),
+    /// The session was erased.
+    Gone,
+    /// A failed turn that belongs to the fork was repeated, and has not ended.
+    NotEnded(TurnId),
+    Failed(Fault),
+}
+
+/// Whether a request is a question about a fork.
+pub(in super::super) fn is_fork_question(target: &str) -> bool {
+    [ObjectQuestion::Fork, ObjectQuestion::ForkPart].iter().any(|asked| target == asked.path())
+}
+
+pub(super) async fn read<Q: DeserializeOwned>(
+    body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+) -> Result<Q, Fault> {
+    let body = body.await.map_err(|_| object_failed())?;
+    serde_json::from_slice(&body).map_err(|_| Fault::internal("A question is unreadable."))
+}
+
+pub(super) fn reply<S>(reply: &impl Serialize) -> Result<Response<S>, Fault> {
+    Ok(Response::json(200, text_of(reply)?))
+}
+
+pub(super) fn text_of(value: &impl Serialize) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|_| Fault::unwritable("A part of the fork"))
+}

@@ -1,0 +1,181 @@
+//! `POST /sessions/{SessionId}/fork` in the parent's object: it decides which turn is the last one of the fork, and waits
+//! for the new session's object.
+
+use std::future::Future;
+
+use serde::Serialize;
+
+use super::super::session_host::{SessionHost, find_session, find_turn};
+use super::questions::{ForkQuestion, ForkReply, text_of};
+use crate::contract::{ErrorCode, Fault, ForkRequest, InvokeResult, SessionId, TurnId, parse_fork};
+use crate::entry::context::AdmissionContext;
+use crate::entry::request::{RequestHead, received_at};
+use crate::entry::response::{Response, no_session, object_failed};
+use crate::identity::{Grants, SentCaller};
+use crate::persistence::{ForkPlan, Session};
+use crate::ports::{Database, HttpFault, ObjectQuestion, Platform, object_name};
+
+/// A request to fork a session.
+pub(in super::super) struct ReceivedFork {
+    pub(in super::super) parent: SessionId,
+    pub(in super::super) caller: SentCaller,
+}
+
+/// A fork that is there, now or before.
+pub(in super::super) struct AcceptedFork {
+    result: ForkResult,
+    /// The same request came before.
+    replayed: bool,
+}
+
+/// The result of `POST …/fork`.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct ForkResult {
+    session_id: SessionId,
+    parent_session_id: SessionId,
+    after_turn_id: TurnId,
+    /// Their number.
+    turns: u64,
+}
+
+impl AcceptedFork {
+    /// The response to the client.
+    pub(in super::super) fn response<S>(self) -> Response<S> {
+        let result = InvokeResult::success(&self.result, Vec::new());
+        let mut response = Response::json(201, result.to_json());
+        if self.replayed {
+            response.headers.push(("Idempotent-Replayed", "true".to_owned()));
+        }
+        response
+    }
+}
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// Reads the request and has the new session made. A refusal writes nothing.
+    pub(in super::super) async fn receive_fork(
+        &self,
+        context: &AdmissionContext,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        fork: ReceivedFork,
+    ) -> Result<AcceptedFork, Vec<Fault>> {
+        let request = parse_fork(&body.await.map_err(|_| object_failed())?)?;
+        let ReceivedFork { parent, caller } = fork;
+        self.refuse_void(&caller.grants)?;
+        if !caller.grants.name_session(request.session_id.as_str()) {
+            return Err(no_session(&request.session_id).into());
+        }
+        let at_ms = received_at(head, self.platform.as_ref());
+        let planned = self.plan_fork(context, &parent, &request, &caller.grants, at_ms);
+        if request.session_id == parent {
+            return Err(planned.map_or_else(|fault| fault, |_| session_exists()).into());
+        }
+        Ok(self.have_forked(parent, request, planned).await?)
+    }
+
+    /// The turn that a request names, and the session as it is now.
+    fn plan_fork(
+        &self,
+        context: &AdmissionContext,
+        parent: &SessionId,
+        request: &ForkRequest,
+        grants: &Grants,
+        received_at: u64,
+    ) -> Result<ForkPlan, Fault> {
+        self.recover(context)?;
+        let session = find_session(&self.store, parent)?;
+        permit_context(context, &session, request, grants)?;
+        let live = session.live_turn;
+        let turn = match &request.after_turn_id {
+            Some(turn) => find_turn(&self.store, turn)?.ordinal,
+            None => {
+                let newest = self.store.newest_ordinal()?;
+                if live == Some(newest) { newest.saturating_sub(1).max(1) } else { newest }
+            }
+        };
+        if let Some(live) = live.filter(|live| *live <= turn) {
+            return Err(turn_not_ended(&self.store.turn_at(live)?.turn_id));
+        }
+        Ok(ForkPlan {
+            parent: session.session_id,
+            created_at: session.created_at,
+            turn_id: self.store.turn_at(turn)?.turn_id,
+            turns: turn,
+            mode: session.mode,
+            title: session.state.title,
+            request: request.clone(),
+            issued_at: grants.issued_at,
+            received_at,
+        })
+    }
+
+    /// Has the new session's object build the fork, and waits until it is whole. Where the parent cannot be forked any
+    /// more, a fork that was made before still answers.
+    async fn have_forked(
+        &self,
+        parent: SessionId,
+        request: ForkRequest,
+        planned: Result<ForkPlan, Fault>,
+    ) -> Result<AcceptedFork, Fault> {
+        let tenant = self.platform.tenant().ok_or_else(object_failed)?;
+        let new = request.session_id.clone();
+        let object = object_name(tenant, self.platform.user(), new.as_str());
+        let (plan, refused) = match planned {
+            Ok(plan) => (Some(plan), None),
+            Err(fault) => (None, Some(fault)),
+        };
+        let question = ForkQuestion { parent: parent.clone(), request, plan };
+        let asked = text_of(&question)?;
+        let reply = self.platform.ask_object(&object, ObjectQuestion::Fork, asked).await;
+        let reply = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
+        match (reply.ok_or_else(object_failed)?, refused) {
+            (ForkReply::Forked { after_turn_id, turns, replayed }, _) => Ok(AcceptedFork {
+                result: ForkResult {
+                    session_id: new,
+                    parent_session_id: parent,
+                    after_turn_id,
+                    turns,
+                },
+                replayed,
+            }),
+            (ForkReply::Failed { fault }, _) => Err(fault),
+            (ForkReply::Exists | ForkReply::Absent, Some(refused)) => Err(refused),
+            (ForkReply::Exists, None) => Err(session_exists()),
+            (ForkReply::Absent, None) => Err(object_failed()),
+        }
+    }
+}
+
+/// `context_not_found` where the fork would go on under a context that the catalog lacks, or the credential does not
+/// permit.
+fn permit_context(
+    context: &AdmissionContext,
+    session: &Session,
+    request: &ForkRequest,
+    grants: &Grants,
+) -> Result<(), Fault> {
+    let unknown = || {
+        let message = "The catalog has no ConversationContext of the id that the request or its session names.";
+        Fault::new(ErrorCode::ContextNotFound, message).at("/ConversationContextId")
+    };
+    let named = request.conversation_context_id.as_ref();
+    if !grants.permit_context(named.unwrap_or(&session.conversation_context)) {
+        return Err(unknown());
+    }
+    let Some(named) = named else { return Ok(()) };
+    context.catalog()?.conversation_context(named).map(|_| ()).ok_or_else(unknown)
+}
+
+/// `session_exists`.
+fn session_exists() -> Fault {
+    let message =
+        "There is a session of this SessionId, and it is not this fork. Use a new SessionId.";
+    Fault::new(ErrorCode::SessionExists, message).at("/SessionId")
+}
+
+/// `turn_not_ended`.
+pub(super) fn turn_not_ended(turn: &TurnId) -> Fault {
+    let message = "A turn that the fork would have runs, or waits for its client. Wait for its end or cancel it, or fork an earlier turn.";
+    Fault::new(ErrorCode::TurnNotEnded, message).with("TurnId", turn.as_str())
+}

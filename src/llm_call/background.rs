@@ -1,0 +1,138 @@
+//! A background response, which goes on at the model service without its reader (interface §4, Background responses):
+//! its events are read on after a cut, the response is asked for as it stands, or cancelled. Each function sends one
+//! request.
+
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+
+use super::failure::Cause;
+use super::reading::CallObserver;
+use super::{CallFailure, Endpoint, Form, UsableOutput, ended, headers_of_call};
+use crate::ports::{HttpMethod, HttpRequest, Platform};
+use crate::responses_api::{ResponseStream, StreamFault};
+
+/// The longest wait for the answer to a cancellation, in milliseconds.
+const CANCELLATION_MS: u64 = 10_000;
+
+/// What became of the reading of a background response that gave no output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The response has not ended.
+    GoesOn,
+    /// The connection broke, or there was none; the response may go on.
+    Cut,
+    /// Nothing came; the response may go on.
+    Silent,
+    /// The service does not show the response in this way.
+    Denied,
+    /// Whoever asked may not see the response.
+    Refused,
+    /// What came is not read on; the response may go on.
+    GivenUp,
+    /// The response is over.
+    Ended,
+}
+
+impl CallFailure {
+    /// The end of a response that the service no longer has.
+    pub(super) fn lost() -> Self {
+        Self { cause: Cause::Lost, ..Self::interrupt() }
+    }
+
+    /// What became of the reading of a background response. Whoever asks knows its id.
+    pub fn of_reading(&self) -> Reading {
+        match &self.cause {
+            Cause::Unreadable(StreamFault::Unfinished) => Reading::GoesOn,
+            Cause::Silent { .. } => Reading::Silent,
+            Cause::Unreachable
+            | Cause::BrokenOff
+            | Cause::Unreadable(StreamFault::EndedEarly | StreamFault::Gap) => Reading::Cut,
+            Cause::Refused(_) if self.denies_response() => Reading::Denied,
+            Cause::Refused(refusal) if refusal.retryable() => Reading::Cut,
+            Cause::Refused(_) => Reading::Refused,
+            Cause::Interrupt | Cause::Unreadable(_) => Reading::GivenUp,
+            Cause::Lost | Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => {
+                Reading::Ended
+            }
+        }
+    }
+
+    /// Whether the service refuses to show a response: it has lost the response, or shows none in this way.
+    pub(super) fn denies_response(&self) -> bool {
+        matches!(self.http_status(), Some(400 | 404 | 405 | 410 | 422 | 501))
+    }
+}
+
+/// Reads a response on behind the newest event that `stream` has taken, or from its first event.
+pub async fn read_response_on<P: Platform>(
+    platform: &P,
+    endpoint: &Endpoint,
+    id: &str,
+    stream: &mut ResponseStream,
+    observer: &mut dyn CallObserver,
+) -> Result<UsableOutput, CallFailure> {
+    let Some(url) = endpoint.url_of_events(id, stream.newest_event()) else {
+        return Err(CallFailure::lost());
+    };
+    stream.read_on(id);
+    let headers = headers_of_call(endpoint, "text/event-stream");
+    let request =
+        HttpRequest { method: HttpMethod::Get, url, headers, body: String::new(), reads: &[] };
+    ended(platform, endpoint, request, Form::Events, stream, observer).await
+}
+
+/// Asks for a response as it stands. One that has not ended is a failure, too, [`Reading::GoesOn`]; so is one that the
+/// service does not show, which is [`Cause::Lost`].
+pub async fn poll_response<P: Platform>(
+    platform: &P,
+    endpoint: &Endpoint,
+    id: &str,
+    stream: &mut ResponseStream,
+    observer: &mut dyn CallObserver,
+) -> Result<UsableOutput, CallFailure> {
+    let Some(url) = endpoint.url_of_response(id) else { return Err(CallFailure::lost()) };
+    stream.read_on(id);
+    let headers = headers_of_call(endpoint, "application/json");
+    let request =
+        HttpRequest { method: HttpMethod::Get, url, headers, body: String::new(), reads: &[] };
+    let ending = ended(platform, endpoint, request, Form::Object, stream, observer).await;
+    ending.map_err(|failure| match failure.denies_response() {
+        true => CallFailure { cause: Cause::Lost, ..failure },
+        false => failure,
+    })
+}
+
+/// What became of a request to cancel a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancellation {
+    /// The service has cancelled it, or has nothing to cancel.
+    Answered,
+    /// The service could not, may not, or gave no answer.
+    Unanswered,
+}
+
+/// Has the model service cancel a response.
+pub async fn cancel_response<P: Platform>(
+    platform: &P,
+    endpoint: &Endpoint,
+    id: &str,
+) -> Cancellation {
+    let Some(url) = endpoint.url_of_cancellation(id) else { return Cancellation::Answered };
+    let cancelling = platform.send(HttpRequest {
+        method: HttpMethod::Post,
+        url,
+        headers: endpoint.headers(),
+        body: String::new(),
+        reads: &[],
+    });
+    let patience = platform.sleep(CANCELLATION_MS.min(endpoint.idle_timeout_ms));
+    match select(pin!(cancelling), pin!(patience)).await {
+        Either::Left((Ok(response), _)) => match response.status {
+            // A response that has ended is refused with 400 or 409.
+            200..=299 | 400 | 404 | 405 | 409 | 410 | 422 | 501 => Cancellation::Answered,
+            _ => Cancellation::Unanswered,
+        },
+        Either::Left((Err(_), _)) | Either::Right(_) => Cancellation::Unanswered,
+    }
+}

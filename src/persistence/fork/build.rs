@@ -1,0 +1,400 @@
+//! A fork while it is built: its rows and texts come from its parent in pages, each page one durable step. Only the last
+//! step writes the session's row, so until then there is no session.
+
+use serde::{Deserialize, Serialize};
+
+use super::copied_tables::COPIED;
+use super::source::{ForkHead, RowPage, RowPlace, TextPage, TextPlace};
+use super::{ForkOrigin, ForkPlan};
+use crate::contract::{Fault, SessionId, outcome_in_session};
+use crate::persistence::conversation::array_of;
+use crate::persistence::records::{
+    Chain, EntryKind, EntrySeq, Session, from_json, is_zero, to_json,
+};
+use crate::persistence::session_store::SessionStore;
+use crate::persistence::{schema, texts};
+use crate::ports::{Database, Row, Value, unreadable_column};
+
+/// What is stored of a fork that is built.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ForkBuild {
+    /// Tells this build from every other one of the object.
+    pub(crate) id: u64,
+    pub(crate) plan: ForkPlan,
+    /// The number under which the user's object has registered the session; 0 for a session of no user.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) registration: u64,
+    /// How often it was begun or resumed.
+    pub(crate) attempts: u32,
+    /// `None` until the parent has told it.
+    head: Option<ForkHead>,
+    /// Where the next page of rows begins; `None` after the last.
+    rows: Option<RowPlace>,
+}
+
+/// The next step of a build.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ForkStep {
+    Head,
+    Rows(RowPlace),
+    Text(TextPlace),
+    /// All is copied: what the version of the rows should still be.
+    Check(String),
+}
+
+/// The conversation context under which a fork goes on, in place of its parent's.
+#[derive(Clone, Debug)]
+pub(crate) struct NewForkContext {
+    pub(crate) conversation: String,
+    pub(crate) agent: String,
+    /// The boot prompt's message, one item, JSON; `None` for an empty prompt.
+    pub(crate) boot_message: Option<String>,
+}
+
+impl ForkBuild {
+    /// A build that has not begun. `id` is one that no other build of the object had.
+    pub(crate) fn new(id: u64, plan: ForkPlan, registration: u64) -> Self {
+        Self { id, plan, registration, attempts: 0, head: None, rows: Some(RowPlace::first()) }
+    }
+
+    /// The same from its beginning.
+    pub(crate) fn anew(self, id: u64) -> Self {
+        Self { attempts: self.attempts, ..Self::new(id, self.plan, self.registration) }
+    }
+
+    /// Whether its rows are of another form than this version of the product has.
+    pub(crate) fn is_of_other_form(&self) -> bool {
+        self.head.as_ref().is_some_and(ForkHead::is_of_other_form)
+    }
+
+    /// The parent's agent context, where a fork under that conversation context keeps it.
+    pub(crate) fn agent_context_under(&self, conversation: &str) -> Option<&str> {
+        let session = self.head.as_ref().map(|head| &head.session);
+        let same = session.filter(|session| session.conversation_context == conversation);
+        same.map(|session| session.agent_context.as_str())
+    }
+}
+
+impl<D: Database> SessionStore<D> {
+    /// Whether the object builds a fork, and so has no session yet.
+    pub(crate) fn is_building_fork(&self) -> Result<bool, Fault> {
+        self.find_tables()?;
+        Ok(self.memory.borrow().has_fork)
+    }
+
+    /// The fork that is built.
+    pub(crate) fn fork_build(&self) -> Result<Option<ForkBuild>, Fault> {
+        if !self.is_building_fork()? {
+            return Ok(None);
+        }
+        let row = self.database.first("SELECT build FROM fork WHERE id = 1", &[])?;
+        row.map(|row| from_json("build", &row.get::<String>("build")?)).transpose()
+    }
+
+    /// Begins a build, or begins one anew: nothing of an earlier one is left.
+    pub(crate) fn begin_fork(&self, build: &ForkBuild) -> Result<(), Fault> {
+        self.durable_step(|| {
+            self.drop_tables()?;
+            self.database.execute_all(schema::FORK)?;
+            self.save_build(build)
+        })?;
+        self.memory.borrow_mut().has_fork = true;
+        Ok(())
+    }
+
+    /// Notes that the build is resumed.
+    pub(crate) fn resume_fork(&self, build: &mut ForkBuild) -> Result<(), Fault> {
+        build.attempts = build.attempts.saturating_add(1);
+        self.save_build(build)
+    }
+
+    /// Drops the build with all that it has copied.
+    pub(crate) fn drop_fork(&self) -> Result<(), Fault> {
+        self.durable_step(|| self.drop_tables())
+    }
+
+    /// What comes next of a build.
+    pub(crate) fn fork_step(&self, build: &ForkBuild) -> Result<ForkStep, Fault> {
+        let Some(head) = &build.head else { return Ok(ForkStep::Head) };
+        if let Some(place) = &build.rows {
+            return Ok(ForkStep::Rows(place.clone()));
+        }
+        let wanted = "SELECT name, part FROM fork_texts ORDER BY name LIMIT 1";
+        Ok(match self.database.first(wanted, &[])? {
+            Some(row) => {
+                ForkStep::Text(TextPlace { name: row.get("name")?, part: row.get("part")? })
+            }
+            None => ForkStep::Check(head.version.clone()),
+        })
+    }
+
+    /// Takes the parent's row.
+    pub(crate) fn add_fork_head(&self, build: &mut ForkBuild, head: ForkHead) -> Result<(), Fault> {
+        let Session {
+            client_tools,
+            solution_context,
+            solution_context_sent,
+            tools_sent,
+            state,
+            ..
+        } = &head.session;
+        let refused = &state.refused_solution_context;
+        let names = [client_tools, solution_context, solution_context_sent, tools_sent, refused];
+        let names: Vec<String> = names.into_iter().flatten().cloned().collect();
+        self.durable_step(|| {
+            self.ensure_tables()?;
+            self.want_texts(&names)?;
+            build.head = Some(head);
+            self.save_build(build)
+        })
+    }
+
+    /// Takes a page of rows.
+    pub(crate) fn add_fork_rows(&self, build: &mut ForkBuild, page: RowPage) -> Result<(), Fault> {
+        self.durable_step(|| {
+            for (table, row) in page.rows {
+                self.add_row(&build.plan.request.session_id, table, row)?;
+            }
+            self.want_texts(&page.texts)?;
+            build.rows = page.next;
+            self.save_build(build)
+        })
+    }
+
+    /// Takes parts of a text.
+    pub(crate) fn add_fork_text(&self, place: &TextPlace, page: TextPage) -> Result<(), Fault> {
+        self.durable_step(|| {
+            let mut part = place.part;
+            for text in page.parts {
+                self.database.execute(
+                    "INSERT OR REPLACE INTO texts (hash, part, text) VALUES (?, ?, ?)",
+                    &[place.name.as_str().into(), part.into(), text.into()],
+                )?;
+                part += 1;
+            }
+            match page.goes_on {
+                true => self.database.execute(
+                    "UPDATE fork_texts SET part = ? WHERE name = ?",
+                    &[part.into(), place.name.as_str().into()],
+                ),
+                false => self.database.execute(
+                    "DELETE FROM fork_texts WHERE name = ?",
+                    &[place.name.as_str().into()],
+                ),
+            }
+        })
+    }
+
+    /// Has the next long outcome name the new session, of the turns and their earlier submissions; false when all do. Doing
+    /// it again changes nothing.
+    pub(crate) fn rename_next_outcome(
+        &self,
+        session: &SessionId,
+        after: &mut OutcomePlace,
+    ) -> Result<bool, Fault> {
+        let turns = "SELECT ordinal AS turn, -1 AS number, outcome FROM turns
+             WHERE ordinal > ? AND OCTET_LENGTH(outcome) <= 65 AND outcome LIKE '@%'
+             ORDER BY ordinal LIMIT 1";
+        let submissions = "SELECT turn, number, outcome FROM submissions
+             WHERE (turn, number) > (?, ?) AND OCTET_LENGTH(outcome) <= 65 AND outcome LIKE '@%'
+             ORDER BY turn, number LIMIT 1";
+        let OutcomePlace { turn, submission } = *after;
+        let row = match submission {
+            None => self.database.first(turns, &[turn.into()])?,
+            Some(number) => {
+                let place = [turn.into(), number.into()];
+                self.rows_of_calls(submissions, &place)?.into_iter().next()
+            }
+        };
+        let Some(row) = row else {
+            *after = OutcomePlace { turn: 0, submission: Some(0) };
+            return Ok(submission.is_none());
+        };
+        let held: String = row.get("outcome")?;
+        let turn: u64 = row.get("turn")?;
+        let number: Option<u64> = submission.map(|_| row.get("number")).transpose()?;
+        *after = OutcomePlace { turn, submission: number };
+        let outcome = texts::from_column(&self.database, held.clone())?;
+        let renamed = outcome_in_session(outcome, session);
+        self.durable_step(|| {
+            let column = texts::to_column(&self.database, &renamed)?;
+            if column == held {
+                return Ok(());
+            }
+            if let Some(name) = texts::referred(&held) {
+                self.database.execute("DELETE FROM texts WHERE hash = ?", &[name.into()])?;
+            }
+            match number {
+                None => self.database.execute(
+                    "UPDATE turns SET outcome = ? WHERE ordinal = ?",
+                    &[column.into(), turn.into()],
+                ),
+                Some(number) => self.database.execute(
+                    "UPDATE submissions SET outcome = ? WHERE turn = ? AND number = ?",
+                    &[column.into(), turn.into(), number.into()],
+                ),
+            }
+        })?;
+        Ok(true)
+    }
+
+    /// Makes the build a session.
+    pub(crate) fn finish_fork(
+        &self,
+        build: &ForkBuild,
+        context: Option<NewForkContext>,
+        now_ms: u64,
+    ) -> Result<(), Fault> {
+        let Some(head) = &build.head else { return Err(texts::lost()) };
+        let mut session = head.session.clone();
+        // What was remembered is of the time before the rows came.
+        self.memory.take();
+        self.durable_step(|| {
+            session.become_fork(build, now_ms);
+            if let Some(context) = context {
+                self.change_context(&mut session, context)?;
+            }
+            self.database.execute_all(schema::NO_FORK)?;
+            self.save_session(&session)
+        })?;
+        self.memory.take();
+        Ok(())
+    }
+
+    /// Binds the session to another context. Another prompt or agent context begins a new chain; the earlier prompt stays
+    /// in the conversation, where transcripts refer to it.
+    fn change_context(&self, session: &mut Session, new: NewForkContext) -> Result<(), Fault> {
+        let present = match self.boot_message(&session.state.window)? {
+            Some(entry) => self.items(&[&entry])?.pop(),
+            None => None,
+        };
+        let wanted = new.boot_message.map(array_of);
+        let has_other_prompt = wanted != present;
+        if has_other_prompt {
+            session.state.window.system_message = Some(match wanted {
+                // The first turn's, so that every fork of this fork has it.
+                Some(items) => self.append(1, EntryKind::System, &items)?,
+                None => EntrySeq::START,
+            });
+        }
+        let has_other_agent = new.agent != session.agent_context;
+        if has_other_prompt || has_other_agent {
+            session.chain_head = None;
+        }
+        if has_other_agent {
+            session.state.chain = Chain::default();
+            session.state.reasoning_refused = false;
+            session.state.background_refused = false;
+            session.tools_sent = None;
+        }
+        (session.agent_context, session.conversation_context) = (new.agent, new.conversation);
+        Ok(())
+    }
+
+    fn add_row(&self, session: &SessionId, table: usize, row: Row) -> Result<(), Fault> {
+        let unreadable = || unreadable_column("a row");
+        let table = COPIED.get(table).ok_or_else(unreadable)?;
+        match table.name {
+            "turns" | "conversation" => {}
+            "steers" => self.database.execute(schema::STEERS, &[])?,
+            _ => self.ensure_call_tables()?,
+        }
+        let (mut columns, mut parameters) = (Vec::new(), Vec::new());
+        for (column, value) in row.0 {
+            // What a turn has changed of the parent is no state of this session.
+            if column == "session_after" {
+                continue;
+            }
+            let value = match value {
+                serde_json::Value::String(text) if column == "outcome" => {
+                    outcome_in_session(text, session).into()
+                }
+                serde_json::Value::String(text) if column == "progress" => {
+                    without_pending_response(text).into()
+                }
+                serde_json::Value::String(text) => text.into(),
+                serde_json::Value::Number(number) => whole(&number).ok_or_else(unreadable)?.into(),
+                serde_json::Value::Null => Value::Null,
+                _ => return Err(unreadable()),
+            };
+            columns.push(column);
+            parameters.push(value);
+        }
+        let places = vec!["?"; columns.len()].join(", ");
+        let (name, columns) = (table.name, columns.join(", "));
+        let statement = format!("INSERT INTO {name} ({columns}) VALUES ({places})");
+        self.database.execute(&statement, &parameters)
+    }
+
+    fn want_texts(&self, names: &[String]) -> Result<(), Fault> {
+        for name in names {
+            // One that has come already is not asked for again.
+            self.database.execute(
+                "INSERT OR IGNORE INTO fork_texts (name, part)
+                 SELECT ?1, 0 WHERE NOT EXISTS (SELECT 1 FROM texts WHERE hash = ?1)",
+                &[name.as_str().into()],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn save_build(&self, build: &ForkBuild) -> Result<(), Fault> {
+        let text = to_json("build", build)?;
+        let statement = "INSERT OR REPLACE INTO fork (id, build) VALUES (1, ?)";
+        self.database.execute(statement, &[text.into()])
+    }
+
+    fn drop_tables(&self) -> Result<(), Fault> {
+        for table in schema::session_tables() {
+            self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
+        }
+        self.database.execute_all(schema::NO_FORK)?;
+        self.memory.take();
+        Ok(())
+    }
+}
+
+/// A turn's progress without the background response that it waits for, which is the parent's to read and to cancel.
+fn without_pending_response(progress: String) -> String {
+    if !progress.contains("\"pending\":") {
+        return progress;
+    }
+    let read = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&progress);
+    let Ok(mut members) = read else { return progress };
+    members.remove("pending");
+    serde_json::to_string(&members).unwrap_or(progress)
+}
+
+/// A place in the outcomes: behind that of a turn's latest submission, or of an earlier submission.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OutcomePlace {
+    turn: u64,
+    submission: Option<u64>,
+}
+
+impl Session {
+    /// Makes the parent's row that of its fork.
+    fn become_fork(&mut self, build: &ForkBuild, now_ms: u64) {
+        let ForkPlan { parent, turn_id, turns, request, .. } = &build.plan;
+        let mut ancestors = vec![parent.clone()];
+        ancestors.extend(self.state.fork.take().into_iter().flat_map(|fork| fork.ancestors));
+        self.session_id = request.session_id.clone();
+        (self.created_at, self.updated_at) = (now_ms, now_ms);
+        self.state.registration = build.registration;
+        self.state.fork = Some(Box::new(ForkOrigin {
+            parent: parent.clone(),
+            turn_id: turn_id.clone(),
+            turns: *turns,
+            model_calls: self.state.model_calls,
+            request: request.clone(),
+            ancestors,
+        }));
+    }
+}
+
+/// A whole number, in whichever form it came.
+fn whole(number: &serde_json::Number) -> Option<u64> {
+    let integral = |number: f64| (number.fract() == 0.0 && number >= 0.0).then_some(number as u64);
+    number.as_u64().or_else(|| number.as_f64().and_then(integral))
+}

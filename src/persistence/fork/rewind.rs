@@ -1,0 +1,252 @@
+//! The session's row as it was after one of its turns, for a fork. Where nothing followed, it is the row itself; else it is
+//! derived from what the turns up to there have left.
+//!
+//! What cannot be known is taken so that the next model call sends more rather than less: without a chain, by no window.
+
+use serde::Deserialize;
+
+use crate::contract::{Fault, Usage};
+use crate::persistence::records::{Chain, ChainEnd, EntrySeq, Session, SessionState, Turn, Window};
+use crate::persistence::session_store::SessionStore;
+use crate::ports::Database;
+
+/// A model output of the conversation.
+struct LastOutput {
+    seq: EntrySeq,
+    turn: u64,
+    /// Calls send it.
+    is_kept: bool,
+}
+
+/// What a transcript says of its call.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct PastCall {
+    #[serde(default)]
+    number: u64,
+    #[serde(default)]
+    summary: bool,
+    #[serde(default)]
+    interrupted: bool,
+    #[serde(default)]
+    stored: bool,
+    #[serde(default)]
+    unchained: Option<ChainEnd>,
+    #[serde(default)]
+    response_id: Option<String>,
+    #[serde(default)]
+    usage: Option<Usage>,
+    #[serde(default)]
+    fault: Option<serde::de::IgnoredAny>,
+    /// The turn that made it.
+    #[serde(skip)]
+    turn: u64,
+}
+
+impl PastCall {
+    fn gave_output(&self) -> bool {
+        !self.summary && !self.interrupted && self.fault.is_none()
+    }
+
+    /// The prompt tokens that it reported, unless it asked for a summary.
+    fn context_tokens(&self) -> Option<u64> {
+        let reported = self.usage.filter(|usage| !self.summary && usage.prompt_tokens > 0);
+        reported.map(|usage| usage.prompt_tokens)
+    }
+}
+
+impl<D: Database> SessionStore<D> {
+    /// The session as it was after a turn, with what belongs to a session of its own counted anew.
+    pub(super) fn session_after(&self, turns: u64) -> Result<Session, Fault> {
+        let lost = || Fault::internal("The session's storage lost the session.");
+        let mut session = self.session()?.ok_or_else(lost)?;
+        if turns < self.newest_ordinal()? {
+            self.rewind(&mut session, turns)?;
+        }
+        session.live_turn = None;
+        let state = &mut session.state;
+        (state.total_tokens, state.unknown_responses, state.lost_calls) = (0, 0, 0);
+        (state.registration, state.tickets_before, state.lease) = (0, 0, None);
+        Ok(session)
+    }
+
+    fn rewind(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+        session.mode = self.mode_after(session, turns)?;
+        session.open_calls = session.open_calls.filter(|open| open.turn <= turns);
+        if session.state.waiting_steers_turn > turns {
+            session.state.waiting_steers_turn = 0;
+        }
+        self.rewind_client_tools(session, turns)?;
+        self.rewind_window(session, turns)?;
+        self.rewind_solution_context(session, turns)?;
+        self.rewind_chain(session, turns)
+    }
+
+    fn mode_after(&self, session: &Session, turns: u64) -> Result<String, Fault> {
+        let newest =
+            "SELECT new_mode AS mode FROM mode_history WHERE turn <= ? ORDER BY seq DESC LIMIT 1";
+        let first =
+            "SELECT previous_mode AS mode FROM mode_history WHERE turn > ? ORDER BY seq LIMIT 1";
+        for statement in [newest, first] {
+            if let Some(row) = self.rows_of_calls(statement, &[turns.into()])?.first() {
+                return row.get("mode");
+            }
+        }
+        Ok(session.mode.clone())
+    }
+
+    /// The client tools of the newest turn whose tools the model service took.
+    fn rewind_client_tools(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+        let has_brought = self.turns_with("received_tools", "<=", turns)?;
+        let state = &mut session.state;
+        state.untaken_tools_turn = 0;
+        for turn in has_brought.iter().rev().filter(|turn| turn.progress.received_tools.is_some()) {
+            if turn.progress.model_calls > 0 {
+                session.client_tools.clone_from(&turn.progress.received_tools);
+                state.client_tools_turn = turn.ordinal;
+                return Ok(());
+            }
+            state.untaken_tools_turn = state.untaken_tools_turn.max(turn.ordinal);
+        }
+        // Where a former version latched them, no turn says which tools it brought.
+        if state.client_tools_turn > 0 {
+            (session.client_tools, state.client_tools_turn) = (None, 0);
+        }
+        Ok(())
+    }
+
+    /// The solution context that the newest turn brought. The next message shows it again where it is not sure that calls
+    /// still send it.
+    fn rewind_solution_context(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+        let brought = self.turns_with("solution_context", "<=", turns)?;
+        let newest =
+            brought.into_iter().filter_map(|turn| turn.progress.solution_context).next_back();
+        session.solution_context = newest.filter(|hash| !hash.is_empty());
+        let state = &mut session.state;
+        state
+            .refused_solution_context
+            .take_if(|hash| Some(&*hash) != session.solution_context.as_ref());
+        let left_out = "SELECT seq FROM conversation
+             WHERE turn <= ? AND kind = 'user' AND standing <> 'kept' LIMIT 1";
+        let is_sure = state.refused_solution_context.is_none()
+            && (state.window.from == EntrySeq::START
+                || state.window.summary_message.is_some()
+                || state.window.is_of_the_service())
+            && self.database.first(left_out, &[turns.into()])?.is_none();
+        session.solution_context_sent = session.solution_context.clone().filter(|_| is_sure);
+        Ok(())
+    }
+
+    /// The window before the first compaction that a later turn made; the whole conversation where nobody knows it.
+    fn rewind_window(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+        let newest =
+            self.number_of("SELECT MAX(seq) AS number FROM conversation WHERE turn <= ?", turns)?;
+        let newest = EntrySeq::at(newest);
+        let present = std::mem::take(&mut session.state.window);
+        let system_message = present.system_message;
+        let mut windows = vec![present.clone()];
+        let mut is_known = true;
+        for turn in self.turns_with("compactions", ">", turns)? {
+            match turn.progress.window_before {
+                Some(before) => windows.push(before),
+                // A failed turn was repeated, or left out.
+                None => is_known &= turn.progress.compactions.is_empty(),
+            }
+        }
+        let mut window = windows.into_iter().min_by_key(|window| window.from).unwrap_or(present);
+        let summary_of = match window.summary_message {
+            None => 0,
+            Some(seq) => self
+                .number_of("SELECT turn AS number FROM conversation WHERE seq = ?", seq.number())?,
+        };
+        is_known &= summary_of <= turns && window.from <= newest;
+        if !is_known {
+            window = Window::default();
+        }
+        session.state.window_moved = !is_known;
+        window.system_message = system_message;
+        window.without_reasoning = window.without_reasoning.min(newest);
+        window.without_solution_context = window.without_solution_context.min(newest);
+        if let Some(shortened) = &mut window.shortened {
+            shortened.through = shortened.through.min(newest);
+        }
+        session.state.window = window;
+        Ok(())
+    }
+
+    /// The chain of the last output, where it holds nothing else than the turns up to there.
+    fn rewind_chain(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+        let last = self.last_output(turns)?;
+        let since = last.as_ref().map_or(1, |last| last.turn);
+        let calls = self.past_calls(since, turns)?;
+        let reported = calls.iter().rev().find(|call| call.context_tokens().is_some());
+        let SessionState { chain, window, .. } = &mut session.state;
+        *chain = Chain { ended: calls.last().and_then(|call| call.unchained), ..Chain::default() };
+        session.chain_head = None;
+        session.acknowledged = last.as_ref().map_or(EntrySeq::START, |last| last.seq);
+        if let Some(last) = &last {
+            let turn = self.turn_at(last.turn)?;
+            chain.grown_at = turn.updated_at;
+            session.tools_sent = Some(turn.tools);
+            let stands_before = "SELECT seq FROM conversation WHERE turn > ? AND seq < ? LIMIT 1";
+            let holds_more =
+                self.database.first(stands_before, &[turns.into(), last.seq.number().into()])?;
+            let mut compacted = self.turns_with("compactions", "<=", turns)?;
+            compacted
+                .retain(|turn| turn.ordinal > last.turn && !turn.progress.compactions.is_empty());
+            let is_whole = last.is_kept
+                && holds_more.is_none()
+                && compacted.is_empty()
+                && window.without_reasoning < last.seq
+                && window.system_message.is_none_or(|place| place < last.seq);
+            let call = calls.iter().rev().find(|call| call.turn == last.turn && call.gave_output());
+            let call = call.filter(|call| is_whole && call.stored && call.unchained.is_none());
+            session.chain_head = call.and_then(|call| call.response_id.clone());
+            session.state.window_moved |= !compacted.is_empty();
+        } else {
+            session.tools_sent = None;
+        }
+        session.state.context_tokens = reported.and_then(PastCall::context_tokens);
+        Ok(())
+    }
+
+    fn last_output(&self, turns: u64) -> Result<Option<LastOutput>, Fault> {
+        let statement = "SELECT seq, turn, standing FROM conversation
+             WHERE turn <= ? AND kind = 'answer' ORDER BY seq DESC LIMIT 1";
+        let Some(row) = self.database.first(statement, &[turns.into()])? else { return Ok(None) };
+        let is_kept = row.get::<String>("standing")? == "kept";
+        Ok(Some(LastOutput { seq: row.get("seq")?, turn: row.get("turn")?, is_kept }))
+    }
+
+    /// The model calls of some turns, in the order in which they were made.
+    fn past_calls(&self, first: u64, last: u64) -> Result<Vec<PastCall>, Fault> {
+        let mut calls = Vec::new();
+        let earlier = "SELECT record FROM model_calls WHERE turn = ? ORDER BY number";
+        let latest =
+            "SELECT model_call AS record FROM turns WHERE ordinal = ? AND model_call IS NOT NULL";
+        for ordinal in first..=last {
+            let mut rows = self.rows_of_calls(earlier, &[ordinal.into()])?;
+            rows.extend(self.database.query(latest, &[ordinal.into()])?);
+            for row in &rows {
+                calls.push(PastCall { turn: ordinal, ..self.json(row, "record")? });
+            }
+        }
+        calls.sort_by_key(|call| call.number);
+        Ok(calls)
+    }
+
+    /// The turns before or after an ordinal whose progress has a member, oldest first. The rows of all others are not
+    /// read out.
+    fn turns_with(&self, member: &str, which: &str, ordinal: u64) -> Result<Vec<Turn>, Fault> {
+        let statement = format!(
+            "WHERE ordinal {which} ? AND (INSTR(progress, '\"{member}\":') > 0 OR progress LIKE '@%')
+             ORDER BY ordinal"
+        );
+        self.turns(&statement, &[ordinal.into()])
+    }
+
+    fn number_of(&self, statement: &str, parameter: u64) -> Result<u64, Fault> {
+        let row = self.database.first(statement, &[parameter.into()])?;
+        Ok(row.map_or(Ok(None), |row| row.get("number"))?.unwrap_or(0))
+    }
+}

@@ -1,0 +1,192 @@
+//! What a session hands to its fork: the session as it was after a turn, then rows and texts in pages.
+
+use serde::{Deserialize, Serialize};
+
+use super::copied_tables::{COPIED, CopiedTable};
+use crate::contract::Fault;
+use crate::persistence::records::Session;
+use crate::persistence::session_store::SessionStore;
+use crate::persistence::{schema, texts};
+use crate::ports::{Database, Row, Value};
+
+/// The length at which a page ends, in bytes.
+const PAGE_BYTES: usize = 500_000;
+
+/// The most rows of a page.
+const PAGE_ROWS: usize = 100;
+
+/// What a fork gets first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ForkHead {
+    /// The form of the rows: only a session of the same form can take them.
+    pub(crate) schema: usize,
+    /// Equal as long as no copied row has changed.
+    pub(crate) version: String,
+    /// The parent's row as it was after the turn.
+    pub(crate) session: Session,
+}
+
+/// A place in the rows to copy: a table, and the key of the last row before the place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RowPlace {
+    table: usize,
+    after: Vec<u64>,
+}
+
+/// Some of the rows.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RowPage {
+    /// By the place of their table in the list of copied tables.
+    pub(crate) rows: Vec<(usize, Row)>,
+    /// The names of the texts that they refer to.
+    pub(crate) texts: Vec<String>,
+    /// Where the next page begins; `None` after the last.
+    pub(crate) next: Option<RowPlace>,
+}
+
+/// A place in a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TextPlace {
+    pub(crate) name: String,
+    /// The number of a part.
+    pub(crate) part: u64,
+}
+
+/// Some parts of a text.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TextPage {
+    pub(crate) parts: Vec<String>,
+    /// The text goes on.
+    pub(crate) goes_on: bool,
+}
+
+impl ForkHead {
+    /// Whether the rows are of another form than this version of the product has.
+    pub(crate) fn is_of_other_form(&self) -> bool {
+        self.schema != schema::VERSION
+    }
+}
+
+impl RowPlace {
+    /// The place before the first row.
+    pub(crate) fn first() -> Self {
+        Self::of_table(0)
+    }
+
+    fn of_table(table: usize) -> Self {
+        let keys = COPIED.get(table).map_or(0, |table| table.keys.len());
+        Self { table, after: vec![0; keys] }
+    }
+}
+
+impl<D: Database> SessionStore<D> {
+    /// The session as it was after a turn, for a fork. No turn up to there is live.
+    pub(crate) fn fork_head(&self, turns: u64) -> Result<ForkHead, Fault> {
+        let session = self.session_after(turns)?;
+        Ok(ForkHead {
+            schema: schema::VERSION,
+            version: self.version_of_rows(&session, turns)?,
+            session,
+        })
+    }
+
+    /// The rows of the turns up to an ordinal, from a place on.
+    pub(crate) fn fork_rows(&self, turns: u64, place: RowPlace) -> Result<RowPage, Fault> {
+        let mut page = RowPage { rows: Vec::new(), texts: Vec::new(), next: None };
+        let (mut place, mut bytes) = (place, 0);
+        while let Some(table) = COPIED.get(place.table) {
+            if bytes >= PAGE_BYTES || page.rows.len() >= PAGE_ROWS {
+                page.next = Some(place);
+                break;
+            }
+            match self.next_row(table, turns, &place.after)? {
+                None => place = RowPlace::of_table(place.table + 1),
+                Some(row) => {
+                    let keys = table.keys.iter().map(|key| row.get::<u64>(key));
+                    place.after = keys.collect::<Result<_, Fault>>()?;
+                    table.add_texts(&self.database, &row, &mut page.texts)?;
+                    let texts = row.0.values().filter_map(|value| value.as_str());
+                    bytes += texts.map(str::len).sum::<usize>();
+                    page.rows.push((place.table, row));
+                }
+            }
+        }
+        page.texts.sort_unstable();
+        page.texts.dedup();
+        Ok(page)
+    }
+
+    /// Parts of a text, from a place on.
+    pub(crate) fn fork_text(&self, place: &TextPlace) -> Result<TextPage, Fault> {
+        let mut page = TextPage { parts: Vec::new(), goes_on: true };
+        let mut bytes = 0;
+        while bytes < PAGE_BYTES {
+            let part = place.part + page.parts.len() as u64;
+            let statement = "SELECT text FROM texts WHERE hash = ? AND part = ?";
+            let named = [place.name.as_str().into(), part.into()];
+            let Some(text) = self.database.text(statement, &named, "text")? else {
+                page.goes_on = false;
+                break;
+            };
+            bytes += text.len();
+            page.parts.push(text);
+        }
+        if place.part == 0 && page.parts.is_empty() {
+            return Err(texts::lost());
+        }
+        Ok(page)
+    }
+
+    fn next_row(
+        &self,
+        table: &CopiedTable,
+        turns: u64,
+        after: &[u64],
+    ) -> Result<Option<Row>, Fault> {
+        if !self.has_table(table.name)? {
+            return Ok(None);
+        }
+        let (name, turn, keys) = (table.name, table.turn, table.keys.join(", "));
+        let places = vec!["?"; table.keys.len()].join(", ");
+        let statement = format!(
+            "SELECT * FROM {name} WHERE ({keys}) > ({places}) AND {turn} <= ? ORDER BY {keys} LIMIT 1"
+        );
+        let mut parameters: Vec<Value> = after.iter().map(|key| (*key).into()).collect();
+        parameters.push(turns.into());
+        self.database.first(&statement, &parameters)
+    }
+
+    fn has_table(&self, name: &str) -> Result<bool, Fault> {
+        match name {
+            "turns" | "conversation" => Ok(true),
+            "steers" => {
+                let statement = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?";
+                Ok(self.database.first(statement, &[name.into()])?.is_some())
+            }
+            _ => self.has_call_tables(),
+        }
+    }
+
+    /// A text that changes with the rows of the turns up to an ordinal: a failed turn may be repeated, and a later turn
+    /// closes open calls, puts waiting steers into the conversation, and has entries left out.
+    fn version_of_rows(&self, session: &Session, turns: u64) -> Result<String, Fault> {
+        let of_turns =
+            "SELECT COUNT(*) AS turns, SUM(attempts) AS attempts, MAX(updated_at) AS changed
+             FROM turns WHERE ordinal <= ?";
+        let of_entries = "SELECT COUNT(*) AS entries, SUM(standing = 'withheld') AS withheld,
+                SUM(standing = 'forgotten') AS forgotten
+             FROM conversation WHERE turn <= ?";
+        let mut version = format!("{}", session.open_calls.is_some());
+        for (statement, columns) in [
+            (of_turns, ["turns", "attempts", "changed"]),
+            (of_entries, ["entries", "withheld", "forgotten"]),
+        ] {
+            let row = self.database.first(statement, &[turns.into()])?;
+            for column in columns {
+                let number = row.as_ref().map(|row| row.get::<Option<u64>>(column)).transpose()?;
+                version.push_str(&format!(" {}", number.flatten().unwrap_or(0)));
+            }
+        }
+        Ok(version)
+    }
+}

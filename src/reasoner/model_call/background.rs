@@ -1,0 +1,209 @@
+//! The reading of a background response (interface §4, Background responses): a cut is followed by another request for
+//! the events behind the newest one that was taken, and, where the service streams no more, by polls. No request makes
+//! the model work anew. A turn that lost its instance reads its response again from the first event.
+
+use super::call_recorder::CallRecorder;
+use super::conversation_input::Input;
+use super::exchange::{Exchange, MAX_RETRY_AFTER_MS, wait_ms};
+use super::live_segment::LiveSegment;
+use super::transcript::{GoingResponse, Transcript};
+use crate::contract::{Fault, Progress};
+use crate::llm_call::{
+    CallFailure, Endpoint, Reading, UsableOutput, poll_response, read_response_on,
+};
+use crate::persistence::PendingResponse;
+use crate::ports::{Database, Platform};
+use crate::reasoner::running_turn::{Reasoner, RunningTurn, SEGMENTS_OF_AN_ATTEMPT};
+use crate::responses_api::{ResponseStream, StreamLimits};
+
+/// The waits before the events are read on, in milliseconds, counted anew after each event that came.
+const CUT_WAITS_MS: [u64; 5] = [200, 1_000, 3_000, 9_000, 27_000];
+
+/// The waits before the first polls, in milliseconds.
+const POLL_WAITS_MS: [u64; 4] = [1_000, 2_000, 4_000, 8_000];
+
+/// The wait before each later poll, in milliseconds.
+const POLL_EVERY_MS: u64 = 10_000;
+
+/// The polls in a row that may be unanswered.
+const UNANSWERED_POLLS: usize = 5;
+
+/// For how long a service streams the events of a response again, in milliseconds.
+const STREAMED_MS: u64 = 300_000;
+
+/// How far the reading of a response is.
+#[derive(Debug, Default)]
+struct Pace {
+    /// Cuts since the newest event.
+    cuts: usize,
+    /// The newest event at the latest cut.
+    newest: Option<u64>,
+    /// The service is asked for the response object from now on.
+    polls: bool,
+    polled: usize,
+    unanswered: usize,
+}
+
+/// The next request for a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    wait_ms: u64,
+    polls: bool,
+    /// A watcher is told of it.
+    is_news: bool,
+}
+
+impl Pace {
+    /// What follows a reading that gave no output: `None` where nothing does. `asked_ms` is the wait for which the
+    /// service asks.
+    fn next(
+        &mut self,
+        reading: Reading,
+        stream: &ResponseStream,
+        age_ms: u64,
+        asked_ms: Option<u64>,
+    ) -> Option<Step> {
+        let newest = stream.newest_event();
+        let is_fruitless = newest == self.newest;
+        if !is_fruitless {
+            (self.newest, self.cuts) = (newest, 0);
+        }
+        let streams_no_more = match reading {
+            Reading::Ended | Reading::Refused | Reading::GivenUp => return None,
+            Reading::GoesOn | Reading::Denied => true,
+            Reading::Silent => is_fruitless,
+            Reading::Cut => self.cuts >= CUT_WAITS_MS.len(),
+        };
+        // Events without numbers cannot be told from those that were taken.
+        let is_numbered = newest.is_some() || stream.events() == 0;
+        let began_to_poll =
+            !self.polls && (streams_no_more || age_ms >= STREAMED_MS || !is_numbered);
+        self.polls |= began_to_poll;
+        let (waits, number) = match self.polls {
+            false => (&CUT_WAITS_MS[..], &mut self.cuts),
+            true => (&POLL_WAITS_MS[..], &mut self.polled),
+        };
+        let wait_ms = waits.get(*number).copied().unwrap_or(POLL_EVERY_MS);
+        *number += 1;
+        if self.polls && !began_to_poll {
+            self.unanswered = if reading == Reading::GoesOn { 0 } else { self.unanswered + 1 };
+        }
+        let wait_ms = asked_ms.unwrap_or(wait_ms);
+        let goes_on = wait_ms <= MAX_RETRY_AFTER_MS && self.unanswered < UNANSWERED_POLLS;
+        let step = Step { wait_ms, polls: self.polls, is_news: !self.polls || began_to_poll };
+        goes_on.then_some(step)
+    }
+}
+
+impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
+    /// Reads a response on after `ending`, for as long as it may go on and the service answers.
+    pub(super) async fn read_on(
+        &self,
+        endpoint: &Endpoint,
+        stream: &mut ResponseStream,
+        mut ending: Result<UsableOutput, CallFailure>,
+        recorder: &mut CallRecorder<'_, P, D>,
+    ) -> Result<UsableOutput, CallFailure> {
+        let (platform, mut pace) = (self.platform.as_ref(), Pace::default());
+        loop {
+            let Err(failure) = &ending else { return ending };
+            let Some(GoingResponse { id, created_at }) = self.going_response() else {
+                return ending;
+            };
+            let (reading, age_ms) = (failure.of_reading(), self.since(created_at));
+            let step = pace.next(reading, stream, age_ms, failure.retry_after_ms());
+            let Some(step) = step else { return ending };
+            if step.is_news {
+                let resumed = Some(self.count_resumption());
+                let after_ms = step.wait_ms;
+                self.show_activity(recorder.running, Progress::Retry { after_ms, resumed });
+            }
+            platform.sleep(step.wait_ms).await;
+            self.hold_if_stopped().await;
+            ending = match step.polls {
+                true => poll_response(platform, endpoint, &id, stream, recorder).await,
+                false => read_response_on(platform, endpoint, &id, stream, recorder).await,
+            };
+        }
+    }
+
+    /// Goes on with the response of a call that an earlier instance, or an earlier attempt, has left. `None` where that
+    /// came to nothing and the call is to be made again.
+    pub(in crate::reasoner) async fn resume_call(
+        &self,
+        running: &mut RunningTurn<'_>,
+        pending: PendingResponse,
+    ) -> Result<Option<(Input, Exchange)>, Fault> {
+        let transcript = Transcript::of_pending(&pending)?;
+        let segment = transcript.segment;
+        self.newest_call.set(self.newest_call.get().max(transcript.number));
+        // The text of another response may not grow behind that of this one.
+        let next = &mut running.turn.progress.next_segment;
+        *next = (*next).max(segment.saturating_add(SEGMENTS_OF_AN_ATTEMPT));
+        let exchange = self.read_again(running, &pending, transcript).await?;
+        let input = Input::unsent(&self.store, running)?;
+        let Err(failure) = &exchange.ending else { return Ok(Some((input, exchange))) };
+        let wait = wait_ms(failure, 1, self.platform.random())
+            .filter(|_| exchange.transcript.goes_on.is_none());
+        let Some(after_ms) = wait.filter(|_| !exchange.shown || running.live_text.forget(segment))
+        else {
+            return Ok(Some((input, exchange)));
+        };
+        let Exchange { transcript, ending, .. } = exchange;
+        if let Err(failure) = ending {
+            self.record_failure(running, transcript, failure)?;
+        }
+        self.show_activity(running, Progress::Retry { after_ms, resumed: None });
+        self.interruption.unless_requested(self.platform.sleep(after_ms)).await;
+        Ok(None)
+    }
+
+    async fn read_again(
+        &self,
+        running: &RunningTurn<'_>,
+        pending: &PendingResponse,
+        transcript: Transcript,
+    ) -> Result<Exchange, Fault> {
+        let platform = self.platform.as_ref();
+        let endpoint = Endpoint::of(platform, &self.deployment, running.agent)?;
+        let segment = transcript.segment;
+        running.live_text.read_again(segment);
+        let live = LiveSegment::new(running.live_text, segment, self.welcome(running));
+        let stores_ids = transcript.stored && running.agent.delete_stored;
+        self.under_way.replace(Some(transcript));
+        self.count_resumption();
+        let live = Some(live);
+        let mut recorder =
+            CallRecorder { reasoner: self, running, stores_ids, background: true, live };
+        let ending = self
+            .unless_interrupted(true, async {
+                let mut stream = ResponseStream::resumable(StreamLimits::RESPONSE);
+                let id = &pending.response_id;
+                let ending = match self.since(pending.created_at) >= STREAMED_MS {
+                    true => {
+                        poll_response(platform, &endpoint, id, &mut stream, &mut recorder).await
+                    }
+                    false => {
+                        read_response_on(platform, &endpoint, id, &mut stream, &mut recorder).await
+                    }
+                };
+                self.read_on(&endpoint, &mut stream, ending, &mut recorder).await
+            })
+            .await;
+        self.hold_if_stopped().await;
+        self.conclude(recorder, ending, 1)
+    }
+
+    /// The response of the call that is under way, as far as it may go on at the service.
+    pub(super) fn going_response(&self) -> Option<GoingResponse> {
+        self.under_way.borrow().as_ref()?.goes_on.clone()
+    }
+
+    fn count_resumption(&self) -> u32 {
+        self.report.borrow_mut().resumed += 1;
+        let mut under_way = self.under_way.borrow_mut();
+        let Some(transcript) = under_way.as_mut() else { return 0 };
+        transcript.resumed += 1;
+        transcript.resumed
+    }
+}

@@ -1,0 +1,114 @@
+//! Forks of a user's sessions: who may make one, the list that shows it, and what an erasure or a revocation does to one
+//! that is being made.
+
+use bed::*;
+use serde_json::{Value, json};
+
+use super::people::{Asking, people, rows};
+
+fn fork_body(id: &str) -> String {
+    json!({ "SessionId": id }).to_string()
+}
+
+fn ticket_for(bed: &Bed, members: Value) -> String {
+    let body = with(json!({ "User": "alice", "ExpiresInS": 3600 }), members);
+    bed.asked("POST", "/tickets", &body.to_string()).result()["Ticket"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_user_forks_a_session_and_the_list_shows_the_fork_with_its_parent_s_title() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Holidays in Rome").final_text();
+    bed.say("bob", "f", "t1", "Mine").final_text();
+    let ticket = ticket_for(&bed, json!({}));
+    let made = bed.ask_with(&ticket, "POST", "/sessions/a/fork", &fork_body("f"));
+    assert_eq!(made.status, 201, "{}", made.text);
+    let listed = bed.list("alice", "");
+    let mut ids: Vec<&str> =
+        listed.iter().map(|session| session["SessionId"].as_str().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["a", "f"]);
+    assert!(listed.iter().all(|session| session["Title"] == "Holidays in Rome"));
+    assert_eq!(bed.ids("bob", ""), ["f"]);
+    bed.say("alice", "f", "t2", "Go on").final_text();
+    assert_eq!(bed.ask_as("alice", "DELETE", "/sessions/f", "").status, 200);
+    bed.ring_for(2);
+    assert_eq!(bed.ids("alice", ""), ["a"]);
+    assert_eq!(bed.ids("bob", ""), ["f"]);
+    // The same id begins a life of its own.
+    assert_eq!(bed.ask_with(&ticket, "POST", "/sessions/a/fork", &fork_body("f")).status, 201);
+}
+
+#[test]
+fn a_credential_needs_both_operations_both_sessions_and_the_context() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "One").final_text();
+    let fork = |members: Value, id: &str, context: Option<&str>| {
+        let ticket = ticket_for(&bed, members);
+        let mut body = json!({ "SessionId": id });
+        if let Some(context) = context {
+            body["ConversationContextId"] = json!(context);
+        }
+        bed.ask_with(&ticket, "POST", "/sessions/a/fork", &body.to_string())
+    };
+    for (operations, lacks) in [(json!(["Execute"]), "Read"), (json!(["Read"]), "Execute")] {
+        let refused = fork(json!({ "Operations": operations }), "f", None);
+        assert_eq!(refused.failure(), (403, "forbidden"));
+        assert_eq!(refused.details()["Operation"], lacks);
+    }
+    assert_eq!(fork(json!({ "Turns": ["t1"] }), "f", None).failure(), (403, "forbidden"));
+    let named = json!({ "Sessions": ["a", "draft-*"] });
+    assert_eq!(fork(named.clone(), "f", None).failure(), (404, "session_not_found"));
+    let contexts = json!({ "Contexts": ["default"] });
+    let refused = fork(contexts.clone(), "f", Some("replay"));
+    assert_eq!(refused.failure(), (404, "context_not_found"));
+    assert_eq!(rows(&bed, "alice", "session_id").len(), 1);
+    assert_eq!(fork(named, "draft-1", None).status, 201);
+    assert_eq!(fork(contexts, "f", Some("default")).status, 201);
+}
+
+#[test]
+fn what_ends_the_user_or_the_credential_meanwhile_leaves_no_part_of_a_fork() {
+    let mut met = std::collections::BTreeMap::<(usize, u16), usize>::new();
+    for seed in 0..120_u64 {
+        let bed = people();
+        for turn in ["t1", "t2", "t3"] {
+            bed.say("alice", "a", turn, "Words [plan: server]").final_text();
+        }
+        bed.ring_for(1);
+        let ticket = ticket_for(&bed, json!({}));
+        bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 1_500);
+        bed.world.shake(seed);
+        let bearer = format!("Bearer {ticket}");
+        let headers = [("Authorization", bearer.as_str())];
+        let fork = bed.ask("POST", "/sessions/a/fork", &headers, &fork_body("f"));
+        for _ in 0..seed / 3 {
+            bed.step();
+        }
+        let act = seed as usize % 3;
+        let other = match act {
+            0 => bed.ask("DELETE", "/users/alice", &[], ""),
+            1 => bed.ask("POST", "/users/alice/revoke", &[], ""),
+            _ => bed.send_as("alice", "DELETE", "/sessions/f", ""),
+        };
+        let heard = bed.wait(&fork).unwrap();
+        let ended = bed.wait(&other).unwrap();
+        *met.entry((act, heard.status)).or_default() += 1;
+        assert!([201, 401, 404, 409].contains(&heard.status), "{seed}: {}", heard.text);
+        bed.ring_for(10);
+        let shown = bed.ask_as("alice", "GET", "/sessions/f", "").status;
+        let is_left = heard.status == 201 && (act == 1 || act == 2 && ended.status == 404);
+        if heard.status != 201 || act == 0 {
+            assert_eq!(shown, 404, "{seed}");
+            let disk = &bed.world.session("local/~alice/f").disk;
+            assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0, "{seed}");
+        }
+        if is_left {
+            assert_eq!(shown, 200, "{seed}");
+        }
+        let listed = bed.ids("alice", "");
+        assert_eq!(listed.contains(&"f".to_owned()), shown == 200, "{seed}: {listed:?}");
+    }
+    println!("{met:?}");
+    assert!(met.contains_key(&(0, 201)) && met.keys().any(|(_, status)| *status != 201), "{met:?}");
+}
