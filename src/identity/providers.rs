@@ -92,9 +92,6 @@ pub enum RequiredValue {
 }
 
 impl Providers {
-    /// The variable that names them.
-    pub const VARIABLE: &'static str = "IDENTITY_PROVIDERS";
-
     /// The longest life of a token, in milliseconds, with the difference of clocks that its provider permits.
     pub fn longest_token_ms(&self) -> u64 {
         let life = |provider: &Provider| provider.max_age_s + provider.clock_skew_s;
@@ -296,7 +293,7 @@ impl Report for FirstFault {
             Problem::Invalid(words) | Problem::Forbidden(words) => words.to_owned(),
         };
         let place = at.place.location(LONGEST_NAME).label;
-        let words = format!("The deployment's variable {}{place} {words}.", Providers::VARIABLE);
+        let words = format!("The deployment's variable IDENTITY_PROVIDERS{place} {words}.");
         self.0.get_or_insert(words);
     }
 

@@ -67,7 +67,7 @@ impl Credentials {
         let keyring = keys(keyring, Keyring::parse, |fault| refuse(fault, "key"));
         let tickets = gateway.secret("TICKET_KEYS");
         let tickets = keys(tickets, TicketKeys::parse, |fault| refuse(fault, "ticket"));
-        let providers = gateway.secret(Providers::VARIABLE).filter(|text| !text.is_empty());
+        let providers = gateway.secret("IDENTITY_PROVIDERS").filter(|text| !text.is_empty());
         let tokens = providers.map(|text| Providers::parse(&text).map(TokenCheck::new));
         if let Some(Err(fault)) = &tokens {
             refuse(fault.message.clone(), "token");

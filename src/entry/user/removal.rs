@@ -164,6 +164,6 @@ impl<D: Database> UserHost<D> {
 /// The longest life of a provider's token, in milliseconds; 0 where no provider is named.
 fn longest_token_ms<P: Platform>(platform: &P) -> u64 {
     let providers =
-        platform.secret(Providers::VARIABLE).and_then(|text| Providers::parse(&text).ok());
+        platform.secret("IDENTITY_PROVIDERS").and_then(|text| Providers::parse(&text).ok());
     providers.map_or(0, |providers| providers.longest_token_ms())
 }
