@@ -96,6 +96,9 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
                 | StreamFault::OfAnother,
             ) => "malformed",
             Err(StreamFault::Framing(_)) => "framing",
+            Err(StreamFault::Gap | StreamFault::OfAnother) => {
+                return Err("a response in one body was read on".to_owned());
+            }
             Err(
                 StreamFault::OutputTooLarge(_)
                 | StreamFault::TooManyItems(_)
