@@ -89,12 +89,7 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
             Ok(ResponseEnd::Incomplete { .. }) => "incomplete",
             Ok(ResponseEnd::Failed(_)) => "failed",
             Err(StreamFault::EndedEarly) => "ended early",
-            Err(
-                StreamFault::Malformed(_)
-                | StreamFault::Unfinished
-                | StreamFault::Gap
-                | StreamFault::OfAnother,
-            ) => "malformed",
+            Err(StreamFault::Malformed(_) | StreamFault::Unfinished) => "malformed",
             Err(StreamFault::Framing(_)) => "framing",
             Err(StreamFault::Gap | StreamFault::OfAnother) => {
                 return Err("a response in one body was read on".to_owned());

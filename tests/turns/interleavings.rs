@@ -273,7 +273,7 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     let bed = Bed::new();
     bed.configure(|catalog| {
         catalog["ServerTools"][1]["Approval"] = json!("Always");
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             catalog["AgentContexts"]["default"]["Background"] = json!("Always");
         }
     });

@@ -46,7 +46,7 @@ fn a_watcher_that_comes_back_behind_a_crash_gets_the_rest_and_sees_no_break() {
                 assert_eq!(data["Segment"], 0, "{what}");
                 rest.push_str(data["Delta"].as_str().unwrap());
             }
-            assert_eq!(rest, TEXT[length.min(TEXT.len())..], "{what}");
+            assert_eq!(rest, TEXT.get(length.min(TEXT.len())..).unwrap(), "{what}");
             assert_eq!((bed.world.model.requests(), reads(&bed).len()), (1, 1), "{what}");
             assert_eq!(bed.turn("t1").result()["Attempts"], 1);
             assert_eq!(bed.turn("t1").result()["Usage"]["TotalTokens"], USAGE);

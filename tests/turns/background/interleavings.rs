@@ -141,7 +141,7 @@ fn unknown(erased: &Heard) -> u64 {
 
 fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
     let bed = in_background();
-    let deletes = seed % 2 == 0;
+    let deletes = seed.is_multiple_of(2);
     bed.configure(|catalog| {
         ask_for_background(catalog);
         catalog["AgentContexts"]["default"]["DeleteStored"] = json!(deletes);
