@@ -160,6 +160,7 @@ test('a turn is one line of the log with its cost, a failed one too, and a refus
     retries: 1,
     status: 'completed',
     submission: 0,
+    tool_calls: 0,
     usage: { PromptTokens: 100, CachedTokens: 40, CompletionTokens: 20, ReasoningTokens: 5, TotalTokens: 120 },
   });
   assert.deepEqual(Object.keys(timings).sort(), ['compose', 'model', 'persist', 'retrieve', 'tools']);

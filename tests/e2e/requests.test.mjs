@@ -111,7 +111,7 @@ test('health and the error dictionary are open, and the dictionary is whole', as
     'malformed_json missing_field invalid_field unknown_field forbidden_field empty_turn unauthenticated forbidden budget_exceeded ' +
     'not_found session_not_found turn_not_found context_not_found method_not_allowed turn_conflict turn_in_progress ' +
     'turn_awaiting_tools turn_not_awaiting_tools tool_results_mismatch turn_aborted body_too_large context_window_exceeded ' +
-    'steer_conflict turn_ended request_timeout overloaded credential_expired user_not_found identity_unavailable ' +
+    'steer_conflict turn_ended session_exists turn_not_ended request_timeout overloaded credential_expired user_not_found identity_unavailable ' +
     'unsupported_media_type rate_limited internal catalog_invalid iteration_limit_exceeded server_tool_failed ' +
     'turn_interrupted upstream_rejected upstream_unavailable upstream_protocol upstream_failed upstream_incomplete ' +
     'upstream_timeout';

@@ -155,7 +155,8 @@ export const WAYS = {
     return [await steered(turn, 'Late.')];
   },
   session_exists: async () => {
-    said(text('x'), text('y'));
+    said(text('x'));
+    said(text('y'));
     const [parent, other] = [userTurn(), userTurn()];
     resultOf(await post(parent));
     resultOf(await post(other));

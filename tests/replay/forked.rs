@@ -17,6 +17,10 @@ pub fn fork_before(bed: &Bed, bundle: &Bundle, services: &Services, place: usize
     let coming = services.coming();
     let next = coming.first().map(|(turn, call)| &bundle.turns[*turn].model_calls[*call]);
     set(bed, "$.total_tokens", "0");
+    if let Some(call) = next {
+        // The parent's later turns have had numbers, too.
+        set(bed, "$.model_calls", &call.number.saturating_sub(1).to_string());
+    }
     if next.is_some_and(|call| call.previous_response_id.is_none() && !call.rebuilt) {
         bed.disk.write(
             "UPDATE session SET chain_head = NULL;

@@ -12,6 +12,8 @@ const PASSING = words("request_timeout rate_limited overloaded identity_unavaila
 const FAILED = words(
   "internal server_tool_failed turn_interrupted upstream_unavailable upstream_protocol upstream_failed upstream_timeout",
 );
+/** Nothing was done: the same request may pass when a turn has ended. */
+const LATER = words("turn_in_progress turn_not_ended");
 const OPERATOR = words(
   "budget_exceeded identity_unavailable internal catalog_invalid iteration_limit_exceeded server_tool_failed upstream_rejected upstream_protocol",
 );
@@ -55,9 +57,9 @@ export class AptixError extends Error {
     if (more.requestId !== undefined) this.requestId = more.requestId;
   }
 
-  /** Whether the same request may succeed later. `turn_in_progress` means: when the other turn has ended. */
+  /** Whether the same request may succeed later. After `turn_in_progress` and `turn_not_ended`: when the turn has ended. */
   get retryable(): boolean {
-    return PASSING.has(this.code) || FAILED.has(this.code) || this.code === "turn_in_progress";
+    return PASSING.has(this.code) || FAILED.has(this.code) || LATER.has(this.code);
   }
 
   /** Who has to do something about it. */

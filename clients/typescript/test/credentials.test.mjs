@@ -204,6 +204,7 @@ const chat = async (aptix, send) => Array.fromAsync(await send(new AptixChatTran
 const answerTo = ({ path, position }) => {
   if (path === '/execute' || path.endsWith('/stream')) return streamOf(positionOf(position), true);
   if (path.endsWith('/compare')) return '{"Needed":["a"],"Extra":["old"]}';
+  if (path.endsWith('/documents')) return '{"Documents":[{"Path":"a"}]}';
   if (path === '/sessions') return '{"Sessions":[]}';
   return JSON.stringify(view);
 };

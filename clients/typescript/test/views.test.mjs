@@ -209,13 +209,15 @@ test('a workspace is made equal to a list of documents by what has changed, in r
   const result = await workspace.sync(kept, { remove: true, onProgress: (done, all) => progress.push([done, all]) });
   assert.deepEqual([result.sent, result.removed.length, asked.length], [['src/3.rs'], 10, 2]);
   assert.deepEqual(progress.at(-1), [11, 11]);
-  assert.deepEqual(await workspace.sync(kept, { remove: true }), { sent: [], removed: [] });
+  assert.deepEqual(await workspace.sync(kept, { remove: true }), { sent: [], removed: [], leftOut: [] });
   const spelled = kept.map(({ Path, ...document }) => ({ ...document, Path: `.//${Path}` }));
-  assert.deepEqual(await workspace.sync(spelled, { remove: true }), { sent: [], removed: [] });
+  assert.deepEqual(await workspace.sync(spelled, { remove: true }), { sent: [], removed: [], leftOut: [] });
   spelled[7].Contents = 'fn spelled() {}\n';
-  assert.deepEqual(await workspace.sync(spelled, { remove: true }), { sent: ['src/7.rs'], removed: [] });
+  assert.deepEqual(await workspace.sync(spelled, { remove: true }), { sent: ['src/7.rs'], removed: [], leftOut: [] });
   for (const Path of ['src\\a.rs', '/etc/passwd', 'src/', './']) {
-    await assert.rejects(workspace.sync([{ Path, Contents: '' }]), (error) => error.path === '/Documents/0/Path' && error.message.includes(`"${Path}" must`));
+    const { sent, leftOut } = await workspace.sync([{ Path, Contents: '' }]);
+    assert.deepEqual([sent, leftOut.map(({ path }) => path)], [[], [Path]]);
+    assert.ok(leftOut[0].error.message.includes(`"${Path}" must`), leftOut[0].error.message);
   }
 
   const before = puts();

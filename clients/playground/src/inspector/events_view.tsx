@@ -1,7 +1,8 @@
 // The raw events as they came, each with its time and its position in the text.
 import { useState } from 'preact/hooks';
 import type { StreamEvent, TurnEvent } from '../../../typescript/src/index.js';
-import { announced, failureOf, sessionId, type ShownTurn } from '../store/conversation.js';
+import { announced, failureOf, sessionId } from '../store/conversation.js';
+import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
 import { isLive, seconds } from '../store/turn_record.js';
 

@@ -1,6 +1,7 @@
 // What the inspector shows, fetched as turns change. Owns that an answer which comes late replaces no newer one.
 import { signal } from '@preact/signals';
-import { failureOf, sessionId, shownTurns, type ShownTurn } from '../store/conversation.js';
+import { failureOf, sessionId, shownTurns } from '../store/conversation.js';
+import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
 import { isLive, type TurnRecord } from '../store/turn_record.js';
 import type { Inspected, ModelCall, Modes, Trace } from './trace.js';

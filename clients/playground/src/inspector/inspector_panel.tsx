@@ -1,7 +1,8 @@
 // A turn from the inside: its time, what it was made of, the session's context window and modes, events and requests.
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { chosenTurn, lookedAt, sessionId, shownTurns, type ShownTurn } from '../store/conversation.js';
+import { chosenTurn, lookedAt, sessionId, shownTurns } from '../store/conversation.js';
+import type { ShownTurn } from '../store/shown_turn.js';
 import { isLive, seconds } from '../store/turn_record.js';
 import { Icon } from '../view/icon.js';
 import { CompositionView } from './composition_view.js';

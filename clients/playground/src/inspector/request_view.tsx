@@ -1,7 +1,8 @@
 // The request as others would write it: curl, fetch, the client.
 import { useState } from 'preact/hooks';
 import type { TurnRequest } from '../../../typescript/src/index.js';
-import { announced, sessionId, type ShownTurn } from '../store/conversation.js';
+import { announced, sessionId } from '../store/conversation.js';
+import type { ShownTurn } from '../store/shown_turn.js';
 import { senders } from '../store/service.js';
 import { Code } from '../view/markdown.js';
 

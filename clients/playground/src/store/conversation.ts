@@ -18,23 +18,9 @@ import { used } from './session_list.js';
 import * as steering from './steering.js';
 import { refresh } from './user_sessions.js';
 import * as settings from './settings.js';
+import type { ShownTurn } from './shown_turn.js';
 import * as turns from './turn_record.js';
 import type { TurnRecord } from './turn_record.js';
-
-/** A turn on this page. `events` is everything that came, in its order, with its time. */
-export interface ShownTurn {
-  /** Its own session: the page may show another one by the time that something is asked about the turn. */
-  readonly session: string;
-  readonly record: Signal<TurnRecord>;
-  readonly events: Signal<readonly { at: number; event: StreamEvent }[]>;
-  /** What was sent; absent for turns from before this page was loaded. */
-  readonly request?: TurnRequest;
-  watching?: AbortController;
-  /** The turn in the client while it is watched. */
-  handle?: Turn;
-  /** Changes the record, also while events come. */
-  change(how: (record: TurnRecord) => TurnRecord): void;
-}
 
 export const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');

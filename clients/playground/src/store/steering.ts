@@ -1,7 +1,7 @@
 // Words that are added to a turn while it runs. Owns that what the page shows of them is the service's own account, also
 // after a reload, a cut, or where another tab has added them.
 import { AptixError, type SteerContent } from '../../../typescript/src/index.js';
-import type { ShownTurn } from './conversation.js';
+import type { ShownTurn } from './shown_turn.js';
 import { steersOf } from './history.js';
 import { aptix } from './service.js';
 import * as turns from './turn_record.js';

@@ -3,7 +3,8 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { formatJson, type ToolCall } from '../../../typescript/src/index.js';
 import { isSameJson, membersOf } from '../../../typescript/src/json_text.js';
-import { announced, answer, type ShownTurn } from '../store/conversation.js';
+import { announced, answer } from '../store/conversation.js';
+import type { ShownTurn } from '../store/shown_turn.js';
 import type { Step } from '../store/turn_record.js';
 import { useFold, type Fold } from './fold.js';
 import { Icon } from './icon.js';

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import type { SubmittedToolResult, ToolResult } from '../../../typescript/src/index.js';
-import { answer, failureOf, fetchArguments, type ShownTurn } from '../store/conversation.js';
+import { answer, failureOf, fetchArguments } from '../store/conversation.js';
+import type { ShownTurn } from '../store/shown_turn.js';
 import { READY } from '../store/ready_tools.js';
 import { seconds, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';

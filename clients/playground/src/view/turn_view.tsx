@@ -1,6 +1,7 @@
 // One turn: what was asked, what happened, the answer, and what it cost.
 import type { FileRef, Usage } from '../../../typescript/src/index.js';
-import { addAgain, canBeSentAgain, chosenTurn, follow, lookedAt, sendAgain, type ShownTurn } from '../store/conversation.js';
+import { addAgain, canBeSentAgain, chosenTurn, follow, lookedAt, sendAgain } from '../store/conversation.js';
+import type { ShownTurn } from '../store/shown_turn.js';
 import { isLive, seconds, type Asked, type Failure, type SteerStep, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
 import { wordsOf } from '../store/steering.js';
 import { panelShown } from '../panels.js';

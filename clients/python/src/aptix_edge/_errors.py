@@ -19,6 +19,8 @@ _FAILED = frozenset(
     "upstream_timeout".split()
 )
 """The turn failed: the same request runs it again from its last step, which costs model calls."""
+_LATER = frozenset({"turn_in_progress", "turn_not_ended"})
+"""Nothing was done: the same request may pass when a turn has ended."""
 _OPERATOR = frozenset(
     "budget_exceeded identity_unavailable internal catalog_invalid iteration_limit_exceeded server_tool_failed "
     "upstream_rejected upstream_protocol".split()
@@ -67,8 +69,8 @@ class AptixError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same request may succeed later. `turn_in_progress` means: when the other turn has ended."""
-        return self.code in _PASSING or self.code in _FAILED or self.code == "turn_in_progress"
+        """Whether the same request may succeed later. After `turn_in_progress` and `turn_not_ended`: when the turn has ended."""
+        return self.code in _PASSING or self.code in _FAILED or self.code in _LATER
 
     @property
     def who_acts(self) -> WhoActs:

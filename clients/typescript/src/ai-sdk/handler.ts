@@ -1,6 +1,5 @@
 // A back end between `useChat` and the service: the page knows this address alone, and the key stays here. Owns the HTTP form
 // of the AI SDK's stream (its `DefaultChatTransport`), and that a page says words, and no settings of a turn.
-import type { AptixChatTransport } from "../ai-sdk.js";
 import type { Chunk } from "./chunk.js";
 import type { ChatMessage } from "./messages.js";
 
@@ -17,7 +16,7 @@ const HEADERS = {
  * sessions alone are then reached, or throws a `Response`, such as a 401.
  */
 export function chatHandler(
-  transportOf: (request: Request, chatId: string) => AptixChatTransport | PromiseLike<AptixChatTransport>,
+  transportOf: (request: Request, chatId: string) => Transport | PromiseLike<Transport>,
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
@@ -33,7 +32,19 @@ export function chatHandler(
   };
 }
 
-type Open = (transport: AptixChatTransport) => Promise<ReadableStream<Chunk> | null>;
+/** What is needed of an `AptixChatTransport`. */
+interface Transport {
+  sendMessages(options: {
+    chatId: string;
+    messages: ChatMessage[];
+    trigger: "submit-message" | "regenerate-message";
+    messageId: string | undefined;
+    abortSignal: AbortSignal;
+  }): Promise<ReadableStream<Chunk>>;
+  reconnectToStream(options: { chatId: string; abortSignal: AbortSignal }): Promise<ReadableStream<Chunk> | null>;
+}
+
+type Open = (transport: Transport) => Promise<ReadableStream<Chunk> | null>;
 
 /** Which chat is meant, and what is asked of it. */
 async function asked(request: Request): Promise<{ chatId: string; open: Open }> {

@@ -331,5 +331,6 @@ function parsed(command: Command, args: string[]): { values: Values; positionals
 }
 
 process.exitCode = await main(process.argv.slice(2));
-// A reader of standard input, or a connection that is kept, would hold the process.
-process.stdin.destroy();
+// A reader of standard input, a connection that is kept, or Node's watcher of a folder would hold the process. What was
+// written goes out first.
+process.stdout.write("", () => process.exit());

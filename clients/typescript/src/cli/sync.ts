@@ -123,8 +123,11 @@ function report(
   return lines.join("\n");
 }
 
-/** Yields once for each time in which something has changed. Where the system cannot tell, from time to time. */
-async function* watched(folder: string, signal: AbortSignal): AsyncGenerator<void, void, void> {
+/**
+ * Yields once for each time in which something has changed since the call. Where the system cannot tell, from time to time.
+ * What looks at the folder keeps no program alive by itself, as the iteration may never begin.
+ */
+function watched(folder: string, signal: AbortSignal): AsyncGenerator<void, void, void> {
   let wake = () => {};
   let hasChanged = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -135,33 +138,37 @@ async function* watched(folder: string, signal: AbortSignal): AsyncGenerator<voi
       wake();
     }, QUIET_MS);
   };
-  const poll = () => setInterval(() => ((hasChanged = true), wake()), POLL_MS);
+  const poll = () => setInterval(() => ((hasChanged = true), wake()), POLL_MS).unref();
   let polling: ReturnType<typeof setInterval> | undefined;
   const watcher = (() => {
     try {
       const made = watch(folder, { recursive: true }, changed);
       made.on("error", () => (polling ??= poll()));
-      return made;
+      return made.unref();
     } catch {
       polling = poll();
       return undefined;
     }
   })();
-  const stop = () => wake();
-  signal.addEventListener("abort", stop);
-  try {
-    while (!signal.aborted) {
-      if (!hasChanged) await new Promise<void>((resolve) => (wake = resolve));
-      if (signal.aborted) return;
-      hasChanged = false;
-      yield;
+  return (async function* () {
+    const stop = () => wake();
+    const alive = setInterval(() => {}, 1 << 30);
+    signal.addEventListener("abort", stop);
+    try {
+      while (!signal.aborted) {
+        if (!hasChanged) await new Promise<void>((resolve) => (wake = resolve));
+        if (signal.aborted) return;
+        hasChanged = false;
+        yield;
+      }
+    } finally {
+      watcher?.close();
+      clearTimeout(timer);
+      clearInterval(polling);
+      clearInterval(alive);
+      signal.removeEventListener("abort", stop);
     }
-  } finally {
-    watcher?.close();
-    clearTimeout(timer);
-    clearInterval(polling);
-    signal.removeEventListener("abort", stop);
-  }
+  })();
 }
 
 const BAR = 30;

@@ -1,0 +1,19 @@
+// A turn as the page holds it.
+import type { Signal } from '@preact/signals';
+import type { StreamEvent, Turn, TurnRequest } from '../../../typescript/src/index.js';
+import type { TurnRecord } from './turn_record.js';
+
+/** A turn on this page. `events` is everything that came, in its order, with its time. */
+export interface ShownTurn {
+  /** Its own session: the page may show another one by the time that something is asked about the turn. */
+  readonly session: string;
+  readonly record: Signal<TurnRecord>;
+  readonly events: Signal<readonly { at: number; event: StreamEvent }[]>;
+  /** What was sent; absent for turns from before this page was loaded. */
+  readonly request?: TurnRequest;
+  watching?: AbortController;
+  /** The turn in the client while it is watched. */
+  handle?: Turn;
+  /** Changes the record, also while events come. */
+  change(how: (record: TurnRecord) => TurnRecord): void;
+}
