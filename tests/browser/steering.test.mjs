@@ -10,7 +10,8 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      wordMs: 6,
+      // A slow answer takes long enough for two pages to see what waits, on a slow machine, too.
+      wordMs: 24,
       catalog: (catalog, { toolUrl }) => {
         const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
         catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Parameters, Approval: { When: 'Always' } }));

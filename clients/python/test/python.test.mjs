@@ -42,7 +42,8 @@ with Aptix(os.environ["APTIX_URL"]) as aptix:
 
 /** Fails unless the lines of a turn, which a back end in Python passes on, are what a page in TypeScript reads. */
 async function passedOn(url, env) {
-  const { AptixError, readTurnEvents } = await import('../../typescript/dist/index.js');
+  const { AptixError } = await import('../../typescript/dist/index.js');
+  const { readTurnEvents } = await import('../../typescript/dist/relay.js');
   const [whole, failed] = (await run(tools.python, ['-c', PASS_ON], { env: { ...env, APTIX_URL: url } })).split('\n\n');
   const events = await Array.fromAsync(readTurnEvents(new Blob([whole, '\n']).stream()));
   assert.equal(events.at(-1).response.PrimaryOutputText, SCENARIOS.Turns.plain.Final);

@@ -1,7 +1,8 @@
 // What the trials look at: the turn on the page, the turn as it is stored, its trace. Owns waiting for a state.
 import { effect } from '@preact/signals';
 import type { FinalResponse, StreamEvent, Trace } from '../../../typescript/src/index.js';
-import { liveTurn, send, sessionId, type ShownTurn } from '../store/conversation.js';
+import { liveTurn, send, sessionId } from '../store/conversation.js';
+import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
 import { isLive } from '../store/turn_record.js';
 

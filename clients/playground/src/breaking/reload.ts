@@ -1,6 +1,7 @@
 // A trial that outlives its page. What it was about waits in this tab's storage: ids, nothing that was said.
 import { effect } from '@preact/signals';
-import { sessionId, shownTurns, type ShownTurn } from '../store/conversation.js';
+import { sessionId, shownTurns } from '../store/conversation.js';
+import type { ShownTurn } from '../store/shown_turn.js';
 import { atEnd, until } from './observing.js';
 import { start, type Report, type Trial } from './trial.js';
 

@@ -1,5 +1,5 @@
 // The open session and its turns. Owns the way of a turn: sent, watched, paused for answers, ended.
-import { batch, computed, signal, type Signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import {
   AptixError,
   type AgentExecuteResponse,
