@@ -69,7 +69,7 @@ class AptixError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same request may succeed later; after `turn_in_progress` and `turn_not_ended`, at the turn's end."""
+        """Whether the same request may succeed later. `turn_in_progress` and `turn_not_ended`: at the turn's end."""
         return self.code in _PASSING or self.code in _FAILED or self.code in _LATER
 
     @property
