@@ -10,7 +10,6 @@
 
 mod context;
 mod door;
-mod failure_line;
 mod metering;
 mod page_query;
 mod removed_path;

@@ -5,6 +5,7 @@
 
 mod database;
 mod deployment;
+mod failure_line;
 mod gateway;
 mod logged_users;
 mod metering;
@@ -16,6 +17,7 @@ mod tracing;
 
 pub use database::{Database, Row, Value, storage_failed, unreadable_column};
 pub use deployment::Deployment;
+pub use failure_line::failure_line;
 pub use gateway::{
     CALLER, Gateway, ObjectRequest, RECEIVED_AT, REQUEST_ID, TRACE_PARENT, TRACE_STATE, Upload,
 };

@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::contract::Fault;
 use crate::llm_call::{Cancellation, Endpoint, cancel_response};
 use crate::persistence::{Cancel, SessionStore};
-use crate::ports::{Database, Deployment, Platform};
+use crate::ports::{Database, Deployment, Platform, failure_line};
 
 /// The cancellations of a session's object.
 #[derive(Debug)]
@@ -119,8 +119,5 @@ impl<P: Platform, D: Database + 'static> ResponseCancels<P, D> {
 
 /// The line of the log for cancellations that the storage has stopped. The alarm begins them again.
 pub(crate) fn cancels_stopped(fault: &Fault) -> Value {
-    json!({
-        "event": "cancels_stopped", "level": "error",
-        "code": fault.code.as_str(), "message": fault.message,
-    })
+    failure_line("cancels_stopped", "error", fault)
 }

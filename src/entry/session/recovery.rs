@@ -5,10 +5,9 @@ use super::reporting::report_failed;
 use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::entry::failure_line::failure_line;
 use crate::entry::metering::EndedSubmission;
 use crate::persistence::{Ending, Session, StoredOutcome, Turn};
-use crate::ports::{Database, Deployment, Platform};
+use crate::ports::{Database, Deployment, Platform, failure_line};
 use crate::reasoner::{fail_turn, resume_turn};
 
 /// The number of attempts at a submission, including the first.

@@ -9,9 +9,8 @@ use serde_json::Value;
 use crate::catalog::APPROVE_TOOL;
 use crate::contract::{Fault, ToolCall, TurnStatus};
 use crate::encoding::timestamp;
-use crate::entry::failure_line::failure_line;
 use crate::persistence::{Session, SessionStore, Turn};
-use crate::ports::{Database, ObjectQuestion, Platform, user_name};
+use crate::ports::{Database, ObjectQuestion, Platform, failure_line, user_name};
 use crate::reasoner::pending_calls;
 use crate::users::{EndedLease, Report, ReportReply, SessionStatus, SessionSummary, Waiting};
 

@@ -11,9 +11,8 @@ use serde_json::{Value, json};
 use super::alarm::Alarm;
 use crate::catalog::Catalog;
 use crate::contract::Fault;
-use crate::entry::failure_line::failure_line;
 use crate::persistence::{PendingWebhook, SessionStore, WebhookState, WebhookStep};
-use crate::ports::{Database, Platform};
+use crate::ports::{Database, Platform, failure_line};
 use crate::webhooks::{Attempt, attempt, next_wait_ms};
 
 /// For how long a catalog without the webhook may be an older one than that which wrote the message, in milliseconds.

@@ -12,7 +12,6 @@ use serde::de::DeserializeOwned;
 use super::user_alarm::UserAlarm;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse_rename};
 use crate::entry::context::ContextSource;
-use crate::entry::failure_line::failure_line;
 use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{
@@ -20,7 +19,7 @@ use crate::entry::response::{
 };
 use crate::entry::route::{Route, SessionRoute, UserRoute};
 use crate::persistence::ErasureReceipt;
-use crate::ports::{Database, Deployment, HttpFault, ObjectQuestion, Platform};
+use crate::ports::{Database, Deployment, HttpFault, ObjectQuestion, Platform, failure_line};
 use crate::users::{
     Registering, Registration, RegistrationReply, Report, ReportReply, Standing, UserIndex,
 };

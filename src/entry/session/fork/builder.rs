@@ -13,10 +13,9 @@ use super::questions::{Part, PartQuestion, PartReply, text_of};
 use super::request::turn_not_ended;
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::context::AdmissionContext;
-use crate::entry::failure_line::failure_line;
 use crate::entry::response::{credential_expired, no_session, object_failed};
 use crate::persistence::{ForkBuild, ForkHead, ForkStep, NewForkContext, OutcomePlace};
-use crate::ports::{Database, ObjectQuestion, Platform, object_name};
+use crate::ports::{Database, ObjectQuestion, Platform, failure_line, object_name};
 use crate::reasoner::boot_message;
 
 /// How often a build is begun or resumed before it is given up.
