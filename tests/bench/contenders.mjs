@@ -23,6 +23,7 @@ const ALL = [
   { name: 'relay', raw: true, thorough: true, modules: () => written('relay.mjs', 'floor.mjs') },
   { name: 'joining', thorough: true, modules: () => written('joining.mjs', 'plain.mjs') },
   { name: 'plain', modules: () => written('plain.mjs') },
+  { name: 'keeping', thorough: true, modules: () => written('keeping.mjs', 'joining.mjs', 'plain.mjs') },
   { name: 'agents', thorough: true, modules: () => (agents ??= bundled('agents.mjs')), flags: ['nodejs_compat'] },
   { name: 'aptix-edge', modules: () => built(BUILD_DIR) },
   ...AGAINST.map((folder, index) => ({

@@ -21,9 +21,7 @@ export class SessionObject extends PlainObject {
       yield parser.events(new Uint8Array(await new Response(body).arrayBuffer()));
       return;
     }
-    const [drained, branch] = body.tee();
-    const end = new Response(drained.pipeThrough(new IdentityTransformStream())).arrayBuffer();
-    end.catch(() => {}); // A fault reaches the other branch, too.
+    const { branch } = gathering(body);
     const reader = branch.getReader({ mode: 'byob' });
     let buffer = new Uint8Array(BUFFER_BYTES);
     let writtenAt = -Infinity;
@@ -40,4 +38,12 @@ export class SessionObject extends PlainObject {
       if (sinceWrite < INTERVAL_MS + SLACK_MS) await scheduler.wait(INTERVAL_MS);
     }
   }
+}
+
+/** `{branch, end}`: a branch whose bytes gather while nobody reads it, and the promise of the body's end. */
+export function gathering(body) {
+  const [drained, branch] = body.tee();
+  const end = new Response(drained.pipeThrough(new IdentityTransformStream())).arrayBuffer();
+  end.catch(() => {}); // A fault reaches the other branch, too.
+  return { branch, end };
 }

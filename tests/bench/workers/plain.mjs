@@ -35,22 +35,26 @@ export class SessionObject extends DurableObject {
 
   constructor(state, env) {
     super(state, env);
-    for (const table of TABLES) this.#run(table);
+    this.begin();
+  }
+
+  begin() {
+    for (const table of TABLES) this.run(table);
   }
 
   async fetch(request) {
     const turn = await request.json();
-    const [known] = this.#run('SELECT outcome FROM turns WHERE turn_id = ?', turn.TurnId);
+    const [known] = this.run('SELECT outcome FROM turns WHERE turn_id = ?', turn.TurnId);
     if (known?.outcome) return new Response(known.outcome, { headers: { 'content-type': 'application/json' } });
-    const [session] = this.#run('SELECT chain_head, live_turn FROM session WHERE id = 1');
+    const [session] = this.run('SELECT chain_head, live_turn FROM session WHERE id = 1');
     if (session?.live_turn) return refusal(409, 'turn_in_progress');
 
     const said = [{ role: 'user', content: [{ type: 'input_text', text: turn.Instruction }] }];
     const now = Date.now();
     this.ctx.storage.transactionSync(() => {
-      this.#run('INSERT INTO turns VALUES (?, ?, ?, ?, NULL)', turn.TurnId, 'running', now, now);
-      this.#run('INSERT INTO conversation (turn_id, items) VALUES (?, ?)', turn.TurnId, JSON.stringify(said));
-      this.#run(
+      this.run('INSERT INTO turns VALUES (?, ?, ?, ?, NULL)', turn.TurnId, 'running', now, now);
+      this.run('INSERT INTO conversation (turn_id, items) VALUES (?, ?)', turn.TurnId, JSON.stringify(said));
+      this.run(
         `INSERT INTO session VALUES (1, NULL, ?1, ?2)
          ON CONFLICT (id) DO UPDATE SET live_turn = ?1, updated_at = ?2`,
         turn.TurnId,
@@ -58,15 +62,16 @@ export class SessionObject extends DurableObject {
       );
     });
     if (!turn.Streaming) {
-      const outcome = await this.#turn(turn, said, session?.chain_head, null);
+      const outcome = await this.turn(turn, said, session?.chain_head, null);
       return new Response(outcome, { headers: { 'content-type': 'application/json; charset=utf-8' } });
     }
     const { readable, writable } = new IdentityTransformStream();
-    this.ctx.waitUntil(this.#turn(turn, said, session?.chain_head, writable.getWriter()));
+    this.ctx.waitUntil(this.turn(turn, said, session?.chain_head, writable.getWriter()));
     return new Response(readable, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
   }
 
-  async #turn(turn, input, chainHead, writer) {
+  /** Runs a turn that is stored. `this.stop`, where there is one, ends its call. */
+  async turn(turn, input, chainHead, writer) {
     const startedAt = Date.now();
     const upstream = await fetch(`${this.env.OPENAI_BASE_URL}/responses`, {
       method: 'POST',
@@ -76,6 +81,7 @@ export class SessionObject extends DurableObject {
         authorization: `Bearer ${this.env.OPENAI_API_KEY}`,
       },
       body: JSON.stringify({ model: 'bench-model', input, previous_response_id: chainHead, store: true, stream: true }),
+      signal: this.stop?.signal,
     });
     if (!upstream.ok) throw new Error(`the model service answered ${upstream.status}`);
     let text = '';
@@ -105,7 +111,7 @@ export class SessionObject extends DurableObject {
       Errors: [],
       Warnings: [],
     });
-    this.#keep(turn, response, outcome, startedAt);
+    this.keep(turn, response, outcome, startedAt);
     if (writer !== null) {
       await writer.write(this.#encoder.encode(`event: result\ndata: ${outcome}\n\n`));
       await writer.close();
@@ -121,24 +127,25 @@ export class SessionObject extends DurableObject {
     for await (const chunk of body) for (const event of parser.events(chunk)) yield [event];
   }
 
-  #keep(turn, response, outcome, startedAt) {
+  keep(turn, response, outcome, startedAt) {
     const now = Date.now();
     const record = JSON.stringify({ started_at: startedAt, duration_ms: now - startedAt, usage: response.usage });
     this.ctx.storage.transactionSync(() => {
       const said = JSON.stringify(response.output);
-      this.#run('INSERT INTO conversation (turn_id, items) VALUES (?, ?)', turn.TurnId, said);
-      this.#run('INSERT INTO model_calls (turn_id, record) VALUES (?, ?)', turn.TurnId, record);
-      this.#run(
+      this.run('INSERT INTO conversation (turn_id, items) VALUES (?, ?)', turn.TurnId, said);
+      this.run('INSERT INTO model_calls (turn_id, record) VALUES (?, ?)', turn.TurnId, record);
+      this.run(
         "UPDATE turns SET status = 'completed', updated_at = ?, outcome = ? WHERE turn_id = ?",
         now,
         outcome,
         turn.TurnId,
       );
-      this.#run('UPDATE session SET chain_head = ?, live_turn = NULL, updated_at = ? WHERE id = 1', response.id, now);
+      this.run('UPDATE session SET chain_head = ?, live_turn = NULL, updated_at = ? WHERE id = 1', response.id, now);
     });
   }
 
-  #run(statement, ...values) {
+  /** Runs a statement, and counts its rows for the log. */
+  run(statement, ...values) {
     const cursor = this.ctx.storage.sql.exec(statement, ...values);
     const rows = cursor.toArray();
     this.#rows.rows_read += cursor.rowsRead;
