@@ -25,7 +25,8 @@ import type { TurnRecord } from './turn_record.js';
 export const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-export const sessionId = signal(newId());
+/** The one that the address names, until a session is opened. */
+export const sessionId = signal(location.hash.slice(1) || newId());
 export const shownTurns = signal<readonly ShownTurn[]>([]);
 /** The turn that panels look at; the newest one, unless another was chosen. */
 export const chosenTurn = signal<ShownTurn | undefined>(undefined);
@@ -40,9 +41,6 @@ export const newestTurn = computed(() => shownTurns.value.at(-1));
 export const liveTurn = computed(() => shownTurns.value.find(({ record }) => turns.isLive(record.value)));
 export const lookedAt = computed(() => chosenTurn.value ?? newestTurn.value);
 export const mode = computed(() => shownTurns.value.findLast(({ record }) => record.value.mode !== undefined)?.record.value.mode);
-
-/** The solution context as the session has it; a turn sends it when it has changed. */
-let sentSolution = '';
 
 function shown(first: TurnRecord, request?: TurnRequest): ShownTurn {
   const record = signal(first);
@@ -67,7 +65,7 @@ export async function open(id: string, isKnown: boolean): Promise<void> {
     boundContexts.value = undefined;
     loadFault.value = '';
     isLoading.value = isKnown;
-    sentSolution = '';
+    settings.sentSolution.value = '';
   });
   if (!isKnown) return;
   try {
@@ -76,7 +74,7 @@ export async function open(id: string, isKnown: boolean): Promise<void> {
     batch(() => {
       shownTurns.value = recordsOf(exported).map((record) => shown(record));
       boundContexts.value = { agent: exported.AgentContextId, conversation: exported.ConversationContextId };
-      settings.solution.value = sentSolution = exported.SolutionContextText ?? '';
+      settings.sessionHasSolution(exported.SolutionContextText ?? '');
     });
     if (liveTurn.value) follow(liveTurn.value);
   } catch (error) {
@@ -106,7 +104,7 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
     ...(words && { Instruction: words }),
     ...(pictures.length > 0 && { ClipboardImages: pictures }),
     ...(files.length > 0 && { InputArtifacts: files }),
-    ...(solution !== sentSolution && { SolutionContextText: solution }),
+    ...(solution !== settings.sentSolution.value && { SolutionContextText: solution }),
     ...(settings.workspace.value && { WorkspaceId: settings.workspace.value }),
     ...(scope && { RagScope: scope }),
     ...(tools !== undefined && { ToolsJson: tools }),
@@ -117,7 +115,7 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
   const asked = { text: words, pictures: pictures.map(addressOf), files: files.map(({ FileName }) => FileName) };
   const turn = shown(turns.begun(newId(), asked), request);
   batch(() => {
-    sentSolution = solution;
+    settings.sentSolution.value = solution;
     attachments.value = [];
     chosenTurn.value = undefined;
     announced.value = 'The message is sent.';

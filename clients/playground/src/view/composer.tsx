@@ -1,12 +1,9 @@
 // Where the user writes: words, pasted pictures, dropped files.
-import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { addressOf, attach, attachments, detach, filesBeingRead, refusedFiles, type Attachment } from '../store/attachments.js';
 import { add, cancel, liveTurn, send, sessionId } from '../store/conversation.js';
+import { draft } from '../store/unsent.js';
 import { Icon } from './icon.js';
-
-/** The words that are being written. */
-export const draft = signal('');
 
 const LONGEST_PX = 240;
 
@@ -58,6 +55,7 @@ export function Composer() {
         <textarea
           ref={box}
           id="message"
+          dir="auto"
           rows={1}
           aria-label="Message"
           placeholder={turn ? 'Add to what runs…' : 'Ask the agent…'}

@@ -4,6 +4,7 @@ import { announced, failureOf, liveTurn, newId, open, sessionId } from '../store
 import { aptix, version } from '../store/service.js';
 import { listed, MOST_KEPT, unlist, type Listed } from '../store/session_list.js';
 import { APPROVAL, unanswered } from '../store/turn_record.js';
+import { forget } from '../store/unsent.js';
 import { user } from '../store/user.js';
 import { hasMore, inbox, listFault, rename, searched, showFurther } from '../store/user_sessions.js';
 import { Icon } from './icon.js';
@@ -169,6 +170,7 @@ async function erase(id: string, title: string): Promise<void> {
   });
   unlist(id);
   if (sessionId.value === id) startNew();
+  forget(id);
 }
 
 const MINUTE = 60_000;
