@@ -26,7 +26,7 @@ export const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** The one that the address names, until a session is opened. */
-export const sessionId = signal(location.hash.slice(1) || newId());
+export const sessionId = signal(location.hash.slice(1).split('/')[0] || newId());
 export const shownTurns = signal<readonly ShownTurn[]>([]);
 /** The turn that panels look at; the newest one, unless another was chosen. */
 export const chosenTurn = signal<ShownTurn | undefined>(undefined);

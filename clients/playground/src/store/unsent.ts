@@ -101,7 +101,7 @@ function parsed(text: string | null): (Unsent & { at: number }) | undefined {
 }
 
 effect(() => {
-  const hasBegun = shownTurns.value.length > 0 || location.hash.slice(1) === sessionId.value;
+  const hasBegun = shownTurns.value.length > 0 || location.hash.slice(1).split('/')[0] === sessionId.value;
   const next: Place = { user: user.value, session: hasBegun ? sessionId.value : '' };
   const now = JSON.stringify({ draft: draft.value, settings: changedSettings() });
   untracked(() => {

@@ -12,12 +12,14 @@ import { Icon } from './icon.js';
 import { KeyDialog } from './key_dialog.js';
 import { Help, isHelpOpen } from './help.js';
 import { useKeys } from './keys.js';
+import { useMenu } from './menu.js';
 import { ModeMenu } from './mode_menu.js';
 import { medium, narrow } from './screen.js';
 import { Separator } from './separator.js';
 import { isSidebarOpen, Sidebar } from './sidebar.js';
 
 const isDraggedOver = signal(false);
+const isMoreOpen = signal(false);
 
 export function App() {
   useKeys();
@@ -60,15 +62,33 @@ function Head() {
       </button>
       <h1 dir="auto">{title}</h1>
       <ModeMenu />
-      <div class="panel-buttons" role="group" aria-label="Panels">
+      <PanelButtons />
+    </header>
+  );
+}
+
+/** On a small screen they are a menu. */
+function PanelButtons() {
+  const { place, button, onFocusOut, onKeyDown } = useMenu(isMoreOpen);
+  const toggle = (id: string) => {
+    openPanel.value = openPanel.value === id ? undefined : id;
+    isMoreOpen.value = false;
+  };
+  return (
+    <div class="menu" ref={place} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
+      <button ref={button} type="button" class="icon-button only-small" title="More" aria-expanded={isMoreOpen.value} aria-controls="panels" onClick={() => (isMoreOpen.value = !isMoreOpen.value)}>
+        <Icon name="more" />
+        <span class="hidden">More</span>
+      </button>
+      <div id="panels" class={`panel-buttons${isMoreOpen.value ? ' open' : ''}`} role="group" aria-label="Panels">
         {panels.map(({ id, title: name, icon }) => (
-          <button key={id} type="button" class="icon-button" title={name} aria-pressed={openPanel.value === id} onClick={() => (openPanel.value = openPanel.value === id ? undefined : id)}>
+          <button key={id} type="button" class="icon-button" title={name} aria-pressed={openPanel.value === id} onClick={() => toggle(id)}>
             <Icon name={icon} />
             <span class="hidden">{name}</span>
           </button>
         ))}
       </div>
-    </header>
+    </div>
   );
 }
 

@@ -64,7 +64,7 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
       </button>
       <div class="search">
         <Icon name="search" />
-        <input id="search" type="search" placeholder="Search" aria-label="Search sessions" aria-keyshortcuts="Control+K" value={searched.value} onInput={(event) => (searched.value = event.currentTarget.value)} />
+        <input id="search" type="search" dir="auto" placeholder="Search" aria-label="Search sessions" aria-keyshortcuts="Control+K" value={searched.value} onInput={(event) => (searched.value = event.currentTarget.value)} />
         <kbd aria-hidden="true">Ctrl K</kbd>
       </div>
       {isOfUser && <Tabs />}
