@@ -105,6 +105,17 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
       await press('Escape');
       await page.getByRole('complementary', { name: panel }).waitFor({ state: 'detached' });
     }
+    await to('More');
+    await press('Enter');
+    await to('Search in the conversation');
+    await press('Enter');
+    await page.waitForFunction(() => document.activeElement.id === 'find');
+    await page.keyboard.insertText('reason');
+    await page.getByRole('search').getByText(/^1 of/).waitFor();
+    await goRound(page);
+    await fits(page);
+    await press('Escape');
+    await page.getByRole('search').waitFor({ state: 'detached' });
     await to('Sessions');
     await press('Enter');
     await page.getByRole('searchbox', { name: 'Search sessions' }).waitFor();
@@ -144,6 +155,11 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     await page.getByRole('button', { name: 'More', exact: true }).tap();
     await assertFingers(page);
     await assertAccessible(page);
+    await page.getByRole('button', { name: 'Search in the conversation' }).tap();
+    await page.getByRole('search').waitFor();
+    await assertFingers(page);
+    await fits(page);
+    await page.getByRole('button', { name: 'Close the search' }).tap();
     await page.getByRole('button', { name: 'Sessions', exact: true }).tap();
     await page.getByRole('searchbox', { name: 'Search sessions' }).waitFor();
     await assertFingers(page);

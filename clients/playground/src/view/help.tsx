@@ -12,7 +12,8 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['↑', 'in an empty message box: your last question, then the ones before'],
   ['Esc', 'closes what is open; then stops the turn that runs'],
   ['Alt N', 'begins a new session'],
-  [`${CONTROL} K`, 'searches the sessions'],
+  [`${CONTROL} K`, 'searches the sessions: their titles, and on demand what was said'],
+  [`${CONTROL} Shift F`, 'searches in the conversation; Enter goes on, Shift Enter back'],
   ['← →', 'on the edge of a pane: its width; Enter resets it'],
   [`? or ${CONTROL} /`, 'this help'],
 ];
