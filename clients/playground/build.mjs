@@ -11,6 +11,14 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 const TO = path.join(HERE, '../../build-playground');
 const FILES = path.join(TO, 'playground');
 
+// Of the library for formulas: what no answer needs (diagrams, mirrored letters), and what must not be done for a model, such
+// as links, pictures and attributes.
+const NOT_OF_FORMULAS =
+  /temml\/src\/(auto-render|unicodeSymbols|environments\/(borderTree|cd)|functions\/(bordermatrix|cancelto|char|html|includegraphics|pmb|reflect|sfrac|vcenter|verb))\.js$/;
+const lighter = {
+  name: 'lighter',
+  setup: (bundle) => bundle.onLoad({ filter: NOT_OF_FORMULAS }, () => ({ contents: 'module.exports = {};', loader: 'js' })),
+};
 const common = {
   outdir: FILES,
   bundle: true,
@@ -28,6 +36,7 @@ const { metafile } = await build({
   entryPoints: [path.join(HERE, 'src/main.tsx')],
   entryNames: 'page-[hash]',
   chunkNames: 'part-[hash]',
+  plugins: [lighter],
   splitting: true,
   format: 'esm',
   jsx: 'automatic',

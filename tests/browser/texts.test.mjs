@@ -4,6 +4,20 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
 import { assertAccessible, hasStatus, Playground, say } from './playground.mjs';
 
+/** One of each kind that answers have: what the page leaves out of its library must be missed by none. */
+const FORMULAS = String.raw`\lim_{x \to 0} \frac{\sin x}{x} = 1, \int_{-\infty}^{\infty} e^{-x^2} \, dx = \sqrt{\pi}, \prod_{k=1}^{n} \binom{n}{k}, \iint \oint \bigcup_i
+\begin{pmatrix} a & b \\ c & d \end{pmatrix} \begin{bmatrix} 1 \\ 2 \end{bmatrix} \begin{vmatrix} a \end{vmatrix} \begin{array}{|c|c|} \hline a & b \\ \hline \end{array}
+\begin{aligned} a &= b + c \\ &= d \end{aligned}
+\begin{align*} a &= b \label{one} \\ c &= d \nonumber \end{align*}
+\begin{gather} a \\ b \end{gather}
+f(x) = \begin{cases} 1 & x > 0 \\ 0 & \text{otherwise} \end{cases}
+\mathbb{R}^n \mathcal{L} \mathbf{x}^\top \mathrm{d}x \mathsf{A} \mathtt{B} \mathfrak{g} \mathscr{F} \boldsymbol{\beta} \bm{x} \operatorname{softmax}(x)_i \arg\max
+\vec{v} \cdot \hat{n} \tilde{u} \bar{w} \dot{x} \ddot{y} \overline{AB} \underbrace{a+b}_{n} \overbrace{c}^{m} \widehat{abc} \overrightarrow{AB} f''(x)
+\left( \frac{a}{b} \right) \left\{ x \middle| y \right\} \langle \psi | \phi \rangle \lVert y \rVert_2 \lfloor x \rfloor \Big( \bigg) P(A \mid B)
+a \equiv b \pmod{n}, n! \approx \left(\frac{n}{e}\right)^n, \sqrt[3]{x}, \dfrac{a}{b} \tfrac{c}{d} \cfrac{1}{1+x}, x_1, \ldots, x_n \cdots \vdots \ddots
+\Rightarrow \iff \implies \mapsto \xrightarrow{f} \stackrel{!}{=} \overset{d}{\to} \underset{x}{\min} \forall x \exists y \neg p \land q \therefore A \cup B \setminus D \subseteq \emptyset
+\alpha\beta\varepsilon\theta\lambda\varphi\omega\Gamma\Omega \hbar \ell \Re \infty \partial \nabla \times \boxed{x = 5} \cancel{x} \not= \neq \color{red} x \textcolor{blue}{y}
+10\,\text{km} \; 5\% \$ \_ \{ \} \text{Größe } ö \textbf{bold} \texttt{code} \phantom{x} \hspace{1em} \quad \substack{i<n \\ j<m} \sideset{}{'}\sum \tag{1}`.split('\n');
 const HEBREW = 'שלום עולם';
 
 describe('texts', { skip: withoutBrowser }, () => {
@@ -60,6 +74,58 @@ describe('texts', { skip: withoutBrowser }, () => {
     await table.focus();
     await page.keyboard.press('ArrowRight');
     await page.waitForFunction(() => document.querySelector('.table').scrollLeft > 0);
+  });
+
+  test('formulas are drawn, money and broken formulas stand as they are written, and none does what a model wants', async () => {
+    const page = await playground.page();
+    const elsewhere = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(playground.rig.url.href) && !request.url().startsWith('data:')) elsewhere.push(request.url());
+    });
+    const loaded = () => page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.endsWith('.js')).length);
+    await hasStatus(await say(page, 'It costs $5 and $10, or $5-$10, in `$x$`.'), 'completed');
+    assert.equal(await page.locator('.math').count(), 0);
+    const before = await loaded();
+    const turn = await say(page, ['Of $E = mc^2$ and \\(a_1 * b_1\\):', '', '$$', '\\frac{-b \\pm \\sqrt{b^2 - 4ac}}{2a}', '$$', '', '\\[ \\sum_{i=1}^n i \\]', '', '| a | b |', '|---|---|', '| a | $x^2$ |', '', 'Broken: $\\frac{1}$, and wide:', '', `$$ ${'a + '.repeat(80)} b $$`, '', 'The end.'].join('\n'));
+    await hasStatus(turn, 'completed');
+    const answer = turn.locator('.markdown');
+    await answer.locator('math').nth(5).waitFor();
+    assert.equal(await answer.locator('math').count(), 6);
+    assert.ok((await loaded()) > before, 'what draws them comes with the first one');
+    assert.deepEqual(await answer.locator('math').first().locator('mi, mn, mo').allTextContents(), ['E', '=', 'm', 'c', '2']);
+    assert.equal(await answer.locator('math mfrac').count(), 1);
+    assert.ok(await answer.locator('math mfrac').evaluate((fraction) => fraction.getBoundingClientRect().height > 25), 'numerator above denominator');
+    await answer.getByText('$\\frac{1}$', { exact: true }).waitFor();
+    const wide = answer.getByRole('group', { name: 'Formula' }).last();
+    assert.ok(await wide.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth), 'a wide one scrolls in itself');
+    await assertAccessible(page);
+    await answer.locator('math').first().scrollIntoViewIfNeeded();
+    await page.shot('desktop-light-formulas');
+
+    const hostile = [
+      '$\\href{javascript:alert(1)}{x}$', '$\\includegraphics{https://evil.example/a.png}$', '$\\htmlStyle{position:fixed}{x}$', '$\\htmlId{message}{x}$',
+      '$\\text{<img src=x onerror=alert(1)>}$', '$\\def\\a{\\a\\a}\\a$', '$\\label{message} y$', '$\\unicode{x3c}$', '$\\rule{9999em}{9999em}$', '$\\ref{app}$',
+    ];
+    const evil = await say(page, hostile.join('\n\n'));
+    await hasStatus(evil, 'completed');
+    await evil.locator('math').nth(1).waitFor();
+    await evil.locator('.math[data-drawn]').nth(hostile.length - 1).waitFor();
+    const told = await evil.locator('.math').evaluateAll((all) =>
+      all.flatMap((each) => [...each.querySelectorAll('*')].filter((element) => (element.namespaceURI !== 'http://www.w3.org/1998/Math/MathML' && element.localName !== 'span') || ['id', 'href', 'src', 'onerror'].some((name) => element.hasAttribute(name))).map(({ outerHTML }) => outerHTML)));
+    assert.deepEqual(told, []);
+    assert.equal(await evil.getByText('<img src=x onerror=alert(1)>').last().isVisible(), true);
+    assert.equal(await page.locator('#message').count(), 1);
+    const { width, height } = await evil.locator('.math').nth(8).boundingBox();
+    assert.ok(width < 800 && height < 800, `${width} × ${height}`);
+    assert.deepEqual(elsewhere, []);
+  });
+
+  test('what models write as formulas is what the page can draw', async () => {
+    const page = await playground.page();
+    const turn = await say(page, FORMULAS.map((tex) => `$$${tex}$$`).join('\n\n'));
+    await hasStatus(turn, 'completed');
+    await turn.locator('.markdown .math[data-drawn]').nth(FORMULAS.length - 1).waitFor();
+    assert.deepEqual(await turn.locator('.math[data-drawn="false"]').allInnerTexts(), []);
   });
 
   test('a long question is folded, also after a reload, and shown whole by its button', async () => {
