@@ -3,6 +3,7 @@ import { batch, computed, signal } from '@preact/signals';
 import {
   AptixError,
   type AgentExecuteResponse,
+  type SessionExport,
   type StreamEvent,
   type SubmittedToolResult,
   type ToolCall,
@@ -33,6 +34,10 @@ export const isLoading = signal(false);
 export const loadFault = signal('');
 /** The contexts that the session is bound to, once it has begun. */
 export const boundContexts = signal<{ agent: string; conversation: string } | undefined>(undefined);
+/** Where the session branched from another one, and behind which turn, as the service tells. */
+export const parent = signal<SessionExport['Parent']>(undefined);
+/** The turn that the address names. */
+export const namedTurn = signal<string | undefined>(undefined);
 /** What screen readers are told. */
 export const announced = signal('');
 
@@ -57,14 +62,15 @@ function shown(first: TurnRecord, request?: TurnRequest): ShownTurn {
 /** What puts events into a record while they come. */
 const painters = new WeakMap<ShownTurn, Painter>();
 
-/** Opens a session: a new one, or one of the list with what was said in it. */
-export async function open(id: string, isKnown: boolean): Promise<void> {
+/** Opens a session: a new one, or one of the list with what was said in it, at the turn of this id. */
+export async function open(id: string, isKnown: boolean, turnId?: string): Promise<void> {
   leave();
   batch(() => {
     sessionId.value = id;
     shownTurns.value = [];
     chosenTurn.value = undefined;
-    boundContexts.value = undefined;
+    boundContexts.value = parent.value = undefined;
+    namedTurn.value = turnId;
     loadFault.value = '';
     isLoading.value = isKnown;
     sentSolution = '';
@@ -76,16 +82,25 @@ export async function open(id: string, isKnown: boolean): Promise<void> {
     batch(() => {
       shownTurns.value = recordsOf(exported).map((record) => shown(record));
       boundContexts.value = { agent: exported.AgentContextId, conversation: exported.ConversationContextId };
+      parent.value = exported.Parent;
       settings.solution.value = sentSolution = exported.SolutionContextText ?? '';
     });
+    if (turnId !== undefined) choose(turnId);
     if (liveTurn.value) follow(liveTurn.value);
   } catch (error) {
     const { code, message } = failureOf(error);
-    // An id that is not used yet is a new session's.
-    if (sessionId.value === id && code !== 'session_not_found') loadFault.value = message;
+    // An id that is not used yet is a new session's, unless the address names a turn of it.
+    if (sessionId.value === id && (code !== 'session_not_found' || turnId !== undefined)) loadFault.value = message;
   } finally {
     if (sessionId.value === id) isLoading.value = false;
   }
+}
+
+/** Chooses the turn that the address names, if it names one. */
+export function choose(turnId: string | undefined): void {
+  namedTurn.value = turnId;
+  chosenTurn.value = shownTurns.value.find(({ record }) => record.value.turnId === turnId);
+  if (turnId !== undefined && !chosenTurn.value) loadFault.value = 'The session does not have the turn that the address names.';
 }
 
 /** Stops watching. Turns run on; they are followed again when their session is opened. */
@@ -119,7 +134,7 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
   batch(() => {
     sentSolution = solution;
     attachments.value = [];
-    chosenTurn.value = undefined;
+    chosenTurn.value = namedTurn.value = undefined;
     announced.value = 'The message is sent.';
     shownTurns.value = [...shownTurns.value, turn];
   });

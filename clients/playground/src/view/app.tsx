@@ -1,9 +1,11 @@
 // The page: sessions at the left, the conversation, and beside it the panel that is open.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { BranchNote } from '../branching/branch_note.js';
+import { ComparisonDialog } from '../comparison/comparison_dialog.js';
 import { openPanel, panels, panelShown } from '../panels.js';
 import { attach } from '../store/attachments.js';
-import { announced, isLoading, liveTurn, loadFault, newestTurn, send, sessionId, shownTurns } from '../store/conversation.js';
+import { announced, isLoading, liveTurn, loadFault, namedTurn, newestTurn, send, sessionId, shownTurns } from '../store/conversation.js';
 import { access } from '../store/service.js';
 import { listed } from '../store/session_list.js';
 import { Composer } from './composer.js';
@@ -48,6 +50,7 @@ export function App() {
       <PanelView isCovered={covered} />
       <p class="hidden" role="status">{announced.value}</p>
       {isDraggedOver.value && <p class="drop">Drop files to attach them</p>}
+      <ComparisonDialog />
       {needsKey && <KeyDialog />}
     </div>
   );
@@ -95,17 +98,21 @@ function Conversation() {
     grown.observe(list);
     return () => grown.disconnect();
   }, []);
-  // One's own message is shown wherever one had read.
+  // One's own message is shown wherever one had read, and the turn that the address names.
   useEffect(() => {
-    isAtEnd.current = true;
-    place.current!.scrollTop = place.current!.scrollHeight;
-  }, [newestTurn.value]);
+    const box = place.current!;
+    const named = box.querySelector('.turn.named');
+    isAtEnd.current = !named;
+    if (named) named.scrollIntoView();
+    else box.scrollTop = box.scrollHeight;
+  }, [newestTurn.value, namedTurn.value]);
   const isEmpty = shownTurns.value.length === 0;
   return (
     <div class="conversation" ref={place} tabIndex={0} role="region" aria-label="Conversation">
       <div class="column" aria-busy={liveTurn.value !== undefined}>
         {isLoading.value && <p class="muted">Loading the session…</p>}
         {loadFault.value && <p class="fault">{loadFault.value}</p>}
+        <BranchNote />
         {isEmpty && !isLoading.value && !loadFault.value && <Welcome />}
         <ol class="turns">
           {shownTurns.value.map((turn) => (
