@@ -1,11 +1,12 @@
 // Two runs beside each other: what was said, what was called, what it cost; what differs is marked.
 import { linkTo } from '../store/address.js';
+import { differenceOf, type Figures } from '../store/figures.js';
 import { answerOf, seconds } from '../store/turn_record.js';
 import { Json } from '../view/json_text.js';
 import { Markdown } from '../view/markdown.js';
 import { Icon } from '../view/icon.js';
 import { look, type Side } from './comparison.js';
-import { callsMissingIn, differenceOf, type CalledTool, type Figures, type Run } from './run.js';
+import { callsMissingIn, type CalledTool, type Run } from './run.js';
 
 type Sides = readonly [Side, Side];
 

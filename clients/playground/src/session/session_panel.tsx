@@ -1,0 +1,153 @@
+// The open session as a whole: what all its turns took, saving it, its link, and its branches.
+import { signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import type { SessionExport } from '../../../typescript/src/index.js';
+import { branches } from '../branching/branches.js';
+import { titleOf } from '../branching/branching.js';
+import { linkTo } from '../store/address.js';
+import { announced, failureOf, newestTurn, sessionId, shownTurns } from '../store/conversation.js';
+import { exportFile, save } from '../store/export_file.js';
+import { figuresOf, sumOf, type ExportedTurn } from '../store/figures.js';
+import { recordsOf } from '../store/history.js';
+import { aptix } from '../store/service.js';
+import { isLive, seconds } from '../store/turn_record.js';
+import { Icon } from '../view/icon.js';
+import { markdownOf } from './conversation_markdown.js';
+
+/** The newest export of the open session, or why there is none. */
+const read = signal<{ session: string; exported?: SessionExport; fault?: string } | undefined>(undefined);
+
+async function readAgain(session: string): Promise<void> {
+  try {
+    const exported = await aptix.session(session).export();
+    if (session === sessionId.peek()) read.value = { session, exported };
+  } catch (error) {
+    if (session === sessionId.peek()) read.value = { session, fault: failureOf(error).message };
+  }
+}
+
+export function SessionPanel() {
+  const session = sessionId.value;
+  const turn = newestTurn.value;
+  const hasEnded = turn !== undefined && !isLive(turn.record.value);
+  useEffect(() => {
+    if (hasEnded) void readAgain(session);
+  }, [session, turn, hasEnded]);
+  if (!turn) return <p class="muted">A session begins with its first turn.</p>;
+  const found = read.value?.session === session ? read.value : undefined;
+  return (
+    <>
+      {found?.fault && <p class="fault">{found.fault}</p>}
+      {found?.exported ? <Totals exported={found.exported} /> : !found?.fault && <p class="muted">{hasEnded ? 'Counting…' : 'It is counted when the turn has ended.'}</p>}
+      <Saving session={session} />
+      <Branches session={session} />
+      <dl class="ids">
+        <dt>Session</dt>
+        <dd><code>{session}</code></dd>
+        {found?.exported && (
+          <>
+            <dt>Agent context</dt>
+            <dd>{found.exported.AgentContextId}</dd>
+            <dt>Conversation context</dt>
+            <dd>{found.exported.ConversationContextId}</dd>
+          </>
+        )}
+      </dl>
+    </>
+  );
+}
+
+const count = (value: number): string => value.toLocaleString('en');
+
+function Totals({ exported: { Turns, Parent } }: { exported: SessionExport }) {
+  const total = (turns: readonly ExportedTurn[]) => sumOf(turns.map(figuresOf));
+  const all = total(Turns);
+  const copied = Turns.slice(0, Turns.findIndex(({ TurnId }) => TurnId === Parent?.TurnId) + 1);
+  const before = total(copied);
+  const figures: [string, string][] = [
+    ['turns', count(Turns.length)],
+    ['model calls', count(all.modelCalls)],
+    ['tool calls', count(all.toolCalls)],
+    ['time of all turns', seconds(all.ms)],
+    ['tokens in', count(all.tokensIn)],
+    ['of them cached', count(all.cached)],
+    ['tokens out', count(all.tokensOut)],
+    ['of them reasoning', count(all.reasoning)],
+  ];
+  return (
+    <section>
+      <h3>In all</h3>
+      <dl class="figures">
+        {figures.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {copied.length > 0 && (
+        <p class="muted">
+          {`The first ${copied.length === 1 ? 'turn' : `${copied.length} turns`} came with the branch: ${count(before.tokensIn)} tokens in and ${count(before.tokensOut)} out were spent there, not here.`}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Saving({ session }: { session: string }) {
+  const [fault, setFault] = useState('');
+  const [isCopied, setCopied] = useState(false);
+  const tried = (run: () => Promise<void>) => () => {
+    setFault('');
+    run().catch((error) => setFault(failureOf(error).message));
+  };
+  const saveExport = tried(async () => save(`session-${session}.json`, await exportFile(session)));
+  const saveMarkdown = tried(async () => {
+    const title = titleOf(session) ?? session;
+    const text = markdownOf(title, recordsOf(await aptix.session(session).export()));
+    save(`session-${session}.md`, new Blob([text], { type: 'text/markdown' }));
+  });
+  const copyLink = tried(async () => {
+    await navigator.clipboard.writeText(linkTo({ session }));
+    setCopied(true);
+    announced.value = 'The link is copied.';
+  });
+  return (
+    <section>
+      <h3>Keep it</h3>
+      <div class="actions">
+        <button type="button" onClick={saveMarkdown}>
+          <Icon name="download" /> Save as Markdown
+        </button>
+        <button type="button" onClick={saveExport}>
+          <Icon name="download" /> Save the export
+        </button>
+        <button type="button" onClick={copyLink}>
+          <Icon name={isCopied ? 'check' : 'link'} /> Copy the link
+        </button>
+      </div>
+      <p class="muted">The export is all that the service keeps of the session, one JSON document. The link opens it for whoever may read it.</p>
+      {fault && <p class="fault" role="alert">{fault}</p>}
+    </section>
+  );
+}
+
+function Branches({ session }: { session: string }) {
+  const made = branches.value.filter(({ id, parent }) => parent === session && titleOf(id) !== undefined);
+  if (made.length === 0) return null;
+  const place = (of: string | undefined) => shownTurns.value.findIndex(({ record }) => record.value.turnId === of);
+  return (
+    <section>
+      <h3>Branches</h3>
+      <ul class="branches">
+        {made.map(({ id, of, context }) => (
+          <li key={id}>
+            <Icon name="branch" />
+            <a href={linkTo({ session: id })}>{titleOf(id)}</a>
+            <small>{[place(of) >= 0 && `asks turn ${place(of) + 1} again`, context && `under ${context}`].filter(Boolean).join(', ')}</small>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
