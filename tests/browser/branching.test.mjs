@@ -207,3 +207,35 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     assert.equal(await page.locator('.turn').count(), 2);
   });
 });
+
+test("a user's branches are in the user's list, and nothing of them is left in the browser", { skip: withoutBrowser }, async () => {
+  const TICKET_KEYS = JSON.stringify([{ Id: 'tests', Secret: Buffer.alloc(32, 7).toString('base64') }]);
+  const playground = await Playground.start({ vars: { TICKET_KEYS, TURN_ALARM_MS: '500' }, tickets: true });
+  try {
+    const page = await playground.page({ address: `?demo-catalog&stand-in&tickets=${playground.ticketPort}` });
+    await page.getByRole('button', { name: 'Sign in as a user' }).click();
+    await page.getByLabel('Any name that you make up').fill('ann');
+    await page.keyboard.press('Enter');
+    await page.locator('.who').filter({ hasText: 'ann' }).waitFor();
+    await hasStatus(await say(page, 'Remember the word pelican.'), 'completed');
+    const second = await say(page, 'What can you do?');
+    await hasStatus(second, 'completed');
+    const parent = new URL(page.url()).hash;
+    await second.getByRole('button', { name: 'Regenerate' }).click();
+    await page.waitForURL((url) => url.hash.length > 1 && url.hash !== parent);
+    await hasStatus(page.locator('.turn').nth(1), 'completed');
+    const branch = new URL(page.url()).hash;
+    await page.reload();
+    await hasStatus(page.locator('.turn').nth(1), 'completed');
+    await page.locator('.sessions').getByRole('button', { name: /^Branch: Remember the word pelican/ }).waitFor();
+    const kept = () => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+    assert.ok((await kept()).includes(branch.slice(1)));
+    await page.getByRole('button', { name: 'ann', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in as a user' }).waitFor();
+    assert.ok(!(await kept()).includes(branch.slice(1)), await kept());
+    await playground.closePages();
+  } finally {
+    await playground.stop();
+  }
+});

@@ -2,7 +2,7 @@
 import { linkTo } from '../store/address.js';
 import { parent, sessionId } from '../store/conversation.js';
 import { Icon } from '../view/icon.js';
-import { branchOf } from './branches.js';
+import { branchOf } from '../store/branches.js';
 import { titleOf } from './branching.js';
 
 export function BranchNote() {
@@ -15,7 +15,7 @@ export function BranchNote() {
     <p class="branched">
       <Icon name="branch" />
       <span>
-        Branched from <a href={linkTo({ session, ...(turn && { turn }) })}>{titleOf(session) ?? session}</a>
+        Branched from <a dir="auto" href={linkTo({ session, ...(turn && { turn }) })}>{titleOf(session) ?? session}</a>
       </span>
     </p>
   );

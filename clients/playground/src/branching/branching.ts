@@ -9,7 +9,7 @@ import { aptix } from '../store/service.js';
 import { listed, used } from '../store/session_list.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { isLive } from '../store/turn_record.js';
-import { branched } from './branches.js';
+import { branched } from '../store/branches.js';
 
 /** Why a branch could not be made, and of which turn. */
 export const fault = signal<{ turn: ShownTurn; message: string } | undefined>(undefined);

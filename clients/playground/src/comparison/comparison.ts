@@ -2,7 +2,7 @@
 // conversation context. Owns how a run is made for the comparison, without leaving the open session, and how it is read.
 import { signal, type Signal } from '@preact/signals';
 import type { StreamEvent, SubmittedToolResult, ToolCall, TurnEvent, TurnRequest } from '../../../typescript/src/index.js';
-import { branched, branches, type TurnPlace } from '../branching/branches.js';
+import { branched, branches, type TurnPlace } from '../store/branches.js';
 import { attachedTo, contextsOf, settingsOf, titleOf, turnBefore } from '../branching/branching.js';
 import { boundContexts, failureOf, newId } from '../store/conversation.js';
 import { readyAnswer } from '../store/ready_tools.js';

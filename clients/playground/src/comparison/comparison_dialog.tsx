@@ -1,6 +1,6 @@
 // The comparison as a dialog: first with what a turn is compared, then both runs beside each other.
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { variantsOf, type TurnPlace } from '../branching/branches.js';
+import { variantsOf, type TurnPlace } from '../store/branches.js';
 import { attachedTo, titleOf } from '../branching/branching.js';
 import { announced, boundContexts, failureOf, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionExport } from '../../../typescript/src/index.js';
-import { branches } from '../branching/branches.js';
+import { branches } from '../store/branches.js';
 import { titleOf } from '../branching/branching.js';
 import { linkTo } from '../store/address.js';
 import { announced, failureOf, newestTurn, sessionId, shownTurns } from '../store/conversation.js';
@@ -75,7 +75,7 @@ function Totals({ exported: { Turns, Parent } }: { exported: SessionExport }) {
     ['of them reasoning', count(all.reasoning)],
   ];
   return (
-    <section>
+    <section class="totals">
       <h3>In all</h3>
       <dl class="figures">
         {figures.map(([name, value]) => (

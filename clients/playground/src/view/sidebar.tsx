@@ -1,6 +1,6 @@
 // The sessions of this browser or of the signed-in user, with search, and the user's inbox of approvals.
 import { computed, signal } from '@preact/signals';
-import { branchOf } from '../branching/branches.js';
+import { branchOf } from '../store/branches.js';
 import { announced, failureOf, liveTurn, newId, open, sessionId } from '../store/conversation.js';
 import { aptix, version } from '../store/service.js';
 import { listed, MOST_KEPT, unlist, type Listed } from '../store/session_list.js';

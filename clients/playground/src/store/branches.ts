@@ -1,7 +1,8 @@
 // The branches that this browser has made: which session branched from which, and which turn asks what which other one asked.
 // Ids alone, nothing of what was said. The service itself tells the parent of a fork; a branch before the first turn is no
-// fork, so that only this list knows where it comes from.
+// fork, so that only this list knows where it comes from. Owns where they are kept: of a user's sessions in the tab alone.
 import { effect, signal } from '@preact/signals';
+import { user } from './user.js';
 
 export interface Branch {
   /** The new session. */
@@ -24,32 +25,45 @@ export interface TurnPlace {
 const PLACE = 'aptix-edge.branches';
 /** The newest ones that are kept. */
 const MOST_KEPT = 1000;
+/** Those of a user stay in the tab, and go when the user signs out. */
+const storageOf = (name: string | undefined): Storage => (name === undefined ? localStorage : sessionStorage);
 
-export const branches = signal<readonly Branch[]>(stored());
+export const branches = signal<readonly Branch[]>([]);
+
+let shownOf: string | undefined;
 effect(() => {
-  try {
-    localStorage.setItem(PLACE, JSON.stringify(branches.value));
-  } catch {
-    // A browser that keeps nothing knows the branches of this page only.
-  }
+  const name = user.value;
+  if (shownOf !== undefined && shownOf !== name) sessionStorage.removeItem(PLACE);
+  shownOf = name;
+  branches.value = stored();
 });
 // Another tab has made a branch.
-addEventListener('storage', ({ key }) => {
-  if (key === PLACE) branches.value = stored();
+addEventListener('storage', ({ key, storageArea }) => {
+  if (key === PLACE && storageArea === storageOf(shownOf)) branches.value = stored();
 });
 
 function stored(): Branch[] {
   try {
-    const held: unknown = JSON.parse(localStorage.getItem(PLACE) ?? '[]');
+    const held: unknown = JSON.parse(storageOf(shownOf).getItem(PLACE) ?? '[]');
     return Array.isArray(held) ? held.filter((each) => typeof each?.id === 'string' && typeof each.parent === 'string').slice(0, MOST_KEPT) : [];
   } catch {
     return [];
   }
 }
 
-export function branched(branch: Branch): void {
-  branches.value = [branch, ...branches.value.filter(({ id }) => id !== branch.id)].slice(0, MOST_KEPT);
+function keep(all: readonly Branch[]): void {
+  branches.value = all.slice(0, MOST_KEPT);
+  try {
+    storageOf(shownOf).setItem(PLACE, JSON.stringify(branches.value));
+  } catch {
+    // A browser that keeps nothing knows the branches of this page only.
+  }
 }
+
+export const branched = (branch: Branch): void => keep([branch, ...branches.value.filter(({ id }) => id !== branch.id)]);
+
+/** Forgets where a session that is erased came from. */
+export const forgetBranch = (session: string): void => keep(branches.value.filter(({ id }) => id !== session));
 
 export const branchOf = (session: string): Branch | undefined => branches.value.find(({ id }) => id === session);
 
