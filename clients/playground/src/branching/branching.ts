@@ -8,7 +8,6 @@ import { announced, boundContexts, failureOf, loadFault, newId, open, send, sess
 import { aptix } from '../store/service.js';
 import { listed, used } from '../store/session_list.js';
 import type { ShownTurn } from '../store/shown_turn.js';
-import { isLive } from '../store/turn_record.js';
 import { branched } from '../store/branches.js';
 
 /** Why a branch could not be made, and of which turn. */
@@ -17,7 +16,8 @@ export const fault = signal<{ turn: ShownTurn; message: string } | undefined>(un
 export const underWay = signal<ShownTurn | undefined>(undefined);
 
 /** Whether a turn has ended, so that a session can go on behind it. */
-export const hasEnded = ({ record }: ShownTurn): boolean => !isLive(record.value) && record.value.status !== 'lost';
+export const hasEnded = ({ record }: ShownTurn): boolean => ENDED.includes(record.value.status);
+const ENDED = ['completed', 'failed', 'aborted'];
 
 /** What a turn was sent besides its words. `undefined`: files that this page no longer has. */
 export function attachedTo({ request, record }: ShownTurn): Attachment[] | undefined {

@@ -54,14 +54,23 @@ export function compareWith(turn: ShownTurn, name: string, place: TurnPlace): vo
  * the service refuses at once is thrown, and nothing is shown.
  */
 export async function compareAnew(turn: ShownTurn, context: string, both: boolean): Promise<void> {
-  const begun = await Promise.all([both ? begin(turn, '', 'Asked again') : undefined, begin(turn, context, context || 'Asked again')]);
-  const [left = sideOf('This turn', placeOf(turn)), right] = begun;
-  comparison.value = { turn, sides: [left, right!] };
-  if (!both) void look(left);
+  // The one that may be refused comes first, so that a refusal leaves nothing behind.
+  const right = await prepared(turn, context, context || 'Asked again');
+  const left = both ? await prepared(turn, '', 'Asked again') : undefined;
+  const sides: [Side, Side] = [left?.side ?? sideOf('This turn', placeOf(turn)), right.side];
+  comparison.value = { turn, sides };
+  void right.ask();
+  if (left) void left.ask();
+  else void look(sides[0]);
 }
 
-/** Makes the session in which the question is asked again, and asks. */
-async function begin(turn: ShownTurn, context: string, name: string): Promise<Side> {
+/** A side whose session is made, and which is yet to be asked. */
+interface Prepared {
+  side: Side;
+  ask(): Promise<void>;
+}
+
+async function prepared(turn: ShownTurn, context: string, name: string): Promise<Prepared> {
   const [session, parent, before] = [newId(), turn.session, turnBefore(turn)];
   const contexts = before ? {} : context ? { ConversationContextId: context } : contextsOf(turn);
   const request = { ...requestOf(turn, before !== undefined), ...contexts };
@@ -74,8 +83,7 @@ async function begin(turn: ShownTurn, context: string, name: string): Promise<Si
   const side = { ...sideOf(name, { session, turn: record.peek().turnId }), record };
   branched({ id: session, parent, of: turnId, by: side.place.turn, ...(context && { context }) });
   used(session, titleOf(parent) ?? asked.text);
-  void ask(side, record, request);
-  return side;
+  return { side, ask: () => ask(side, record, request) };
 }
 
 /** The whole of what the turn was asked. `isInFork`: the session has its solution context. */

@@ -116,32 +116,35 @@ const WORDS = { done: 'done', failed: 'failed', unanswered: 'not answered' } as 
 
 function Calls({ of, tools, unlike }: { of: string; tools: readonly CalledTool[]; unlike: ReadonlySet<CalledTool> }) {
   return (
-    <ul class="calls" aria-label={`Tools of: ${of}`}>
-      {tools.length === 0 && <li class="muted">No tool was called.</li>}
-      {tools.map((call, at) => (
-        <li key={at}>
-          <details class={`card ${TONES[call.outcome]}${unlike.has(call) ? ' unlike' : ''}`}>
-            <summary>
-              <Icon name="tool" />
-              <code>{call.name}</code>
-              <span class="by">{unlike.has(call) ? 'only here' : 'on both sides'}</span>
-              <span class="state">{call.outcome === 'unanswered' ? WORDS.unanswered : `${WORDS[call.outcome]} · ${seconds(call.ms)}`}</span>
-              <Icon name="chevron" />
-            </summary>
-            <div class="card-body">
-              <p class="label">Arguments</p>
-              <Json json={call.argumentsJson} />
-              {call.outcome === 'failed' && <p class="fault">{call.result}</p>}
-              {call.outcome === 'done' && (
-                <>
-                  <p class="label">Result</p>
-                  <Json json={call.result} />
-                </>
-              )}
-            </div>
-          </details>
-        </li>
-      ))}
-    </ul>
+    <section class="calls">
+      <h3 dir="auto">{`Calls: ${of}`}</h3>
+      <ul aria-label={`Tools of: ${of}`}>
+        {tools.length === 0 && <li class="muted">No tool was called.</li>}
+        {tools.map((call, at) => (
+          <li key={at}>
+            <details class={`card ${TONES[call.outcome]}${unlike.has(call) ? ' unlike' : ''}`}>
+              <summary>
+                <Icon name="tool" />
+                <code>{call.name}</code>
+                <span class="by">{unlike.has(call) ? 'only here' : 'on both sides'}</span>
+                <span class="state">{call.outcome === 'unanswered' ? WORDS.unanswered : `${WORDS[call.outcome]} · ${seconds(call.ms)}`}</span>
+                <Icon name="chevron" />
+              </summary>
+              <div class="card-body">
+                <p class="label">Arguments</p>
+                <Json json={call.argumentsJson} />
+                {call.outcome === 'failed' && <p class="fault">{call.result}</p>}
+                {call.outcome === 'done' && (
+                  <>
+                    <p class="label">Result</p>
+                    <Json json={call.result} />
+                  </>
+                )}
+              </div>
+            </details>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
