@@ -95,7 +95,11 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     assert.notEqual(SessionId, parent);
     await hasStatus(page.locator('.turn').nth(1), 'completed');
     await page.getByText('Solution context: A zoo in Rust.').waitFor();
-    assert.deepEqual(await page.getByRole('list', { name: 'Attachments' }).innerText().then((text) => text.includes('later.md')), true);
+    assert.equal(await page.getByLabel('Workspace').inputValue(), 'zoo', 'a branch begins with what is set in its parent');
+    await page.goBack();
+    await page.getByRole('list', { name: 'Attachments' }).getByText('later.md').waitFor();
+    await page.goForward();
+    await page.getByText('Branched from').waitFor();
 
     // After a reload the page has no file any more, so the question is written anew.
     await page.reload();

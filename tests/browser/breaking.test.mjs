@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
 
 /** Refusals that a trial asks for; the browser logs each. */
 const REFUSED = [/status of 4\d\d/];
@@ -18,7 +18,7 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
   const trialOf = (page, id) => page.locator(`[data-trial="${id}"]`);
   const opened = async (options) => {
     const page = await playground.page({ expected: REFUSED, ...options });
-    await page.getByRole('button', { name: 'Break it' }).click();
+    await openPanel(page, 'Break it');
     return page;
   };
   /** Presses the button, and fails with everything that the card shows unless all its claims hold. */

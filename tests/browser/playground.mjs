@@ -49,10 +49,10 @@ export class Playground {
 
   /**
    * Opens the page, `address` being what follows its path; `page.shot(name)` takes a picture of it. `kept` is what the
-   * browser has in its storage when it comes.
+   * browser has in its storage when it comes. `isTouched`: with fingers, as a phone is.
    */
-  async page({ viewport = DESKTOP, colorScheme = 'light', address = '', expected = [], kept = {} } = {}) {
-    const context = await this.#browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
+  async page({ viewport = DESKTOP, colorScheme = 'light', address = '', expected = [], kept = {}, isTouched = false } = {}) {
+    const context = await this.#browser.newContext({ viewport, colorScheme, hasTouch: isTouched, isMobile: isTouched, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     context.setDefaultTimeout(PATIENCE_MS);
     await context.addInitScript((entries) => {
       for (const [name, value] of Object.entries(entries)) if (localStorage.getItem(name) === null) localStorage.setItem(name, value);
@@ -115,6 +115,13 @@ export async function say(page, words) {
   const turn = turns.nth(before);
   await turn.waitFor();
   return turn;
+}
+
+/** Opens the panel of this name. On a small screen their buttons are a menu. */
+export async function openPanel(page, name) {
+  const more = page.getByRole('button', { name: 'More', exact: true });
+  if (await more.isVisible()) await more.click();
+  await page.getByRole('button', { name, exact: true }).click();
 }
 
 /** Resolves when a turn has come to this status. */

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
 
 describe('a session as a whole', { skip: withoutBrowser }, () => {
   let playground;
@@ -32,7 +32,6 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
   };
   const sessionOf = (page) => new URL(page.url()).hash.slice(1);
   const exportOf = async (session) => (await fetch(new URL(`/sessions/${session}/export`, playground.rig.url))).text();
-  const open = (page, name) => page.getByRole('button', { name, exact: true }).click();
   const panel = (page, name) => page.getByRole('complementary', { name });
   const figure = (page, name) => panel(page, 'Session').locator('.figures div').filter({ has: page.getByText(name, { exact: true }) }).locator('dd');
   const saved = async (page, button) => {
@@ -42,7 +41,7 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
 
   test('the totals are those of all turns, and say what came with a branch', async () => {
     const page = await playground.page();
-    await open(page, 'Session');
+    await openPanel(page, 'Session');
     await page.getByText('A session begins with its first turn.').waitFor();
     await done(page, 'Call the tool weather with the word rome.');
     const second = await done(page, 'Reason about it.');
@@ -74,7 +73,7 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
     const page = await playground.page({ viewport: PHONE });
     await done(page, 'Call the tool weather with the word rome.');
     await done(page, 'Reason about it.');
-    await open(page, 'Session');
+    await openPanel(page, 'Session');
     await figure(page, 'turns').getByText('2', { exact: true }).waitFor();
     await assertAccessible(page);
     await page.shot('phone-light-session');
@@ -115,9 +114,9 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
   for (const context of ['default', 'replaying']) {
     test(`what the model was sent is shown as it was sent, in each form: ${context}`, async () => {
       const page = await playground.page();
-      await open(page, 'Context');
+      await openPanel(page, 'Context');
       await page.getByRole('textbox', { name: 'Conversation context' }).fill(context);
-      await open(page, 'Inspector');
+      await openPanel(page, 'Inspector');
       const sent = [];
       for (const words of ['Call the tool weather with the word rome.', 'Reason about it.', 'Lose the chain.', 'Which word, “pelican” or “naïve”?']) {
         await done(page, words);

@@ -7,6 +7,7 @@ import { attachments, pictureAt, type Attachment } from '../store/attachments.js
 import { announced, boundContexts, failureOf, loadFault, newId, open, send, sessionId, shownTurns } from '../store/conversation.js';
 import { aptix } from '../store/service.js';
 import { listed, used } from '../store/session_list.js';
+import { changedSettings, setAgain, solution } from '../store/settings.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { branched } from '../store/branches.js';
 
@@ -71,11 +72,8 @@ export const askAgain = (turn: ShownTurn, words = turn.record.peek().asked.text)
     }
     branched({ id, parent, of });
     if (!(await goTo(id, parent, before !== undefined))) return;
-    // What is attached to the message that is being written waits for that message.
-    const held = attachments.value;
     attachments.value = goesWithIt;
     const sent = send(words, more);
-    attachments.value = held;
     branched({ id, parent, of, by: sent.record.peek().turnId });
   });
 
@@ -92,10 +90,14 @@ async function attempted(turn: ShownTurn, run: () => Promise<void>): Promise<voi
   }
 }
 
-/** Opens a branch, unless the user has left its parent meanwhile. Whether it is open. */
+/** Opens a branch, with what is set in its parent, unless the user has left that meanwhile. Whether it is open. */
 async function goTo(id: string, parent: string, isKnown: boolean): Promise<boolean> {
   if (sessionId.peek() !== parent) return false;
+  const set = changedSettings();
   history.pushState(null, '', isKnown ? hashOf({ session: id }) : location.pathname + location.search);
   await open(id, isKnown);
-  return sessionId.peek() === id && loadFault.peek() === '';
+  if (sessionId.peek() !== id || loadFault.peek() !== '') return false;
+  // The branch has a solution context of its own.
+  setAgain({ ...set, solution: solution.peek() });
+  return true;
 }

@@ -30,7 +30,7 @@ function Turn({ turn }: { turn: ShownTurn }) {
   return (
     <>
       <header class="of-turn">
-        <p class="words">{record.asked.text || 'A turn without words'}</p>
+        <p class="words" dir="auto">{record.asked.text || 'A turn without words'}</p>
         <Turns turn={turn} />
       </header>
       {fault.value && <p class="fault">{fault.value}</p>}

@@ -11,6 +11,7 @@ import {
   type TurnEvent,
   type TurnRequest,
 } from '../../../typescript/src/index.js';
+import { placeIn } from './address.js';
 import { addressOf, attachments, pictureAt } from './attachments.js';
 import { argumentsOf, recordsOf } from './history.js';
 import { droppedFiles, readyAnswer } from './ready_tools.js';
@@ -26,7 +27,8 @@ import type { TurnRecord } from './turn_record.js';
 export const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-export const sessionId = signal(newId());
+/** The one that the address names, until a session is opened. */
+export const sessionId = signal(placeIn(location.hash)?.session ?? newId());
 export const shownTurns = signal<readonly ShownTurn[]>([]);
 /** The turn that panels look at; the newest one, unless another was chosen. */
 export const chosenTurn = signal<ShownTurn | undefined>(undefined);
@@ -45,9 +47,6 @@ export const newestTurn = computed(() => shownTurns.value.at(-1));
 export const liveTurn = computed(() => shownTurns.value.find(({ record }) => turns.isLive(record.value)));
 export const lookedAt = computed(() => chosenTurn.value ?? newestTurn.value);
 export const mode = computed(() => shownTurns.value.findLast(({ record }) => record.value.mode !== undefined)?.record.value.mode);
-
-/** The solution context as the session has it; a turn sends it when it has changed. */
-let sentSolution = '';
 
 function shown(first: TurnRecord, request?: TurnRequest): ShownTurn {
   const record = signal(first);
@@ -73,7 +72,7 @@ export async function open(id: string, isKnown: boolean, turnId?: string): Promi
     namedTurn.value = turnId;
     loadFault.value = '';
     isLoading.value = isKnown;
-    sentSolution = '';
+    settings.sentSolution.value = '';
   });
   if (!isKnown) return;
   try {
@@ -83,7 +82,7 @@ export async function open(id: string, isKnown: boolean, turnId?: string): Promi
       shownTurns.value = recordsOf(exported).map((record) => shown(record));
       boundContexts.value = { agent: exported.AgentContextId, conversation: exported.ConversationContextId };
       parent.value = exported.Parent;
-      settings.solution.value = sentSolution = exported.SolutionContextText ?? '';
+      settings.sessionHasSolution(exported.SolutionContextText ?? '');
     });
     if (turnId !== undefined) choose(turnId);
     if (liveTurn.value) follow(liveTurn.value);
@@ -121,7 +120,7 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
     ...(words && { Instruction: words }),
     ...(pictures.length > 0 && { ClipboardImages: pictures }),
     ...(files.length > 0 && { InputArtifacts: files }),
-    ...(solution !== sentSolution && { SolutionContextText: solution }),
+    ...(solution !== settings.sentSolution.value && { SolutionContextText: solution }),
     ...(settings.workspace.value && { WorkspaceId: settings.workspace.value }),
     ...(scope && { RagScope: scope }),
     ...(tools !== undefined && { ToolsJson: tools }),
@@ -132,7 +131,7 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
   const asked = { text: words, pictures: pictures.map(addressOf), files: files.map(({ FileName }) => FileName) };
   const turn = shown(turns.begun(newId(), asked), request);
   batch(() => {
-    sentSolution = solution;
+    settings.sentSolution.value = solution;
     attachments.value = [];
     chosenTurn.value = namedTurn.value = undefined;
     announced.value = 'The message is sent.';

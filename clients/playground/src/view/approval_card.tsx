@@ -71,7 +71,7 @@ function Decided({ asked, json }: { asked: Asked; json: string }) {
       </summary>
       <div class="card-body">
         <Json json={edited ?? asked.argumentsJson} />
-        {reason && <p>{reason}</p>}
+        {reason && <p dir="auto">{reason}</p>}
       </div>
     </details>
   );
@@ -103,7 +103,7 @@ function Question({ turn, step: { call, refused }, asked }: { turn: ShownTurn; s
           May the agent call <code>{asked.name}</code>?
         </span>
       </h3>
-      {asked.message && <p>{asked.message}</p>}
+      {asked.message && <p dir="auto">{asked.message}</p>}
       {edited === undefined ? (
         <JsonText json={asked.argumentsJson} label={`Arguments of ${asked.name}`} describedBy={`${id}-fold`} place={setBox} />
       ) : (
@@ -116,7 +116,7 @@ function Question({ turn, step: { call, refused }, asked }: { turn: ShownTurn; s
       {refused && <p class="fault">{refused.message}</p>}
       <Rest id={`${id}-fold`} fold={fold} toEnd={() => toEnd(box)} />
       <label for={`${id}-reason`}>Reason, if you refuse</label>
-      <input id={`${id}-reason`} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+      <input id={`${id}-reason`} dir="auto" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
       <div class="actions">
         <button type="button" class="primary" disabled={isWrong} aria-disabled={!fold.isSeen} aria-describedby={`${id}-fold`} onClick={approve}>
           Approve

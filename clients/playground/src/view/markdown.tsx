@@ -73,7 +73,7 @@ const Block = memo(
     useEffect(() => {
       if (isWhole) void colour(place.current);
     }, [html, isWhole]);
-    return <div ref={place} class="block" dangerouslySetInnerHTML={{ __html: html }} />;
+    return <div ref={place} class="block" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />;
   },
   (before, next) => before.raw === next.raw && before.isWhole === next.isWhole,
 );

@@ -51,7 +51,7 @@ const Labelled = ({ label, json }: { label: string; json: string }) => (
 );
 
 function Result({ result }: { result: ToolResult | SubmittedToolResult }) {
-  if (result.ErrorMessage != null) return <p class="fault">{result.ErrorMessage}</p>;
+  if (result.ErrorMessage != null) return <p class="fault" dir="auto">{result.ErrorMessage}</p>;
   return <Labelled label="Result" json={result.ResultJson ?? 'null'} />;
 }
 
@@ -113,7 +113,7 @@ function ToolQuestion({ turn, step: { call, refused } }: { turn: ShownTurn; step
       <p class="muted">{READY.find(({ name }) => name === call.Name)?.left ?? 'This page does not run it, so you answer for it.'}</p>
       <Arguments json={call.ArgumentsJson} />
       <label for={id}>Result, as JSON or as plain text</label>
-      <textarea id={id} rows={3} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
+      <textarea id={id} dir="auto" rows={3} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
       {refused && <p class="fault">{refused.message}</p>}
       <div class="actions">
         <button type="button" class="primary" onClick={() => give({ ResultJson: asJson(text) })}>

@@ -8,6 +8,7 @@ import { wordsOf } from '../store/steering.js';
 import { panelShown } from '../panels.js';
 import { Approval } from './approval_card.js';
 import { Icon } from './icon.js';
+import { LongText } from './long_text.js';
 import { Markdown } from './markdown.js';
 import { ClientTool, ServerTool } from './tool_cards.js';
 
@@ -27,7 +28,7 @@ export function TurnView({ turn }: { turn: ShownTurn }) {
         {record.status === 'running' && !isTyping(record) && <Waiting />}
         {record.warnings.map((warning) => (
           <p class="notice" key={warning}>
-            <Icon name="warning" /> {warning}
+            <Icon name="warning" /> <span dir="auto">{warning}</span>
           </p>
         ))}
         {record.files.length > 0 && <Files files={record.files} />}
@@ -99,7 +100,7 @@ function Words({ asked: { text, pictures, files } }: { asked: Asked }) {
           <Icon name="file" /> {name}
         </span>
       ))}
-      {text && <p>{text}</p>}
+      {text && <LongText text={text} />}
     </>
   );
 }
@@ -151,8 +152,8 @@ function Files({ files }: { files: readonly FileRef[] }) {
           <a href={Url} download={Name}>
             <Icon name="download" />
             <span>
-              <strong>{Name}</strong>
-              <small>{[Description, MimeType, size(SizeBytes)].filter(Boolean).join(' · ')}</small>
+              <strong dir="auto">{Name}</strong>
+              <small dir="auto">{[Description, MimeType, size(SizeBytes)].filter(Boolean).join(' · ')}</small>
             </span>
           </a>
         </li>
@@ -173,7 +174,7 @@ function Ended({ turn, failure, status }: { turn: ShownTurn; failure: Failure; s
       <h3>
         <Icon name="warning" /> {isLost ? 'The connection is lost' : 'The turn failed'}
       </h3>
-      <p>{isLost ? 'The turn runs on without you. Nothing is lost: go on where the text stopped.' : failure.message}</p>
+      <p dir="auto">{isLost ? 'The turn runs on without you. Nothing is lost: go on where the text stopped.' : failure.message}</p>
       {!isLost && (
         <p class="muted">
           <code>{failure.code}</code> {WHO[failure.whoActs ?? '']}
