@@ -196,6 +196,26 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     await hasStatus(page.locator('.turn').first(), 'completed');
   });
 
+  test('a branch begins behind a turn that failed, and while another turn runs', async () => {
+    const page = await playground.page();
+    await done(page, 'Remember the word pelican.');
+    const failed = await say(page, 'Refuse this call.');
+    await hasStatus(failed, 'failed');
+    const third = await done(page, 'What can you do?');
+    const parent = sessionOf(page);
+    const running = await say(page, 'Give a slow answer.');
+    await hasStatus(running, 'running');
+    assert.equal(await running.getByRole('toolbar').count(), 0);
+    await third.hover();
+    await third.getByRole('button', { name: 'Regenerate' }).click();
+    await hasLeft(page, parent);
+    await hasStatus(page.locator('.turn').nth(2), 'completed');
+    assert.deepEqual(await questions(page), ['Remember the word pelican.', 'Refuse this call.', 'What can you do?']);
+    await page.goBack();
+    await hasStatus(page.locator('.turn').nth(3), 'completed');
+    await page.locator('.turn').nth(3).getByText('slowly enough to be cut, cancelled or resumed.').waitFor();
+  });
+
   test('what cannot be branched says why, and changes nothing', async () => {
     const page = await playground.page({ expected: [/404/] });
     await done(page, 'What can you do?');

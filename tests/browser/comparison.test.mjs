@@ -92,7 +92,11 @@ describe('the comparison', { skip: withoutBrowser }, () => {
 
   test('a first question is asked again on both sides at once, and the page answers its own tools', async () => {
     const page = await playground.page();
-    const turn = await done(page, 'Call the tool echo with the word pelican.');
+    await done(page, 'Call the tool echo with the word pelican.');
+    // The page then no longer knows what it has sent.
+    await page.reload();
+    const turn = page.locator('.turn').first();
+    await hasStatus(turn, 'completed');
     await open(page, turn);
     await dialog(page).getByLabel('Ask it again on the left, too').check();
     await compare(page);

@@ -7,6 +7,7 @@ import { announced } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { answerOf } from '../store/turn_record.js';
 import { Icon, type IconName } from '../view/icon.js';
+import { hasTouchKeyboard } from '../view/screen.js';
 import { askAgain, attachedTo, fault, forkFrom, hasEnded, underWay } from './branching.js';
 
 /** The turn whose question is being written anew. */
@@ -107,7 +108,7 @@ export function QuestionEditor({ turn }: { turn: ShownTurn }) {
     if (event.key === 'Escape') {
       event.stopPropagation();
       close();
-    } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && !matchMedia('(pointer: coarse)').matches) {
+    } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && !hasTouchKeyboard()) {
       event.preventDefault();
       submit();
     }

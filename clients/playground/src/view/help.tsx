@@ -13,6 +13,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['Esc', 'closes what is open; then stops the turn that runs'],
   ['Alt N', 'begins a new session'],
   [`${CONTROL} K`, 'searches the sessions'],
+  ['← →', 'below an answer: the next of its actions'],
   ['← →', 'on the edge of a pane: its width; Enter resets it'],
   [`? or ${CONTROL} /`, 'this help'],
 ];
@@ -31,7 +32,7 @@ export function Help() {
       </header>
       <dl class="keys">
         {KEYS.map(([keys, does]) => (
-          <div key={keys}>
+          <div key={does}>
             <dt>
               {keys.split(' ').map((key) => (key === 'or' ? ' or ' : <kbd>{key}</kbd>))}
             </dt>
