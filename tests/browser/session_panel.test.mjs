@@ -57,6 +57,16 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
     await page.shot('desktop-light-session');
 
+    // What is counted is not asked for once more: an answer costs the same, however long the session is.
+    const asked = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await done(page, 'What can you do?');
+    await figure(page, 'turns').getByText('3', { exact: true }).waitFor();
+    assert.deepEqual(asked.filter((path) => path.endsWith('/export')), []);
+    const whole = JSON.parse(await exportOf(sessionOf(page))).Result.Turns;
+    assert.equal(await figure(page, 'tokens in').innerText(), whole.reduce((all, { Usage }) => all + Usage.PromptTokens, 0).toLocaleString('en'));
+    assert.equal(await figure(page, 'model calls').innerText(), '4');
+
     const parent = sessionOf(page);
     await second.getByRole('button', { name: 'Regenerate' }).click();
     await page.waitForURL((url) => url.hash.length > 1 && !url.hash.includes(parent));

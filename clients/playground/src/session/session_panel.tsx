@@ -1,55 +1,47 @@
 // The open session as a whole: what all its turns took, saving it, its link, and its branches.
-import { signal } from '@preact/signals';
+import { computed } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import type { SessionExport } from '../../../typescript/src/index.js';
 import { branches } from '../store/branches.js';
 import { titleOf } from '../branching/branching.js';
 import { linkTo } from '../store/address.js';
-import { announced, failureOf, newestTurn, sessionId, shownTurns } from '../store/conversation.js';
+import { announced, failureOf, liveTurn, newestTurn, sessionId, shownTurns } from '../store/conversation.js';
 import { exportFile, save } from '../store/export_file.js';
-import { figuresOf, sumOf, type ExportedTurn } from '../store/figures.js';
+import { sumOf } from '../store/figures.js';
 import { recordsOf } from '../store/history.js';
 import { aptix } from '../store/service.js';
 import { isLive, seconds } from '../store/turn_record.js';
 import { Icon } from '../view/icon.js';
 import { markdownOf } from './conversation_markdown.js';
+import { countTurns, fault, totals, type Totals } from './totals.js';
 
-/** The newest export of the open session, or why there is none. */
-const read = signal<{ session: string; exported?: SessionExport; fault?: string } | undefined>(undefined);
-
-async function readAgain(session: string): Promise<void> {
-  try {
-    const exported = await aptix.session(session).export();
-    if (session === sessionId.peek()) read.value = { session, exported };
-  } catch (error) {
-    if (session === sessionId.peek()) read.value = { session, fault: failureOf(error).message };
-  }
-}
+/** Before its first turn has ended, there is nothing to count. */
+const canBeCounted = computed(() => shownTurns.value.length > 1 || (newestTurn.value !== undefined && !isLive(newestTurn.value.record.value)));
+const isRunning = computed(() => liveTurn.value !== undefined);
 
 export function SessionPanel() {
   const session = sessionId.value;
   const turn = newestTurn.value;
-  const hasEnded = turn !== undefined && !isLive(turn.record.value);
   useEffect(() => {
-    if (hasEnded) void readAgain(session);
-  }, [session, turn, hasEnded]);
+    if (canBeCounted.value) void countTurns(session);
+  }, [session, turn, canBeCounted.value, isRunning.value]);
   if (!turn) return <p class="muted">A session begins with its first turn.</p>;
-  const found = read.value?.session === session ? read.value : undefined;
+  const counted = totals.value?.session === session ? totals.value : undefined;
   return (
     <>
-      {found?.fault && <p class="fault">{found.fault}</p>}
-      {found?.exported ? <Totals exported={found.exported} /> : !found?.fault && <p class="muted">{hasEnded ? 'Counting…' : 'It is counted when the turn has ended.'}</p>}
+      {fault.value && <p class="fault">{fault.value}</p>}
+      {counted && <InAll counted={counted} />}
+      {!counted && !fault.value && <p class="muted">{canBeCounted.value ? 'Counting…' : 'It is counted when the turn has ended.'}</p>}
       <Saving session={session} />
       <Branches session={session} />
       <dl class="ids">
         <dt>Session</dt>
         <dd><code>{session}</code></dd>
-        {found?.exported && (
+        {counted && (
           <>
             <dt>Agent context</dt>
-            <dd>{found.exported.AgentContextId}</dd>
+            <dd>{counted.agent}</dd>
             <dt>Conversation context</dt>
-            <dd>{found.exported.ConversationContextId}</dd>
+            <dd>{counted.conversation}</dd>
           </>
         )}
       </dl>
@@ -59,13 +51,11 @@ export function SessionPanel() {
 
 const count = (value: number): string => value.toLocaleString('en');
 
-function Totals({ exported: { Turns, Parent } }: { exported: SessionExport }) {
-  const total = (turns: readonly ExportedTurn[]) => sumOf(turns.map(figuresOf));
-  const all = total(Turns);
-  const copied = Turns.slice(0, Turns.findIndex(({ TurnId }) => TurnId === Parent?.TurnId) + 1);
-  const before = total(copied);
+function InAll({ counted: { figures: turns, copied } }: { counted: Totals }) {
+  const all = sumOf([...turns.values()]);
+  const before = sumOf(copied.flatMap((turn) => turns.get(turn) ?? []));
   const figures: [string, string][] = [
-    ['turns', count(Turns.length)],
+    ['turns', count(turns.size)],
     ['model calls', count(all.modelCalls)],
     ['tool calls', count(all.toolCalls)],
     ['time of all turns', seconds(all.ms)],

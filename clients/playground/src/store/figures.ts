@@ -1,4 +1,4 @@
-// What turns took, counted from their session's export. Pure.
+// What turns took, counted from what the service keeps of them. Pure.
 import type { SessionExport } from '../../../typescript/src/index.js';
 
 export type ExportedTurn = SessionExport['Turns'][number];
@@ -20,7 +20,10 @@ interface ModelCall {
   DurationMs?: number;
 }
 
-export function figuresOf({ Usage, ModelCalls, ToolCalls, StartedAt, UpdatedAt }: ExportedTurn): Figures {
+/** What is counted of a turn, as its export has it, or its trace with the turn itself. */
+type Counted = Pick<ExportedTurn, 'Usage' | 'ModelCalls' | 'StartedAt' | 'UpdatedAt'> & { ToolCalls: readonly unknown[] };
+
+export function figuresOf({ Usage, ModelCalls, ToolCalls, StartedAt, UpdatedAt }: Counted): Figures {
   return {
     tokensIn: Usage?.PromptTokens ?? 0,
     cached: Usage?.CachedTokens ?? 0,

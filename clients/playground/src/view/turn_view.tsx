@@ -1,7 +1,7 @@
 // One turn: what was asked, what happened, the answer, and what it cost.
 import type { FileRef, Usage } from '../../../typescript/src/index.js';
 import { EditQuestion, isEdited, QuestionEditor, TurnActions } from '../branching/turn_actions.js';
-import { addAgain, canBeSentAgain, chosenTurn, follow, lookedAt, namedTurn, sendAgain } from '../store/conversation.js';
+import { addAgain, canBeSentAgain, chosenTurn, follow, lookedAt, namedTurn, parent, sendAgain } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { isLive, seconds, type Asked, type Failure, type SteerStep, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
 import { wordsOf } from '../store/steering.js';
@@ -35,6 +35,11 @@ export function TurnView({ turn }: { turn: ShownTurn }) {
         {record.failure && <Ended turn={turn} failure={record.failure} status={record.status} />}
         {!isLive(record) && <Foot record={record} />}
         <TurnActions turn={turn} />
+        {parent.value?.TurnId === record.turnId && (
+          <p class="note branch-begins">
+            <Icon name="branch" /> The branch begins here.
+          </p>
+        )}
       </div>
     </li>
   );
