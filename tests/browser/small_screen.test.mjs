@@ -94,17 +94,30 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     }
     await goRound(page, 'Shift+Tab');
     await fits(page);
-    for (const panel of ['Context', 'Inspector', 'Break it', 'Retrieval']) {
+    for (const panel of ['Session', 'Context', 'Inspector', 'Break it', 'Retrieval']) {
       await to('More');
       await press('Enter');
       await to(panel);
       await press('Enter');
       await page.getByRole('complementary', { name: panel }).waitFor();
+      // What comes later moves what has the focus.
+      if (panel === 'Inspector') await page.getByText('tokens went into the newest of').waitFor();
       await goRound(page);
       await fits(page);
       await press('Escape');
       await page.getByRole('complementary', { name: panel }).waitFor({ state: 'detached' });
     }
+    await to('More');
+    await press('Enter');
+    await to('Search in the conversation');
+    await press('Enter');
+    await page.waitForFunction(() => document.activeElement.id === 'find');
+    await page.keyboard.insertText('reason');
+    await page.getByRole('search').getByText(/^1 of/).waitFor();
+    await goRound(page);
+    await fits(page);
+    await press('Escape');
+    await page.getByRole('search').waitFor({ state: 'detached' });
     await to('Sessions');
     await press('Enter');
     await page.getByRole('searchbox', { name: 'Search sessions' }).waitFor();
@@ -132,7 +145,7 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     await hasStatus(page.locator('.turn').nth(2), 'awaiting_tools');
     await assertFingers(page);
     await page.shot('smallest-touch-question');
-    for (const panel of ['Context', 'Inspector', 'Break it', 'Retrieval']) {
+    for (const panel of ['Session', 'Context', 'Inspector', 'Break it', 'Retrieval']) {
       await openPanel(page, panel);
       await page.getByRole('complementary', { name: panel }).waitFor();
       if (panel === 'Context') await page.getByRole('button', { name: 'Add a condition' }).tap();
@@ -144,6 +157,11 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     await page.getByRole('button', { name: 'More', exact: true }).tap();
     await assertFingers(page);
     await assertAccessible(page);
+    await page.getByRole('button', { name: 'Search in the conversation' }).tap();
+    await page.getByRole('search').waitFor();
+    await assertFingers(page);
+    await fits(page);
+    await page.getByRole('button', { name: 'Close the search' }).tap();
     await page.getByRole('button', { name: 'Sessions', exact: true }).tap();
     await page.getByRole('searchbox', { name: 'Search sessions' }).waitFor();
     await assertFingers(page);

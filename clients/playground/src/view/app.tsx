@@ -9,6 +9,7 @@ import { access } from '../store/service.js';
 import { listed } from '../store/session_list.js';
 import { Composer } from './composer.js';
 import { Conversation } from './conversation_view.js';
+import { find, FindBar } from './find_bar.js';
 import { Icon } from './icon.js';
 import { KeyDialog } from './key_dialog.js';
 import { Help, isHelpOpen } from './help.js';
@@ -38,6 +39,7 @@ export function App() {
         {!narrow.value && !(medium.value && openPanel.value) && <Separator pane="sidebar" />}
         {!narrow.value && openPanel.value && <Separator key={openPanel.value} pane="panel" />}
         <Head />
+        <FindBar />
         <Conversation />
         <Composer />
       </main>
@@ -83,6 +85,10 @@ function PanelButtons() {
         <span class="hidden">More</span>
       </button>
       <div id="panels" class={`panel-buttons${isMoreOpen.value ? ' open' : ''}`} role="group" aria-label="Panels">
+        <button type="button" class="icon-button" title="Search in the conversation (Ctrl Shift F)" onClick={() => (find(), (isMoreOpen.value = false))}>
+          <Icon name="search" />
+          <span class="hidden">Search in the conversation</span>
+        </button>
         {panels.map(({ id, title: name, icon }) => (
           <button key={id} type="button" class="icon-button" title={name} aria-pressed={openPanel.value === id} onClick={() => toggle(id)}>
             <Icon name={icon} />

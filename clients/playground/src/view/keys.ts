@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { openPanel } from '../panels.js';
 import { announced, cancel, liveTurn } from '../store/conversation.js';
 import { searched } from '../store/user_sessions.js';
+import { find, isFinding, stopFinding } from './find_bar.js';
 import { isHelpOpen } from './help.js';
 import { focusMessage, medium, narrow } from './screen.js';
 import { isSidebarOpen, startNew } from './sidebar.js';
@@ -25,6 +26,7 @@ function onKey(event: KeyboardEvent): void {
 function actionOf(event: KeyboardEvent): (() => void) | undefined {
   const withControl = event.ctrlKey || event.metaKey;
   if (withControl && event.key.toLowerCase() === 'k') return searchSessions;
+  if (withControl && event.shiftKey && event.key.toLowerCase() === 'f') return () => find();
   if (withControl && event.key === '/') return showHelp;
   if (event.key === '?' && !withControl && !isWritten(event.target as Element)) return showHelp;
   if (event.altKey && event.code === 'KeyN') return startNew;
@@ -47,6 +49,7 @@ export function searchSessions(): void {
 function leave(): void {
   const isIn = (place: string) => document.activeElement?.closest(place) != null;
   const turn = liveTurn.peek();
+  if (isFinding() && !isIn('.sidebar, .panel')) return stopFinding();
   if (isIn('.sidebar') || (narrow.peek() && isSidebarOpen.peek())) {
     isSidebarOpen.value = false;
     searched.value = '';

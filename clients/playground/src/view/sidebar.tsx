@@ -12,6 +12,7 @@ import { user } from '../store/user.js';
 import { hasMore, inbox, listFault, rename, searched, showFurther } from '../store/user_sessions.js';
 import { Icon } from './icon.js';
 import { isHelpOpen } from './help.js';
+import { TextResults } from './text_results.js';
 import { UserMenu } from './user_menu.js';
 
 export const isSidebarOpen = signal(false);
@@ -80,6 +81,7 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
       ) : (
         <p class="muted empty-list">{emptyWords(words)}</p>
       )}
+      {words && !isInbox.value && <TextResults open={(id) => go(id, true)} />}
       <footer>
         <span>{version.value && `Version ${version.value}`}</span>
         <select aria-label="Theme" value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
