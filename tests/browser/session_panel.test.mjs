@@ -104,6 +104,27 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
     assert.ok(overflow <= 0, `${overflow} pixels`);
   });
 
+  test('a conversation goes on under another context, and an unknown one is said', async () => {
+    const page = await playground.page({ expected: [/404/] });
+    await done(page, 'Remember the word pelican.');
+    const parent = sessionOf(page);
+    await openPanel(page, 'Session');
+    const fork = panel(page, 'Session').getByRole('button', { name: 'Fork', exact: true });
+    assert.equal(await fork.isDisabled(), true);
+    await panel(page, 'Session').getByLabel('Conversation context').fill('nowhere');
+    await fork.click();
+    await panel(page, 'Session').getByRole('alert').getByText('ConversationContext').waitFor();
+    await panel(page, 'Session').getByLabel('Conversation context').fill('replaying');
+    await assertAccessible(page);
+    await fork.click();
+    await page.waitForURL((url) => url.hash.length > 1 && !url.hash.includes(parent));
+    await page.getByText('The branch begins here.').waitFor();
+    const said = await done(page, 'Which word did I ask you to remember?');
+    await said.getByText('pelican').last().waitFor();
+    const { ConversationContextId, Parent } = JSON.parse(await exportOf(sessionOf(page))).Result;
+    assert.deepEqual([ConversationContextId, Parent.SessionId], ['replaying', parent]);
+  });
+
   const inspector = (page) => panel(page, 'Inspector');
   /** What is copied of each model call of the newest turn. */
   async function bodies(page) {

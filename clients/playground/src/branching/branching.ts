@@ -11,8 +11,10 @@ import { changedSettings, setAgain, solution } from '../store/settings.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { branched } from '../store/branches.js';
 
-/** Why a branch could not be made, and of which turn. */
-export const fault = signal<{ turn: ShownTurn; message: string } | undefined>(undefined);
+/** Why a branch could not be made, and of which turn; `context`: under which context. */
+const fault = signal<{ turn: ShownTurn; context: string; message: string } | undefined>(undefined);
+export const faultOf = (turn: ShownTurn, isUnderAnother = false): string | undefined =>
+  fault.value?.turn === turn && (fault.value.context !== '') === isUnderAnother ? fault.value.message : undefined;
 /** The turn of which a branch is being made: one at a time. */
 export const underWay = signal<ShownTurn | undefined>(undefined);
 
@@ -50,19 +52,20 @@ export const turnBefore = (turn: ShownTurn): ShownTurn | undefined => shownTurns
 /** The title under which a session is listed. */
 export const titleOf = (session: string): string | undefined => listed.value.find(({ id }) => id === session)?.title;
 
-/** Goes on behind a turn, in a session of its own. */
-export const forkFrom = (turn: ShownTurn): Promise<void> =>
-  attempted(turn, async () => {
+/** Goes on behind a turn, in a session of its own, perhaps under another conversation context. */
+export const forkFrom = (turn: ShownTurn, context = ''): Promise<void> =>
+  attempted(turn, context, async () => {
     const [id, parent] = [newId(), turn.session];
-    await aptix.session(parent).fork({ SessionId: id, AfterTurnId: turn.record.peek().turnId });
-    branched({ id, parent });
+    const under = context && { ConversationContextId: context };
+    await aptix.session(parent).fork({ SessionId: id, AfterTurnId: turn.record.peek().turnId, ...under });
+    branched({ id, parent, ...(context && { context }) });
     used(id, titleOf(parent) ?? turn.record.peek().asked.text);
     if (await goTo(id, parent, true)) announced.value = 'This is the branch. What you say here stays out of the other conversation.';
   });
 
 /** Asks a turn's question again in a session of its own, with other words or the same. */
 export const askAgain = (turn: ShownTurn, words = turn.record.peek().asked.text): Promise<void> =>
-  attempted(turn, async () => {
+  attempted(turn, '', async () => {
     const [id, parent, of] = [newId(), turn.session, turn.record.peek().turnId];
     const [goesWithIt, before] = [attachedTo(turn) ?? [], turnBefore(turn)];
     const more = { ...settingsOf(turn), ...(!before && contextsOf(turn)) };
@@ -77,14 +80,14 @@ export const askAgain = (turn: ShownTurn, words = turn.record.peek().asked.text)
     branched({ id, parent, of, by: sent.record.peek().turnId });
   });
 
-async function attempted(turn: ShownTurn, run: () => Promise<void>): Promise<void> {
+async function attempted(turn: ShownTurn, context: string, run: () => Promise<void>): Promise<void> {
   if (underWay.value) return;
   underWay.value = turn;
   fault.value = undefined;
   try {
     await run();
   } catch (error) {
-    fault.value = { turn, message: failureOf(error).message };
+    fault.value = { turn, context, message: failureOf(error).message };
   } finally {
     underWay.value = undefined;
   }

@@ -8,7 +8,7 @@ import type { ShownTurn } from '../store/shown_turn.js';
 import { answerOf } from '../store/turn_record.js';
 import { Icon, type IconName } from '../view/icon.js';
 import { hasTouchKeyboard } from '../view/screen.js';
-import { askAgain, attachedTo, fault, forkFrom, hasEnded, underWay } from './branching.js';
+import { askAgain, attachedTo, faultOf, forkFrom, hasEnded, underWay } from './branching.js';
 
 /** The turn whose question is being written anew. */
 const edited = signal<ShownTurn | undefined>(undefined);
@@ -34,7 +34,7 @@ export function TurnActions({ turn }: { turn: ShownTurn }) {
       <Action name="Compare" icon="compare" act={() => (comparison.value = { turn })} />
       <Action name="Copy a link to this turn" icon={copied === 'link' ? 'check' : 'link'} act={() => copy(linkTo(place), 'link', 'The link is copied.')} />
       {underWay.value === turn && <span class="muted">Branching…</span>}
-      {fault.value?.turn === turn && <span class="fault" role="alert">{fault.value.message}</span>}
+      {faultOf(turn) && <span class="fault" role="alert">{faultOf(turn)}</span>}
     </div>
   );
 }
@@ -101,7 +101,7 @@ export function QuestionEditor({ turn }: { turn: ShownTurn }) {
   const submit = () => {
     if (!canSend || underWay.value) return;
     void askAgain(turn, words.trim()).then(() => {
-      if (!fault.value) edited.value = undefined;
+      if (!faultOf(turn)) edited.value = undefined;
     });
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -120,7 +120,7 @@ export function QuestionEditor({ turn }: { turn: ShownTurn }) {
         It is asked in a branch; this conversation stays as it is.
         {!attached && ` The page no longer has ${asked.files.join(', ')}, so it goes without.`}
       </p>
-      {fault.value?.turn === turn && <p class="fault" role="alert">{fault.value.message}</p>}
+      {faultOf(turn) && <p class="fault" role="alert">{faultOf(turn)}</p>}
       <div class="actions">
         <button type="submit" class="primary" disabled={!canSend || underWay.value !== undefined}>
           Send

@@ -2,9 +2,9 @@
 // conversation context. Owns how a run is made for the comparison, without leaving the open session, and how it is read.
 import { signal, type Signal } from '@preact/signals';
 import type { StreamEvent, SubmittedToolResult, ToolCall, TurnEvent, TurnRequest } from '../../../typescript/src/index.js';
-import { branched, branches, type TurnPlace } from '../store/branches.js';
+import { branched, type TurnPlace } from '../store/branches.js';
 import { attachedTo, contextsOf, settingsOf, titleOf, turnBefore } from '../branching/branching.js';
-import { boundContexts, failureOf, newId } from '../store/conversation.js';
+import { failureOf, newId } from '../store/conversation.js';
 import { readyAnswer } from '../store/ready_tools.js';
 import { aptix } from '../store/service.js';
 import { used } from '../store/session_list.js';
@@ -29,12 +29,6 @@ export interface Comparison {
   sides?: readonly [Side, Side];
 }
 export const comparison = signal<Comparison | undefined>(undefined);
-
-/** The contexts that this page has met: the catalog itself is told to nobody. */
-export const knownContexts = (): string[] => {
-  const met = [boundContexts.value?.conversation, settings.conversationContext.value, ...branches.value.map(({ context }) => context)];
-  return [...new Set(met.filter((id) => id !== undefined && id !== ''))] as string[];
-};
 
 export const placeOf = (turn: ShownTurn): TurnPlace => ({ session: turn.session, turn: turn.record.peek().turnId });
 

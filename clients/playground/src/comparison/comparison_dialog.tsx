@@ -2,10 +2,11 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { variantsOf, type TurnPlace } from '../store/branches.js';
 import { attachedTo, titleOf } from '../branching/branching.js';
+import { ContextField } from '../branching/context_field.js';
 import { announced, boundContexts, failureOf, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { Icon } from '../view/icon.js';
-import { compareAnew, compareWith, comparison, knownContexts, placeOf } from './comparison.js';
+import { compareAnew, compareWith, comparison, placeOf } from './comparison.js';
 import { SidesView } from './sides_view.js';
 
 export function ComparisonDialog() {
@@ -77,14 +78,7 @@ function Choice({ turn }: { turn: ShownTurn }) {
       </select>
       {isAnew && (
         <>
-          <label for={`${id}-context`}>Conversation context</label>
-          <input id={`${id}-context`} list={`${id}-known`} value={context} spellcheck={false} autocomplete="off" aria-describedby={`${id}-hint`} onInput={(event) => setContext(event.currentTarget.value)} />
-          <datalist id={`${id}-known`}>
-            {knownContexts().map((known) => (
-              <option key={known} value={known} />
-            ))}
-          </datalist>
-          <small id={`${id}-hint`}>{`Its id in the catalog, with its prompt and model; empty for the turn's own${boundContexts.value ? ` (${boundContexts.value.conversation})` : ''}.`}</small>
+          <ContextField value={context} onChange={setContext} hint={`Its id in the catalog, with its prompt and model; empty for the turn's own${boundContexts.value ? ` (${boundContexts.value.conversation})` : ''}.`} />
           <label class="check">
             <input type="checkbox" checked={both} onChange={(event) => setBoth(event.currentTarget.checked)} />
             <span>

@@ -2,7 +2,8 @@
 import { computed } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { branches } from '../store/branches.js';
-import { titleOf } from '../branching/branching.js';
+import { faultOf, forkFrom, hasEnded, titleOf, underWay } from '../branching/branching.js';
+import { ContextField } from '../branching/context_field.js';
 import { linkTo } from '../store/address.js';
 import { announced, failureOf, liveTurn, newestTurn, sessionId, shownTurns } from '../store/conversation.js';
 import { exportFile, save } from '../store/export_file.js';
@@ -33,6 +34,7 @@ export function SessionPanel() {
       {!counted && !fault.value && <p class="muted">{canBeCounted.value ? 'Counting…' : 'It is counted when the turn has ended.'}</p>}
       <Saving session={session} />
       <Branches session={session} />
+      <UnderAnother />
       <dl class="ids">
         <dt>Session</dt>
         <dd><code>{session}</code></dd>
@@ -118,6 +120,29 @@ function Saving({ session }: { session: string }) {
       </div>
       <p class="muted">The export is all that the service keeps of the session, one JSON document. The link opens it for whoever may read it.</p>
       {fault && <p class="fault" role="alert">{fault}</p>}
+    </section>
+  );
+}
+
+/** The same conversation, under another prompt or model. */
+function UnderAnother() {
+  const [context, setContext] = useState('');
+  const turn = shownTurns.value.findLast(hasEnded);
+  if (!turn) return null;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (context.trim()) void forkFrom(turn, context.trim());
+  };
+  return (
+    <section>
+      <h3>Go on under another context</h3>
+      <form class="under-another" onSubmit={submit}>
+        <ContextField value={context} onChange={setContext} hint="Its id in the catalog, with its prompt and model. A branch goes on under it, from the newest turn that has ended." />
+        <button type="submit" disabled={!context.trim() || underWay.value !== undefined}>
+          <Icon name="branch" /> Fork
+        </button>
+        {faultOf(turn, true) && <p class="fault" role="alert">{faultOf(turn, true)}</p>}
+      </form>
     </section>
   );
 }
