@@ -94,12 +94,14 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     }
     await goRound(page, 'Shift+Tab');
     await fits(page);
-    for (const panel of ['Context', 'Inspector', 'Break it', 'Retrieval']) {
+    for (const panel of ['Session', 'Context', 'Inspector', 'Break it', 'Retrieval']) {
       await to('More');
       await press('Enter');
       await to(panel);
       await press('Enter');
       await page.getByRole('complementary', { name: panel }).waitFor();
+      // What comes later moves what has the focus.
+      if (panel === 'Inspector') await page.getByText('tokens went into the newest of').waitFor();
       await goRound(page);
       await fits(page);
       await press('Escape');
@@ -133,7 +135,7 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     // Enter breaks the line here.
     const send = async (words) => {
       await page.getByRole('textbox', { name: 'Message' }).fill(words);
-      await page.getByRole('button', { name: 'Send' }).tap();
+      await page.getByRole('button', { name: 'Send', exact: true }).tap();
     };
     await send('Reason about it.');
     await hasStatus(page.locator('.turn').nth(0), 'completed');
@@ -143,7 +145,7 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     await hasStatus(page.locator('.turn').nth(2), 'awaiting_tools');
     await assertFingers(page);
     await page.shot('smallest-touch-question');
-    for (const panel of ['Context', 'Inspector', 'Break it', 'Retrieval']) {
+    for (const panel of ['Session', 'Context', 'Inspector', 'Break it', 'Retrieval']) {
       await openPanel(page, panel);
       await page.getByRole('complementary', { name: panel }).waitFor();
       if (panel === 'Context') await page.getByRole('button', { name: 'Add a condition' }).tap();

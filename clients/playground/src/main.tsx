@@ -1,7 +1,8 @@
-// The playground: it opens the session that the address names, or a new one.
+// The playground: it opens the session that the address names, at its turn, or a new one.
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { loadFault, newId, open, shownTurns } from './store/conversation.js';
+import { placeIn } from './store/address.js';
+import { choose, loadFault, newId, open, sessionId, shownTurns } from './store/conversation.js';
 import { isLetIn, knock } from './store/service.js';
 import { byClient, reportWhole } from './breaking/by_client.js';
 import { afterReload } from './breaking/reload.js';
@@ -10,8 +11,10 @@ import './style/page.css';
 import { App } from './view/app.js';
 
 function openNamed(): void {
-  const id = location.hash.slice(1);
-  void open(id || newId(), id !== '');
+  const { session, turn } = placeIn(location.hash) ?? {};
+  // Within the open session only another turn is shown: what the page knows of the session stays.
+  if (session === sessionId.peek() && shownTurns.peek().length > 0) choose(turn);
+  else void open(session ?? newId(), session !== undefined, turn);
 }
 
 render(<App />, document.getElementById('app')!);

@@ -7,6 +7,7 @@ import { isLive, seconds } from '../store/turn_record.js';
 import { Icon } from '../view/icon.js';
 import { CompositionView } from './composition_view.js';
 import { EventsView } from './events_view.js';
+import { ExactRequestView } from './exact_request_view.js';
 import { fault, fill, inspect, inspected, modes } from './inspected.js';
 import { RequestView } from './request_view.js';
 import { RequestsView } from './requests_view.js';
@@ -50,6 +51,9 @@ function Turn({ turn }: { turn: ShownTurn }) {
       )}
       <Folded title="Raw events">
         <EventsView turn={turn} />
+      </Folded>
+      <Folded title="What the model was sent">
+        <ExactRequestView key={record.turnId} turn={turn} />
       </Folded>
       <Folded title="The request as code">
         <RequestView turn={turn} />

@@ -3,6 +3,7 @@ import { batch, computed, signal } from '@preact/signals';
 import {
   AptixError,
   type AgentExecuteResponse,
+  type SessionExport,
   type StreamEvent,
   type SubmittedToolResult,
   type ToolCall,
@@ -10,6 +11,7 @@ import {
   type TurnEvent,
   type TurnRequest,
 } from '../../../typescript/src/index.js';
+import { placeIn } from './address.js';
 import { addressOf, attachments, pictureAt } from './attachments.js';
 import { argumentsOf, recordsOf } from './history.js';
 import { droppedFiles, readyAnswer } from './ready_tools.js';
@@ -26,7 +28,7 @@ export const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** The one that the address names, until a session is opened. */
-export const sessionId = signal(location.hash.slice(1).split('/')[0] || newId());
+export const sessionId = signal(placeIn(location.hash)?.session ?? newId());
 export const shownTurns = signal<readonly ShownTurn[]>([]);
 /** The turn that panels look at; the newest one, unless another was chosen. */
 export const chosenTurn = signal<ShownTurn | undefined>(undefined);
@@ -34,6 +36,10 @@ export const isLoading = signal(false);
 export const loadFault = signal('');
 /** The contexts that the session is bound to, once it has begun. */
 export const boundContexts = signal<{ agent: string; conversation: string } | undefined>(undefined);
+/** Where the session branched from another one, and behind which turn, as the service tells. */
+export const parent = signal<SessionExport['Parent']>(undefined);
+/** The turn that the address names. */
+export const namedTurn = signal<string | undefined>(undefined);
 /** What screen readers are told. */
 export const announced = signal('');
 
@@ -55,14 +61,15 @@ function shown(first: TurnRecord, request?: TurnRequest): ShownTurn {
 /** What puts events into a record while they come. */
 const painters = new WeakMap<ShownTurn, Painter>();
 
-/** Opens a session: a new one, or one of the list with what was said in it. */
-export async function open(id: string, isKnown: boolean): Promise<void> {
+/** Opens a session: a new one, or one of the list with what was said in it, at the turn of this id. */
+export async function open(id: string, isKnown: boolean, turnId?: string): Promise<void> {
   leave();
   batch(() => {
     sessionId.value = id;
     shownTurns.value = [];
     chosenTurn.value = undefined;
-    boundContexts.value = undefined;
+    boundContexts.value = parent.value = undefined;
+    namedTurn.value = turnId;
     loadFault.value = '';
     isLoading.value = isKnown;
     settings.sentSolution.value = '';
@@ -74,16 +81,25 @@ export async function open(id: string, isKnown: boolean): Promise<void> {
     batch(() => {
       shownTurns.value = recordsOf(exported).map((record) => shown(record));
       boundContexts.value = { agent: exported.AgentContextId, conversation: exported.ConversationContextId };
+      parent.value = exported.Parent;
       settings.sessionHasSolution(exported.SolutionContextText ?? '');
     });
+    if (turnId !== undefined) choose(turnId);
     if (liveTurn.value) follow(liveTurn.value);
   } catch (error) {
     const { code, message } = failureOf(error);
-    // An id that is not used yet is a new session's.
-    if (sessionId.value === id && code !== 'session_not_found') loadFault.value = message;
+    // An id that is not used yet is a new session's, unless the address names a turn of it.
+    if (sessionId.value === id && (code !== 'session_not_found' || turnId !== undefined)) loadFault.value = message;
   } finally {
     if (sessionId.value === id) isLoading.value = false;
   }
+}
+
+/** Chooses the turn that the address names, if it names one. */
+export function choose(turnId: string | undefined): void {
+  namedTurn.value = turnId;
+  chosenTurn.value = shownTurns.value.find(({ record }) => record.value.turnId === turnId);
+  if (turnId !== undefined && !chosenTurn.value) loadFault.value = 'The session does not have the turn that the address names.';
 }
 
 /** Stops watching. Turns run on; they are followed again when their session is opened. */
@@ -117,7 +133,7 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
   batch(() => {
     settings.sentSolution.value = solution;
     attachments.value = [];
-    chosenTurn.value = undefined;
+    chosenTurn.value = namedTurn.value = undefined;
     announced.value = 'The message is sent.';
     shownTurns.value = [...shownTurns.value, turn];
   });

@@ -2,6 +2,7 @@
 // said. Owns where: of a user's sessions, and before a session has begun, in the storage of the tab, otherwise in that of
 // the browser. Signing out removes what is the user's.
 import { batch, effect, signal, untracked } from '@preact/signals';
+import { placeIn } from './address.js';
 import { attachments, type Attachment } from './attachments.js';
 import { sessionId, shownTurns } from './conversation.js';
 import { droppedFiles } from './ready_tools.js';
@@ -101,7 +102,7 @@ function parsed(text: string | null): (Unsent & { at: number }) | undefined {
 }
 
 effect(() => {
-  const hasBegun = shownTurns.value.length > 0 || location.hash.slice(1).split('/')[0] === sessionId.value;
+  const hasBegun = shownTurns.value.length > 0 || placeIn(location.hash)?.session === sessionId.value;
   const next: Place = { user: user.value, session: hasBegun ? sessionId.value : '' };
   const now = JSON.stringify({ draft: draft.value, settings: changedSettings() });
   untracked(() => {

@@ -1,6 +1,7 @@
 // The page: sessions at the left, the conversation, and beside it the panel that is open.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { ComparisonDialog } from '../comparison/comparison_dialog.js';
 import { openPanel, panels, panelShown } from '../panels.js';
 import { attach } from '../store/attachments.js';
 import { announced, sessionId, shownTurns } from '../store/conversation.js';
@@ -45,6 +46,7 @@ export function App() {
       <PanelView isCovered={covered} />
       <p class="hidden" role="status">{announced.value}</p>
       {isDraggedOver.value && <p class="drop">Drop files to attach them</p>}
+      <ComparisonDialog />
       {isHelpOpen.value && <Help />}
       {needsKey && <KeyDialog />}
     </div>

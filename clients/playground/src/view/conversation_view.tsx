@@ -1,7 +1,8 @@
 // The conversation as a list that scrolls. Owns where it stands: at its end while that is read, and else where it was left.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { isLoading, liveTurn, loadFault, newestTurn, send, sessionId, shownTurns } from '../store/conversation.js';
+import { BranchNote } from '../branching/branch_note.js';
+import { isLoading, liveTurn, loadFault, namedTurn, newestTurn, send, sessionId, shownTurns } from '../store/conversation.js';
 import { unanswered } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { focusMessage } from './screen.js';
@@ -43,6 +44,13 @@ export function Conversation() {
   useEffect(() => {
     if (newestTurn.value?.request) toEnd();
   }, [newestTurn.value]);
+  // The turn that the address names is where one begins to read.
+  useEffect(() => {
+    const named = place.current!.querySelector('.turn.named');
+    if (!named) return;
+    follows.current = false;
+    named.scrollIntoView();
+  }, [namedTurn.value, isLoading.value]);
   useFocusAfterAnswer();
   const isEmpty = shownTurns.value.length === 0;
   return (
@@ -51,6 +59,7 @@ export function Conversation() {
         <div class="column" aria-busy={liveTurn.value !== undefined}>
           {isLoading.value && <p class="muted">Loading the session…</p>}
           {loadFault.value && <p class="fault">{loadFault.value}</p>}
+          <BranchNote />
           {isEmpty && !isLoading.value && !loadFault.value && <Welcome />}
           <ol class="turns">
             {shownTurns.value.map((turn) => (

@@ -14,6 +14,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['Alt N', 'begins a new session'],
   [`${CONTROL} K`, 'searches the sessions: their titles, and on demand what was said'],
   [`${CONTROL} Shift F`, 'searches in the conversation; Enter goes on, Shift Enter back'],
+  ['← →', 'below an answer: the next of its actions'],
   ['← →', 'on the edge of a pane: its width; Enter resets it'],
   [`? or ${CONTROL} /`, 'this help'],
 ];
@@ -32,7 +33,7 @@ export function Help() {
       </header>
       <dl class="keys">
         {KEYS.map(([keys, does]) => (
-          <div key={keys}>
+          <div key={does}>
             <dt>
               {keys.split(' ').map((key) => (key === 'or' ? ' or ' : <kbd>{key}</kbd>))}
             </dt>

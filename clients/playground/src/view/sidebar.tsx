@@ -1,6 +1,7 @@
 // The sessions of this browser or of the signed-in user, with search, and the user's inbox of approvals.
 import { computed, signal } from '@preact/signals';
 import { theme } from '../store/appearance.js';
+import { branchOf } from '../store/branches.js';
 import { announced, failureOf, liveTurn, newId, open, sessionId } from '../store/conversation.js';
 import { aptix, version } from '../store/service.js';
 import { listed, MOST_KEPT, unlist, type Listed } from '../store/session_list.js';
@@ -153,7 +154,15 @@ function Entry({ session: { id, title, at, status } }: { session: Listed }) {
   return (
     <li class={isOpen ? 'current' : ''}>
       <button type="button" class="session" aria-current={isOpen ? 'page' : undefined} onClick={() => go(id, true)}>
-        <span dir="auto">{title}</span>
+        <span dir="auto">
+          {branchOf(id) && (
+            <>
+              <Icon name="branch" />
+              <span class="hidden">Branch: </span>
+            </>
+          )}
+          {title}
+        </span>
         <small>{state === undefined ? when(at) : `${when(at)} · ${state}`}</small>
       </button>
       {user.value !== undefined && (

@@ -1,6 +1,7 @@
 // One turn: what was asked, what happened, the answer, and what it cost.
 import type { FileRef, Usage } from '../../../typescript/src/index.js';
-import { addAgain, canBeSentAgain, chosenTurn, follow, lookedAt, sendAgain } from '../store/conversation.js';
+import { EditQuestion, isEdited, QuestionEditor, TurnActions } from '../branching/turn_actions.js';
+import { addAgain, canBeSentAgain, chosenTurn, follow, lookedAt, namedTurn, parent, sendAgain } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { isLive, seconds, type Asked, type Failure, type SteerStep, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
 import { wordsOf } from '../store/steering.js';
@@ -14,10 +15,11 @@ import { ClientTool, ServerTool } from './tool_cards.js';
 export function TurnView({ turn }: { turn: ShownTurn }) {
   const record = turn.record.value;
   const isChosen = panelShown.value?.isOfTurn === true && lookedAt.value === turn;
+  const isNamed = namedTurn.value === record.turnId;
   const choose = () => (chosenTurn.value = turn);
   return (
-    <li class={`turn${isChosen ? ' chosen' : ''}`} data-status={record.status} data-turn={record.turnId} onClick={choose} onFocusIn={choose}>
-      <Question asked={record.asked} />
+    <li class={`turn${isChosen ? ' chosen' : ''}${isNamed ? ' named' : ''}`} data-status={record.status} data-turn={record.turnId} aria-current={isNamed ? 'location' : undefined} onClick={choose} onFocusIn={choose}>
+      {isEdited(turn) ? <QuestionEditor turn={turn} /> : <Question turn={turn} />}
       <div class="answer">
         <h2 class="hidden">The agent</h2>
         {record.steps.map((step, at) => (
@@ -32,6 +34,12 @@ export function TurnView({ turn }: { turn: ShownTurn }) {
         {record.files.length > 0 && <Files files={record.files} />}
         {record.failure && <Ended turn={turn} failure={record.failure} status={record.status} />}
         {!isLive(record) && <Foot record={record} />}
+        <TurnActions turn={turn} />
+        {parent.value?.TurnId === record.turnId && (
+          <p class="note branch-begins">
+            <Icon name="branch" /> The branch begins here.
+          </p>
+        )}
       </div>
     </li>
   );
@@ -46,11 +54,14 @@ const isTyping = ({ steps }: TurnRecord): boolean => {
   return last?.kind === 'text' && !last.isKept;
 };
 
-function Question({ asked }: { asked: Asked }) {
+function Question({ turn }: { turn: ShownTurn }) {
   return (
-    <div class="question-bubble">
-      <h2 class="hidden">You</h2>
-      <Words asked={asked} />
+    <div class="question-row">
+      <EditQuestion turn={turn} />
+      <div class="question-bubble">
+        <h2 class="hidden">You</h2>
+        <Words asked={turn.record.value.asked} />
+      </div>
     </div>
   );
 }
