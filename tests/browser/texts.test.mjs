@@ -128,6 +128,18 @@ describe('texts', { skip: withoutBrowser }, () => {
     assert.deepEqual(await turn.locator('.math[data-drawn="false"]').allInnerTexts(), []);
   });
 
+  test('code is coloured, in languages that another one contains and inside of others, too', async () => {
+    const page = await playground.page();
+    const turn = await say(page, ['Of code:', '', '```js', 'function f() { return 1; }', '```', '```c', 'int main(void) { return 0; }', '```', '```css', '.card > a:hover { color: #fff; }', '```', '```html', '<script>function f() { return 1; }</script><style>.a { margin: 1px }</style>', '```', '', 'The end.'].join('\n'));
+    await hasStatus(turn, 'completed');
+    const code = turn.locator('.markdown code[data-language]');
+    const coloured = (at, what) => code.nth(at).locator(`.hljs-${what}`).first().waitFor();
+    for (const at of [0, 1, 3]) await coloured(at, 'keyword');
+    for (const what of ['selector-class', 'attribute', 'number']) await coloured(2, what);
+    for (const what of ['tag', 'attribute']) await coloured(3, what);
+    await assertAccessible(page);
+  });
+
   test('a long question is folded, also after a reload, and shown whole by its button', async () => {
     const page = await playground.page();
     const turn = await say(page, Array.from({ length: 60 }, (_, at) => `Line ${at + 1}`).join('\n'));
