@@ -134,9 +134,14 @@ describe('drafts and settings', { skip: withoutBrowser }, () => {
     await page.getByRole('list', { name: 'Attachments' }).waitFor();
     await page.getByRole('button', { name: 'Context' }).click();
     await page.getByLabel('Workspace').fill('of-ann');
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('of Ann');
+    await page.keyboard.press('Control+Shift+F');
+    await page.getByRole('searchbox', { name: 'Search in the conversation' }).fill('of Ann');
     await page.getByRole('button', { name: 'ann', exact: true }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await says(page, 'Of nobody');
+    assert.equal(await page.getByRole('searchbox', { name: 'Search sessions' }).inputValue(), '');
+    assert.equal(await page.getByRole('search').count(), 0);
     await signIn('bob');
     await says(page, '');
     assert.equal(await page.getByLabel('Workspace').inputValue(), '');

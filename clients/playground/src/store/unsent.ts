@@ -6,6 +6,7 @@ import { placeIn } from './address.js';
 import { attachments, type Attachment } from './attachments.js';
 import { sessionId, shownTurns } from './conversation.js';
 import { droppedFiles } from './ready_tools.js';
+import { attempts } from './service.js';
 import { changedSettings, setAgain, settingsIn, type Settings } from './settings.js';
 import { user } from './user.js';
 
@@ -63,6 +64,7 @@ function moveTo(next: Place): void {
 function leave(name: string | undefined): void {
   attached.clear();
   droppedFiles.value = new Map();
+  attempts.value = [];
   if (name !== undefined) for (const key of keysOf(sessionStorage, ownPrefix(name))) sessionStorage.removeItem(key);
 }
 

@@ -2,12 +2,15 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { sessionId } from '../store/conversation.js';
+import { user } from '../store/user.js';
 import { bringIntoSight, mark, placesOf } from './finding.js';
 import { Icon } from './icon.js';
 import { focusMessage } from './screen.js';
 
 /** What is sought; `undefined` while the search is closed. */
 const sought = signal<string | undefined>(undefined);
+// The next one who sits here sees nothing of what was sought.
+user.subscribe(() => (sought.value = undefined));
 const MOST_PLACES = 1000;
 /** The pause after a change of the page before it is searched again, in ms: an answer changes it with each word. */
 const PAUSE_MS = 100;
