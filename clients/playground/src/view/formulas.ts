@@ -10,6 +10,12 @@ const LONGEST = 4000;
 const IN_LINE = /^(?:\$\$((?:\\[^]|[^\\$])+?)\$\$|\\\[([^]+?)\\\]|\$(?![\s$])((?:\\[^]|[^\\$\n`])+?)(?<!\s)\$(?!\d)|\\\(([^]+?)\\\))/;
 const BY_ITSELF = /^ {0,3}(?:\$\$([^]+?)\$\$|\\\[([^]+?)\\\])[ \t]*(?:\n|$)/;
 
+/** Each paragraph is asked for with all that follows it, which is not to be read again and again. */
+function paragraphOf(text: string): string {
+  const end = text.indexOf('\n\n');
+  return end < 0 ? text : text.slice(0, end);
+}
+
 interface Formula extends Tokens.Generic {
   tex: string;
   isDisplayed: boolean;
@@ -28,7 +34,7 @@ export function formulas(escaped: (text: string) => string): MarkedExtension {
       {
         name: 'formula',
         level: 'block',
-        start: (text) => /^ {0,3}(?:\$\$|\\\[)/m.exec(text)?.index,
+        start: (text) => /^ {0,3}(?:\$\$|\\\[)/m.exec(paragraphOf(text))?.index,
         tokenizer: (text) => token('formula', BY_ITSELF.exec(text)),
         renderer: ({ raw, tex }) => `<div class="math" data-tex="${escaped(tex)}" data-displayed tabindex="0" role="group" aria-label="Formula">${escaped(raw.trim())}</div>`,
       },
