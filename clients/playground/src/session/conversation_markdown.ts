@@ -27,6 +27,8 @@ function toldOf(step: Step): string[] {
       return calledOf(step.name, step.argumentsJson, step.result);
     case 'client_call':
       return calledOf(step.call.Name, step.call.ArgumentsJson, step.answer);
+    default:
+      return [];
   }
 }
 
