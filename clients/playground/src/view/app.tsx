@@ -12,6 +12,7 @@ import { KeyDialog } from './key_dialog.js';
 import { ModeMenu } from './mode_menu.js';
 import { isSidebarOpen, Sidebar, startNew } from './sidebar.js';
 import { TurnView } from './turn_view.js';
+import { ConnectionSign } from './unsent_card.js';
 
 /** Below this width the panel takes the place of the sessions; below the other one either covers the conversation. */
 const medium = matching('(max-width: 1180px)');
@@ -43,6 +44,7 @@ export function App() {
       <main inert={isMainCovered}>
         <Head />
         <Conversation />
+        <ConnectionSign />
         <Composer />
       </main>
       <PanelView isCovered={covered} />
