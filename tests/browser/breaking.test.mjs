@@ -68,6 +68,18 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     assert.equal(await page.locator('.turn').count(), 1);
   });
 
+  test('a time that is too short to see the end of the turn claims nothing of it', async () => {
+    const page = await opened();
+    const trial = trialOf(page, 'leave');
+    await trial.getByLabel('seconds').fill('1');
+    await trial.getByRole('button', { name: 'Try it' }).click();
+    await trial.and(page.locator('[data-state="partly"]')).waitFor();
+    assert.match(await trial.locator('li.unseen').innerText(), /Not shown:[^]*still ran after 1 s/);
+    assert.equal(await trial.locator('li.holds').count(), 2);
+    await trial.getByText('What could be seen held.').waitFor();
+    await assertAccessible(page);
+  });
+
   test('a claim that is not true is shown as broken: a model that is no stand-in refuses nothing', async () => {
     const page = await opened();
     await page.route(/\/execute/, (route) => {

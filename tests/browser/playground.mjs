@@ -66,6 +66,16 @@ export class Playground {
     return page;
   }
 
+  /** Opens another tab of the page's browser, at the same address. */
+  async tab(page, { expected = [] } = {}) {
+    const tab = await page.context().newPage();
+    this.#watch(tab, expected);
+    tab.shot = page.shot;
+    await tab.goto(page.url());
+    await tab.getByRole('textbox', { name: 'Message' }).waitFor();
+    return tab;
+  }
+
   /** Opens a page of somebody else, as a user who gives the browser a name and a password. */
   async pageOf(url, httpCredentials) {
     const context = await this.#browser.newContext({ httpCredentials });
@@ -93,7 +103,7 @@ export class Playground {
   async closePages() {
     const pages = [...this.#pages];
     this.#pages.clear();
-    for (const page of pages) await page.context().close();
+    for (const context of new Set(pages.map((page) => page.context()))) await context.close();
     for (const page of pages) assert.deepEqual(page.faults, []);
   }
 

@@ -3,7 +3,9 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { placeIn } from './store/address.js';
 import { choose, loadFault, newId, open, sessionId, shownTurns } from './store/conversation.js';
+import { noteLoss } from './store/connection.js';
 import { isLetIn, knock } from './store/service.js';
+import { start } from './store/synchronizing.js';
 import { byClient, reportWhole } from './breaking/by_client.js';
 import { afterReload } from './breaking/reload.js';
 import { openPanel } from './panels.js';
@@ -18,7 +20,12 @@ function openNamed(): void {
 }
 
 render(<App />, document.getElementById('app')!);
-knock().catch((error: Error) => (loadFault.value = `The service does not answer: ${error.message}`));
+start();
+knock().catch((error: Error) => {
+  loadFault.value = `The service does not answer: ${error.message}`;
+  // A service that answers is not lost: its fault is for the operator.
+  if (error instanceof TypeError) noteLoss();
+});
 addEventListener('popstate', openNamed);
 // With a key that was refused nothing could be opened, so the next one opens it.
 effect(() => {

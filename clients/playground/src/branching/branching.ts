@@ -18,8 +18,8 @@ export const faultOf = (turn: ShownTurn, isUnderAnother = false): string | undef
 /** The turn of which a branch is being made: one at a time. */
 export const underWay = signal<ShownTurn | undefined>(undefined);
 
-/** Whether a turn has ended, so that a session can go on behind it. */
-export const hasEnded = ({ record }: ShownTurn): boolean => ENDED.includes(record.value.status);
+/** Whether the service has a turn that has ended, so that a session can go on behind it. */
+export const hasEnded = ({ record, isTaken }: ShownTurn): boolean => ENDED.includes(record.value.status) && isTaken;
 const ENDED = ['completed', 'failed', 'aborted'];
 
 /** What a turn was sent besides its words. `undefined`: files that this page no longer has. */
@@ -33,21 +33,24 @@ export function attachedTo({ request, record }: ShownTurn): Attachment[] | undef
   ];
 }
 
-/** What went with a turn's words, exactly: what was absent stays absent. Of a turn from before this page was loaded, nothing is known. */
-export function settingsOf({ request }: ShownTurn): TurnRequest {
-  if (!request) return {};
-  const { SolutionContextText, WorkspaceId, RagScope, ToolsJson, ToolChoiceName } = request;
-  return { SolutionContextText, WorkspaceId, RagScope, ToolsJson, ToolChoiceName } as TurnRequest;
+/**
+ * What went with a turn's words: what was absent stays absent. Of a turn from before this page was loaded, the service keeps
+ * all but the workspace and the scope.
+ */
+export function settingsOf({ request, kept = {} }: ShownTurn): TurnRequest {
+  const { SolutionContextText, ToolsJson, ToolChoiceName, WorkspaceId, RagScope } = request ?? kept;
+  return { SolutionContextText, ToolsJson, ToolChoiceName, ...(request && { WorkspaceId, RagScope }) } as TurnRequest;
 }
 
 /** The contexts of a session that begins as the one of this turn began. */
 export function contextsOf(turn: ShownTurn): TurnRequest {
-  const { AgentContextId = boundContexts.value?.agent, ConversationContextId = boundContexts.value?.conversation } = turn.request ?? {};
+  const { agent, conversation } = boundContexts.value ?? {};
+  const { AgentContextId = agent, ConversationContextId = conversation } = turn.request ?? turn.kept ?? {};
   return { ...(AgentContextId && { AgentContextId }), ...(ConversationContextId && { ConversationContextId }) };
 }
 
-/** The turn before this one, in the open session. */
-export const turnBefore = (turn: ShownTurn): ShownTurn | undefined => shownTurns.value[shownTurns.value.indexOf(turn) - 1];
+/** The turn before this one that the service has, in the open session. */
+export const turnBefore = (turn: ShownTurn): ShownTurn | undefined => shownTurns.value.slice(0, shownTurns.value.indexOf(turn)).findLast(({ isTaken }) => isTaken);
 
 /** The title under which a session is listed. */
 export const titleOf = (session: string): string | undefined => listed.value.find(({ id }) => id === session)?.title;

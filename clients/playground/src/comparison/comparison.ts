@@ -6,6 +6,7 @@ import { branched, type TurnPlace } from '../store/branches.js';
 import { attachedTo, contextsOf, settingsOf, titleOf, turnBefore } from '../branching/branching.js';
 import { failureOf, newId } from '../store/conversation.js';
 import { readyAnswer } from '../store/ready_tools.js';
+import { requestOf as composed } from '../store/request.js';
 import { aptix } from '../store/service.js';
 import { used } from '../store/session_list.js';
 import * as settings from '../store/settings.js';
@@ -67,7 +68,7 @@ interface Prepared {
 async function prepared(turn: ShownTurn, context: string, name: string): Promise<Prepared> {
   const [session, parent, before] = [newId(), turn.session, turnBefore(turn)];
   const contexts = before ? {} : context ? { ConversationContextId: context } : contextsOf(turn);
-  const request = { ...requestOf(turn, before !== undefined), ...contexts };
+  const request = { ...requestOf(turn), ...contexts };
   if (before) {
     const AfterTurnId = before.record.peek().turnId;
     await aptix.session(parent).fork({ SessionId: session, AfterTurnId, ...(context && { ConversationContextId: context }) });
@@ -80,19 +81,11 @@ async function prepared(turn: ShownTurn, context: string, name: string): Promise
   return { side, ask: () => ask(side, record, request) };
 }
 
-/** The whole of what the turn was asked. `isInFork`: the session has its solution context. */
-function requestOf(turn: ShownTurn, isInFork: boolean): TurnRequest {
+/** The whole of what the turn was asked. */
+function requestOf(turn: ShownTurn): TurnRequest {
   const { text } = turn.record.peek().asked;
-  const attached = attachedTo(turn) ?? [];
-  const pictures = attached.flatMap((each) => (each.kind === 'picture' ? [each.image] : []));
-  const files = attached.flatMap((each) => (each.kind === 'file' ? [each.artifact] : []));
-  return {
-    ...(text && { Instruction: text }),
-    ...(pictures.length > 0 && { ClipboardImages: pictures }),
-    ...(files.length > 0 && { InputArtifacts: files }),
-    ...(turn.request ? settingsOf(turn) : settings.ofTurn()),
-    ...(!turn.request && isInFork && { SolutionContextText: undefined as never }),
-  };
+  const asSet = composed(text, attachedTo(turn) ?? [], { isFirst: false, sentSolution: settings.solution.peek() });
+  return { ...asSet, ...settingsOf(turn) };
 }
 
 /** Follows a run to its end, answering what the page answers by itself. */

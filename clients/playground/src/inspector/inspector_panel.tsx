@@ -1,6 +1,6 @@
 // A turn from the inside: its time, what it was made of, the session's context window and modes, events and requests.
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { chosenTurn, lookedAt, sessionId, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { isLive, seconds } from '../store/turn_record.js';
@@ -24,7 +24,7 @@ export function InspectorPanel() {
 function Turn({ turn }: { turn: ShownTurn }) {
   const record = turn.record.value;
   const steps = turn.events.value.filter(({ event }) => event.type === 'progress').length;
-  useEffect(() => void inspect(turn), [turn, record.status, steps]);
+  useEffect(() => void inspect(turn), [turn, turn.isTaken, record.status, steps]);
   useEffect(() => void fill(), [sessionId.value, shownTurns.value.length, record.status]);
   const found = inspected.value?.trace.TurnId === record.turnId ? inspected.value : undefined;
   return (
@@ -34,7 +34,7 @@ function Turn({ turn }: { turn: ShownTurn }) {
         <Turns turn={turn} />
       </header>
       {fault.value && <p class="fault">{fault.value}</p>}
-      {!found && !fault.value && <p class="muted">Asking for its trace…</p>}
+      {!found && !fault.value && <p class="muted">{turn.isTaken ? 'Asking for its trace…' : 'The service does not have this turn.'}</p>}
       {found && (
         <>
           <Time found={found} turn={turn} />
@@ -109,7 +109,8 @@ function Turns({ turn }: { turn: ShownTurn }) {
 function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
   const { trace } = found;
   const events = turn.events.value;
-  const timeline = timelineOf(found, events, (events.at(-1)?.at ?? Date.now()) - turn.record.value.startedAt);
+  const now = useNow(turn.record.value.status === 'awaiting_tools');
+  const timeline = timelineOf(found, events, (now ?? events.at(-1)?.at ?? Date.now()) - turn.record.value.startedAt);
   const sum = (of: 'PromptTokens' | 'CompletionTokens') => trace.ModelCalls.reduce((all, { Usage }) => all + (Usage?.[of] ?? 0), 0);
   return (
     <section>
@@ -139,6 +140,18 @@ function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
       {trace.Running && <p class="muted">{`Now: ${trace.Running.Kind.replaceAll('_', ' ')}`}</p>}
     </section>
   );
+}
+
+/** The time, each second anew, while a human is waited for: nothing else tells then that time passes. */
+function useNow(isWaiting: boolean): number | undefined {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!isWaiting) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [isWaiting]);
+  return isWaiting ? now : undefined;
 }
 
 const Figure = ({ name, value }: { name: string; value: string }) => (

@@ -21,14 +21,15 @@ function toldOf(step: Step): string[] {
       return [quoted(step.text)];
     case 'note':
       return [`*${step.text}*`];
+    case 'decision':
+      if (step.isApproved) return [`*Approved${step.isEdited ? ' with changes' : ''}:* \`${step.name}\``];
+      return [`*Refused:* \`${step.name}\``, fenced(step.argumentsJson), step.message ? quoted(step.message) : ''];
     case 'steer':
       return step.asked ? ['*You, while it ran:*', ...askedOf(step.asked)] : [];
     case 'server_tool':
       return calledOf(step.name, step.argumentsJson, step.result);
     case 'client_call':
       return calledOf(step.call.Name, step.call.ArgumentsJson, step.answer);
-    default:
-      return [];
   }
 }
 

@@ -1,7 +1,7 @@
 // What goes with every turn besides the words: contexts, workspace, scope, tools. Owns what of it a browser keeps for a
 // session, and which of what was kept is still right.
 import { batch, computed, signal } from '@preact/signals';
-import type { RagScope, TurnRequest } from '../../../typescript/src/index.js';
+import type { RagScope } from '../../../typescript/src/index.js';
 import { READY, type Declared } from './ready_tools.js';
 
 export interface Condition {
@@ -15,7 +15,7 @@ export const agentContext = signal('');
 export const conversationContext = signal('');
 export const solution = signal('');
 /** The solution context as the session has it; a turn sends it when it has changed. */
-export const sentSolution = signal('');
+export const sentSolution = signal<string | undefined>('');
 export const workspace = signal('');
 export const conditions = signal<readonly Condition[]>([]);
 /** `page`: the tools below; `context`: those that the conversation context declares. */
@@ -46,17 +46,6 @@ export function toolsJson(): string | undefined {
   // As the user has written them: what is parsed and written again may have other numbers.
   const furtherJson = furtherToolsFault.value ? '' : furtherTools.value.trim().slice(1, -1).trim();
   return `[${[...declared.map((tool) => JSON.stringify(tool)), ...(furtherJson ? [furtherJson] : [])].join(',')}]`;
-}
-
-/** What goes with a turn of any session; the contexts go with a session's first one. */
-export function ofTurn(): TurnRequest {
-  const [scope, tools] = [ragScope(), toolsJson()];
-  return {
-    ...(solution.value && { SolutionContextText: solution.value }),
-    ...(workspace.value && { WorkspaceId: workspace.value }),
-    ...(scope && { RagScope: scope }),
-    ...(tools !== undefined && { ToolsJson: tools }),
-  };
 }
 
 export function ragScope(): RagScope | undefined {

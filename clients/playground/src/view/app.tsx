@@ -19,6 +19,7 @@ import { ModeMenu } from './mode_menu.js';
 import { medium, narrow } from './screen.js';
 import { Separator } from './separator.js';
 import { isSidebarOpen, Sidebar } from './sidebar.js';
+import { ConnectionSign } from './unsent_card.js';
 
 const isDraggedOver = signal(false);
 const isMoreOpen = signal(false);
@@ -41,6 +42,7 @@ export function App() {
         <Head />
         <FindBar />
         <Conversation />
+        <ConnectionSign />
         <Composer />
       </main>
       <PanelView isCovered={covered} />

@@ -5,7 +5,7 @@ import type { SubmittedToolResult, ToolResult } from '../../../typescript/src/in
 import { answer, failureOf, fetchArguments } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { READY } from '../store/ready_tools.js';
-import { seconds, type Step } from '../store/turn_record.js';
+import { isLive, seconds, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { Json } from './json_text.js';
 
@@ -72,13 +72,13 @@ export function ServerTool({ turn, step }: { turn: ShownTurn; step: ServerStep }
 }
 
 export function ClientTool({ turn, step }: { turn: ShownTurn; step: ClientStep }) {
-  const { call, answer: given } = step;
+  const { call, answer: given, isTold } = step;
   if (!given && turn.record.value.status === 'awaiting_tools') return <ToolQuestion turn={turn} step={step} />;
-  if (!given) return <Unanswered name={call.Name} json={call.ArgumentsJson} />;
+  if (!given) return isLive(turn.record.value) ? null : <Unanswered name={call.Name} json={call.ArgumentsJson} />;
   const isFailed = given.ErrorMessage != null;
   const state = `${isFailed ? 'failed' : 'done'} · ${seconds(given.ExecutionMs)}`;
   return (
-    <FoldedCard name={call.Name} by="run by this page" state={state} tone={isFailed ? 'bad' : 'good'}>
+    <FoldedCard name={call.Name} by={isTold ? 'run by the client' : 'run by this page'} state={state} tone={isFailed ? 'bad' : 'good'}>
       <Arguments json={call.ArgumentsJson} />
       <Result result={given} />
     </FoldedCard>

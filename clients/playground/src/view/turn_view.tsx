@@ -1,16 +1,18 @@
 // One turn: what was asked, what happened, the answer, and what it cost.
 import type { FileRef, Usage } from '../../../typescript/src/index.js';
 import { EditQuestion, isEdited, QuestionEditor, TurnActions } from '../branching/turn_actions.js';
-import { addAgain, canBeSentAgain, chosenTurn, follow, lookedAt, namedTurn, parent, sendAgain } from '../store/conversation.js';
+import { addAgain, chosenTurn, lookedAt, namedTurn, parent } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
-import { isLive, seconds, type Asked, type Failure, type SteerStep, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
+import { isLive, seconds, type Asked, type SteerStep, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
 import { wordsOf } from '../store/steering.js';
 import { panelShown } from '../panels.js';
-import { Approval } from './approval_card.js';
+import { Approval, Decided } from './approval_card.js';
+import { Ended } from './failure_card.js';
 import { Icon } from './icon.js';
 import { LongText } from './long_text.js';
 import { Markdown } from './markdown.js';
 import { ClientTool, ServerTool } from './tool_cards.js';
+import { Unsent } from './unsent_card.js';
 
 export function TurnView({ turn }: { turn: ShownTurn }) {
   const record = turn.record.value;
@@ -26,6 +28,7 @@ export function TurnView({ turn }: { turn: ShownTurn }) {
           <StepView key={keyOf(step, at)} turn={turn} step={step} isLast={at === record.steps.length - 1} />
         ))}
         {record.status === 'running' && !isTyping(record) && <Waiting />}
+        {record.status === 'unsent' && <Unsent turn={turn} />}
         {record.warnings.map((warning) => (
           <p class="notice" key={warning}>
             <Icon name="warning" /> <span dir="auto">{warning}</span>
@@ -33,7 +36,7 @@ export function TurnView({ turn }: { turn: ShownTurn }) {
         ))}
         {record.files.length > 0 && <Files files={record.files} />}
         {record.failure && <Ended turn={turn} failure={record.failure} status={record.status} />}
-        {!isLive(record) && <Foot record={record} />}
+        {!isLive(record) && record.status !== 'unsent' && <Foot record={record} />}
         <TurnActions turn={turn} />
         {parent.value?.TurnId === record.turnId && (
           <p class="note branch-begins">
@@ -46,7 +49,7 @@ export function TurnView({ turn }: { turn: ShownTurn }) {
 }
 
 const keyOf = (step: Step, at: number): string =>
-  step.kind === 'server_tool' || step.kind === 'steer' ? step.id : step.kind === 'client_call' ? step.call.ToolCallId : `${step.kind}-${at}`;
+  step.kind === 'server_tool' || step.kind === 'steer' || step.kind === 'decision' ? step.id : step.kind === 'client_call' ? step.call.ToolCallId : `${step.kind}-${at}`;
 
 /** Whether text is coming, which shows by itself that the turn runs. */
 const isTyping = ({ steps }: TurnRecord): boolean => {
@@ -72,6 +75,7 @@ const STATES: Record<SteerStep['state'], string> = {
   delivered: 'The model has it',
   kept: 'The turn ended first; the next one has it',
   refused: 'The model service refused it',
+  waiting: 'Waiting for the network',
   failed: 'Not added',
 };
 
@@ -122,6 +126,8 @@ function StepView({ turn, step, isLast }: { turn: ShownTurn; step: Step; isLast:
       return <ServerTool turn={turn} step={step} />;
     case 'client_call':
       return step.call.Name === APPROVAL ? <Approval turn={turn} step={step} /> : <ClientTool turn={turn} step={step} />;
+    case 'decision':
+      return <Decided step={step} />;
     case 'steer':
       return <Steer turn={turn} step={step} />;
     case 'note':
@@ -168,38 +174,6 @@ function Files({ files }: { files: readonly FileRef[] }) {
 }
 
 const size = (bytes: number): string => (bytes < 1024 ? `${bytes} bytes` : bytes < 1 << 20 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / (1 << 20)).toFixed(1)} MB`);
-
-const WHO = { client: 'You can act.', operator: 'The operator has to act.', nobody: 'Nobody has to act; try again.' } as Record<string, string>;
-
-function Ended({ turn, failure, status }: { turn: ShownTurn; failure: Failure; status: TurnRecord['status'] }) {
-  if (status === 'aborted') return <p class="note">You stopped this turn.</p>;
-  const isLost = status === 'lost';
-  return (
-    <div class="card bad failure" role="group" aria-label="Failure">
-      <h3>
-        <Icon name="warning" /> {isLost ? 'The connection is lost' : 'The turn failed'}
-      </h3>
-      <p dir="auto">{isLost ? 'The turn runs on without you. Nothing is lost: go on where the text stopped.' : failure.message}</p>
-      {!isLost && (
-        <p class="muted">
-          <code>{failure.code}</code> {WHO[failure.whoActs ?? '']}
-        </p>
-      )}
-      <div class="actions">
-        {isLost && (
-          <button type="button" class="primary" onClick={() => follow(turn)}>
-            <Icon name="retry" /> Reconnect
-          </button>
-        )}
-        {!isLost && canBeSentAgain(turn) && (
-          <button type="button" onClick={() => sendAgain(turn)}>
-            <Icon name="retry" /> Send it again
-          </button>
-        )}
-      </div>
-    </div>
-  );
-}
 
 const count = (tokens: number): string => tokens.toLocaleString('en');
 
