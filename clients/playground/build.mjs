@@ -11,22 +11,36 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 const TO = path.join(HERE, '../../build-playground');
 const FILES = path.join(TO, 'playground');
 
-const { metafile } = await build({
-  entryPoints: [path.join(HERE, 'src/main.tsx')],
+// Of the library for formulas: what no answer needs (diagrams, mirrored letters), and what must not be done for a model, such
+// as links, pictures and attributes.
+const NOT_OF_FORMULAS =
+  /temml\/src\/(auto-render|unicodeSymbols|environments\/(borderTree|cd)|functions\/(bordermatrix|cancelto|char|html|includegraphics|pmb|reflect|sfrac|vcenter|verb))\.js$/;
+const lighter = {
+  name: 'lighter',
+  setup: (bundle) => bundle.onLoad({ filter: NOT_OF_FORMULAS }, () => ({ contents: 'module.exports = {};', loader: 'js' })),
+};
+const common = {
   outdir: FILES,
-  entryNames: 'page-[hash]',
-  chunkNames: 'part-[hash]',
   bundle: true,
-  splitting: true,
-  format: 'esm',
   // The first ones with the CSS function light-dark().
   target: ['chrome123', 'firefox120', 'safari17.5'],
-  jsx: 'automatic',
-  jsxImportSource: 'preact',
   minify: true,
   legalComments: 'none',
   metafile: true,
   logLevel: 'warning',
+};
+// What runs before the first painting is no module: those wait for the page.
+const first = await build({ ...common, entryPoints: [path.join(HERE, 'src/first.ts')], entryNames: 'first-[hash]', format: 'iife' });
+const { metafile } = await build({
+  ...common,
+  entryPoints: [path.join(HERE, 'src/main.tsx')],
+  entryNames: 'page-[hash]',
+  chunkNames: 'part-[hash]',
+  plugins: [lighter],
+  splitting: true,
+  format: 'esm',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
 });
 const [script, { cssBundle }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
 const name = (file) => path.basename(file);
@@ -34,10 +48,11 @@ const page = await readFile(path.join(HERE, 'index.html'), 'utf8');
 const text = await licences(Object.keys(metafile.inputs));
 const list = `licences-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.txt`;
 await writeFile(path.join(FILES, list), text);
-const names = { 'page.js': name(script), 'page.css': name(cssBundle), 'licences.txt': list };
+const [early] = Object.keys(first.metafile.outputs);
+const names = { 'first.js': name(early), 'page.js': name(script), 'page.css': name(cssBundle), 'licences.txt': list };
 const filled = Object.entries(names).reduce((html, [as, is]) => html.replace(as, is), page);
 await writeFile(path.join(TO, 'index.html'), filled);
-const made = new Set([...Object.keys(metafile.outputs).map(name), list]);
+const made = new Set([...Object.keys(metafile.outputs).map(name), name(early), list]);
 for (const file of await readdir(FILES)) if (!made.has(file)) await rm(path.join(FILES, file));
 
 /** The licences of the packages to which the bundled files belong, each below a line `=== name version (licence)`. */

@@ -70,6 +70,24 @@ describe('the approval card', { skip: withoutBrowser }, () => {
     assert.equal(await turn.locator('details[open] pre').innerText(), LAID_OUT);
   });
 
+  test('a decision takes the focus to the next card, and the last one to the message box', async () => {
+    const page = await playground.page();
+    rig.tools.on('/pay', '{"paid":true}', '{"paid":true}');
+    rig.model.script(answer(call('pay', ['{"amount":1}']), call('pay', ['{"amount":2}'])), answer(text('Done.')));
+    const turn = await say(page, 'Pay.');
+    await hasStatus(turn, 'awaiting_tools');
+    const questions = turn.getByRole('region', { name: 'May the agent call pay?' });
+    assert.equal(await questions.count(), 2);
+    const hasFocus = (selector) => page.waitForFunction((wanted) => document.activeElement.matches(wanted), selector);
+    await questions.first().getByRole('button', { name: 'Approve' }).press('Enter');
+    await hasFocus('.question');
+    assert.equal(await questions.locator('pre').innerText(), '{\n  "amount": 2\n}');
+    await page.keyboard.press('Tab');
+    await questions.getByRole('button', { name: 'Refuse' }).press('Enter');
+    await hasFocus('#message');
+    await hasStatus(turn, 'completed');
+  });
+
   test('an edit leaves the tokens that it does not touch, and after a reload the card shows what ran', async () => {
     const page = await playground.page();
     const { turn, question } = await asked(page, PAYMENT);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
 
 /** Refusals that a trial asks for; the browser logs each. */
 const REFUSED = [/status of 4\d\d/];
@@ -18,7 +18,7 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
   const trialOf = (page, id) => page.locator(`[data-trial="${id}"]`);
   const opened = async (options) => {
     const page = await playground.page({ expected: REFUSED, ...options });
-    await page.getByRole('button', { name: 'Break it' }).click();
+    await openPanel(page, 'Break it');
     return page;
   };
   /** Presses the button, and fails with everything that the card shows unless all its claims hold. */
@@ -66,6 +66,18 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     await settled(trialOf(page, 'leave'));
     await hasStatus(turn, 'completed');
     assert.equal(await page.locator('.turn').count(), 1);
+  });
+
+  test('a time that is too short to see the end of the turn claims nothing of it', async () => {
+    const page = await opened();
+    const trial = trialOf(page, 'leave');
+    await trial.getByLabel('seconds').fill('1');
+    await trial.getByRole('button', { name: 'Try it' }).click();
+    await trial.and(page.locator('[data-state="partly"]')).waitFor();
+    assert.match(await trial.locator('li.unseen').innerText(), /Not shown:[^]*still ran after 1 s/);
+    assert.equal(await trial.locator('li.holds').count(), 2);
+    await trial.getByText('What could be seen held.').waitFor();
+    await assertAccessible(page);
   });
 
   test('a claim that is not true is shown as broken: a model that is no stand-in refuses nothing', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
 
 describe('the inspector', { skip: withoutBrowser }, () => {
   let playground;
@@ -170,7 +170,7 @@ describe('the inspector', { skip: withoutBrowser }, () => {
   test('on a phone nothing is cut off', async () => {
     const page = await playground.page({ viewport: PHONE });
     await done(page, 'Call the tool weather with the word rome.');
-    await page.getByRole('button', { name: 'Inspector' }).click();
+    await openPanel(page, 'Inspector');
     await timeline(page, /Model call 2/);
     await assertAccessible(page);
     await page.shot('phone-light-inspector');

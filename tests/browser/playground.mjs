@@ -49,10 +49,10 @@ export class Playground {
 
   /**
    * Opens the page, `address` being what follows its path; `page.shot(name)` takes a picture of it. `kept` is what the
-   * browser has in its storage when it comes.
+   * browser has in its storage when it comes. `isTouched`: with fingers, as a phone is.
    */
-  async page({ viewport = DESKTOP, colorScheme = 'light', address = '', expected = [], kept = {} } = {}) {
-    const context = await this.#browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
+  async page({ viewport = DESKTOP, colorScheme = 'light', address = '', expected = [], kept = {}, isTouched = false } = {}) {
+    const context = await this.#browser.newContext({ viewport, colorScheme, hasTouch: isTouched, isMobile: isTouched, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     context.setDefaultTimeout(PATIENCE_MS);
     await context.addInitScript((entries) => {
       for (const [name, value] of Object.entries(entries)) if (localStorage.getItem(name) === null) localStorage.setItem(name, value);
@@ -64,6 +64,16 @@ export class Playground {
     await page.goto(new URL(`/${address}`, this.rig.url).href);
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
     return page;
+  }
+
+  /** Opens another tab of the page's browser, at the same address. */
+  async tab(page, { expected = [] } = {}) {
+    const tab = await page.context().newPage();
+    this.#watch(tab, expected);
+    tab.shot = page.shot;
+    await tab.goto(page.url());
+    await tab.getByRole('textbox', { name: 'Message' }).waitFor();
+    return tab;
   }
 
   /** Opens a page of somebody else, as a user who gives the browser a name and a password. */
@@ -93,7 +103,7 @@ export class Playground {
   async closePages() {
     const pages = [...this.#pages];
     this.#pages.clear();
-    for (const page of pages) await page.context().close();
+    for (const context of new Set(pages.map((page) => page.context()))) await context.close();
     for (const page of pages) assert.deepEqual(page.faults, []);
   }
 
@@ -115,6 +125,13 @@ export async function say(page, words) {
   const turn = turns.nth(before);
   await turn.waitFor();
   return turn;
+}
+
+/** Opens the panel of this name. On a small screen their buttons are a menu. */
+export async function openPanel(page, name) {
+  const more = page.getByRole('button', { name: 'More', exact: true });
+  if (await more.isVisible()) await more.click();
+  await page.getByRole('button', { name, exact: true }).click();
 }
 
 /** Resolves when a turn has come to this status. */

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { apiKeys, httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, DESKTOP, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, DESKTOP, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = path.join(ROOT, 'build-playground');
@@ -281,7 +281,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
           await assertAccessible(page);
           await page.getByRole('button', { name: 'Close the list of sessions' }).click();
         }
-        await page.getByRole('button', { name: 'Context' }).click();
+        await openPanel(page, 'Context');
         await page.getByLabel('Workspace').waitFor();
         await page.shot(`${name}-${colorScheme}-context`);
         await assertAccessible(page);

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { apiKeys } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground } from './playground.mjs';
+import { assertAccessible, hasStatus, openPanel, PHONE, Playground } from './playground.mjs';
 
 const FILES = {
   'README.md': '# The zoo\n\nPelicans are fed at noon.\n',
@@ -39,7 +39,7 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
   const panel = (page) => page.getByRole('complementary', { name: 'Retrieval' });
   const opened = async (options) => {
     const page = await playground.page(options);
-    await page.getByRole('button', { name: 'Retrieval' }).click();
+    await openPanel(page, 'Retrieval');
     await assertAccessible(page);
     return page;
   };

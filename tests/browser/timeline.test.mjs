@@ -37,6 +37,21 @@ test('tools of the service follow their call one after the other, and the pause 
   ]);
 });
 
+test('a human is waited for once, however many calls wait, and a refused call has its wait, too', () => {
+  const tool = (Name, RunsOn, more) => ({ ModelCall: 0, ToolCallId: Name, Name, RunsOn, ...more });
+  const asked = (Decision, WaitedMs, DecidedBy) => ({ Approval: { Decision, WaitedMs, Edited: false, DecidedBy } });
+  const ToolCalls = [
+    tool('mail', 'server', { ExecutionMs: 30, Successful: true, ...asked('approved', 400, 'user:ann') }),
+    tool('look', 'server', { ExecutionMs: 50, Successful: true }),
+    tool('pay', 'nobody', { ExecutionMs: 0, Successful: false, ...asked('refused', 400, 'key:none') }),
+  ];
+  const inspected = turn({ ModelCalls: [call(1, 0, 100), call(2, 600, 100)], ToolCalls }, 700);
+  const { rows } = timelineOf(inspected, [], 0);
+  assert.deepEqual(spans({ rows }).slice(2, 5), [['look', 'tool 100-150'], ['mail', 'pause 150-550', 'tool 550-580'], ['pay', 'pause 150-550']]);
+  assert.deepEqual(rows.slice(3, 5).map(({ told }) => told), ['30 ms · approved by ann, waited 400 ms', 'refused, waited 400 ms']);
+  assert.equal(spentOn(inspected).find(({ name }) => name === 'The client and its user').ms, 400);
+});
+
 test('a call that was refused for length stands before the compaction that followed, however the trace orders them', () => {
   const ModelCalls = [
     call(2, 50, 40, { Summary: true }),

@@ -100,5 +100,5 @@ test('the licence of every package inside the playground\'s page stands beside t
   assert.ok(read('build-playground/index.html').includes(`href="/playground/${list}"`));
   const parts = read(path.join(folder, list)).split(/^=== /m).slice(1);
   for (const part of parts) assert.match(part, /^\S+ \d\S* \(.+\)\n\n[^]*(Copyright|copyright|COPYRIGHT)/);
-  for (const name of ['preact', 'marked', 'dompurify', 'highlight.js']) assert.ok(parts.some((part) => part.startsWith(`${name} `)), name);
+  for (const name of ['preact', 'marked', 'dompurify', 'highlight.js', 'temml']) assert.ok(parts.some((part) => part.startsWith(`${name} `)), name);
 });

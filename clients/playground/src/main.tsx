@@ -1,8 +1,11 @@
-// The playground: it opens the session that the address names, or a new one.
+// The playground: it opens the session that the address names, at its turn, or a new one.
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { loadFault, newId, open, shownTurns } from './store/conversation.js';
+import { placeIn } from './store/address.js';
+import { choose, loadFault, newId, open, sessionId, shownTurns } from './store/conversation.js';
+import { noteLoss } from './store/connection.js';
 import { isLetIn, knock } from './store/service.js';
+import { start } from './store/synchronizing.js';
 import { byClient, reportWhole } from './breaking/by_client.js';
 import { afterReload } from './breaking/reload.js';
 import { openPanel } from './panels.js';
@@ -10,12 +13,19 @@ import './style/page.css';
 import { App } from './view/app.js';
 
 function openNamed(): void {
-  const id = location.hash.slice(1);
-  void open(id || newId(), id !== '');
+  const { session, turn } = placeIn(location.hash) ?? {};
+  // Within the open session only another turn is shown: what the page knows of the session stays.
+  if (session === sessionId.peek() && shownTurns.peek().length > 0) choose(turn);
+  else void open(session ?? newId(), session !== undefined, turn);
 }
 
 render(<App />, document.getElementById('app')!);
-knock().catch((error: Error) => (loadFault.value = `The service does not answer: ${error.message}`));
+start();
+knock().catch((error: Error) => {
+  loadFault.value = `The service does not answer: ${error.message}`;
+  // A service that answers is not lost: its fault is for the operator.
+  if (error instanceof TypeError) noteLoss();
+});
 addEventListener('popstate', openNamed);
 // With a key that was refused nothing could be opened, so the next one opens it.
 effect(() => {

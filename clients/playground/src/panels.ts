@@ -6,6 +6,7 @@ import type { FunctionComponent } from 'preact';
 import { BreakingPanel } from './breaking/breaking_panel.js';
 import { InspectorPanel } from './inspector/inspector_panel.js';
 import { RetrievalPanel } from './retrieval/retrieval_panel.js';
+import { SessionPanel } from './session/session_panel.js';
 import { ContextPanel } from './view/context_panel.js';
 import type { IconName } from './view/icon.js';
 
@@ -19,6 +20,7 @@ export interface Panel {
 }
 
 export const panels: readonly Panel[] = [
+  { id: 'session', title: 'Session', icon: 'session', View: SessionPanel },
   { id: 'context', title: 'Context', icon: 'sliders', View: ContextPanel },
   { id: 'inspector', title: 'Inspector', icon: 'timeline', View: InspectorPanel, isOfTurn: true },
   { id: 'breaking', title: 'Break it', icon: 'bolt', View: BreakingPanel },

@@ -4,7 +4,7 @@ export type { Credential, Given } from "./credential.js";
 export { AptixConnectionError, AptixError, type ErrorDetails } from "./errors.js";
 export { formatJson } from "./json_text.js";
 export type { Answer, Call, HttpOptions, LogEntry, Middleware, RequestOptions, WithResponse } from "./http.js";
-export { Session, type TurnRequest } from "./session.js";
+export { type Fork, Session, type TurnRequest } from "./session.js";
 export type { CancellationTokenLike, Signal } from "./signals.js";
 export { memoryStore } from "./tools.js";
 export type { ApprovalRequest, Decision, Store, Tool, ToolContext, ToolOptions } from "./tools.js";

@@ -7,6 +7,8 @@ import { Turn, type TurnOptions } from "./turn.js";
 import type {
   ErasureReceipt,
   FinalResponse,
+  ForkRequest,
+  ForkResult,
   Modes,
   SessionEntry,
   SessionExport,
@@ -22,6 +24,9 @@ import type {
 
 /** A user turn without what the client fills in. */
 export type TurnRequest = Omit<UserTurn, "SessionId" | "TurnId" | "Streaming" | "ToolResults">;
+
+/** A session that goes on from a turn of another one, and what the service says of its making. */
+export type Fork = Session & ForkResult;
 
 /** What the sessions of one client share. */
 export interface Shared {
@@ -106,6 +111,17 @@ export class Session {
   /** Aborts a turn that runs or waits; one that has ended stays as it is. */
   cancel(turnId: string): Answer<TurnView> {
     return request(this.shared.http, { method: "POST", path: `${turnPath(this.sessionId, turnId)}/cancel` });
+  }
+
+  /**
+   * Makes a new session that has everything of this one up to and with a turn, the newest that has ended unless
+   * `AfterTurnId` names another one; this one stays as it is. The same request, with the same `SessionId`, gives the same
+   * fork. Resolves when the fork is whole.
+   */
+  async fork(members: Partial<ForkRequest> = {}): Promise<Fork> {
+    const body = JSON.stringify({ ...members, SessionId: members.SessionId ?? newId() });
+    const made = await request<ForkResult>(this.shared.http, { method: "POST", path: `${sessionPath(this.sessionId)}/fork`, body });
+    return Object.assign(new Session(this.shared, made.SessionId), made);
   }
 
   /** Gives it a title, 1 to 200 characters, which stays until the next one. Sessions of users have titles. */

@@ -33,6 +33,9 @@ export type TurnEntry = Schemas["TurnEntry"];
 export type Trace = Schemas["Trace"];
 export type Modes = Schemas["Modes"];
 export type SessionExport = Schemas["Export"];
+/** What a fork is made of: the new session, its last turn, the context under which it goes on. */
+export type ForkRequest = Schemas["ForkRequest"];
+export type ForkResult = Schemas["ForkResult"];
 export type ErasureReceipt = Schemas["ErasureReceipt"];
 export type Document = Schemas["Document"];
 export type Upserted = Schemas["Upserted"];

@@ -69,12 +69,12 @@ function Card({ trial, children }: { trial: Trial; children?: preact.ComponentCh
 }
 
 function Claim({ words, finding }: { words: string; finding: Finding | undefined }) {
-  const state = !finding ? 'open' : finding.holds ? 'holds' : 'broken';
+  const state = !finding ? 'open' : finding.holds === 'unseen' ? 'unseen' : finding.holds ? 'holds' : 'broken';
   return (
     <li class={state}>
-      {state === 'open' ? <span class="dot" /> : <Icon name={finding!.holds ? 'check' : 'close'} />}
+      {state === 'open' || state === 'unseen' ? <span class="dot" /> : <Icon name={state === 'holds' ? 'check' : 'close'} />}
       <span>
-        {state !== 'open' && <span class="hidden">{finding!.holds ? 'True: ' : 'Not true: '}</span>}
+        {state !== 'open' && <span class="hidden">{{ holds: 'True: ', broken: 'Not true: ', unseen: 'Not shown: ' }[state]}</span>}
         {words}
         {finding?.seen && <small>{finding.seen}</small>}
       </span>
@@ -85,5 +85,6 @@ function Claim({ words, finding }: { words: string; finding: Finding | undefined
 function verdict({ state, doing, fault, ms = 0 }: Outcome): string {
   if (state === 'runs') return doing;
   if (fault !== undefined) return `It could not be tried: ${fault}`;
+  if (state === 'partly') return `What could be seen held. ${seconds(ms)}`;
   return state === 'held' ? `It held. ${seconds(ms)}` : 'It did not hold.';
 }

@@ -66,17 +66,14 @@ interface Stored {
   status: string;
   response?: FinalResponse;
   textSoFar?: string;
-  endedAt: number;
 }
 
 /** The turn as the service keeps it. */
 export async function stored(turn: ShownTurn): Promise<Stored> {
   const view = await aptix.session(sessionId.peek()).getTurn(turn.record.peek().turnId);
   const { Outcome, TextSoFar } = view as { Outcome?: { Result?: FinalResponse }; TextSoFar?: string };
-  const { EndedAt } = view as { EndedAt?: string };
   return {
     status: view.Status,
-    endedAt: Date.parse(EndedAt ?? ''),
     ...(Outcome?.Result && { response: Outcome.Result }),
     ...(TextSoFar !== undefined && { textSoFar: TextSoFar }),
   };

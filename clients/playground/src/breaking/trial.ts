@@ -6,8 +6,8 @@ import { failureOf } from '../store/conversation.js';
 export interface Report {
   /** What is being done now. */
   does(words: string): void;
-  /** A claim was looked at; `seen` is what was found. */
-  finds(claim: string, holds: boolean, seen?: string): void;
+  /** A claim was looked at; `seen` is what was found. `unseen`: what was done could not show whether it holds. */
+  finds(claim: string, holds: boolean | 'unseen', seen?: string): void;
 }
 
 export interface Trial {
@@ -23,11 +23,12 @@ export interface Trial {
 }
 
 export interface Finding {
-  holds: boolean;
+  holds: boolean | 'unseen';
   seen?: string;
 }
 export interface Outcome {
-  state: 'runs' | 'held' | 'failed';
+  /** `partly`: what was seen held, and a claim could not be shown. */
+  state: 'runs' | 'held' | 'partly' | 'failed';
   doing: string;
   findings: Readonly<Record<string, Finding>>;
   /** Why it could not be carried through. */
@@ -59,6 +60,7 @@ export async function start(trial: Trial): Promise<void> {
   }
   running.value = undefined;
   const { findings, fault } = outcomes.value[trial.id]!;
-  const held = fault === undefined && Object.keys(trial.claims).every((claim) => findings[claim]?.holds);
-  change({ state: held ? 'held' : 'failed', doing: '', ms: Math.round(performance.now() - began) });
+  const found = Object.keys(trial.claims).map((claim) => findings[claim]?.holds ?? false);
+  const state = fault !== undefined || found.includes(false) ? 'failed' : found.includes('unseen') ? 'partly' : 'held';
+  change({ state, doing: '', ms: Math.round(performance.now() - began) });
 }

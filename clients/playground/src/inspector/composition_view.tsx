@@ -1,7 +1,7 @@
 // What a request was made of: each part with its size and where it came from, and what was left out and why.
-import { scaleLinear } from 'd3-scale';
 import { useState } from 'preact/hooks';
 import { seconds } from '../store/turn_record.js';
+import { linear } from './scale.js';
 import { inOrder } from './timeline.js';
 import { useWidth } from './timeline_view.js';
 import { bytes, type Block, type Trace } from './trace.js';
@@ -52,7 +52,7 @@ const Tab = ({ label, isChosen, choose }: { label: string; isChosen: boolean; ch
 
 function Stacked({ parts, sum }: { parts: readonly Block[]; sum: number }) {
   const [place, width] = useWidth<HTMLDivElement>();
-  const x = scaleLinear([0, Math.max(1, sum)], [0, width]);
+  const x = linear([0, Math.max(1, sum)], [0, width]);
   let from = 0;
   return (
     <div ref={place} class="picture">

@@ -3,15 +3,15 @@ import { signal } from '@preact/signals';
 import { failureOf, sessionId, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
-import { isLive, type TurnRecord } from '../store/turn_record.js';
+import type { TurnRecord } from '../store/turn_record.js';
 import type { Inspected, ModelCall, Modes, Trace } from './trace.js';
 
 export const inspected = signal<Inspected | undefined>(undefined);
 export const modes = signal<Modes | undefined>(undefined);
 export const fault = signal('');
 
-/** A turn that has just been sent is known to the service once it has told anything. */
-const isAccepted = ({ record, events, request }: ShownTurn): boolean => request === undefined || events.peek().length > 0 || !isLive(record.peek());
+/** The service knows a turn once it has told anything of it. */
+const isAccepted = ({ isTaken }: ShownTurn): boolean => isTaken;
 
 let newest = 0;
 

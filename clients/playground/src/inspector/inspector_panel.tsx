@@ -1,12 +1,13 @@
 // A turn from the inside: its time, what it was made of, the session's context window and modes, events and requests.
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { chosenTurn, lookedAt, sessionId, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { isLive, seconds } from '../store/turn_record.js';
 import { Icon } from '../view/icon.js';
 import { CompositionView } from './composition_view.js';
 import { EventsView } from './events_view.js';
+import { ExactRequestView } from './exact_request_view.js';
 import { fault, fill, inspect, inspected, modes } from './inspected.js';
 import { RequestView } from './request_view.js';
 import { RequestsView } from './requests_view.js';
@@ -23,17 +24,17 @@ export function InspectorPanel() {
 function Turn({ turn }: { turn: ShownTurn }) {
   const record = turn.record.value;
   const steps = turn.events.value.filter(({ event }) => event.type === 'progress').length;
-  useEffect(() => void inspect(turn), [turn, record.status, steps]);
+  useEffect(() => void inspect(turn), [turn, turn.isTaken, record.status, steps]);
   useEffect(() => void fill(), [sessionId.value, shownTurns.value.length, record.status]);
   const found = inspected.value?.trace.TurnId === record.turnId ? inspected.value : undefined;
   return (
     <>
       <header class="of-turn">
-        <p class="words">{record.asked.text || 'A turn without words'}</p>
+        <p class="words" dir="auto">{record.asked.text || 'A turn without words'}</p>
         <Turns turn={turn} />
       </header>
       {fault.value && <p class="fault">{fault.value}</p>}
-      {!found && !fault.value && <p class="muted">Asking for its trace…</p>}
+      {!found && !fault.value && <p class="muted">{turn.isTaken ? 'Asking for its trace…' : 'The service does not have this turn.'}</p>}
       {found && (
         <>
           <Time found={found} turn={turn} />
@@ -50,6 +51,9 @@ function Turn({ turn }: { turn: ShownTurn }) {
       )}
       <Folded title="Raw events">
         <EventsView turn={turn} />
+      </Folded>
+      <Folded title="What the model was sent">
+        <ExactRequestView key={record.turnId} turn={turn} />
       </Folded>
       <Folded title="The request as code">
         <RequestView turn={turn} />
@@ -105,7 +109,8 @@ function Turns({ turn }: { turn: ShownTurn }) {
 function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
   const { trace } = found;
   const events = turn.events.value;
-  const timeline = timelineOf(found, events, (events.at(-1)?.at ?? Date.now()) - turn.record.value.startedAt);
+  const now = useNow(turn.record.value.status === 'awaiting_tools');
+  const timeline = timelineOf(found, events, (now ?? events.at(-1)?.at ?? Date.now()) - turn.record.value.startedAt);
   const sum = (of: 'PromptTokens' | 'CompletionTokens') => trace.ModelCalls.reduce((all, { Usage }) => all + (Usage?.[of] ?? 0), 0);
   return (
     <section>
@@ -135,6 +140,18 @@ function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
       {trace.Running && <p class="muted">{`Now: ${trace.Running.Kind.replaceAll('_', ' ')}`}</p>}
     </section>
   );
+}
+
+/** The time, each second anew, while a human is waited for: nothing else tells then that time passes. */
+function useNow(isWaiting: boolean): number | undefined {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!isWaiting) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [isWaiting]);
+  return isWaiting ? now : undefined;
 }
 
 const Figure = ({ name, value }: { name: string; value: string }) => (

@@ -16,8 +16,8 @@ const LONGEST_SHOWN = 4000;
 
 export function RequestView({ turn }: { turn: ShownTurn }) {
   const [form, setForm] = useState<keyof typeof FORMS>('curl');
-  const { request } = turn;
-  if (!request) return <p class="muted">This turn is from before this page was loaded, which alone knew its request.</p>;
+  const request = turn.request ?? turn.kept;
+  if (!request) return <p class="muted">The request of this turn is not known here yet.</p>;
   const { turnId } = turn.record.value;
   const { language, write } = FORMS[form];
   const short = JSON.parse(JSON.stringify(request), (_, value) => (typeof value === 'string' && value.length > LONGEST_SHOWN ? `${value.slice(0, 40)}… ${value.length} characters` : value));
@@ -34,6 +34,7 @@ export function RequestView({ turn }: { turn: ShownTurn }) {
           </button>
         ))}
       </div>
+      {!turn.request && <p class="muted">Put together from what the service keeps: its files, its workspace and its scope are not in it.</p>}
       <Code text={write(turnId, short)} language={language} />
       {JSON.stringify(short) !== JSON.stringify(request) && (
         <div class="actions">

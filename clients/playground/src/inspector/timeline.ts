@@ -92,32 +92,41 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
   return { name, told: told.filter(Boolean).join(' · '), spans, ...(firstByte !== undefined && { mark: Math.min(to, from + firstByte) }) };
 }
 
-/** The service's own tools run one after the other; then the turn pauses for those of the client. */
+/**
+ * The service's own tools run one after the other. Then the turn pauses, once, for all that the client runs and a human
+ * decides; what was approved runs after that.
+ */
 function toolRows(calls: readonly TracedCall[], from: number, until: number): Row[] {
   const rows: Row[] = [];
   let start = from;
-  for (const { Name, ExecutionMs = 0, Successful, ResultBytes, Mcp, Approval } of calls.filter(({ RunsOn }) => RunsOn === 'server')) {
-    const spans: Span[] = [];
-    const waited = Approval?.WaitedMs ?? (Approval && !Approval.Decision ? until - start : undefined);
-    if (waited !== undefined) spans.push({ from: start, to: (start = Math.min(until, start + waited)), look: 'pause' });
-    const hasRun = !Approval || Approval.Decision !== undefined;
+  const run = (call: TracedCall, waited: Span[] = [], asked?: string) => {
+    const { Name, ExecutionMs = 0, Successful, ResultBytes, Mcp, Approval } = call;
+    const hasRun = call.RunsOn === 'server' && (!Approval || Approval.Decision !== undefined);
+    const spans = [...waited];
     if (hasRun) spans.push({ from: start, to: (start = Math.min(until, start + ExecutionMs)), look: Successful === false ? 'bad' : 'tool' });
-    const asked = waited !== undefined && `${Approval?.Decision ?? 'waits for approval'}${Approval?.Edited ? ' with changes' : ''}, waited ${seconds(waited)}`;
-    const told = [
-      hasRun && seconds(ExecutionMs),
-      ResultBytes !== undefined && `result of ${bytes(ResultBytes)}`,
-      Mcp && `by MCP server ${Mcp.Server}`,
-      asked,
-      Successful === false && 'failed',
-    ];
+    const told = [hasRun && seconds(ExecutionMs), ResultBytes !== undefined && hasRun && `result of ${bytes(ResultBytes)}`, Mcp && `by MCP server ${Mcp.Server}`, asked, hasRun && Successful === false && 'failed'];
     rows.push({ name: Name, told: told.filter(Boolean).join(' · '), spans });
-  }
-  const paused = calls.filter(({ RunsOn }) => RunsOn === 'client');
-  if (paused.length > 0) {
-    const names = paused.map(({ Name, ExecutionMs }) => (ExecutionMs === undefined ? Name : `${Name} ${seconds(ExecutionMs)}`)).join(', ');
-    rows.push({ name: 'Pause for the client', told: `${seconds(Math.max(0, until - start))} · ${names}`, spans: [{ from: start, to: until, look: 'pause' }] });
+  };
+  for (const call of calls) if (call.RunsOn === 'server' && !call.Approval) run(call);
+  const paused = start;
+  const waits = calls.flatMap(({ Approval }) => (Approval ? [Approval.WaitedMs ?? until - paused] : []));
+  const mine = calls.filter(({ RunsOn, Approval }) => RunsOn === 'client' && !Approval);
+  const end = Math.min(until, waits.length > 0 ? paused + Math.max(...waits) : mine.length > 0 ? until : paused);
+  const pause: Span = { from: paused, to: end, look: 'pause' };
+  start = end;
+  for (const call of calls) if (call.Approval) run(call, [pause], decisionOf(call, end - paused));
+  if (mine.length > 0) {
+    const names = mine.map(({ Name, ExecutionMs }) => (ExecutionMs === undefined ? Name : `${Name} ${seconds(ExecutionMs)}`)).join(', ');
+    rows.push({ name: 'Pause for the client', told: `${seconds(Math.max(0, end - paused))} · ${names}`, spans: [pause] });
   }
   return rows;
+}
+
+/** What a human decided about a call, who it was, and how long the turn waited. */
+function decisionOf({ Approval }: TracedCall, waitedMs: number): string {
+  const { Decision, Edited, DecidedBy, WaitedMs = waitedMs } = Approval ?? {};
+  const by = DecidedBy && !DecidedBy.endsWith(':none') ? ` by ${DecidedBy.replace(/^(user|actor):/, '').replace(/^key:/, 'the key ')}` : '';
+  return `${Decision ?? 'waits for approval'}${Edited ? ' with changes' : ''}${by}, waited ${seconds(Math.round(WaitedMs))}`;
 }
 
 /**
@@ -155,14 +164,17 @@ function sinceStart(call: ModelCall, calls: readonly ModelCall[], counted: numbe
 /** What took the turn's time, in ms; only what is told. */
 export function spentOn({ trace, view }: Inspected): { name: string; ms: number }[] {
   const { rows, totalMs } = timelineOf({ trace, view }, [], Date.parse(view.UpdatedAt) - Date.parse(view.StartedAt));
-  const sum = (look: Span['look'][]) => rows.flatMap(({ spans }) => spans).filter((span) => look.includes(span.look)).reduce((ms, { from, to }) => ms + to - from, 0);
+  const of = (look: Span['look'][]) => rows.flatMap(({ spans }) => spans).filter((span) => look.includes(span.look));
+  const sum = (look: Span['look'][]) => of(look).reduce((ms, { from, to }) => ms + to - from, 0);
+  // What is waited for together was waited for once.
+  const pauses = new Map(of(['pause']).map(({ from, to }) => [from, to - from]));
   const retrieval = trace.Composition.reduce((ms, { DurationMs = 0 }) => ms + DurationMs, 0);
   const parts = [
     { name: 'Retrieval', ms: retrieval },
     { name: 'The model', ms: sum(['model', 'bad']) },
     { name: 'Waits before repetitions', ms: sum(['wait']) },
     { name: 'Tools of the service', ms: sum(['tool']) },
-    { name: 'The client and its user', ms: sum(['pause']) },
+    { name: 'The client and its user', ms: [...pauses.values()].reduce((all, ms) => all + ms, 0) },
   ];
   const rest = totalMs - parts.reduce((ms, part) => ms + part.ms, 0);
   return [...parts.filter(({ ms }) => ms > 0), { name: 'The service itself', ms: Math.max(0, rest) }];

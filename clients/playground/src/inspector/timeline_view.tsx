@@ -1,7 +1,7 @@
 // The turn's time as a picture: one row for each thing that happened.
-import { scaleLinear } from 'd3-scale';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { seconds } from '../store/turn_record.js';
+import { linear } from './scale.js';
 import type { Timeline } from './timeline.js';
 
 const ROW = 38;
@@ -27,7 +27,7 @@ export function useWidth<T extends Element>() {
 
 export function TimelineView({ timeline: { rows, totalMs } }: { timeline: Timeline }) {
   const [place, width] = useWidth<HTMLDivElement>();
-  const x = scaleLinear([0, totalMs], [0, width - 1]);
+  const x = linear([0, totalMs], [0, width - 1]);
   const ticks = x.ticks(Math.max(2, Math.floor(width / TICK_EVERY_PX))).filter((ms) => width - x(ms) > TICK_EVERY_PX / 2 || ms === 0);
   let height = 0;
   const placed = rows.map((row) => {

@@ -40,7 +40,7 @@ export interface TracedCall {
   ResultBytes?: number;
   /** The MCP server that ran it. */
   Mcp?: { Server: string };
-  Approval?: { Decision?: string; WaitedMs?: number; Edited?: boolean };
+  Approval?: { Decision?: string; WaitedMs?: number; Edited?: boolean; DecidedBy?: string };
 }
 
 export type Trace = Omit<SentTrace, 'Composition' | 'ModelCalls' | 'ToolCalls'> & {

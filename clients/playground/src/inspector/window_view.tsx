@@ -1,6 +1,6 @@
 // The filling of the model's context window over the session: a bar for each model call.
-import { scaleBand, scaleLinear } from 'd3-scale';
 import { fillings } from './inspected.js';
+import { linear, upTo } from './scale.js';
 import { useWidth } from './timeline_view.js';
 import { tokens } from './trace.js';
 
@@ -9,14 +9,16 @@ const TOP = 14;
 const BOTTOM = 4;
 const LEFT = 46;
 const WIDEST_BAR = 26;
+/** Of a bar with what is beside it. */
+const GAP = 0.25;
 
 export function WindowView({ turnId }: { turnId: string }) {
   const [place, width] = useWidth<HTMLDivElement>();
   const calls = fillings.value;
   const most = Math.max(1, ...calls.map(({ call }) => call.Usage!.PromptTokens + call.Usage!.CompletionTokens));
-  const y = scaleLinear([0, most], [HEIGHT - BOTTOM, TOP]).nice(3);
+  const y = linear(upTo(most, 3), [HEIGHT - BOTTOM, TOP]);
   const right = Math.min(width, LEFT + calls.length * WIDEST_BAR);
-  const x = scaleBand(calls.map((_, at) => at), [LEFT, right]).paddingInner(0.25);
+  const step = (right - LEFT) / Math.max(1, calls.length - GAP);
   const newest = calls.at(-1)?.call.Usage;
   const told = newest ? `${tokens(newest.PromptTokens)} tokens went into the newest of ${calls.length} model calls, ${tokens(newest.CompletionTokens)} came out.` : 'No model call has told its tokens yet.';
   return (
@@ -33,7 +35,7 @@ export function WindowView({ turnId }: { turnId: string }) {
           ))}
           {calls.map(({ turnId: of, call, isCompacted }, at) => {
             const { PromptTokens, CachedTokens, CompletionTokens } = call.Usage!;
-            const place = { x: x(at)!, width: x.bandwidth() };
+            const place = { x: LEFT + at * step, width: step * (1 - GAP) };
             return (
               <g key={call.Number} class={of === turnId ? 'chosen' : ''}>
                 <title>{`Call ${call.Number}: ${tokens(PromptTokens)} in (${tokens(CachedTokens)} cached), ${tokens(CompletionTokens)} out`}</title>

@@ -36,13 +36,13 @@ export function ChunkView({ chunk: { Path, StartLine, EndLine, Language, Text, S
         )}
       </header>
       {Explain && rank !== undefined && <Why explain={Explain} />}
-      <pre tabIndex={0} role="group" aria-label={`Text of ${Path}, lines ${StartLine} to ${EndLine}`}><Marked text={first} words={words} /></pre>
+      <pre dir="auto" tabIndex={0} role="group" aria-label={`Text of ${Path}, lines ${StartLine} to ${EndLine}`}><Marked text={first} words={words} /></pre>
       {lines.length > FIRST_LINES && (
         <details>
           <summary>
             {`${lines.length - FIRST_LINES} more lines`} <Icon name="chevron" />
           </summary>
-          <pre tabIndex={0} role="group" aria-label={`The rest of ${Path}, to line ${EndLine}`}><Marked text={lines.slice(FIRST_LINES).join('\n')} words={words} /></pre>
+          <pre dir="auto" tabIndex={0} role="group" aria-label={`The rest of ${Path}, to line ${EndLine}`}><Marked text={lines.slice(FIRST_LINES).join('\n')} words={words} /></pre>
         </details>
       )}
     </li>

@@ -133,7 +133,7 @@ function Search() {
     <section>
       <h3>Search</h3>
       <form class="search-form" onSubmit={submit}>
-        <input type="search" aria-label="What to search for" placeholder="A question, words, names" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} />
+        <input dir="auto" type="search" aria-label="What to search for" placeholder="A question, words, names" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} />
         <label class="limit">
           best
           <input type="number" min={1} max={100} value={limit.value} onChange={(event) => (limit.value = Math.min(100, Math.max(1, event.currentTarget.valueAsNumber || 1)))} />

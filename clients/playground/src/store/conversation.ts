@@ -1,8 +1,9 @@
-// The open session and its turns. Owns the way of a turn: sent, watched, paused for answers, ended.
+// The open session and its turns. Owns the way of a turn: sent, or kept until it can be, watched, paused for answers, ended.
 import { batch, computed, signal } from '@preact/signals';
 import {
   AptixError,
   type AgentExecuteResponse,
+  type SessionExport,
   type StreamEvent,
   type SubmittedToolResult,
   type ToolCall,
@@ -10,12 +11,19 @@ import {
   type TurnEvent,
   type TurnRequest,
 } from '../../../typescript/src/index.js';
-import { addressOf, attachments, pictureAt } from './attachments.js';
-import { argumentsOf, recordsOf } from './history.js';
+import { placeIn } from './address.js';
+import { attachments, pictureAt, type Attachment } from './attachments.js';
+import * as connection from './connection.js';
+import { argumentsOf } from './history.js';
+import { merged } from './merging.js';
+import * as outbox from './outbox.js';
+import { Painter } from './painter.js';
 import { droppedFiles, readyAnswer } from './ready_tools.js';
 import { aptix, credentialWasRefused } from './service.js';
-import { used } from './session_list.js';
+import { unlist, used } from './session_list.js';
 import * as steering from './steering.js';
+import { tell } from './tabs.js';
+import { askedWith, contentOf, requestOf } from './request.js';
 import { refresh } from './user_sessions.js';
 import * as settings from './settings.js';
 import type { ShownTurn } from './shown_turn.js';
@@ -25,7 +33,8 @@ import type { TurnRecord } from './turn_record.js';
 export const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-export const sessionId = signal(newId());
+/** The one that the address names, until a session is opened. */
+export const sessionId = signal(placeIn(location.hash)?.session ?? newId());
 export const shownTurns = signal<readonly ShownTurn[]>([]);
 /** The turn that panels look at; the newest one, unless another was chosen. */
 export const chosenTurn = signal<ShownTurn | undefined>(undefined);
@@ -33,6 +42,10 @@ export const isLoading = signal(false);
 export const loadFault = signal('');
 /** The contexts that the session is bound to, once it has begun. */
 export const boundContexts = signal<{ agent: string; conversation: string } | undefined>(undefined);
+/** Where the session branched from another one, and behind which turn, as the service tells. */
+export const parent = signal<SessionExport['Parent']>(undefined);
+/** The turn that the address names. */
+export const namedTurn = signal<string | undefined>(undefined);
 /** What screen readers are told. */
 export const announced = signal('');
 
@@ -41,9 +54,6 @@ export const liveTurn = computed(() => shownTurns.value.find(({ record }) => tur
 export const lookedAt = computed(() => chosenTurn.value ?? newestTurn.value);
 export const mode = computed(() => shownTurns.value.findLast(({ record }) => record.value.mode !== undefined)?.record.value.mode);
 
-/** The solution context as the session has it; a turn sends it when it has changed. */
-let sentSolution = '';
-
 function shown(first: TurnRecord, request?: TurnRequest): ShownTurn {
   const record = signal(first);
   const change = (how: (record: TurnRecord) => TurnRecord) => {
@@ -51,117 +61,221 @@ function shown(first: TurnRecord, request?: TurnRequest): ShownTurn {
     if (painter) painter.change(how);
     else record.value = how(record.value);
   };
-  const turn: ShownTurn = { session: sessionId.value, record, events: signal([]), change, ...(request && { request }) };
+  const turn: ShownTurn = { session: sessionId.value, record, events: signal([]), change, isTaken: false, isPartial: false, ...(request && { request }) };
   return turn;
 }
 /** What puts events into a record while they come. */
 const painters = new WeakMap<ShownTurn, Painter>();
 
-/** Opens a session: a new one, or one of the list with what was said in it. */
-export async function open(id: string, isKnown: boolean): Promise<void> {
+/** Opens a session: a new one, or one of the list with what was said in it, at the turn of this id. */
+export async function open(id: string, isKnown: boolean, turnId?: string): Promise<void> {
   leave();
   batch(() => {
     sessionId.value = id;
     shownTurns.value = [];
     chosenTurn.value = undefined;
-    boundContexts.value = undefined;
+    boundContexts.value = parent.value = undefined;
+    namedTurn.value = turnId;
     loadFault.value = '';
     isLoading.value = isKnown;
-    sentSolution = '';
+    settings.sentSolution.value = '';
   });
   if (!isKnown) return;
+  restore();
   try {
     const exported = await aptix.session(id).export();
     if (sessionId.value !== id) return;
     batch(() => {
-      shownTurns.value = recordsOf(exported).map((record) => shown(record));
-      boundContexts.value = { agent: exported.AgentContextId, conversation: exported.ConversationContextId };
-      settings.solution.value = sentSolution = exported.SolutionContextText ?? '';
+      takeOver(exported);
+      settings.sessionHasSolution(exported.SolutionContextText ?? '');
     });
-    if (liveTurn.value) follow(liveTurn.value);
+    if (turnId !== undefined) choose(turnId);
   } catch (error) {
     const { code, message } = failureOf(error);
-    // An id that is not used yet is a new session's.
-    if (sessionId.value === id && code !== 'session_not_found') loadFault.value = message;
+    // An id that is not used yet is a new session's, unless the address names a turn of it.
+    if (sessionId.value === id && (code !== 'session_not_found' || turnId !== undefined)) loadFault.value = message;
   } finally {
-    if (sessionId.value === id) isLoading.value = false;
+    if (sessionId.value === id) {
+      isLoading.value = false;
+      restoreSteers();
+      sendWaiting();
+    }
   }
 }
 
+/** Chooses the turn that the address names, if it names one. */
+export function choose(turnId: string | undefined): void {
+  namedTurn.value = turnId;
+  chosenTurn.value = shownTurns.value.find(({ record }) => record.value.turnId === turnId);
+  if (turnId !== undefined && !chosenTurn.value) loadFault.value = 'The session does not have the turn that the address names.';
+}
+
+/** Fetches what has become of the open session elsewhere, and shows it. What this page watches, its stream tells. */
+export async function catchUp(): Promise<void> {
+  const id = sessionId.peek();
+  const exported = await aptix.session(id).export();
+  if (sessionId.peek() !== id) return;
+  batch(() => {
+    takeOver(exported);
+    loadFault.value = '';
+  });
+}
+
+/** Shows the session as the service has it. */
+function takeOver(exported: SessionExport): void {
+  const taken = new Set(exported.Turns.map(({ TurnId }) => TurnId));
+  shownTurns.value = merged(shownTurns.peek(), exported, shown);
+  for (const turn of shownTurns.peek()) if (taken.has(turn.record.peek().turnId)) hasLeft(turn);
+  parent.value = exported.Parent;
+  boundContexts.value = { agent: exported.AgentContextId, conversation: exported.ConversationContextId };
+  const live = liveTurn.peek();
+  if (live && !live.watching && live.record.peek().status === 'running') follow(live);
+}
+
 /** Stops watching. Turns run on; they are followed again when their session is opened. */
-function leave(): void {
+export function leave(): void {
   for (const { watching } of shownTurns.value) watching?.abort();
 }
 
 /** Sends the user's words with everything that goes with them; `more` goes before what the panels say. */
 export function send(words: string, more: TurnRequest = {}): ShownTurn {
   const held = attachments.value;
-  const pictures = held.flatMap((each) => (each.kind === 'picture' ? [each.image] : []));
-  const files = held.flatMap((each) => (each.kind === 'file' ? [each.artifact] : []));
-  const isFirst = shownTurns.value.length === 0;
-  const scope = settings.ragScope();
-  const tools = settings.toolsJson();
-  const solution = settings.solution.value;
-  const request: TurnRequest = {
-    ...(words && { Instruction: words }),
-    ...(pictures.length > 0 && { ClipboardImages: pictures }),
-    ...(files.length > 0 && { InputArtifacts: files }),
-    ...(solution !== sentSolution && { SolutionContextText: solution }),
-    ...(settings.workspace.value && { WorkspaceId: settings.workspace.value }),
-    ...(scope && { RagScope: scope }),
-    ...(tools !== undefined && { ToolsJson: tools }),
-    ...(isFirst && settings.agentContext.value && { AgentContextId: settings.agentContext.value }),
-    ...(isFirst && settings.conversationContext.value && { ConversationContextId: settings.conversationContext.value }),
-    ...more,
-  };
-  const asked = { text: words, pictures: pictures.map(addressOf), files: files.map(({ FileName }) => FileName) };
-  const turn = shown(turns.begun(newId(), asked), request);
+  const turn = shown(turns.begun(newId(), askedWith(words, held)), composed(words, held, more));
   batch(() => {
-    sentSolution = solution;
+    settings.sentSolution.value = settings.solution.value;
     attachments.value = [];
-    chosenTurn.value = undefined;
+    chosenTurn.value = namedTurn.value = undefined;
     announced.value = 'The message is sent.';
     shownTurns.value = [...shownTurns.value, turn];
   });
   used(sessionId.value, words || held.map(({ name }) => name).join(', '));
   history.replaceState(null, '', `#${sessionId.value}`);
+  const { turnId, asked } = turn.record.peek();
+  outbox.put({ session: turn.session, id: turnId, text: words, attached: held.map(({ name }) => name), whole: { request: turn.request!, asked } });
   begin(turn);
   return turn;
+}
+
+const composed = (words: string, held: readonly Attachment[], more: TurnRequest = {}): TurnRequest => ({
+  ...requestOf(words, held, { isFirst: shownTurns.peek().length === 0, sentSolution: settings.sentSolution.peek() }),
+  ...more,
+});
+
+/** Has words wait that could not be sent. */
+function keepUnsent(turn: ShownTurn): void {
+  turn.watching?.abort();
+  turn.change(turns.unsent);
+  announced.value = 'Waiting for the network. The message is sent by itself.';
+}
+connection.isLost.subscribe((isLost) => {
+  if (!isLost) return;
+  for (const turn of shownTurns.peek()) {
+    if (turn.record.peek().status === 'running' && !turn.isTaken && turn.request) keepUnsent(turn);
+    else turn.change(turns.withWaitingSteers);
+  }
+});
+
+/** The service has the turn, so that nothing of it waits any longer. */
+function hasLeft(turn: ShownTurn): void {
+  turn.isTaken = true;
+  outbox.take(turn.record.peek().turnId);
+}
+
+/** Shows the words of the open session that a reload found waiting. */
+function restore(): void {
+  const known = new Set(shownTurns.peek().map(({ record }) => record.peek().turnId));
+  for (const { id, text, attached, steers, whole } of outbox.waitingIn(sessionId.peek())) {
+    if (known.has(id) || steers !== undefined) continue;
+    const asked = whole?.asked ?? { text, pictures: [], files: attached };
+    const request = whole?.request ?? (attached.length === 0 ? composed(text, []) : undefined);
+    shownTurns.value = [...shownTurns.peek(), shown(turns.unsent(turns.begun(id, asked)), request)];
+  }
+}
+
+/** Adds the words that a reload found waiting for a turn. Where they come too late, they are a turn. */
+function restoreSteers(): void {
+  const steers = new Set(shownTurns.peek().flatMap(({ record }) => record.peek().steps.flatMap((step) => (step.kind === 'steer' ? [step.id] : []))));
+  for (const entry of outbox.waitingIn(sessionId.peek())) {
+    const { steers: turnId, ...words } = entry;
+    if (turnId === undefined) continue;
+    const live = shownTurns.peek().find(({ record }) => record.peek().turnId === turnId && turns.isLive(record.peek()));
+    const asked = { text: words.text, pictures: [], files: words.attached };
+    if (steers.has(words.id)) outbox.take(words.id);
+    else if (live && words.attached.length === 0) void addWords(live, { id: words.id, asked, content: contentOf(words.text, []) });
+    else outbox.put(words);
+  }
+  restore();
+}
+
+/** Sends the oldest of the words that wait; the next ones follow when its turn has ended. */
+export function sendWaiting(): void {
+  if (connection.isLost.peek() || liveTurn.peek()) return;
+  const next = shownTurns.peek().find(({ record, request }) => record.peek().status === 'unsent' && request);
+  if (next) begin(next);
+}
+
+/** Sends words that wait without the files that a reload has lost. */
+export function sendWithoutFiles(turn: ShownTurn): void {
+  const { asked } = turn.record.peek();
+  turn.request = composed(asked.text, []);
+  turn.change((record) => ({ ...record, asked: { ...asked, files: [] } }));
+  sendWaiting();
+}
+
+/** Gives words up that have not left. */
+export function drop(turn: ShownTurn): void {
+  const { turnId } = turn.record.peek();
+  turn.watching?.abort();
+  outbox.take(turnId);
+  // What the dropped words were to tell, the next ones do.
+  if (turn.request?.SolutionContextText !== undefined) settings.sentSolution.value = undefined;
+  shownTurns.value = shownTurns.value.filter((each) => each !== turn);
+  if (shownTurns.value.length === 0) unlist(turn.session);
+  announced.value = 'The message is dropped.';
 }
 
 /** Adds the user's words to a turn that runs or waits. They are the next turn where this one has just ended. */
 export async function add(turn: ShownTurn, words: string, interrupt = false): Promise<void> {
   const held = attachments.value;
-  const pictures = held.flatMap((each) => (each.kind === 'picture' ? [each.image] : []));
-  const files = held.flatMap((each) => (each.kind === 'file' ? [each.artifact] : []));
-  const content = {
-    ...(words && { Instruction: words }),
-    ...(pictures.length > 0 && { ClipboardImages: pictures }),
-    ...(files.length > 0 && { InputArtifacts: files }),
-  };
-  const asked = { text: words, pictures: pictures.map(addressOf), files: files.map(({ FileName }) => FileName) };
   attachments.value = [];
   announced.value = 'Your words are on their way.';
-  const done = await steering.add(turn, { id: newId(), asked, content }, interrupt);
-  if (done === 'taken') announced.value = 'Your words are added; the model gets them with its next call.';
-  else if (done === 'failed') announced.value = 'Your words could not be added.';
-  else if (sessionId.value === turn.session) {
-    attachments.value = [...held, ...attachments.value];
-    send(words);
-  }
+  const done = await addWords(turn, { id: newId(), asked: askedWith(words, held), content: contentOf(words, held) }, interrupt);
+  if (done !== 'ended' || sessionId.value !== turn.session) return;
+  attachments.value = [...held, ...attachments.value];
+  send(words);
+}
+
+async function addWords(turn: ShownTurn, words: steering.Words, interrupt = false): Promise<'taken' | 'ended' | 'waiting' | 'failed'> {
+  const { id, asked } = words;
+  outbox.put({ session: turn.session, id, text: asked.text, attached: [...asked.pictures.map(() => 'picture'), ...asked.files], steers: turn.record.peek().turnId });
+  const done = await steering.add(turn, words, interrupt);
+  if (done !== 'waiting') outbox.take(id);
+  if (done === 'taken') tell(turn.session);
+  announced.value = {
+    taken: 'Your words are added; the model gets them with its next call.',
+    waiting: 'Waiting for the network. Your words are added by themselves.',
+    failed: 'Your words could not be added.',
+    ended: announced.value,
+  }[done];
+  return done;
 }
 
 /** Sends words once more that could not be added: the same steer, wherever the first attempt has come to. */
 export async function addAgain(turn: ShownTurn, id: string): Promise<void> {
   const words = steering.wordsOf(id);
-  if (words && (await steering.add(turn, words, false)) === 'ended' && sessionId.value === turn.session) send(words.asked.text, words.content);
+  if (words && (await addWords(turn, words)) === 'ended' && sessionId.value === turn.session) send(words.asked.text, words.content);
 }
 
 /** Sends a turn, for the first time or once more: the same request is the same turn. */
 export function begin(turn: ShownTurn): void {
   const { turnId } = turn.record.value;
   turn.record.value = turns.anew(turn.record.value);
-  if (turn.request) watch(turn, (signal) => aptix.session(sessionId.value).turn(turn.request!, { turnId, progress: true, signal }));
+  if (!turn.request) return;
+  if (!turn.isTaken && connection.isLost.peek()) {
+    keepUnsent(turn);
+    return connection.askNow();
+  }
+  watch(turn, (signal) => aptix.session(turn.session).turn(turn.request!, { turnId, progress: true, signal }), () => tell(turn.session));
 }
 
 /** Whether what a turn was asked is here: of one from before this page was loaded, words and pictures are, files are not. */
@@ -178,13 +292,14 @@ export function sendAgain(turn: ShownTurn): void {
 /** Watches a turn that was begun before, from where its text stands. */
 export function follow(turn: ShownTurn): void {
   const { turnId, position } = turn.record.value;
-  watch(turn, (signal) => aptix.session(sessionId.value).attach(turnId, { progress: true, signal, ...(position && { position }) }));
+  watch(turn, (signal) => aptix.session(turn.session).attach(turnId, { progress: true, signal, ...(position && { position }) }));
 }
 
 /** Aborts the turn itself. */
 export async function cancel(turn: ShownTurn): Promise<void> {
   try {
-    await aptix.session(sessionId.value).cancel(turn.record.value.turnId);
+    await aptix.session(turn.session).cancel(turn.record.value.turnId);
+    tell(turn.session);
     // A turn that waits is watched by nobody.
     if (!turn.watching) turn.record.value = turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' });
     if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
@@ -205,9 +320,11 @@ export function answer(turn: ShownTurn, given: SubmittedToolResult): void {
 const pauses = new WeakMap<ShownTurn, readonly ToolCall[]>();
 
 function goOn(turn: ShownTurn): void {
-  const ToolResults = turns.resultsOfPause(turn.record.value, pauses.get(turn) ?? []);
-  const body = { SessionId: sessionId.value, TurnId: turn.record.value.turnId, ToolResults };
-  watch(turn, (signal) => aptix.stream(body, { progress: true, signal }));
+  const calls = pauses.get(turn) ?? [];
+  const ToolResults = turns.resultsOfPause(turn.record.value, calls);
+  const body = { SessionId: turn.session, TurnId: turn.record.value.turnId, ToolResults };
+  const decided = calls.filter(({ Name }) => Name === turns.APPROVAL).map(({ ToolCallId }) => ToolCallId);
+  watch(turn, (signal) => aptix.stream(body, { progress: true, signal }), () => tell(turn.session, decided));
 }
 
 /** Whether steers may have changed their state, or another tab has added one; what came while the line was cut was missed. */
@@ -219,7 +336,8 @@ type Events = (signal: AbortSignal) => AsyncIterable<StreamEvent | TurnEvent> | 
 /** Somebody else has answered the calls meanwhile, so the turn is elsewhere. */
 const MOVED_ON = ['turn_not_awaiting_tools', 'tool_results_mismatch', 'turn_conflict'];
 
-async function watch(turn: ShownTurn, events: Events): Promise<void> {
+/** `isTaken` is called once the service has what was sent. */
+async function watch(turn: ShownTurn, events: Events, isTaken?: () => void): Promise<void> {
   turn.watching?.abort();
   const watching = (turn.watching = new AbortController());
   const painter = new Painter(turn);
@@ -234,6 +352,9 @@ async function watch(turn: ShownTurn, events: Events): Promise<void> {
     if (come instanceof Turn) turn.handle = come;
     else delete turn.handle;
     for await (const event of come) {
+      hasLeft(turn);
+      isTaken?.();
+      isTaken = undefined;
       if (event.type === 'tool_calls' || event.type === 'tool_results') continue;
       painter.take(event);
       if (isBoundary(event) && steering.isBehind(painter.record)) void steering.refresh(turn);
@@ -248,17 +369,44 @@ async function watch(turn: ShownTurn, events: Events): Promise<void> {
     const failure = failureOf(error);
     if (MOVED_ON.includes(failure.code) && pauses.delete(turn)) return follow(turn);
     if (error instanceof AptixError && waitAgain(turn, error)) return;
-    turn.record.value = turns.failed(turn.record.value, failure);
-    announced.value = failure.message;
+    painters.delete(turn);
+    end(turn, failure, error);
   } finally {
     if (turn.watching === watching) delete turn.watching;
-    if (painters.get(turn) === painter) {
+    if (painters.get(turn) === painter || !painters.has(turn)) {
       delete turn.handle;
       painters.delete(turn);
       if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
     }
+    if (!watching.signal.aborted && sessionId.peek() === turn.session) afterwards(turn);
     void refresh();
   }
+}
+
+/** What another turn of the session keeps from being begun. */
+const HELD_UP = ['turn_in_progress', 'turn_awaiting_tools', 'turn_conflict'];
+
+/** A turn has not come to its response, or the page has lost sight of it. */
+function end(turn: ShownTurn, failure: turns.Failure, error: unknown): void {
+  const status = error instanceof AptixError ? error.status : 0;
+  const isUnreachable = failure.code === 'connection_lost' && (status === 0 || status >= 500);
+  if (isUnreachable) connection.noteLoss();
+  if (isUnreachable && !turn.isTaken && turn.request) return keepUnsent(turn);
+  // What fails within a stream has begun.
+  if (status === 200) hasLeft(turn);
+  const ended = turns.failed(turn.record.value, failure);
+  turn.record.value = turn.isTaken ? ended : { ...ended, status: 'failed' };
+  announced.value = failure.message;
+  if (!turn.isTaken) outbox.take(ended.turnId);
+  // The page is to show the turn that was in the way.
+  if (HELD_UP.includes(failure.code)) void catchUp().catch(() => {});
+}
+
+/** The watching of a turn is over: what was missed is fetched, and words that wait may go. */
+function afterwards(turn: ShownTurn): void {
+  const { status } = turn.record.peek();
+  if (turn.isPartial && (status === 'completed' || status === 'failed' || status === 'aborted')) void catchUp().catch(() => {});
+  sendWaiting();
 }
 
 /** Puts calls back whose answers the service refused by their place; it then waits as before. */
@@ -300,44 +448,10 @@ droppedFiles.subscribe(() => {
   if (turn) answerReady(turn);
 });
 
-/** Puts events into a turn's record: text once for each frame of the screen, all else at once. */
-class Painter {
-  record: TurnRecord;
-  #events: { at: number; event: StreamEvent }[] = [];
-  #frame: ReturnType<typeof requestAnimationFrame> | undefined;
-
-  constructor(readonly turn: ShownTurn) {
-    this.record = turn.record.value;
-  }
-
-  take(event: StreamEvent): void {
-    this.#events.push({ at: Date.now(), event });
-    this.record = turns.after(this.record, event);
-    // A page in the background is given no frames.
-    if (event.type !== 'text' || document.hidden) this.paint();
-    else this.#frame ??= requestAnimationFrame(() => this.paint());
-  }
-
-  change(how: (record: TurnRecord) => TurnRecord): void {
-    this.record = how(this.record);
-    this.paint();
-  }
-
-  paint(): void {
-    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
-    this.#frame = undefined;
-    const { record, events } = this.turn;
-    batch(() => {
-      record.value = this.record;
-      if (this.#events.length > 0) events.value = [...events.value, ...this.#events.splice(0)];
-    });
-  }
-}
-
 export function failureOf(error: unknown): turns.Failure {
   if (!(error instanceof AptixError)) return { code: 'page', message: String((error as Error)?.message ?? error) };
   if (error.code === 'unauthenticated') credentialWasRefused();
-  return turns.failureOf(error.errors, error.whoActs);
+  return turns.failureOf(error.errors, error);
 }
 
 /** Fetches the arguments of a turn's server calls, which only the session's export tells. */

@@ -1,61 +1,151 @@
-// What was said in a session before this page was loaded, from the session's export.
-import type { AgentExecuteResponse, ClipboardImage, InputArtifact, SessionExport } from '../../../typescript/src/index.js';
-import { after, begun, failed, failureOf, type Asked, type SteerStep, type Step, type TurnRecord } from './turn_record.js';
+// What was said in a session before this page was loaded, or elsewhere, from the session's export.
+import { AptixError, type AgentExecuteResponse, type ClipboardImage, type InputArtifact, type SessionExport, type ToolCall, type TurnRequest } from '../../../typescript/src/index.js';
+import { APPROVAL, after, begun, failed, failureOf, type Asked, type Decision, type SteerStep, type Step, type TurnRecord } from './turn_record.js';
 
 type ExportedTurn = SessionExport['Turns'][number];
+type Errors = ConstructorParameters<typeof AptixError>[1];
 interface Part {
   type: string;
   text?: string;
   image_url?: string;
   filename?: string;
 }
+/** An item of the conversation, as the model service wrote it. */
+interface Item {
+  type?: string;
+  phase?: string;
+  call_id?: string;
+  content?: Part[];
+  summary?: Part[];
+}
 
-export const recordsOf = ({ Turns }: SessionExport): TurnRecord[] => Turns.map(recordOf);
+export const recordsOf = (exported: SessionExport): TurnRecord[] => exported.Turns.map((turn) => recordOf(turn, exported));
 
-function recordOf(turn: ExportedTurn): TurnRecord {
+function recordOf(turn: ExportedTurn, exported: SessionExport): TurnRecord {
   const record = begun(turn.TurnId, askedOf(turn), Date.parse(turn.StartedAt));
   const endedAt = Date.parse(turn.UpdatedAt);
-  const last = outcomeOf(turn.Submissions.at(-1)?.Outcome);
-  const said: Step[] = turn.SaidWithCalls ? [{ kind: 'text', segment: -1, text: turn.SaidWithCalls, isKept: true }] : [];
-  const before: TurnRecord = { ...record, steps: [...said, ...worked(turn)], endedAt };
-  if (turn.Status === 'running') return { ...before, status: 'running' };
-  if (turn.Status === 'awaiting_tools') return { ...before, status: 'running' };
+  const { Outcome, HttpStatus = 200 } = turn.Submissions.at(-1) ?? {};
+  const last = outcomeOf(Outcome);
+  const before: TurnRecord = { ...record, steps: worked(turn, exported), endedAt };
+  // What it waits for comes with its stream.
+  if (turn.Status === 'running' || turn.Status === 'awaiting_tools') return { ...before, status: 'running' };
   if (last?.Result) return { ...after(before, { type: 'result', response: last.Result }), endedAt };
   const text = turn.TextSoFar;
   const steps: Step[] = text ? [...before.steps, { kind: 'text', segment: -1, text, isKept: true }] : [...before.steps];
   const aborted = { code: 'turn_aborted', message: 'The turn was cancelled.' };
-  const failure = turn.Status === 'aborted' ? aborted : failureOf(last?.Errors ?? []);
+  const failure = turn.Status === 'aborted' ? aborted : failureOf(last?.Errors ?? [], new AptixError(HttpStatus, last?.Errors ?? []));
   return { ...failed({ ...before, steps }, failure), endedAt };
 }
 
 interface Outcome {
   Result?: AgentExecuteResponse;
-  Errors?: Parameters<typeof failureOf>[0];
+  Errors?: Errors;
 }
 const outcomeOf = (outcome: unknown): Outcome | undefined => outcome as Outcome | undefined;
+
+/** The request of a turn as far as the service keeps it: files, workspace and scope are not among that. */
+export function keptRequestOf(turn: ExportedTurn, { AgentContextId, ConversationContextId, Turns }: SessionExport): TurnRequest {
+  const texts = partsOf(itemsOf(turn, 'user')).flatMap(({ text }) => text ?? []);
+  const { text, pictures } = askedOf(turn);
+  const solution = texts.find((each) => each.startsWith(SOLUTION));
+  const tools = turn.Tools.filter(({ OnServer, Hosted }) => !OnServer && !Hosted).map(({ Definition }) => Definition);
+  const images = pictures.map((address, at) => {
+    const [MimeType, DataBase64] = address.slice('data:'.length).split(';base64,');
+    return { Id: `picture-${at + 1}`, MimeType, DataBase64 } as ClipboardImage;
+  });
+  return {
+    ...(text && { Instruction: text }),
+    ...(images.length > 0 && { ClipboardImages: images }),
+    ...(solution !== undefined && { SolutionContextText: solution.slice(SOLUTION.length) }),
+    ...(tools.length > 0 && { ToolsJson: JSON.stringify(tools) }),
+    ...(turn.ToolChoiceName !== undefined && { ToolChoiceName: turn.ToolChoiceName }),
+    ...(turn === Turns[0] && { AgentContextId, ConversationContextId }),
+  };
+}
+const SOLUTION = '[SOLUTION CONTEXT]\n';
 
 type ExportedCall = ExportedTurn['ToolCalls'][number];
 
 /** The arguments with which a call ran: a human may have changed the model's. */
 export const argumentsOf = ({ ArgumentsJson, Approval }: ExportedCall): string => Approval?.ArgumentsJson ?? ArgumentsJson;
 
-function stepOf(call: ExportedCall): Step {
-  const { ToolCallId, Name, ArgumentsJson, Answer } = call;
+function stepsOf(call: ExportedCall, turn: ExportedTurn): Step[] {
+  const { ToolCallId, Name, ArgumentsJson, Answer, Approval } = call;
   if (call.RunsOn === 'client') {
-    return { kind: 'client_call', call: { ToolCallId, Name, ArgumentsJson }, ...(Answer && { answer: Answer as never }) };
+    return [{ kind: 'client_call', call: { ToolCallId, Name, ArgumentsJson }, ...(Answer && { answer: Answer as never, isTold: true as const }) }];
   }
-  const state = !Answer ? 'runs' : Answer.ErrorMessage === undefined ? 'done' : 'failed';
+  const isLive = turn.Status === 'running' || turn.Status === 'awaiting_tools';
+  const state = !Answer ? (isLive ? 'runs' : 'failed') : Answer.ErrorMessage === undefined ? 'done' : 'failed';
   const ran = Answer && { result: Answer, ms: Answer.ExecutionMs };
-  return { kind: 'server_tool', id: ToolCallId, name: Name, state, argumentsJson: argumentsOf(call), ...ran };
+  const run: Step = { kind: 'server_tool', id: ToolCallId, name: Name, state, argumentsJson: argumentsOf(call), ...ran };
+  if (!Approval) return [run];
+  if (Approval.Decision === undefined) return [{ kind: 'client_call', call: questionOf(call, turn) }];
+  const decision = decisionOf(call, `apr_${ToolCallId}`);
+  return Approval.Decision === 'refused' ? [decision] : [decision, run];
 }
 
-/** Calls and steers in their order: a steer comes before the model call that took it. */
-function worked(turn: ExportedTurn): Step[] {
-  const taken = new Map(turn.Steers?.map(({ SteerId, ModelCall = Infinity }) => [SteerId, ModelCall]));
-  const calls = turn.ToolCalls.map((call) => ({ call: call.ModelCall, step: stepOf(call) }));
-  const steers = steersOf(turn).map((steer) => ({ call: taken.get(steer.id)! - 0.5, step: { kind: 'steer' as const, ...steer } }));
-  return [...calls, ...steers].sort((one, other) => (one.call === other.call ? 0 : one.call - other.call)).map(({ step }) => step);
+function decisionOf(call: ExportedCall, id: string): Decision {
+  const { Decision: decided, DecidedBy, WaitedMs, ArgumentsJson } = call.Approval!;
+  const isApproved = decided === 'approved';
+  return {
+    kind: 'decision',
+    id,
+    name: call.Name,
+    isApproved,
+    argumentsJson: argumentsOf(call),
+    isEdited: ArgumentsJson !== undefined,
+    ...(!isApproved && call.Answer?.ErrorMessage !== undefined && { message: call.Answer.ErrorMessage }),
+    ...(DecidedBy !== undefined && { decidedBy: DecidedBy }),
+    ...(WaitedMs !== undefined && { waitedMs: WaitedMs }),
+  };
 }
+
+/** The pauses of a turn, each with its calls and with what was said beside them. */
+const pausesOf = ({ Submissions }: ExportedTurn) =>
+  Submissions.flatMap(({ Outcome }) => {
+    const result = outcomeOf(Outcome)?.Result;
+    return result?.Kind === 'client_tool_continuation' ? [result] : [];
+  });
+
+/** The question whether a call may run: as it was asked, or as it would be, where the turn was stopped before an answer. */
+function questionOf({ ToolCallId, Name, ArgumentsJson }: ExportedCall, turn: ExportedTurn): ToolCall {
+  const id = `apr_${ToolCallId}`;
+  const asked = pausesOf(turn).flatMap(({ ToolCalls }) => ToolCalls).find((call) => call.ToolCallId === id);
+  return asked ?? { ToolCallId: id, Name: APPROVAL, ArgumentsJson: `{"Name":${JSON.stringify(Name)},"Arguments":${ArgumentsJson}}` };
+}
+
+/** What happened in a turn before its answer: in the order of its conversation, then what has not come into that yet. */
+function worked(turn: ExportedTurn, exported: SessionExport): Step[] {
+  const calls = [...turn.ToolCalls];
+  const steers = steersOf(turn);
+  const placeOf = new Map(turn.Steers?.map(({ SteerId, Sequence }) => [SteerId, Sequence]));
+  const said = new Map(pausesOf(turn).flatMap(({ ToolCalls: [first], ToolContinuationMessage }) => (first && ToolContinuationMessage ? [[first.ToolCallId, ToolContinuationMessage]] : [])));
+  const changes = exported.ModeHistory.filter(({ TurnId }) => TurnId === turn.TurnId);
+  const nameOf = (mode: string) => exported.Catalog?.Modes.find(({ Key }) => Key === mode)?.DisplayName ?? mode;
+  const ofCall = (call: ExportedCall): Step[] =>
+    stepsOf(call, turn).flatMap((step): Step[] => {
+      const words = said.get(step.kind === 'client_call' ? step.call.ToolCallId : step.kind === 'decision' ? step.id : '');
+      const change = call.Name === CHANGE_MODE && /"success":true/.test(call.Answer?.ResultJson ?? '') ? changes.shift() : undefined;
+      return [
+        ...(words === undefined ? [] : [{ kind: 'text' as const, segment: -1, text: words, isKept: true }]),
+        step,
+        ...(change ? [{ kind: 'note' as const, text: `The mode is now ${nameOf(change.NewMode)}.` }] : []),
+      ];
+    });
+  const ofItem = (item: Item): Step[] => {
+    const text = (parts: Part[] = [], between: string) => parts.map((part) => part.text ?? '').join(between);
+    if (item.type === 'reasoning' && item.summary?.length) return [{ kind: 'reasoning', text: text(item.summary, '\n\n') }];
+    if (item.phase === 'commentary') return [{ kind: 'commentary', text: text(item.content, '') }];
+    const at = item.type === 'function_call' ? calls.findIndex(({ CallId }) => CallId === item.call_id) : -1;
+    return at < 0 ? [] : calls.splice(at, 1).flatMap(ofCall);
+  };
+  const ofSteers = (at?: number): Step[] => steers.filter(({ id }) => placeOf.get(id) === at).map((steer) => ({ kind: 'steer', ...steer }));
+  const inOrder = turn.Conversation.flatMap(({ Sequence, Kind, Items }) =>
+    Kind === 'steer' ? ofSteers(Sequence) : Kind === 'answer' ? (Items as Item[]).flatMap(ofItem) : [],
+  );
+  return [...inOrder, ...calls.flatMap(ofCall), ...ofSteers()];
+}
+const CHANGE_MODE = 'agent_change_mode';
 
 /** A turn's steers, with their words: the export holds them as they were sent until they are in the conversation. */
 export function steersOf(turn: ExportedTurn | undefined): (Omit<SteerStep, 'kind'> & { asked: Asked })[] {
@@ -67,11 +157,13 @@ export function steersOf(turn: ExportedTurn | undefined): (Omit<SteerStep, 'kind
   });
 }
 
-const askedOf = ({ Conversation }: ExportedTurn): Asked => wordsOf(Conversation.find(({ Kind }) => Kind === 'user')?.Items ?? []);
+const itemsOf = ({ Conversation }: ExportedTurn, kind: string): readonly unknown[] => Conversation.find(({ Kind }) => Kind === kind)?.Items ?? [];
+const partsOf = (items: readonly unknown[]): Part[] => items.flatMap((item) => (item as Item).content ?? []);
+const askedOf = (turn: ExportedTurn): Asked => wordsOf(itemsOf(turn, 'user'));
 
 /** The user's own words, without the blocks that the service puts around them. */
 function wordsOf(items: readonly unknown[]): Asked {
-  const parts = items.flatMap((item) => (item as { content?: Part[] }).content ?? []);
+  const parts = partsOf(items);
   const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
   const first = texts[0]?.replace(/^\[MODE: [^\]]*\]\s*/, '') ?? '';
   const context = texts.find((text) => text.startsWith('[CONTEXT]')) ?? '';

@@ -3,6 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { Aptix, AptixError, type AptixOptions, type LogEntry, type Ticket } from '../../../typescript/src/index.js';
 import { onTheLine } from '../breaking/line.js';
+import { noteAttempt } from './connection.js';
 import { workspace } from './settings.js';
 
 /** Whether the service asks for a key, and whether this page holds one. `refused`: the one that was given. */
@@ -21,7 +22,10 @@ const options: AptixOptions = {
   baseUrl: location.origin,
   credential: () => key,
   fetch: onTheLine,
-  onLog: (entry) => (attempts.value = [...attempts.value.slice(1 - KEPT_ATTEMPTS), { ...entry, at: Date.now() }]),
+  onLog: (entry) => {
+    attempts.value = [...attempts.value.slice(1 - KEPT_ATTEMPTS), { ...entry, at: Date.now() }];
+    noteAttempt(entry);
+  },
 };
 /** The service as the tenant has it: workspaces, and looking after users. */
 export const tenant = new Aptix(options);

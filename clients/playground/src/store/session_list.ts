@@ -3,6 +3,7 @@
 // is read whole by each page, and written whole with each message.
 import { computed, effect, signal } from '@preact/signals';
 import type { SessionEntry } from '../../../typescript/src/index.js';
+import { forgetBranch } from './branches.js';
 import { user } from './user.js';
 import { begunByUser, ofUser } from './user_sessions.js';
 
@@ -56,6 +57,7 @@ export function used(id: string, words: string): void {
 }
 
 export function unlist(id: string): void {
+  forgetBranch(id);
   const kept = (each: Listed) => each.id !== id;
   if (user.peek() === undefined) ofBrowser.value = ofBrowser.value.filter(kept);
   else ofUser.value = ofUser.value.filter(({ id: held }) => held !== id);

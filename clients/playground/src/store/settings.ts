@@ -1,5 +1,6 @@
-// What goes with every turn besides the words: contexts, workspace, scope, tools. In memory only.
-import { computed, signal } from '@preact/signals';
+// What goes with every turn besides the words: contexts, workspace, scope, tools. Owns what of it a browser keeps for a
+// session, and which of what was kept is still right.
+import { batch, computed, signal } from '@preact/signals';
 import type { RagScope } from '../../../typescript/src/index.js';
 import { READY, type Declared } from './ready_tools.js';
 
@@ -13,6 +14,8 @@ export interface Condition {
 export const agentContext = signal('');
 export const conversationContext = signal('');
 export const solution = signal('');
+/** The solution context as the session has it; a turn sends it when it has changed. */
+export const sentSolution = signal<string | undefined>('');
 export const workspace = signal('');
 export const conditions = signal<readonly Condition[]>([]);
 /** `page`: the tools below; `context`: those that the conversation context declares. */
@@ -51,4 +54,70 @@ export function ragScope(): RagScope | undefined {
     return key.trim() && Values.length > 0 ? [{ Key: key.trim(), Operator: operator, Values }] : [];
   });
   return Conditions.length > 0 ? { Conditions } : undefined;
+}
+
+/** What is set, at its defaults. `withheld`: the ready tools that are not offered. `solution`: one that is not sent yet. */
+const DEFAULTS = {
+  agentContext: '',
+  conversationContext: '',
+  workspace: '',
+  conditions: [] as readonly Condition[],
+  toolsFrom: 'page' as 'page' | 'context',
+  answersByHand: false,
+  furtherTools: '',
+  withheld: [] as readonly string[],
+  solution: '',
+};
+export type Settings = typeof DEFAULTS;
+
+/** What is set otherwise than by default. What was sent of a solution context is the session's, and no part of it. */
+export function changedSettings(): Partial<Settings> {
+  const now: Settings = {
+    agentContext: agentContext.value,
+    conversationContext: conversationContext.value,
+    workspace: workspace.value,
+    conditions: conditions.value,
+    toolsFrom: toolsFrom.value,
+    answersByHand: answersByHand.value,
+    furtherTools: furtherTools.value,
+    withheld: READY.map(({ name }) => name).filter((name) => !offered.value.has(name)),
+    solution: solution.value === sentSolution.value ? '' : solution.value,
+  };
+  const isChanged = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(DEFAULTS[name as keyof Settings]);
+  return Object.fromEntries(Object.entries(now).filter(isChanged));
+}
+
+/** Sets what was kept, and all else to its default. */
+export function setAgain(kept: Partial<Settings>): void {
+  const { withheld, ...set } = { ...DEFAULTS, ...kept };
+  batch(() => {
+    agentContext.value = set.agentContext;
+    conversationContext.value = set.conversationContext;
+    workspace.value = set.workspace;
+    conditions.value = set.conditions;
+    toolsFrom.value = set.toolsFrom;
+    answersByHand.value = set.answersByHand;
+    furtherTools.value = set.furtherTools;
+    offered.value = new Set(READY.map(({ name }) => name).filter((name) => !withheld.includes(name)));
+    solution.value = set.solution;
+  });
+}
+
+/** Of what storage held under these names, the members that are settings. */
+export function settingsIn(held: unknown): Partial<Settings> {
+  const isRight = ([name, value]: [string, unknown]) => {
+    const like = DEFAULTS[name as keyof Settings];
+    if (name === 'conditions') return Array.isArray(value) && value.every((each) => ['key', 'operator', 'values'].every((member) => typeof each?.[member] === 'string'));
+    return Array.isArray(like) ? Array.isArray(value) : typeof value === typeof like;
+  };
+  return Object.fromEntries(Object.entries(held ?? {}).filter(isRight));
+}
+
+/** The session has this solution context. One that was typed and not sent yet stays. */
+export function sessionHasSolution(text: string): void {
+  const isUnsent = solution.peek() !== sentSolution.peek();
+  batch(() => {
+    sentSolution.value = text;
+    if (!isUnsent) solution.value = text;
+  });
 }

@@ -9,8 +9,14 @@ export interface ShownTurn {
   readonly session: string;
   readonly record: Signal<TurnRecord>;
   readonly events: Signal<readonly { at: number; event: StreamEvent }[]>;
-  /** What was sent; absent for turns from before this page was loaded. */
-  readonly request?: TurnRequest;
+  /** What was sent; absent for turns from before this page was loaded, and for words whose files a reload has lost. */
+  request?: TurnRequest;
+  /** What the service keeps of the request of a turn from elsewhere. */
+  kept?: TurnRequest;
+  /** The service has the turn. */
+  isTaken: boolean;
+  /** The page has not watched it from its beginning: the rest is fetched at its end. */
+  isPartial: boolean;
   watching?: AbortController;
   /** The turn in the client while it is watched. */
   handle?: Turn;

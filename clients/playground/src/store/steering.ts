@@ -1,6 +1,7 @@
 // Words that are added to a turn while it runs. Owns that what the page shows of them is the service's own account, also
 // after a reload, a cut, or where another tab has added them.
 import { AptixError, type SteerContent } from '../../../typescript/src/index.js';
+import { noteLoss } from './connection.js';
 import type { ShownTurn } from './shown_turn.js';
 import { steersOf } from './history.js';
 import { aptix } from './service.js';
@@ -16,8 +17,8 @@ export interface Words {
 /** The words that this page has added, for those that have to be sent again. */
 const sent = new Map<string, Words>();
 
-/** Adds words to a turn; `ended` when it takes no more, so that nothing of them is kept. */
-export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Promise<'taken' | 'ended' | 'failed'> {
+/** Adds words to a turn; `ended` when it takes no more, so that nothing of them is kept, `waiting` when they did not arrive. */
+export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Promise<'taken' | 'ended' | 'waiting' | 'failed'> {
   const { id, asked, content } = words;
   const show = (change: (record: turns.TurnRecord) => turns.TurnRecord) => turn.change(change);
   sent.set(id, words);
@@ -34,6 +35,11 @@ export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Pr
       show((record) => turns.withoutSteer(record, id));
       return 'ended';
     }
+    if (error instanceof AptixError && error.code === 'connection_lost' && error.status === 0) {
+      noteLoss();
+      show((record) => turns.steered(record, { id, state: 'waiting' }));
+      return 'waiting';
+    }
     show((record) => turns.steered(record, { id, state: 'failed', message: (error as Error).message }));
     return 'failed';
   }
@@ -41,6 +47,9 @@ export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Pr
 
 /** The words of a steer that did not arrive, if this page has sent them. */
 export const wordsOf = (id: string): Words | undefined => sent.get(id);
+
+/** The ids of the words that wait for the network. */
+export const waitingOf = ({ steps }: turns.TurnRecord): string[] => steps.flatMap((step) => (step.kind === 'steer' && step.state === 'waiting' ? [step.id] : []));
 
 /** Whether the service knows more of the turn's steers than the page shows. */
 export const isBehind = ({ steps }: turns.TurnRecord): boolean =>
@@ -59,4 +68,10 @@ export async function refresh(turn: ShownTurn): Promise<void> {
   } catch {
     // The page shows what it knows, and asks again with the next event.
   }
+}
+
+/** The same for a turn that waits, of whose steers no stream tells: first which there are, then their words. */
+export async function catchUp(turn: ShownTurn): Promise<void> {
+  await refresh(turn);
+  if (turn.record.peek().steps.some((step) => step.kind === 'steer' && !step.asked)) await refresh(turn);
 }

@@ -27,16 +27,38 @@ export type Step =
   | { kind: 'text'; segment: number; text: string; isKept: boolean }
   | { kind: 'reasoning' | 'commentary'; text: string }
   | { kind: 'server_tool'; id: string; name: string; state: 'runs' | 'done' | 'failed'; ms?: number; argumentsJson?: string; result?: ToolResult }
-  /** `refused`: the answer that the service did not take, and why. The call still waits. */
-  | { kind: 'client_call'; call: ToolCall; answer?: SubmittedToolResult; refused?: { answer: SubmittedToolResult; message: string } }
+  /**
+   * `refused`: the answer that the service did not take, and why. The call still waits. `isTold`: the answer is known from
+   * the service, so that another client may have given it.
+   */
+  | { kind: 'client_call'; call: ToolCall; answer?: SubmittedToolResult; refused?: { answer: SubmittedToolResult; message: string }; isTold?: true }
+  | Decision
   | SteerStep
   | { kind: 'note'; text: string };
+
+/** What a human has decided about a call, as the service tells it. */
+export interface Decision {
+  kind: 'decision';
+  /** The id of the question. */
+  id: string;
+  name: string;
+  isApproved: boolean;
+  /** The arguments with which the call ran, or was to run. */
+  argumentsJson: string;
+  isEdited: boolean;
+  /** What the model was told of a refusal. */
+  message?: string;
+  /** `key:`, `user:` or `actor:`, and who. */
+  decidedBy?: string;
+  waitedMs?: number;
+}
 
 /** Words that were added while the turn ran; `asked` is missing until they are fetched, where another tab has added them. */
 export interface SteerStep {
   kind: 'steer';
   id: string;
-  state: 'sending' | 'failed' | SteerState;
+  /** `waiting`: for the network. */
+  state: 'sending' | 'waiting' | 'failed' | SteerState;
   asked?: Asked;
   /** Why they could not be added. */
   message?: string;
@@ -45,15 +67,17 @@ export interface SteerStep {
 export interface Failure {
   code: string;
   message: string;
-  details?: unknown;
+  details?: Readonly<Record<string, unknown>>;
   whoActs?: string;
+  /** The request in the service's log. */
+  requestId?: string;
 }
 
 export interface TurnRecord {
   turnId: string;
   asked: Asked;
-  /** `lost`: the connection is; the turn itself may run on. */
-  status: TurnStatus | 'lost';
+  /** `unsent`: the words have not left this page. `lost`: the connection is; the turn itself may run on. */
+  status: TurnStatus | 'unsent' | 'lost';
   startedAt: number;
   endedAt?: number;
   mode?: string;
@@ -179,6 +203,12 @@ export const failed = (record: TurnRecord, failure: Failure): TurnRecord => ({
   failure,
 });
 
+/** The words could not be sent, and wait. */
+export function unsent(record: TurnRecord): TurnRecord {
+  const { failure: _, endedAt: __, ...rest } = anew(record);
+  return { ...rest, status: 'unsent' };
+}
+
 /** The turn before it is sent again: its text comes once more from the start. */
 export function anew(record: TurnRecord): TurnRecord {
   const { position: _, ...rest } = record;
@@ -223,17 +253,24 @@ export function steered(record: TurnRecord, told: Omit<SteerStep, 'kind'>): Turn
   return { ...record, steps: replaced(record.steps, at, { ...before, ...told, state: isLate ? held.state : told.state }) };
 }
 
+/** Words that are on their way, and do not get there. */
+export const withWaitingSteers = (record: TurnRecord): TurnRecord => ({
+  ...record,
+  steps: record.steps.map((step) => (step.kind === 'steer' && step.state === 'sending' ? { ...step, state: 'waiting' } : step)),
+});
+
 /** The words belong to another turn. */
 export const withoutSteer = (record: TurnRecord, id: string): TurnRecord => ({
   ...record,
   steps: record.steps.filter((step) => step.kind !== 'steer' || step.id !== id),
 });
 
-export const failureOf = (entries: readonly Entry[], whoActs?: string): Failure => ({
+export const failureOf = (entries: readonly Entry[], more: Pick<Failure, 'whoActs' | 'requestId'> = {}): Failure => ({
   code: entries[0]?.ErrorCode ?? 'internal',
   message: entries.map(({ Message }) => Message).join(' '),
   ...(entries[0]?.Details !== undefined && { details: entries[0].Details }),
-  ...(whoActs !== undefined && { whoActs }),
+  ...(more.whoActs !== undefined && { whoActs: more.whoActs }),
+  ...(more.requestId !== undefined && { requestId: more.requestId }),
 });
 
 export const seconds = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`);

@@ -34,7 +34,7 @@ effect(() => {
   asking += 1;
   ofUser.value = inbox.value = [];
   hasMore.value = false;
-  listFault.value = '';
+  listFault.value = searched.value = '';
 });
 effect(() => {
   if (isLetIn.value && user.value !== undefined && searched.value !== undefined) void untracked(refresh);

@@ -5,7 +5,8 @@ import { formatJson, type ToolCall } from '../../../typescript/src/index.js';
 import { isSameJson, membersOf } from '../../../typescript/src/json_text.js';
 import { announced, answer } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
-import type { Step } from '../store/turn_record.js';
+import { deciderOf } from '../store/tabs.js';
+import { isLive, seconds, type Decision, type Step } from '../store/turn_record.js';
 import { useFold, type Fold } from './fold.js';
 import { Icon } from './icon.js';
 import { Json, JsonText } from './json_text.js';
@@ -49,32 +50,57 @@ type ClientStep = Extract<Step, { kind: 'client_call' }>;
 
 export function Approval({ turn, step }: { turn: ShownTurn; step: ClientStep }) {
   const asked = useMemo(() => readAsked(step.call), [step.call]);
-  if (step.answer) return <Decided asked={asked} json={step.answer.ResultJson ?? '{}'} />;
-  if (turn.record.value.status === 'awaiting_tools') return <Question turn={turn} step={step} asked={asked} />;
-  return <Unanswered name={asked.name} json={asked.argumentsJson} />;
+  const { record } = turn;
+  if (step.answer) return <Decided step={decisionOf(asked, step)} />;
+  if (record.value.status === 'awaiting_tools') return <Question turn={turn} step={step} asked={asked} />;
+  return isLive(record.value) ? null : <Unanswered name={asked.name} json={asked.argumentsJson} />;
 }
 
-function Decided({ asked, json }: { asked: Asked; json: string }) {
-  const decision = useMemo(() => membersOf(json), [json]);
-  const isApproved = decision.get('Approved') === 'true';
+/** What this page has answered, as the service will tell it. */
+function decisionOf(asked: Asked, { call, answer: given }: ClientStep): Decision {
+  const decision = membersOf(given?.ResultJson ?? '{}');
   const edited = decision.get('Arguments');
-  const words = isApproved ? (edited === undefined ? 'approved' : 'approved with changes') : 'refused';
-  const reason = textOf(decision.get('Reason'));
+  const message = textOf(decision.get('Reason'));
+  return {
+    kind: 'decision',
+    id: call.ToolCallId,
+    name: asked.name,
+    isApproved: decision.get('Approved') === 'true',
+    argumentsJson: edited ?? asked.argumentsJson,
+    isEdited: edited !== undefined,
+    ...(message !== undefined && { message }),
+    ...(given && { waitedMs: given.ExecutionMs }),
+  };
+}
+
+/** A decision, and who made it: here, in another tab, or as the service names them. */
+export function Decided({ step: { id, name, isApproved, isEdited, argumentsJson, message, decidedBy, waitedMs } }: { step: Decision }) {
+  const words = isApproved ? (isEdited ? 'approved with changes' : 'approved') : 'refused';
   return (
     <details class={`card ${isApproved ? 'good' : 'bad'}`}>
       <summary>
         <Icon name="shield" />
-        <code>{asked.name}</code>
-        <span class="by">you decided</span>
-        <span class="state">{words}</span>
+        <code>{name}</code>
+        <span class="by">{whoDecided(id, decidedBy)}</span>
+        <span class="state">{waitedMs === undefined ? words : `${words} · ${seconds(waitedMs)}`}</span>
         <Icon name="chevron" />
       </summary>
       <div class="card-body">
-        <Json json={edited ?? asked.argumentsJson} />
-        {reason && <p>{reason}</p>}
+        <Json json={argumentsJson} />
+        {message && <p dir="auto">{message}</p>}
       </div>
     </details>
   );
+}
+
+function whoDecided(id: string, decidedBy: string | undefined): string {
+  const place = deciderOf(id);
+  if (place === 'this tab' || (place === undefined && decidedBy === undefined)) return 'you decided';
+  if (place === 'another tab') return 'you decided in another tab';
+  const [, kind, who] = /^(?:(key|user|actor):)?(.*)$/s.exec(decidedBy ?? '')!;
+  // Where no keys are asked for, the service knows nobody.
+  if (kind === 'key') return who === 'none' ? 'a human decided' : `decided with the key ${who}`;
+  return `${who} decided`;
 }
 
 function Question({ turn, step: { call, refused }, asked }: { turn: ShownTurn; step: ClientStep; asked: Asked }) {
@@ -103,7 +129,7 @@ function Question({ turn, step: { call, refused }, asked }: { turn: ShownTurn; s
           May the agent call <code>{asked.name}</code>?
         </span>
       </h3>
-      {asked.message && <p>{asked.message}</p>}
+      {asked.message && <p dir="auto">{asked.message}</p>}
       {edited === undefined ? (
         <JsonText json={asked.argumentsJson} label={`Arguments of ${asked.name}`} describedBy={`${id}-fold`} place={setBox} />
       ) : (
@@ -116,7 +142,7 @@ function Question({ turn, step: { call, refused }, asked }: { turn: ShownTurn; s
       {refused && <p class="fault">{refused.message}</p>}
       <Rest id={`${id}-fold`} fold={fold} toEnd={() => toEnd(box)} />
       <label for={`${id}-reason`}>Reason, if you refuse</label>
-      <input id={`${id}-reason`} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+      <input id={`${id}-reason`} dir="auto" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
       <div class="actions">
         <button type="button" class="primary" disabled={isWrong} aria-disabled={!fold.isSeen} aria-describedby={`${id}-fold`} onClick={approve}>
           Approve

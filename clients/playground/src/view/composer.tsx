@@ -1,17 +1,12 @@
 // Where the user writes: words, pasted pictures, dropped files.
-import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { addressOf, attach, attachments, detach, filesBeingRead, refusedFiles, type Attachment } from '../store/attachments.js';
-import { add, cancel, liveTurn, send, sessionId } from '../store/conversation.js';
+import { add, cancel, liveTurn, send, sessionId, shownTurns } from '../store/conversation.js';
+import { draft } from '../store/unsent.js';
 import { Icon } from './icon.js';
-
-/** The words that are being written. */
-export const draft = signal('');
+import { hasTouchKeyboard } from './screen.js';
 
 const LONGEST_PX = 240;
-
-/** A keyboard on the screen covers half of it, and has no other key that breaks a line. */
-const hasTouchKeyboard = () => matchMedia('(pointer: coarse)').matches;
 
 export function Composer() {
   const box = useRef<HTMLTextAreaElement>(null);
@@ -33,7 +28,9 @@ export function Composer() {
     else send(words);
     draft.value = '';
   };
+  const recall = useRecall();
   const onKeyDown = (event: KeyboardEvent) => {
+    if (recall(event)) return event.preventDefault();
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing || hasTouchKeyboard()) return;
     event.preventDefault();
     submit();
@@ -58,6 +55,7 @@ export function Composer() {
         <textarea
           ref={box}
           id="message"
+          dir="auto"
           rows={1}
           aria-label="Message"
           placeholder={turn ? 'Add to what runs…' : 'Ask the agent…'}
@@ -106,6 +104,31 @@ export function Composer() {
       </div>
     </div>
   );
+}
+
+/** What the user has said in this session, oldest first. */
+const asked = (): string[] =>
+  shownTurns.peek().flatMap(({ record }) => {
+    const { asked: first, steps } = record.peek();
+    return [first.text, ...steps.flatMap((step) => (step.kind === 'steer' && step.asked ? [step.asked.text] : []))];
+  }).filter(Boolean);
+
+/** In an empty box the arrow upwards brings back what was asked, and further back while that stays as it is. */
+function useRecall(): (event: KeyboardEvent) => boolean {
+  const back = useRef(0);
+  return ({ key, shiftKey, ctrlKey, altKey, metaKey, isComposing }) => {
+    const step = key === 'ArrowUp' ? 1 : key === 'ArrowDown' ? -1 : 0;
+    if (step === 0 || shiftKey || ctrlKey || altKey || metaKey || isComposing) return false;
+    const all = asked();
+    if (draft.peek() === '') back.current = 0;
+    // In words of several lines the arrows move between these.
+    else if (draft.peek() !== all.at(-back.current) || draft.peek().includes('\n')) return false;
+    const to = back.current + step;
+    if (to < 0 || to > all.length) return false;
+    back.current = to;
+    draft.value = to === 0 ? '' : all.at(-to)!;
+    return true;
+  };
 }
 
 function attachChosen(event: Event): void {

@@ -28,6 +28,7 @@ function Field({ label, value, hint, rows, isMono, isDisabled, fault }: FieldPro
     spellcheck: false,
     autocomplete: 'off',
     class: isMono ? 'mono' : undefined,
+    dir: isMono ? undefined : ('auto' as const),
     'aria-describedby': hint ? `${id}-hint` : undefined,
     'aria-invalid': fault !== undefined,
   };
@@ -115,7 +116,7 @@ function Scope() {
               <option key={operator}>{operator}</option>
             ))}
           </select>
-          <textarea aria-label={`Values of condition ${at + 1}, one in each line`} rows={2} placeholder="One value in each line" value={condition.values} onInput={(event) => change(at, { values: event.currentTarget.value })} />
+          <textarea aria-label={`Values of condition ${at + 1}, one in each line`} rows={2} dir="auto" placeholder="One value in each line" value={condition.values} onInput={(event) => change(at, { values: event.currentTarget.value })} />
           <button type="button" class="small" onClick={() => (list.value = list.value.filter((_, i) => i !== at))}>
             <Icon name="close" />
             <span class="hidden">Remove condition {at + 1}</span>

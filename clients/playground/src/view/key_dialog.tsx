@@ -12,7 +12,7 @@ export function KeyDialog() {
     if (key) giveKey(key);
   };
   return (
-    <dialog ref={dialog} class="key" aria-labelledby="key-title" onCancel={(event) => event.preventDefault()}>
+    <dialog ref={dialog} class="sheet" aria-labelledby="key-title" onCancel={(event) => event.preventDefault()}>
       <form onSubmit={take}>
         <h1 id="key-title">Your key</h1>
         <p class="muted">This service lets in whoever has a key. The page keeps it in memory only: a reload forgets it.</p>

@@ -5,6 +5,7 @@ import { Marked, type Tokens } from 'marked';
 import { memo } from 'preact/compat';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { announced } from '../store/conversation.js';
+import { draw, formulas } from './formulas.js';
 
 const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -44,6 +45,8 @@ const marked = new Marked({
   },
 });
 
+marked.use(formulas(escaped));
+
 const clean = (html: string): string =>
   DOMPurify.sanitize(html, { USE_PROFILES: { html: true }, ADD_ATTR: ['target'], FORBID_TAGS: ['style', 'img', 'form', 'input'], FORBID_ATTR: ['style'] });
 
@@ -71,9 +74,11 @@ const Block = memo(
     const place = useRef<HTMLDivElement>(null);
     const html = clean(render());
     useEffect(() => {
-      if (isWhole) void colour(place.current);
+      if (!isWhole) return;
+      void colour(place.current);
+      void draw(place.current);
     }, [html, isWhole]);
-    return <div ref={place} class="block" dangerouslySetInnerHTML={{ __html: html }} />;
+    return <div ref={place} class="block" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />;
   },
   (before, next) => before.raw === next.raw && before.isWhole === next.isWhole,
 );

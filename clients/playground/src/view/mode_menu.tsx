@@ -1,10 +1,10 @@
 // The session's mode, its history, and the modes to choose from. The model changes the mode, so choosing one asks it to.
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import type { SessionExport } from '../../../typescript/src/index.js';
 import { failureOf, liveTurn, mode, send, sessionId, shownTurns } from '../store/conversation.js';
 import { aptix } from '../store/service.js';
 import { Icon } from './icon.js';
+import { useMenu } from './menu.js';
 
 type Told = Pick<SessionExport, 'ModeHistory'> & { modes: { Key: string; DisplayName: string; WhenToUse: string }[] };
 
@@ -24,33 +24,16 @@ async function fetchModes(): Promise<void> {
 }
 
 export function ModeMenu() {
-  const place = useRef<HTMLDivElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    const leave = (event: Event) => {
-      if (!place.current?.contains(event.target as Node)) isOpen.value = false;
-    };
-    document.addEventListener('pointerdown', leave);
-    return () => document.removeEventListener('pointerdown', leave);
-  }, []);
+  const { place, button, onFocusOut, onKeyDown } = useMenu(isOpen);
   if (!mode.value || shownTurns.value.length === 0) return null;
   const toggle = () => {
     isOpen.value = !isOpen.value;
     if (isOpen.value) void fetchModes();
   };
-  const leaveWith = ({ relatedTarget }: FocusEvent) => {
-    if (relatedTarget && !place.current?.contains(relatedTarget as Node)) isOpen.value = false;
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || !isOpen.value) return;
-    event.stopPropagation();
-    isOpen.value = false;
-    button.current?.focus();
-  };
   return (
-    <div class="menu" ref={place} onKeyDown={onKeyDown} onFocusOut={leaveWith}>
+    <div class="menu" ref={place} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
       <button ref={button} type="button" class="pill" aria-expanded={isOpen.value} aria-controls="modes" onClick={toggle}>
-        <Icon name="mode" /> <span class="hidden">Mode:</span> {mode.value}
+        <Icon name="mode" /> <span class="hidden">Mode:</span> <bdi>{mode.value}</bdi>
       </button>
       {isOpen.value && (
         <div id="modes" class="popover">
@@ -61,8 +44,8 @@ export function ModeMenu() {
             {told.value?.modes.map((each) => (
               <li key={each.Key}>
                 <button type="button" aria-current={each.DisplayName === mode.value ? 'true' : undefined} disabled={liveTurn.value !== undefined} onClick={() => choose(each.DisplayName)}>
-                  <strong>{each.DisplayName}</strong>
-                  <small>{each.WhenToUse}</small>
+                  <strong dir="auto">{each.DisplayName}</strong>
+                  <small dir="auto">{each.WhenToUse}</small>
                 </button>
               </li>
             ))}

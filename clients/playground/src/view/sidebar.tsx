@@ -1,12 +1,18 @@
 // The sessions of this browser or of the signed-in user, with search, and the user's inbox of approvals.
 import { computed, signal } from '@preact/signals';
+import { theme } from '../store/appearance.js';
+import { branchOf } from '../store/branches.js';
 import { announced, failureOf, liveTurn, newId, open, sessionId } from '../store/conversation.js';
 import { aptix, version } from '../store/service.js';
 import { listed, MOST_KEPT, unlist, type Listed } from '../store/session_list.js';
+import { THEMES, type Theme } from '../store/theme.js';
 import { APPROVAL, unanswered } from '../store/turn_record.js';
+import { forget } from '../store/unsent.js';
 import { user } from '../store/user.js';
 import { hasMore, inbox, listFault, rename, searched, showFurther } from '../store/user_sessions.js';
 import { Icon } from './icon.js';
+import { isHelpOpen } from './help.js';
+import { TextResults } from './text_results.js';
 import { UserMenu } from './user_menu.js';
 
 export const isSidebarOpen = signal(false);
@@ -45,7 +51,7 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
   // The service has counted out the pages of a user's list.
   const some = isOfUser ? all : all.slice(0, shown.value);
   return (
-    <nav class={`sidebar${isSidebarOpen.value ? ' open' : ''}`} aria-label="Sessions" inert={isHidden}>
+    <nav id="sidebar" class={`sidebar${isSidebarOpen.value ? ' open' : ''}`} aria-label="Sessions" inert={isHidden}>
       <header>
         <Mark />
         <strong>aptix-edge</strong>
@@ -60,7 +66,7 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
       </button>
       <div class="search">
         <Icon name="search" />
-        <input id="search" type="search" placeholder="Search" aria-label="Search sessions" aria-keyshortcuts="Control+K" value={searched.value} onInput={(event) => (searched.value = event.currentTarget.value)} />
+        <input id="search" type="search" dir="auto" placeholder="Search" aria-label="Search sessions" aria-keyshortcuts="Control+K" value={searched.value} onInput={(event) => (searched.value = event.currentTarget.value)} />
         <kbd aria-hidden="true">Ctrl K</kbd>
       </div>
       {isOfUser && <Tabs />}
@@ -75,7 +81,21 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
       ) : (
         <p class="muted empty-list">{emptyWords(words)}</p>
       )}
-      <footer>{version.value && `Version ${version.value}`}</footer>
+      {words && !isInbox.value && <TextResults open={(id) => go(id, true)} />}
+      <footer>
+        <span>{version.value && `Version ${version.value}`}</span>
+        <select aria-label="Theme" value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as Theme)}>
+          {THEMES.map((each) => (
+            <option key={each} value={each}>
+              {`${each[0]!.toUpperCase()}${each.slice(1)}`}
+            </option>
+          ))}
+        </select>
+        <button type="button" class="icon-button" title="Keys (?)" onClick={() => (isHelpOpen.value = true)}>
+          <Icon name="help" />
+          <span class="hidden">Keys</span>
+        </button>
+      </footer>
     </nav>
   );
 }
@@ -134,7 +154,15 @@ function Entry({ session: { id, title, at, status } }: { session: Listed }) {
   return (
     <li class={isOpen ? 'current' : ''}>
       <button type="button" class="session" aria-current={isOpen ? 'page' : undefined} onClick={() => go(id, true)}>
-        <span>{title}</span>
+        <span dir="auto">
+          {branchOf(id) && (
+            <>
+              <Icon name="branch" />
+              <span class="hidden">Branch: </span>
+            </>
+          )}
+          {title}
+        </span>
         <small>{state === undefined ? when(at) : `${when(at)} · ${state}`}</small>
       </button>
       {user.value !== undefined && (
@@ -169,7 +197,12 @@ async function erase(id: string, title: string): Promise<void> {
   });
   unlist(id);
   if (sessionId.value === id) startNew();
+  forget(id);
+  // What was pressed is gone.
+  if (!isFocused()) document.getElementById('search')?.focus();
 }
+
+const isFocused = (): boolean => document.activeElement !== null && document.activeElement !== document.body;
 
 const MINUTE = 60_000;
 function when(at: number): string {

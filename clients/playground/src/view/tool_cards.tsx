@@ -5,7 +5,7 @@ import type { SubmittedToolResult, ToolResult } from '../../../typescript/src/in
 import { answer, failureOf, fetchArguments } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { READY } from '../store/ready_tools.js';
-import { seconds, type Step } from '../store/turn_record.js';
+import { isLive, seconds, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { Json } from './json_text.js';
 
@@ -51,7 +51,7 @@ const Labelled = ({ label, json }: { label: string; json: string }) => (
 );
 
 function Result({ result }: { result: ToolResult | SubmittedToolResult }) {
-  if (result.ErrorMessage != null) return <p class="fault">{result.ErrorMessage}</p>;
+  if (result.ErrorMessage != null) return <p class="fault" dir="auto">{result.ErrorMessage}</p>;
   return <Labelled label="Result" json={result.ResultJson ?? 'null'} />;
 }
 
@@ -72,13 +72,13 @@ export function ServerTool({ turn, step }: { turn: ShownTurn; step: ServerStep }
 }
 
 export function ClientTool({ turn, step }: { turn: ShownTurn; step: ClientStep }) {
-  const { call, answer: given } = step;
+  const { call, answer: given, isTold } = step;
   if (!given && turn.record.value.status === 'awaiting_tools') return <ToolQuestion turn={turn} step={step} />;
-  if (!given) return <Unanswered name={call.Name} json={call.ArgumentsJson} />;
+  if (!given) return isLive(turn.record.value) ? null : <Unanswered name={call.Name} json={call.ArgumentsJson} />;
   const isFailed = given.ErrorMessage != null;
   const state = `${isFailed ? 'failed' : 'done'} · ${seconds(given.ExecutionMs)}`;
   return (
-    <FoldedCard name={call.Name} by="run by this page" state={state} tone={isFailed ? 'bad' : 'good'}>
+    <FoldedCard name={call.Name} by={isTold ? 'run by the client' : 'run by this page'} state={state} tone={isFailed ? 'bad' : 'good'}>
       <Arguments json={call.ArgumentsJson} />
       <Result result={given} />
     </FoldedCard>
@@ -113,7 +113,7 @@ function ToolQuestion({ turn, step: { call, refused } }: { turn: ShownTurn; step
       <p class="muted">{READY.find(({ name }) => name === call.Name)?.left ?? 'This page does not run it, so you answer for it.'}</p>
       <Arguments json={call.ArgumentsJson} />
       <label for={id}>Result, as JSON or as plain text</label>
-      <textarea id={id} rows={3} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
+      <textarea id={id} dir="auto" rows={3} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
       {refused && <p class="fault">{refused.message}</p>}
       <div class="actions">
         <button type="button" class="primary" onClick={() => give({ ResultJson: asJson(text) })}>

@@ -1,43 +1,55 @@
 // One turn: what was asked, what happened, the answer, and what it cost.
 import type { FileRef, Usage } from '../../../typescript/src/index.js';
-import { addAgain, canBeSentAgain, chosenTurn, follow, lookedAt, sendAgain } from '../store/conversation.js';
+import { EditQuestion, isEdited, QuestionEditor, TurnActions } from '../branching/turn_actions.js';
+import { addAgain, chosenTurn, lookedAt, namedTurn, parent } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
-import { isLive, seconds, type Asked, type Failure, type SteerStep, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
+import { isLive, seconds, type Asked, type SteerStep, type Step, type TurnRecord, APPROVAL } from '../store/turn_record.js';
 import { wordsOf } from '../store/steering.js';
 import { panelShown } from '../panels.js';
-import { Approval } from './approval_card.js';
+import { Approval, Decided } from './approval_card.js';
+import { Ended } from './failure_card.js';
 import { Icon } from './icon.js';
+import { LongText } from './long_text.js';
 import { Markdown } from './markdown.js';
 import { ClientTool, ServerTool } from './tool_cards.js';
+import { Unsent } from './unsent_card.js';
 
 export function TurnView({ turn }: { turn: ShownTurn }) {
   const record = turn.record.value;
   const isChosen = panelShown.value?.isOfTurn === true && lookedAt.value === turn;
+  const isNamed = namedTurn.value === record.turnId;
   const choose = () => (chosenTurn.value = turn);
   return (
-    <li class={`turn${isChosen ? ' chosen' : ''}`} data-status={record.status} data-turn={record.turnId} onClick={choose} onFocusIn={choose}>
-      <Question asked={record.asked} />
+    <li class={`turn${isChosen ? ' chosen' : ''}${isNamed ? ' named' : ''}`} data-status={record.status} data-turn={record.turnId} aria-current={isNamed ? 'location' : undefined} onClick={choose} onFocusIn={choose}>
+      {isEdited(turn) ? <QuestionEditor turn={turn} /> : <Question turn={turn} />}
       <div class="answer">
         <h2 class="hidden">The agent</h2>
         {record.steps.map((step, at) => (
           <StepView key={keyOf(step, at)} turn={turn} step={step} isLast={at === record.steps.length - 1} />
         ))}
         {record.status === 'running' && !isTyping(record) && <Waiting />}
+        {record.status === 'unsent' && <Unsent turn={turn} />}
         {record.warnings.map((warning) => (
           <p class="notice" key={warning}>
-            <Icon name="warning" /> {warning}
+            <Icon name="warning" /> <span dir="auto">{warning}</span>
           </p>
         ))}
         {record.files.length > 0 && <Files files={record.files} />}
         {record.failure && <Ended turn={turn} failure={record.failure} status={record.status} />}
-        {!isLive(record) && <Foot record={record} />}
+        {!isLive(record) && record.status !== 'unsent' && <Foot record={record} />}
+        <TurnActions turn={turn} />
+        {parent.value?.TurnId === record.turnId && (
+          <p class="note branch-begins">
+            <Icon name="branch" /> The branch begins here.
+          </p>
+        )}
       </div>
     </li>
   );
 }
 
 const keyOf = (step: Step, at: number): string =>
-  step.kind === 'server_tool' || step.kind === 'steer' ? step.id : step.kind === 'client_call' ? step.call.ToolCallId : `${step.kind}-${at}`;
+  step.kind === 'server_tool' || step.kind === 'steer' || step.kind === 'decision' ? step.id : step.kind === 'client_call' ? step.call.ToolCallId : `${step.kind}-${at}`;
 
 /** Whether text is coming, which shows by itself that the turn runs. */
 const isTyping = ({ steps }: TurnRecord): boolean => {
@@ -45,11 +57,14 @@ const isTyping = ({ steps }: TurnRecord): boolean => {
   return last?.kind === 'text' && !last.isKept;
 };
 
-function Question({ asked }: { asked: Asked }) {
+function Question({ turn }: { turn: ShownTurn }) {
   return (
-    <div class="question-bubble">
-      <h2 class="hidden">You</h2>
-      <Words asked={asked} />
+    <div class="question-row">
+      <EditQuestion turn={turn} />
+      <div class="question-bubble">
+        <h2 class="hidden">You</h2>
+        <Words asked={turn.record.value.asked} />
+      </div>
     </div>
   );
 }
@@ -60,6 +75,7 @@ const STATES: Record<SteerStep['state'], string> = {
   delivered: 'The model has it',
   kept: 'The turn ended first; the next one has it',
   refused: 'The model service refused it',
+  waiting: 'Waiting for the network',
   failed: 'Not added',
 };
 
@@ -93,7 +109,7 @@ function Words({ asked: { text, pictures, files } }: { asked: Asked }) {
           <Icon name="file" /> {name}
         </span>
       ))}
-      {text && <p>{text}</p>}
+      {text && <LongText text={text} />}
     </>
   );
 }
@@ -110,6 +126,8 @@ function StepView({ turn, step, isLast }: { turn: ShownTurn; step: Step; isLast:
       return <ServerTool turn={turn} step={step} />;
     case 'client_call':
       return step.call.Name === APPROVAL ? <Approval turn={turn} step={step} /> : <ClientTool turn={turn} step={step} />;
+    case 'decision':
+      return <Decided step={step} />;
     case 'steer':
       return <Steer turn={turn} step={step} />;
     case 'note':
@@ -145,8 +163,8 @@ function Files({ files }: { files: readonly FileRef[] }) {
           <a href={Url} download={Name}>
             <Icon name="download" />
             <span>
-              <strong>{Name}</strong>
-              <small>{[Description, MimeType, size(SizeBytes)].filter(Boolean).join(' · ')}</small>
+              <strong dir="auto">{Name}</strong>
+              <small dir="auto">{[Description, MimeType, size(SizeBytes)].filter(Boolean).join(' · ')}</small>
             </span>
           </a>
         </li>
@@ -156,38 +174,6 @@ function Files({ files }: { files: readonly FileRef[] }) {
 }
 
 const size = (bytes: number): string => (bytes < 1024 ? `${bytes} bytes` : bytes < 1 << 20 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / (1 << 20)).toFixed(1)} MB`);
-
-const WHO = { client: 'You can act.', operator: 'The operator has to act.', nobody: 'Nobody has to act; try again.' } as Record<string, string>;
-
-function Ended({ turn, failure, status }: { turn: ShownTurn; failure: Failure; status: TurnRecord['status'] }) {
-  if (status === 'aborted') return <p class="note">You stopped this turn.</p>;
-  const isLost = status === 'lost';
-  return (
-    <div class="card bad failure" role="group" aria-label="Failure">
-      <h3>
-        <Icon name="warning" /> {isLost ? 'The connection is lost' : 'The turn failed'}
-      </h3>
-      <p>{isLost ? 'The turn runs on without you. Nothing is lost: go on where the text stopped.' : failure.message}</p>
-      {!isLost && (
-        <p class="muted">
-          <code>{failure.code}</code> {WHO[failure.whoActs ?? '']}
-        </p>
-      )}
-      <div class="actions">
-        {isLost && (
-          <button type="button" class="primary" onClick={() => follow(turn)}>
-            <Icon name="retry" /> Reconnect
-          </button>
-        )}
-        {!isLost && canBeSentAgain(turn) && (
-          <button type="button" onClick={() => sendAgain(turn)}>
-            <Icon name="retry" /> Send it again
-          </button>
-        )}
-      </div>
-    </div>
-  );
-}
 
 const count = (tokens: number): string => tokens.toLocaleString('en');
 

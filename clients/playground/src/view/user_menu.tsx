@@ -40,7 +40,7 @@ export function UserMenu({ onChange }: { onChange(): void }) {
   return (
     <section class="user" aria-label="User">
       <button type="button" class="plain who" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
-        <Icon name="user" /> <span>{name ?? 'Sign in as a user'}</span>
+        <Icon name="user" /> <span dir="auto">{name ?? 'Sign in as a user'}</span>
       </button>
       {isOpen.value && name === undefined && <SignIn onName={change} />}
       {isOpen.value && name !== undefined && (
@@ -73,7 +73,7 @@ function SignIn({ onName }: { onName(name: string): void }) {
   return (
     <form onSubmit={take}>
       <label for="user">Any name that you make up</label>
-      <input ref={input} id="user" autocomplete="off" spellcheck={false} required maxLength={128} />
+      <input ref={input} id="user" dir="auto" autocomplete="off" spellcheck={false} required maxLength={128} />
       <small>The service keeps each user's sessions apart, and lists them.</small>
       <button type="submit" class="primary">
         Sign in
@@ -85,7 +85,9 @@ function SignIn({ onName }: { onName(name: string): void }) {
 const Receipt = ({ name, receipt }: { name: string; receipt: UserErasureReceipt | undefined }) => (
   <div role="status">
     <p>
-      <strong>{name} is erased.</strong>
+      <strong>
+        <bdi>{name}</bdi> is erased.
+      </strong>
     </p>
     {receipt && (
       <p class="muted">

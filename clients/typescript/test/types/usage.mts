@@ -7,6 +7,7 @@ import {
   type AgentExecuteResponse,
   type CancellationTokenLike,
   type FinalResponse,
+  type Fork,
   type SteerResult,
   type Store,
   type Tool,
@@ -92,6 +93,12 @@ is<Equal<typeof requestId, string | undefined>>();
 response.headers.get("Server-Timing");
 new Aptix({ baseUrl: "/api", deadlineMs: 60_000, middleware: [(url, init, next) => next(url, init)] });
 new User(aptix, "alice").revoke();
+const fork = await aptix.session("s").fork({ AfterTurnId: "t", ConversationContextId: "c" });
+is<Equal<typeof fork, Fork>>();
+fork.turn({ Instruction: "x" });
+is<Equal<typeof fork.Turns, number>>();
+// @ts-expect-error: no such member
+await aptix.session("s").fork({ TurnId: "t" });
 const stored = await turn.detach();
 if ("Status" in stored) is<Equal<typeof stored.Status, "running">>();
 

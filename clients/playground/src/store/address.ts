@@ -1,0 +1,17 @@
+// The addresses of sessions and turns within the page: `#session` and `#session/turn`. An id holds no slash, and nothing that
+// a URL would have to encode.
+export interface Place {
+  session: string;
+  turn?: string;
+}
+
+/** What the address names; `undefined` for the page alone. */
+export function placeIn(hash: string): Place | undefined {
+  const [session = '', turn] = hash.replace(/^#/, '').split('/');
+  return session === '' ? undefined : { session, ...(turn && { turn }) };
+}
+
+export const hashOf = ({ session, turn }: Place): string => (turn === undefined ? `#${session}` : `#${session}/${turn}`);
+
+/** The whole address: for a link, for somebody else, for another time. */
+export const linkTo = (place: Place): string => new URL(hashOf(place), location.href).href;

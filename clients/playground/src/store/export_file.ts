@@ -1,0 +1,21 @@
+// A session's export as the service writes it: the client reads JSON, which would hand numbers on as doubles.
+import { AptixError } from '../../../typescript/src/index.js';
+import { onTheLine } from '../breaking/line.js';
+import { headersOfUser } from './service.js';
+
+export async function exportFile(session: string): Promise<Blob> {
+  const response = await onTheLine(`/sessions/${session}/export`, { headers: await headersOfUser() });
+  if (!response.ok) throw new AptixError(response.status, (await response.json()).Errors);
+  return response.blob();
+}
+
+/** Hands a file to the user, as a download. */
+export function save(name: string, contents: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(contents);
+  // The colon of an id is none of a file's name everywhere.
+  link.download = name.replaceAll(':', '-');
+  link.click();
+  // The browser reads it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,46 @@
+// The turns of a session as the service has them, and as this page shows them, made one. Owns which of both is newer: of a
+// turn that this page watches, the page; of any other one, the service.
+import type { SessionExport } from '../../../typescript/src/index.js';
+import { keptRequestOf, recordsOf } from './history.js';
+import type { ShownTurn } from './shown_turn.js';
+import { isLive, unanswered, type TurnRecord } from './turn_record.js';
+
+/** The turns to show, oldest first; `shown` makes one that is new to the page. */
+export function merged(before: readonly ShownTurn[], exported: SessionExport, shown: (record: TurnRecord) => ShownTurn): ShownTurn[] {
+  const known = new Map(before.map((turn) => [turn.record.peek().turnId, turn]));
+  const taken = recordsOf(exported).map((record, at) => {
+    const held = known.get(record.turnId);
+    const turn = held ?? shown(record);
+    if (!turn.request) turn.kept = keptRequestOf(exported.Turns[at]!, exported);
+    if (!held || isBehind(held, record)) {
+      turn.record.value = record;
+      turn.isPartial = isLive(record);
+    }
+    return turn;
+  });
+  return inOrder(before, taken);
+}
+
+/** Words that the service does not have stand where they were written. */
+function inOrder(before: readonly ShownTurn[], taken: readonly ShownTurn[]): ShownTurn[] {
+  const all = [...taken];
+  const isTaken = new Set(taken);
+  before.forEach((turn, at) => {
+    if (!isTaken.has(turn)) all.splice(at === 0 ? 0 : all.indexOf(before[at - 1]!) + 1, 0, turn);
+  });
+  return all;
+}
+
+/** Whether the service knows more of a turn than this page shows: it has gone on, or ended, without being watched. */
+function isBehind(turn: ShownTurn, record: TurnRecord): boolean {
+  if (turn.watching) return false;
+  const { status } = turn.record.peek();
+  const waits = status === 'awaiting_tools' && isLive(record) && isStillAsked(turn, record);
+  return !waits && (turn.isPartial || status !== record.status);
+}
+
+/** Whether all that a paused turn asks is unanswered in the service, too. */
+const isStillAsked = (turn: ShownTurn, { steps }: TurnRecord): boolean =>
+  unanswered(turn.record.peek()).every(({ ToolCallId }) =>
+    steps.some((step) => step.kind === 'client_call' && step.call.ToolCallId === ToolCallId && !step.answer),
+  );

@@ -1,0 +1,125 @@
+// What happens to the open session elsewhere: in another tab, by a script, while the service could not be reached. Owns when
+// the page asks the service for it: when another tab tells, when somebody comes back to the page, when the service is there
+// again, and now and then while a human is waited for. Nothing is asked of a page that nobody sees.
+import { leave, addAgain, announced, catchUp, failureOf, follow, liveTurn, loadFault, sendWaiting, sessionId, shownTurns } from './conversation.js';
+import { onReturn } from './connection.js';
+import * as outbox from './outbox.js';
+import { access, aptix, isLetIn, knock } from './service.js';
+import { unlist } from './session_list.js';
+import type { ShownTurn } from './shown_turn.js';
+import * as steering from './steering.js';
+import { onTold, tell } from './tabs.js';
+import { isLive, unanswered } from './turn_record.js';
+import type { SessionView } from '../../../typescript/src/index.js';
+
+/** How often a turn that waits for a human is looked at: somebody else may have answered. */
+const WAITING_MS = 10_000;
+
+/** The page is not seen, and is to look when it is. */
+let isBehind = false;
+let looking: Promise<void> | undefined;
+let isAskedAgain = false;
+
+export function start(): void {
+  onTold((session) => session === sessionId.peek() && look());
+  addEventListener('focus', look);
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden && isBehind) look();
+  });
+  setInterval(() => liveTurn.peek()?.record.peek().status === 'awaiting_tools' && look(), WAITING_MS);
+  onReturn(() => void goOn());
+}
+
+/** Looks what has happened to the open session. What is asked for meanwhile is one further look. */
+function look(): void {
+  isBehind = document.hidden;
+  if (isBehind || !isLetIn.peek() || isLeft()) return;
+  isAskedAgain = looking !== undefined;
+  looking ??= lookOnce().finally(() => {
+    looking = undefined;
+    if (isAskedAgain) look();
+  });
+}
+
+/** Whether the live turn runs and is not watched: somebody has left it on purpose. */
+const isLeft = (): boolean => {
+  const turn = liveTurn.peek();
+  return turn !== undefined && !turn.watching && turn.record.peek().status === 'running';
+};
+
+async function lookOnce(): Promise<void> {
+  const session = sessionId.peek();
+  try {
+    const view = await aptix.session(session).get();
+    if (session !== sessionId.peek()) return;
+    const asked = waitingTurn();
+    if (!isUpToDate(view)) await catchUp();
+    else if (asked) await steering.catchUp(asked);
+    if (asked && asked.record.peek().status !== 'awaiting_tools') announced.value = 'What the agent waited for was answered elsewhere.';
+  } catch (error) {
+    if (failureOf(error).code === 'session_not_found' && session === sessionId.peek()) wasErased(session);
+  }
+}
+
+const waitingTurn = (): ShownTurn | undefined => {
+  const turn = liveTurn.peek();
+  return turn?.record.peek().status === 'awaiting_tools' && !turn.watching ? turn : undefined;
+};
+
+/** Whether the page shows the session's turns, and its newest and its live one as they are. */
+function isUpToDate({ TurnCount, LatestTurn, LiveTurn }: SessionView): boolean {
+  const taken = shownTurns.peek().filter(({ isTaken }) => isTaken);
+  return taken.length === TurnCount && [LatestTurn, LiveTurn].every((turn) => !turn || isShown(taken, turn));
+}
+
+function isShown(taken: readonly ShownTurn[], { TurnId, Status, ToolCalls = [] }: NonNullable<SessionView['LiveTurn']>): boolean {
+  const turn = taken.find(({ record }) => record.peek().turnId === TurnId);
+  if (!turn || turn.watching) return turn !== undefined;
+  const record = turn.record.peek();
+  const asked = new Set(ToolCalls.map(({ ToolCallId }) => ToolCallId));
+  return record.status === Status && unanswered(record).every(({ ToolCallId }) => asked.has(ToolCallId));
+}
+
+/** An erased session is shown as one: what was said in it is nowhere else. */
+function wasErased(session: string): void {
+  if (!shownTurns.peek().some(({ isTaken }) => isTaken)) return;
+  leave();
+  shownTurns.value = [];
+  outbox.forgetSession(session);
+  unlist(session);
+  loadFault.value = 'This session was erased elsewhere.';
+}
+
+/** The service is there again: turns are watched on, what was missed is fetched, and what waits is sent. */
+async function goOn(): Promise<void> {
+  if (access.peek() === 'unknown') await knock().then(() => (loadFault.value = ''), () => {});
+  if (!isLetIn.peek()) return;
+  for (const turn of shownTurns.peek()) {
+    const isLost = turn.record.peek().status === 'lost';
+    if (!isLost && !(turn.isTaken && turn.watching && isLive(turn.record.peek()))) continue;
+    // What was told while the line was cut comes with the end.
+    turn.isPartial = true;
+    follow(turn);
+  }
+  if (loadFault.peek() || shownTurns.peek().some(({ isTaken }) => isTaken)) {
+    await catchUp().catch((error) => {
+      if (failureOf(error).code === 'session_not_found') loadFault.value = '';
+    });
+  }
+  for (const turn of shownTurns.peek()) for (const id of steering.waitingOf(turn.record.peek())) await addAgain(turn, id);
+  sendWaiting();
+  for (const each of outbox.waitingElsewhere(sessionId.peek())) await sendDetached(each);
+}
+
+/** Sends words that wait in a session that is not open; the turn runs without being watched. */
+async function sendDetached({ session, id, text, attached, steers, whole }: outbox.Waiting): Promise<void> {
+  const request = whole?.request ?? (attached.length === 0 ? { Instruction: text } : undefined);
+  if (steers !== undefined || !request) return;
+  try {
+    await aptix.session(session).turn(request, { turnId: id }).detach();
+    outbox.take(id);
+    tell(session);
+  } catch {
+    // The words wait on, and say why when their session is opened.
+  }
+}

@@ -1,0 +1,46 @@
+// The help that lists the keys.
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { Icon } from './icon.js';
+
+export const isHelpOpen = signal(false);
+
+const CONTROL = /^(Mac|iP)/.test(navigator.platform) ? '⌘' : 'Ctrl';
+const KEYS: readonly (readonly [keys: string, does: string])[] = [
+  ['Enter', 'sends the message, or adds it to what runs'],
+  ['Shift Enter', 'breaks the line'],
+  ['↑', 'in an empty message box: your last question, then the ones before'],
+  ['Esc', 'closes what is open; then stops the turn that runs'],
+  ['Alt N', 'begins a new session'],
+  [`${CONTROL} K`, 'searches the sessions: their titles, and on demand what was said'],
+  [`${CONTROL} Shift F`, 'searches in the conversation; Enter goes on, Shift Enter back'],
+  ['← →', 'below an answer: the next of its actions'],
+  ['← →', 'on the edge of a pane: its width; Enter resets it'],
+  [`? or ${CONTROL} /`, 'this help'],
+];
+
+export function Help() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} class="sheet" aria-labelledby="help-title" onClose={() => (isHelpOpen.value = false)}>
+      <header>
+        <h1 id="help-title">Keys</h1>
+        <button type="button" class="icon-button" onClick={() => dialog.current?.close()}>
+          <Icon name="close" />
+          <span class="hidden">Close the help</span>
+        </button>
+      </header>
+      <dl class="keys">
+        {KEYS.map(([keys, does]) => (
+          <div key={does}>
+            <dt>
+              {keys.split(' ').map((key) => (key === 'or' ? ' or ' : <kbd>{key}</kbd>))}
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </dialog>
+  );
+}

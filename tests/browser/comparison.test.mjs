@@ -1,0 +1,169 @@
+// Two runs beside each other in a real Chromium: under another context, asked again, and two turns that there are. What is
+// shown of each is what the service keeps of it.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { httpTool } from '../e2e/harness.mjs';
+import { withoutBrowser } from './chromium.mjs';
+import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+
+describe('the comparison', { skip: withoutBrowser }, () => {
+  let playground;
+  before(async () => {
+    playground = await Playground.start({
+      wordMs: 2,
+      catalog: (catalog, { toolUrl }) => {
+        catalog.ServerTools.push(httpTool('weather', toolUrl), httpTool('send_mail', toolUrl, { Approval: 'Always' }));
+        for (const mode of catalog.Modes) mode.Tools.push('weather', 'send_mail');
+        catalog.ConversationContexts.brief = { ...catalog.ConversationContexts.default, BootPrompt: 'Be brief.' };
+      },
+    });
+  });
+  afterEach(() => playground.closePages());
+  after(() => playground?.stop());
+
+  const done = async (page, words) => {
+    const turn = await say(page, words);
+    await hasStatus(turn, 'completed');
+    return turn;
+  };
+  const dialog = (page) => page.getByRole('dialog', { name: 'Compare' });
+  const open = async (page, turn) => {
+    await turn.hover();
+    await turn.getByRole('button', { name: 'Compare' }).click();
+    await dialog(page).waitFor();
+  };
+  const compare = (page) => dialog(page).getByRole('button', { name: 'Compare', exact: true }).click();
+  const side = (page, name, status) => dialog(page).locator(`.side[aria-label="${name}"][data-status="${status}"]`);
+  const exported = async (session) => (await (await fetch(new URL(`/sessions/${session}/export`, playground.rig.url))).json()).Result;
+  /** The session and the turn to which a side leads. */
+  const placeOf = async (shown) => (await shown.getByRole('link', { name: 'Open it' }).getAttribute('href')).split('#')[1].split('/');
+  /** A row of the figures: left, right, difference. */
+  const figures = (page, name) =>
+    dialog(page).locator('tbody tr').filter({ has: page.getByRole('rowheader', { name, exact: true }) }).locator('td').allInnerTexts();
+  const english = (number) => number.toLocaleString('en');
+
+  test('a question is asked under another context, from the same conversation, and what differs is marked', async () => {
+    playground.rig.tools.on('/weather', JSON.stringify({ celsius: 21 }));
+    const page = await playground.page();
+    await done(page, 'Remember the word pelican.');
+    const turn = await done(page, 'Call the tool weather with the word rome.');
+    const parent = new URL(page.url()).hash.slice(1);
+    playground.rig.tools.on('/weather', JSON.stringify({ celsius: 30 }));
+    await open(page, turn);
+    await assertAccessible(page);
+    await dialog(page).getByLabel('Conversation context').fill('brief');
+    await page.shot('desktop-light-comparison-choice');
+    await compare(page);
+    const [left, right] = [side(page, 'This turn', 'completed'), side(page, 'brief', 'completed')];
+    await right.waitFor();
+    await dialog(page).getByText('They say different things. They made different calls.').waitFor();
+
+    const [branch, asked] = await placeOf(right);
+    const fork = await exported(branch);
+    assert.equal(fork.ConversationContextId, 'brief');
+    assert.equal(fork.Parent.SessionId, parent);
+    assert.deepEqual((await placeOf(left))[0], parent);
+    const original = (await exported(parent)).Turns.at(-1);
+    const again = fork.Turns.at(-1);
+    assert.equal(again.TurnId, asked);
+    const [one, other] = [original.Usage, again.Usage];
+    assert.ok(one.PromptTokens > other.PromptTokens);
+    assert.deepEqual(await figures(page, 'tokens in'), [english(one.PromptTokens), english(other.PromptTokens), `−${english(one.PromptTokens - other.PromptTokens)}`]);
+    assert.deepEqual(await figures(page, 'model calls'), ['2', '2', '']);
+    assert.deepEqual(await figures(page, 'tool calls'), ['1', '1', '']);
+    const calls = dialog(page).getByRole('list', { name: 'Tools of: brief' }).getByRole('listitem');
+    await calls.getByText('only here').waitFor();
+    await calls.locator('summary').click();
+    assert.match(await calls.locator('.card-body').innerText(), /"celsius": 30/);
+    assert.match(await right.innerText(), /30/);
+    await assertAccessible(page);
+    await page.shot('desktop-light-comparison');
+
+    await page.keyboard.press('Escape');
+    await dialog(page).waitFor({ state: 'detached' });
+    assert.equal(new URL(page.url()).hash, `#${parent}`);
+    assert.equal(await page.locator('.turn').count(), 2);
+    await page.locator('.sessions').getByRole('button', { name: /^Branch: Remember/ }).click();
+    await page.getByText('Branched from Remember the word pelican.').waitFor();
+    await hasStatus(page.locator('.turn').nth(1), 'completed');
+    await page.getByRole('button', { name: 'Context', exact: true }).click();
+    await page.getByText('brief', { exact: true }).waitFor();
+  });
+
+  test('a first question is asked again on both sides at once, and the page answers its own tools', async () => {
+    const page = await playground.page();
+    await done(page, 'Call the tool echo with the word pelican.');
+    // The page then no longer knows what it has sent.
+    await page.reload();
+    const turn = page.locator('.turn').first();
+    await hasStatus(turn, 'completed');
+    await open(page, turn);
+    await dialog(page).getByLabel('Ask it again on the left, too').check();
+    await compare(page);
+    const both = dialog(page).locator('.side[data-status="completed"]');
+    await both.nth(1).waitFor();
+    await dialog(page).getByText('Both say the same. They made the same calls.').waitFor();
+    const places = [await placeOf(both.nth(0)), await placeOf(both.nth(1))];
+    assert.equal(new Set([...places.map(([session]) => session), new URL(page.url()).hash.slice(1)]).size, 3);
+    assert.equal((await exported(places[0][0])).Parent, undefined);
+    assert.deepEqual(await figures(page, 'tokens out').then(([, , difference]) => difference), '');
+  });
+
+  test('two turns that there are stand beside each other, an answer and the one that was made again', async () => {
+    const page = await playground.page({ viewport: PHONE });
+    const turn = await done(page, 'What can you do?');
+    await done(page, 'Reason about it.');
+    const parent = new URL(page.url()).hash.slice(1);
+    await turn.getByRole('button', { name: 'Regenerate' }).click();
+    await page.waitForURL((url) => url.hash.length > 1 && !url.hash.includes(parent));
+    await hasStatus(page.locator('.turn').first(), 'completed');
+    await page.goBack();
+    await hasStatus(page.locator('.turn').nth(1), 'completed');
+    await open(page, page.locator('.turn').first());
+    await dialog(page).getByLabel('Compare this turn with').selectOption({ label: 'Asked again in: What can you do?' });
+    await compare(page);
+    await dialog(page).getByText('Both say the same.').waitFor();
+    await page.keyboard.press('Escape');
+    await open(page, page.locator('.turn').first());
+    await dialog(page).getByLabel('Compare this turn with').selectOption({ label: 'Turn 2: Reason about it.' });
+    await compare(page);
+    await dialog(page).getByText('They say different things.').waitFor();
+    const { Turns } = await exported(parent);
+    const reasoning = Turns.map(({ Usage }) => Usage.ReasoningTokens);
+    const [, , difference] = await figures(page, 'of them reasoning');
+    assert.equal(difference, reasoning[1] > 0 ? `+${english(reasoning[1] - reasoning[0])}` : '');
+    await assertAccessible(page);
+    await page.shot('phone-light-comparison');
+    const overflow = await page.evaluate(() => {
+      const { scrollWidth, clientWidth } = document.querySelector('dialog');
+      return scrollWidth - clientWidth;
+    });
+    assert.ok(overflow <= 0, `${overflow} pixels`);
+  });
+
+  test('a context that is unknown, and a run that waits for its user, are said', async () => {
+    playground.rig.tools.on('/send_mail', JSON.stringify({ sent: true }));
+    const page = await playground.page({ expected: [/404/] });
+    await done(page, 'What can you do?');
+    const mail = await say(page, 'Call the tool send_mail with the word ann.');
+    await hasStatus(mail, 'awaiting_tools');
+    await mail.getByRole('button', { name: 'Approve' }).click();
+    await hasStatus(mail, 'completed');
+    await open(page, mail);
+    await dialog(page).getByLabel('Conversation context').fill('nowhere');
+    await compare(page);
+    await dialog(page).getByRole('alert').getByText('ConversationContext').waitFor();
+    await dialog(page).getByLabel('Conversation context').fill('');
+    await compare(page);
+    const waits = side(page, 'Asked again', 'awaiting_tools');
+    await waits.getByText('It waits for an answer of yours.').waitFor();
+    const [session, turn] = await placeOf(waits);
+    await fetch(new URL(`/sessions/${session}/turns/${turn}/cancel`, playground.rig.url), { method: 'POST' });
+    await waits.getByRole('button', { name: 'Look again' }).click();
+    await side(page, 'Asked again', 'aborted').waitFor();
+    await side(page, 'Asked again', 'aborted').getByRole('link', { name: 'Open it' }).click();
+    await page.getByText('Branched from').waitFor();
+    await page.locator('.turn[aria-current="location"]').waitFor();
+    assert.equal(await dialog(page).count(), 0);
+  });
+});

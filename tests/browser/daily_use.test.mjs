@@ -1,0 +1,206 @@
+// The playground in daily use: where the focus goes, what Esc leaves, themes, panes, and where the conversation stands.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { withoutBrowser } from './chromium.mjs';
+import { assertAccessible, DESKTOP, hasStatus, Playground, say } from './playground.mjs';
+
+/** What has the focus: its name, else its text, else its id. */
+const focused = (page) =>
+  page.evaluate(() => {
+    const { activeElement: element } = document;
+    return element.getAttribute('aria-label') ?? (element.textContent.trim() || element.id);
+  });
+/** Resolves when what has the focus begins like this. */
+const hasFocus = (page, words) =>
+  page.waitForFunction((wanted) => {
+    const { activeElement: element } = document;
+    return (element.getAttribute('aria-label') ?? (element.textContent.trim() || element.id)).startsWith(wanted);
+  }, words);
+const press = async (page, ...keys) => {
+  for (const key of keys) await page.keyboard.press(key);
+};
+const box = (page) => page.getByRole('textbox', { name: 'Message' });
+
+describe('the playground in daily use', { skip: withoutBrowser }, () => {
+  let playground;
+
+  before(async () => {
+    playground = await Playground.start({ wordMs: 8 });
+  });
+  afterEach(() => playground.closePages());
+  after(() => playground?.stop());
+
+  test('what was answered or erased takes the focus along to where one goes on', async () => {
+    const page = await playground.page();
+    await page.getByRole('button', { name: 'Context' }).click();
+    await page.getByRole('checkbox', { name: 'I answer every call by hand' }).check();
+    await press(page, 'Escape');
+    const turn = await say(page, 'Call the tool echo with the word one.');
+    await hasStatus(turn, 'awaiting_tools');
+    await turn.getByLabel('Result, as JSON or as plain text').fill('one');
+    await turn.getByRole('button', { name: 'Send result' }).press('Enter');
+    await hasFocus(page, 'Message');
+    await hasStatus(turn, 'completed');
+    const fault = await say(page, 'Call the tool echo with the word two.');
+    await hasStatus(fault, 'awaiting_tools');
+    await fault.getByRole('button', { name: 'Send as an error' }).click();
+    await hasFocus(page, 'Message');
+
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.getByRole('button', { name: 'Erase Call the tool echo' }).press('Enter');
+    await page.getByText('Sessions of this browser stand here.').waitFor();
+    assert.notEqual(await focused(page), '', 'something has it');
+  });
+
+  test('Esc leaves one thing after the other, and stops the turn before it closes a panel beside it', async () => {
+    const page = await playground.page();
+    const panel = page.getByRole('complementary', { name: 'Inspector' });
+    await page.getByRole('button', { name: 'Inspector' }).click();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    await press(page, 'Control+/');
+    const help = page.getByRole('dialog', { name: 'Keys' });
+    for (const key of ['Enter', 'Esc', '↑', '?']) await help.getByText(key, { exact: true }).first().waitFor();
+    await assertAccessible(page);
+    await press(page, 'Escape');
+    await help.waitFor({ state: 'detached' });
+    await hasFocus(page, 'Message');
+    await press(page, 'Control+k');
+    await page.keyboard.type('slow');
+    await press(page, 'Escape');
+    await hasFocus(page, 'Message');
+    assert.equal(await page.getByRole('searchbox', { name: 'Search sessions' }).inputValue(), '');
+    assert.equal(await turn.getAttribute('data-status'), 'running');
+    await press(page, 'Escape');
+    await hasStatus(turn, 'aborted');
+    assert.equal(await panel.count(), 1);
+    await press(page, 'Escape');
+    assert.equal(await panel.count(), 0);
+  });
+
+  test('an arrow brings the last questions back, `?` the help, which lies over the page', async () => {
+    const page = await playground.page();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    await hasStatus(await say(page, 'Two\nlines.'), 'completed');
+    const words = () => box(page).inputValue();
+    await press(page, 'ArrowUp');
+    assert.equal(await words(), 'Two\nlines.');
+    await press(page, 'ArrowUp');
+    assert.equal(await words(), 'Two\nlines.', 'it moves between the lines');
+    await box(page).fill('');
+    await box(page).pressSequentially('Of mine?');
+    await press(page, 'ArrowUp');
+    assert.equal(await words(), 'Of mine?');
+    await box(page).fill('');
+    await hasStatus(await say(page, 'Which word?'), 'completed');
+    await press(page, 'ArrowUp');
+    assert.equal(await words(), 'Which word?');
+    await press(page, 'ArrowDown');
+    assert.equal(await words(), '');
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    await press(page, 'Shift+Tab', '?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('button', { name: 'Close the help' }).click();
+    await page.getByRole('button', { name: 'Keys', exact: true }).click();
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  });
+
+  test('a theme is chosen and kept, stands before the page is painted, and is that of each tab', async () => {
+    const page = await playground.page({ colorScheme: 'light' });
+    const background = (each = page) => each.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const [LIGHT, DARK] = ['rgb(255, 255, 255)', 'rgb(17, 19, 23)'];
+    assert.equal(await background(), LIGHT);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await page.getByLabel('Theme').selectOption('Dark');
+    assert.equal(await background(), DARK);
+    await assertAccessible(page);
+    await other.waitForFunction((dark) => getComputedStyle(document.documentElement).backgroundColor === dark, DARK);
+
+    let goOn;
+    const held = new Promise((resolve) => (goOn = resolve));
+    await page.route(/playground\/page-.*\.js$/, async (route) => (await held, route.continue()));
+    await page.reload({ waitUntil: 'commit' });
+    await page.waitForFunction(() => document.styleSheets.length > 0 && document.body !== null);
+    assert.equal(await page.locator('#app > *').count(), 0, 'the page itself has not come');
+    assert.equal(await background(), DARK);
+    assert.deepEqual(await page.locator('meta[name="theme-color"]').evaluateAll((all) => all.map(({ content }) => content)), ['#101216', '#101216']);
+    goOn();
+    await page.getByLabel('Theme').waitFor();
+    assert.equal(await page.getByLabel('Theme').inputValue(), 'dark');
+    await page.getByLabel('Theme').selectOption('System');
+    assert.equal(await background(), LIGHT);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    assert.equal(await background(), DARK);
+    await page.getByLabel('Theme').selectOption('Light');
+    assert.equal(await background(), LIGHT);
+  });
+
+  test('panes are as wide as one makes them, by pointer and by keyboard, and stay so', async () => {
+    const page = await playground.page({ viewport: { width: 1400, height: 800 } });
+    const width = (name) => page.locator(name).evaluate((element) => element.offsetWidth);
+    const sessions = page.getByRole('separator', { name: 'Width of the sessions' });
+    const now = (of) => of.getAttribute('aria-valuenow').then(Number);
+    assert.equal(await now(sessions), 264);
+    const { x, y, height } = await sessions.boundingBox();
+    await page.mouse.move(x + 4, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + 64, y + height / 2, { steps: 3 });
+    await page.mouse.up();
+    assert.ok(Math.abs((await width('.sidebar')) - 324) <= 2, `${await width('.sidebar')} pixels`);
+    await page.getByRole('button', { name: 'Inspector' }).click();
+    const panel = page.getByRole('separator', { name: 'Width of the panel' });
+    await panel.focus();
+    const before = await width('.panel');
+    await press(page, 'ArrowLeft', 'ArrowLeft');
+    await page.waitForFunction((wanted) => document.querySelector('.panel').offsetWidth === wanted, before + 32);
+    assert.equal(await now(panel), before + 32);
+    await assertAccessible(page);
+    await page.reload();
+    await page.getByRole('button', { name: 'Inspector' }).click();
+    assert.ok(Math.abs((await width('.sidebar')) - 324) <= 2);
+    assert.equal(await width('.panel'), before + 32);
+    await sessions.focus();
+    await press(page, 'Home');
+    assert.equal(await width('.sidebar'), 200);
+    await press(page, 'End');
+    assert.equal(await width('.sidebar'), 560);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+    await press(page, 'Enter');
+    assert.equal(await width('.sidebar'), 264);
+    await page.setViewportSize({ width: 800, height: 800 });
+    // On a small screen a pane covers the others.
+    for (const each of [sessions, panel]) await each.waitFor({ state: 'detached' });
+  });
+
+  test('who reads further up is left there while an answer comes, and jumps back to it', async () => {
+    const page = await playground.page({ viewport: { ...DESKTOP, height: 500 } });
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const jump = page.getByRole('button', { name: 'Jump to the newest' });
+    const list = page.locator('.conversation');
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    assert.equal(await jump.count(), 0);
+    await list.hover();
+    // A little, which an end that is near would swallow.
+    await page.mouse.wheel(0, -40);
+    await page.waitForFunction(() => {
+      const { scrollHeight, scrollTop, clientHeight } = document.querySelector('.conversation');
+      return scrollHeight - scrollTop - clientHeight > 30;
+    });
+    await page.mouse.wheel(0, -160);
+    await jump.waitFor();
+    const top = await list.evaluate(({ scrollTop }) => scrollTop);
+    await turn.getByText('slowly enough').waitFor();
+    assert.equal(await list.evaluate(({ scrollTop }) => scrollTop), top);
+    await assertAccessible(page);
+    await jump.click();
+    await hasFocus(page, 'Message');
+    await jump.waitFor({ state: 'detached' });
+    await hasStatus(turn, 'completed');
+    await page.waitForFunction(() => {
+      const { scrollHeight, scrollTop, clientHeight } = document.querySelector('.conversation');
+      return scrollHeight - scrollTop - clientHeight <= 1;
+    });
+  });
+});

@@ -1,0 +1,166 @@
+// The playground without a network: what has not left waits, is kept over a reload and is sent by itself; a lost service is
+// asked again by itself.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { withoutBrowser } from './chromium.mjs';
+import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+
+/** What the browser logs of requests that fail. */
+const OFFLINE = [/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION|ERR_FAILED/, /status of 404 .*\/export/];
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+
+describe('the playground without a network', { skip: withoutBrowser }, () => {
+  let playground;
+  before(async () => {
+    playground = await Playground.start({ wordMs: 8 });
+  });
+  afterEach(() => playground.closePages());
+  after(() => playground?.stop());
+
+  const open = (options) => playground.page({ expected: OFFLINE, ...options });
+  const offline = (page, isOffline) => page.context().setOffline(isOffline);
+  const kept = (page) => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+  const sign = (page) => page.getByText('The service cannot be reached.');
+  const turnsOf = async (page) => {
+    const id = new URL(page.url()).hash.slice(1);
+    const { Result } = await (await fetch(new URL(`/sessions/${id}/turns`, playground.rig.url))).json();
+    return Result?.Turns.length ?? 0;
+  };
+
+  test('a message that could not leave waits, and is sent once by itself when the network is back', async () => {
+    const page = await open();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    await offline(page, true);
+    const turn = await say(page, 'Remember the word pelican.');
+    await hasStatus(turn, 'unsent');
+    await turn.getByRole('group', { name: 'Not sent yet' }).getByText('Waiting for the network').waitFor();
+    await sign(page).waitFor();
+    assert.equal(await turn.getByText('The turn runs on').count(), 0);
+    const second = await say(page, 'Which word?');
+    await hasStatus(second, 'unsent');
+    await assertAccessible(page);
+    await page.shot('desktop-light-unsent');
+    assert.equal(await turnsOf(page), 1);
+    await offline(page, false);
+    await hasStatus(turn, 'completed');
+    await hasStatus(second, 'completed');
+    await second.getByText('pelican.').waitFor();
+    await sign(page).waitFor({ state: 'detached' });
+    assert.equal(await turnsOf(page), 3);
+    assert.doesNotMatch(await kept(page), /pelican/);
+  });
+
+  test('a reload keeps what waits: its text, and only that; then it is sent under the same id', async () => {
+    const page = await open();
+    // The page itself comes; all that it asks the service for does not.
+    const lost = (route) => route.abort('connectionfailed');
+    const calls = /\/(execute|sessions|health)/;
+    await page.route(calls, lost);
+    const turn = await say(page, 'Remember the word heron.');
+    await hasStatus(turn, 'unsent');
+    const id = await turn.getAttribute('data-turn');
+    const entry = JSON.parse(await page.evaluate(() => sessionStorage.getItem('aptix-edge.outbox')));
+    assert.deepEqual(entry, [{ session: new URL(page.url()).hash.slice(1), id, text: 'Remember the word heron.', attached: [] }]);
+    await page.reload();
+    await hasStatus(turn, 'unsent');
+    assert.equal(await turn.locator('.question-bubble p').innerText(), 'Remember the word heron.');
+    await page.unroute(calls, lost);
+    await page.getByRole('button', { name: 'Try now' }).first().click();
+    await hasStatus(turn, 'completed');
+    assert.equal(await turn.getAttribute('data-turn'), id);
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    await page.reload();
+    await hasStatus(turn, 'completed');
+    assert.equal(await page.locator('.turn').count(), 1);
+  });
+
+  test('a message whose answer was lost is the same turn when it is sent again, also after a reload in between', async () => {
+    const page = await open();
+    // The service gets it; the page never hears of it, and is reloaded in that moment.
+    await page.route(/\/execute/, async (route) => (await route.fetch(), route.abort('connectionfailed')));
+    await page.route(/\/health/, (route) => route.abort('connectionfailed'));
+    await hasStatus(await say(page, 'What can you do?'), 'unsent');
+    await page.unroute(/\/execute/);
+    await page.unroute(/\/health/);
+    await page.reload();
+    await hasStatus(page.locator('.turn'), 'completed');
+    await page.getByText('I am the stand-in for the model service.').waitFor();
+    assert.equal(await turnsOf(page), 1);
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  });
+
+  test('a message can be dropped; one whose files a reload has lost waits for the human', async () => {
+    const page = await open({ viewport: PHONE, colorScheme: 'dark' });
+    await offline(page, true);
+    const turn = await say(page, 'Never mind.');
+    await turn.getByRole('button', { name: 'Drop it' }).click();
+    await page.getByText('What should the agent do?').waitFor();
+    assert.doesNotMatch(await kept(page), /Never mind/);
+    await offline(page, false);
+
+    await page.route(/\/(execute|health)/, (route) => route.abort('connectionfailed'));
+    await page.getByLabel('Attach files').setInputFiles({ name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(PIXEL, 'base64') });
+    await page.getByRole('list', { name: 'Attachments' }).waitFor();
+    const withPicture = await say(page, 'What do you see?');
+    await hasStatus(withPicture, 'unsent');
+    await page.reload();
+    await withPicture.getByText('Not sent: its files are gone').waitFor();
+    await withPicture.getByText('dot.png').waitFor();
+    await assertAccessible(page);
+    await page.shot('phone-dark-unsent');
+    await page.unroute(/\/(execute|health)/);
+    await withPicture.getByRole('button', { name: 'Send the words alone' }).click();
+    await hasStatus(withPicture, 'completed');
+    await withPicture.getByText('I am the stand-in').waitFor();
+  });
+
+  test('words in a session that is no longer open leave, too; and so do words that were added to a turn', async () => {
+    const page = await open();
+    await offline(page, true);
+    await hasStatus(await say(page, 'Remember the word otter.'), 'unsent');
+    const first = new URL(page.url()).hash;
+    await page.keyboard.press('Alt+n');
+    await page.getByText('What should the agent do?').waitFor();
+    await offline(page, false);
+    await page.waitForFunction(() => sessionStorage.length === 0);
+    await page.getByRole('button', { name: 'Remember the word otter.', exact: false }).first().click();
+    await hasStatus(page.locator('.turn'), 'completed');
+    assert.equal(new URL(page.url()).hash, first);
+
+    const turn = await say(page, 'Please read later.md.');
+    await hasStatus(turn, 'awaiting_tools');
+    await offline(page, true);
+    await page.getByRole('textbox', { name: 'Message' }).fill('Which word?');
+    await page.keyboard.press('Enter');
+    await turn.locator('.steer[data-steer="waiting"]').waitFor();
+    await offline(page, false);
+    await turn.locator('.steer[data-steer="pending"]').waitFor();
+  });
+
+  test('a lost service is asked again by itself, with a sign that goes away, and the turn goes on where its text stopped', async () => {
+    const page = await open();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    // The line breaks, and nothing is let through for a while.
+    await page.route(/\/(execute|sessions|health)/, (route) => route.abort('connectionfailed'));
+    await page.getByRole('button', { name: 'Break it' }).click();
+    await page.locator('[data-trial="cut"]').getByRole('button', { name: 'Try it' }).click();
+    await sign(page).waitFor();
+    await page.shot('desktop-light-lost');
+    await page.unroute(/\/(execute|sessions|health)/);
+    await sign(page).waitFor({ state: 'detached' });
+    await hasStatus(turn, 'completed');
+    assert.equal(await turn.locator('.answer .markdown').innerText(), 'This answer comes word by word, slowly enough to be cut, cancelled or resumed.');
+  });
+
+  test('a page that finds no service knocks again by itself', async () => {
+    const page = await open();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    await page.route(/\/(openapi.json|health|sessions)/, (route) => route.abort('connectionfailed'));
+    await page.reload();
+    await page.getByText('The service does not answer').waitFor();
+    await page.unroute(/\/(openapi.json|health|sessions)/);
+    await hasStatus(page.locator('.turn'), 'completed');
+    assert.equal(await page.getByText('The service does not answer').count(), 0);
+  });
+});

@@ -1,0 +1,138 @@
+// One session in two tabs, and at the hands of a script: each tab shows what the service has, who decided, and stops what
+// another one began.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { httpTool } from '../e2e/harness.mjs';
+import { withoutBrowser } from './chromium.mjs';
+import { assertAccessible, hasStatus, Playground, say } from './playground.mjs';
+
+/** The longest time after which a second tab shows the same, in ms. */
+const SOON_MS = 1000;
+
+describe('a session in two tabs', { skip: withoutBrowser }, () => {
+  let playground;
+  before(async () => {
+    playground = await Playground.start({
+      wordMs: 8,
+      catalog: (catalog, { toolUrl }) => {
+        const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
+        catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Parameters, Approval: { When: 'Always', AllowEdit: true } }));
+        for (const mode of catalog.Modes) mode.Tools.push('send_mail');
+      },
+    });
+    playground.rig.tools.on('/send_mail', '{"sent":true}');
+  });
+  afterEach(() => playground.closePages());
+  after(() => playground?.stop());
+
+  const sessionOf = (page) => new URL(page.url()).hash.slice(1);
+  const post = (body) => playground.rig.post(body);
+  /** Counts what a page asks the service for. */
+  const counted = (page) => {
+    const asked = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    return asked;
+  };
+  const soon = (place) => place.waitFor({ timeout: SOON_MS });
+
+  test('what one tab says, the other shows within a second and streams, without asking over and over', async () => {
+    const page = await playground.page();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const other = await playground.tab(page);
+    await hasStatus(other.locator('.turn'), 'completed');
+    const asked = counted(other);
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    const seen = other.locator('.turn').nth(1);
+    await soon(seen.getByText('This answer'));
+    assert.equal(await seen.locator('.question-bubble p').innerText(), 'Give a slow answer.');
+    await hasStatus(seen, 'completed');
+    await hasStatus(turn, 'completed');
+    assert.equal(await seen.locator('.answer').innerText(), await turn.locator('.answer').innerText());
+    assert.ok(asked.length <= 6, asked.join('\n'));
+  });
+
+  test('a turn that another tab began is stopped here, and both say so', async () => {
+    const page = await playground.page();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const other = await playground.tab(page);
+    const turn = await say(page, 'Give a slow answer.');
+    await other.getByText('This answer').waitFor();
+    await other.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(turn, 'aborted');
+    await hasStatus(other.locator('.turn').nth(1), 'aborted');
+    for (const each of [page, other]) await each.getByText('This turn was stopped.').waitFor();
+  });
+
+  test('a decision of the other tab says who and what, and so does one of a script', async () => {
+    const page = await playground.page();
+    const turn = await say(page, 'Call the tool send_mail with the word ann.');
+    await hasStatus(turn, 'awaiting_tools');
+    const other = await playground.tab(page);
+    const seen = other.locator('.turn').first();
+    await hasStatus(seen, 'awaiting_tools');
+    await turn.getByRole('button', { name: 'Change the arguments' }).click();
+    await turn.getByLabel('Arguments, a JSON object').fill('{"to": "bob"}');
+    await turn.getByRole('button', { name: 'Approve' }).click();
+    await soon(seen.getByText('you decided in another tab'));
+    assert.match(await seen.locator('summary').first().innerText(), /send_mail\s+you decided in another tab\s+approved with changes/);
+    await seen.locator('summary').first().click();
+    assert.match(await seen.locator('details[open] pre').first().innerText(), /"to": "bob"/);
+    await hasStatus(seen, 'completed');
+    await hasStatus(turn, 'completed');
+    assert.match(await turn.locator('summary').first().innerText(), /you decided\s+approved with changes/);
+    assert.equal(await seen.getByText('not answered').count(), 0);
+    await assertAccessible(other);
+
+    const refused = await say(page, 'Call the tool send_mail with the word eve.');
+    await hasStatus(refused, 'awaiting_tools');
+    const session = sessionOf(page);
+    const { json } = await playground.rig.get(`/sessions/${session}`);
+    const { TurnId, ToolCalls } = json.Result.LiveTurn;
+    await post({ SessionId: session, TurnId, ToolResults: [{ ToolCallId: ToolCalls[0].ToolCallId, ExecutionMs: 5, ResultJson: '{"Approved":false,"Reason":"Not to her."}' }] });
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await refused.getByText('a human decided').waitFor();
+    assert.match(await refused.locator('summary').first().innerText(), /send_mail\s+a human decided\s+refused/);
+    await hasStatus(refused, 'completed');
+    await refused.locator('summary').first().click();
+    await refused.locator('details[open]').getByText('Reason: Not to her.').waitFor();
+  });
+
+  test('a turn that a script began is seen when somebody comes back to the page, and an erased session is no more', async () => {
+    const page = await playground.page();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const session = sessionOf(page);
+    const running = post({ SessionId: session, TurnId: 'by-script', Instruction: 'Give a slow answer.' });
+    await playground.rig.get(`/sessions/${session}/turns/by-script`);
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    const seen = page.locator('[data-turn="by-script"]');
+    await seen.getByText('This answer').waitFor();
+    assert.equal(await seen.getAttribute('data-status'), 'running');
+    await running;
+    await hasStatus(seen, 'completed');
+    await playground.rig.request('DELETE', `/sessions/${session}`);
+    page.faults.length = 0;
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await page.getByText('This session was erased elsewhere.').waitFor();
+    assert.equal(await page.locator('.turn').count(), 0);
+    // The browser logs the refusal, as it has to.
+    assert.ok(page.faults.every((fault) => /status of 404/.test(fault)), page.faults.join());
+    page.faults.length = 0;
+  });
+
+  test('words that two tabs send at once: one is the turn, the other one is told and shown what runs', async () => {
+    const page = await playground.page();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const other = await playground.tab(page, { expected: [/status of 409/] });
+    // A tab that hears nothing of the other one.
+    await other.evaluate(() => Object.defineProperty(document, 'hidden', { get: () => true }));
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    const late = await say(other, 'Which word?');
+    await hasStatus(late, 'failed');
+    await late.getByText('turn_in_progress').waitFor();
+    const seen = other.locator('.turn').filter({ hasText: 'Give a slow answer.' });
+    await hasStatus(seen, 'running');
+    await hasStatus(seen, 'completed');
+  });
+});

@@ -1,0 +1,151 @@
+// What is typed and not sent, and what is set: by session, kept over reloads, gone when it is sent, and nobody else's.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { withoutBrowser } from './chromium.mjs';
+import { hasStatus, Playground, say } from './playground.mjs';
+
+const TICKET_KEYS = JSON.stringify([{ Id: 'tests', Secret: Buffer.alloc(32, 7).toString('base64') }]);
+const FILE = { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Of pelicans\n') };
+
+const box = (page) => page.getByRole('textbox', { name: 'Message' });
+const words = (page) => box(page).inputValue();
+const stored = (page) => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
+const openSession = (page, title) => page.locator('.session').filter({ hasText: title }).click();
+const startNew = (page) => page.keyboard.press('Alt+n');
+
+/** Resolves when the field with this label says this. */
+const holds = (page, label, value) =>
+  page.waitForFunction(([words, wanted]) => [...document.querySelectorAll('label')].some(({ textContent, control }) => textContent === words && control.value === wanted), [label, value]);
+
+/** Resolves when the message box says this. */
+const says = (page, wanted) => page.waitForFunction((text) => document.getElementById('message').value === text, wanted);
+
+describe('drafts and settings', { skip: withoutBrowser }, () => {
+  let playground;
+  let address;
+
+  before(async () => {
+    playground = await Playground.start({ vars: { TICKET_KEYS }, tickets: true });
+    address = `?tickets=${playground.ticketPort}`;
+  });
+  afterEach(() => playground.closePages());
+  after(() => playground?.stop());
+
+  test('each session has its own draft, over reloads and in a new session, until it is sent', async () => {
+    const page = await playground.page();
+    await box(page).fill('A draft of no session yet');
+    await page.reload();
+    await says(page, 'A draft of no session yet');
+    await hasStatus(await say(page, 'The first one.'), 'completed');
+    assert.equal(await words(page), '');
+    await box(page).fill('More for the first one');
+    await startNew(page);
+    await says(page, '');
+    await page.getByLabel('Attach files').setInputFiles(FILE);
+    await page.getByRole('list', { name: 'Attachments' }).waitFor();
+    await box(page).fill('Something new');
+    await openSession(page, 'The first one.');
+    await says(page, 'More for the first one');
+    assert.equal(await page.getByRole('list', { name: 'Attachments' }).count(), 0);
+    await startNew(page);
+    await says(page, 'Something new');
+    await page.getByRole('list', { name: 'Attachments' }).getByText('notes.md').waitFor();
+    await openSession(page, 'The first one.');
+    await page.reload();
+    await says(page, 'More for the first one');
+
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await says(other, 'More for the first one');
+    await box(other).fill('More, and more');
+    await says(page, 'More, and more');
+    await hasStatus(page.locator('.turn').last(), 'completed');
+    await page.keyboard.press('Enter');
+    await page.locator('.turn').nth(1).waitFor();
+    await says(other, '');
+    await page.reload();
+    await page.locator('.turn').nth(1).waitFor();
+    assert.equal(await words(page), '');
+    assert.doesNotMatch(await stored(page), /More, and more|Of pelicans/);
+  });
+
+  test('what is set belongs to its session; a new one begins with what is set, and a solution context that was sent is kept nowhere', async () => {
+    const page = await playground.page();
+    const field = (label) => page.getByLabel(label);
+    await page.getByRole('button', { name: 'Context' }).click();
+    await field('Workspace').fill('zoo');
+    await field('Text about the whole solution').fill('A zoo in Rust.');
+    await page.getByRole('checkbox', { name: 'echo' }).uncheck();
+    await page.getByRole('button', { name: 'Add a condition' }).click();
+    await field('Key of condition 1').fill('Path');
+    await field('Values of condition 1').fill('src/');
+    await page.reload();
+    await page.getByRole('button', { name: 'Context' }).click();
+    assert.equal(await field('Workspace').inputValue(), 'zoo');
+    assert.equal(await field('Text about the whole solution').inputValue(), 'A zoo in Rust.');
+    const request = page.waitForRequest(/\/execute/);
+    await hasStatus(await say(page, 'Of the zoo.'), 'completed');
+    const sent = (await request).postDataJSON();
+    assert.deepEqual([sent.WorkspaceId, sent.SolutionContextText, sent.RagScope.Conditions[0].Values], ['zoo', 'A zoo in Rust.', ['src/']]);
+    assert.doesNotMatch(sent.ToolsJson, /"echo"/);
+    assert.doesNotMatch(await stored(page), /A zoo in Rust/);
+
+    await startNew(page);
+    assert.equal(await field('Workspace').inputValue(), 'zoo');
+    await field('Workspace').fill('park');
+    await field('Text about the whole solution').fill('');
+    await page.getByRole('checkbox', { name: 'echo' }).check();
+    await hasStatus(await say(page, 'Of the park.'), 'completed');
+    await openSession(page, 'Of the zoo.');
+    await page.locator('.turn').waitFor();
+    await holds(page, 'Text about the whole solution', 'A zoo in Rust.');
+    assert.equal(await field('Workspace').inputValue(), 'zoo');
+    assert.equal(await page.getByRole('checkbox', { name: 'echo' }).isChecked(), false);
+    assert.equal(await field('Values of condition 1').inputValue(), 'src/');
+    await page.reload();
+    await page.getByRole('button', { name: 'Context' }).click();
+    assert.equal(await field('Workspace').inputValue(), 'zoo');
+    await openSession(page, 'Of the park.');
+    await holds(page, 'Workspace', 'park');
+
+    page.on('dialog', (dialog) => dialog.accept());
+    for (const title of ['Of the zoo.', 'Of the park.']) await page.getByRole('button', { name: `Erase ${title}` }).click();
+    await page.getByText('Sessions of this browser stand here.').waitFor();
+    assert.doesNotMatch(await page.evaluate(() => Object.keys(localStorage).join()), /unsent/);
+  });
+
+  test('what a user typed, attached and set stays in the tab, and is gone for the next one who sits there', async () => {
+    const page = await playground.page({ address });
+    const signIn = async (name) => {
+      await page.getByRole('button', { name: 'Sign in as a user' }).click();
+      await page.getByLabel('Any name that you make up').fill(name);
+      await page.keyboard.press('Enter');
+      await page.getByText(`Sessions of ${name} stand here.`).waitFor();
+    };
+    await box(page).fill('Of nobody');
+    await signIn('ann');
+    await says(page, '');
+    await hasStatus(await say(page, 'I am Ann.'), 'completed');
+    await box(page).fill('A secret of Ann');
+    await page.reload();
+    await says(page, 'A secret of Ann');
+    assert.doesNotMatch(await page.evaluate(() => JSON.stringify({ ...localStorage })), /secret/);
+    await page.getByLabel('Attach files').setInputFiles(FILE);
+    await page.getByRole('list', { name: 'Attachments' }).waitFor();
+    await page.getByRole('button', { name: 'Context' }).click();
+    await page.getByLabel('Workspace').fill('of-ann');
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('of Ann');
+    await page.keyboard.press('Control+Shift+F');
+    await page.getByRole('searchbox', { name: 'Search in the conversation' }).fill('of Ann');
+    await page.getByRole('button', { name: 'ann', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await says(page, 'Of nobody');
+    assert.equal(await page.getByRole('searchbox', { name: 'Search sessions' }).inputValue(), '');
+    assert.equal(await page.getByRole('search').count(), 0);
+    await signIn('bob');
+    await says(page, '');
+    assert.equal(await page.getByLabel('Workspace').inputValue(), '');
+    assert.equal(await page.getByText('notes.md').count(), 0);
+    assert.doesNotMatch(await stored(page), /secret|of-ann/);
+  });
+});
