@@ -1,10 +1,11 @@
 // A model's Markdown. HTML in it is shown as it is written, pictures are links: a picture that is loaded would tell its
 // address what was said. What marked makes is sanitised again before it becomes part of the page.
 import DOMPurify from 'dompurify';
-import { Marked, type Tokens } from 'marked';
+import { Marked, type Token, type Tokens } from 'marked';
 import { memo } from 'preact/compat';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { announced } from '../store/conversation.js';
+import { Blocks, ROWS } from './blocks.js';
 import { draw, formulas } from './formulas.js';
 
 const escaped = (text: string): string =>
@@ -52,15 +53,55 @@ const clean = (html: string): string =>
 
 /** `isGrowing`: more of it may come, so the last block is not coloured yet. */
 export function Markdown({ text, isGrowing = false }: { text: string; isGrowing?: boolean }) {
-  const blocks = useMemo(() => marked.lexer(text).filter(({ type }) => type !== 'space'), [text]);
+  const read = useRef<Blocks | undefined>(undefined);
+  const blocks = useMemo(() => (read.current ??= new Blocks(marked)).of(text), [text]);
   return (
     <div class="markdown" onClick={copy}>
       {blocks.map((token, at) => (
-        <Block key={at} raw={token.raw} isWhole={!isGrowing || at < blocks.length - 1} render={() => marked.parser([token])} />
+        <BlockView key={at} token={token} isWhole={!isGrowing || at < blocks.length - 1} />
       ))}
     </div>
   );
 }
+
+const BlockView = memo(
+  ({ token, isWhole }: { token: Token; isWhole: boolean }) =>
+    token.type === 'table' ? <Table table={token as Tokens.Table} isWhole={isWhole} /> : <Block raw={token.raw} isWhole={isWhole} render={() => marked.parser([token])} />,
+  (before, next) => before.token === next.token && before.isWhole === next.isWhole,
+);
+
+/** A table by pieces of its rows: those that were shown stay as they are. */
+function Table({ table, isWhole }: { table: Tokens.Table; isWhole: boolean }) {
+  const place = useRef<HTMLDivElement>(null);
+  const pieces = Array.from({ length: Math.ceil(table.rows.length / ROWS) }, (_, at) => table.rows.slice(at * ROWS, (at + 1) * ROWS));
+  useEffect(() => {
+    if (isWhole) void draw(place.current);
+  }, [table, isWhole]);
+  return (
+    <div ref={place} class="block" dir="auto">
+      <div class="table" tabIndex={0} role="group" aria-label="Table">
+        <table>
+          <Rows part="thead" table={table} rows={[]} />
+          {pieces.map((rows, at) => (
+            <Rows key={at} part="tbody" table={table} rows={rows} />
+          ))}
+        </table>
+      </div>
+    </div>
+  );
+}
+
+const Rows = memo(
+  ({ part: Part, table, rows }: { part: 'thead' | 'tbody'; table: Tokens.Table; rows: Tokens.TableCell[][] }) => {
+    const html = clean(marked.parser([{ ...table, rows }]));
+    const inner = html.slice(html.indexOf(`<${Part}>`) + Part.length + 2, html.lastIndexOf(`</${Part}>`));
+    return <Part dangerouslySetInnerHTML={{ __html: html.includes(`<${Part}>`) ? inner : '' }} />;
+  },
+  (before, next) =>
+    before.rows.length === next.rows.length &&
+    before.rows.every((row, at) => row === next.rows[at]) &&
+    (before.rows.length > 0 || before.table.header.map(({ text }) => text).join('|') === next.table.header.map(({ text }) => text).join('|')),
+);
 
 interface BlockProps {
   raw: string;
