@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -228,6 +229,27 @@ def test_one_submission_without_a_loop_streamed_or_in_one_piece(aptix: Any) -> N
     assert rest[0].delta == "read."
     whole = {**ids, "TurnId": "2", "Instruction": script([["text", "Whole."]])[0], "Streaming": False}
     assert [event.type for event in aptix.stream(whole)] == ["result"]
+
+
+def test_every_error_has_the_id_by_which_the_log_of_the_service_has_its_request(aptix: Any, bed: Bed) -> None:
+    session = aptix.session(new_id())
+    session.turn(script([["text", "Hi."]])[0], turn_id="1").final()
+    ids: set[str] = set()
+    for ask in (
+        aptix.session(new_id("nowhere")).get,
+        session.turn(" ").final,
+        session.attach("nowhere").final,
+        lambda: session.fork(session.session_id),
+    ):
+        with pytest.raises(AptixError) as caught:
+            ask()
+        assert caught.value.request_id
+        ids.add(caught.value.request_id)
+        deadline = time.monotonic() + 10
+        while not (lines := bed("logged", id=caught.value.request_id)):
+            assert time.monotonic() < deadline, "the request is in the log"
+        assert caught.value.code in json.dumps(lines)
+    assert len(ids) == 4
 
 
 def test_errors_of_a_request_name_every_fault_with_its_place(aptix: Any) -> None:
