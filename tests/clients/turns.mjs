@@ -59,7 +59,7 @@ export async function scriptedRig(vars = {}, catalog = () => {}) {
 }
 
 /** The session that a request is about. */
-export const sessionOf = ({ url, body }) => (body ? JSON.parse(body).SessionId : undefined) ?? /sessions\/([^/?]+)/.exec(url)?.[1];
+export const sessionOf = ({ url, body }) => /sessions\/([^/?]+)/.exec(url)?.[1] ?? (body ? JSON.parse(body).SessionId : undefined);
 
 /**
  * What a proxy does to the requests of one session, request after request: `First`, a fault or `null` for each of the first

@@ -34,6 +34,7 @@ export async function startBed() {
     '/told': ({ script }) => told.get(script) ?? null,
     '/requests': ({ session }) => proxy.requests.filter(({ url, body }) => sessionOf({ url, body }) === session),
     '/ran': ({ tool, session }) => rig.tools.requests.filter(({ path, body }) => path === `/${tool}` && body.SessionId === session).map(({ text }) => text),
+    '/logged': ({ id }) => rig.logs.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line)).filter(({ request_id: of }) => of === id),
     '/openapi': async () => (await fetch(new URL('/openapi.json', rig.url))).json(),
   };
   const server = await serve(async (request, response) => {

@@ -66,7 +66,7 @@ class Waiting:
 
     def _given(self, value: Any) -> Any:
         if inspect.iscoroutine(value):
-            return self._portal.call(lambda: value)
+            return self._given(self._portal.call(lambda: value))
         if inspect.isasyncgen(value):
             return self._items(value)
         kinds = (AsyncSession, AsyncTurn, AsyncUser, AsyncWorkspace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -173,6 +174,38 @@ def test_a_steer_is_in_the_turn_once_and_a_turn_that_has_ended_takes_none(world:
     assert code_of(caught) == "turn_ended"
 
 
+def test_a_fork_goes_on_from_a_turn_and_is_made_once_where_its_answer_is_lost(world: World, bed: Bed) -> None:
+    aptix = world.client(bed.proxied)
+    session = aptix.session(new_id("forked"))
+    for turn_id in ("1", "2", "3"):
+        session.turn(script([["text", f"Answer {turn_id}."]])[0], turn_id=turn_id).final()
+    bed(
+        "plan",
+        session=session.session_id,
+        plan={"Under": ["/fork"], "First": [{"cutAfter": -1, "cut": "reset"}, {"cutAfter": -2, "cut": "reset"}]},
+    )
+    fork = session.fork(after_turn_id="2")
+    sent = [each["body"] for each in bed("requests", session=session.session_id) if each["url"].endswith("/fork")]
+    assert (len(sent), len(set(sent))) == (3, 1), "each repetition is the same request"
+    made = {"ParentSessionId": session.session_id, "AfterTurnId": "2", "Turns": 2}
+    assert fork.result == {"SessionId": fork.session_id, **made}
+    assert fork.get()["Parent"] == {"SessionId": session.session_id, "TurnId": "2"}
+    assert fork.attach("2").final()["PrimaryOutputText"] == "Answer 2."
+    assert fork.turn(script([["text", "Otherwise."]])[0], turn_id="3").final()["PrimaryOutputText"] == "Otherwise."
+    assert session.attach("3").final()["PrimaryOutputText"] == "Answer 3.", "the parent is as it was"
+
+    named = new_id("named")
+    assert [session.fork(named).result["AfterTurnId"] for _ in range(2)] == ["3", "3"]
+    for again, code in (
+        ({"session_id": named, "after_turn_id": "1"}, "session_exists"),
+        ({"after_turn_id": "none"}, "turn_not_found"),
+        ({"conversation_context_id": "none"}, "context_not_found"),
+    ):
+        with pytest.raises(AptixError) as caught:
+            session.fork(**again)
+        assert code_of(caught) == code
+
+
 def test_lines_of_a_turn_are_for_a_page_its_failure_included(aptix: Any) -> None:
     session = aptix.session(new_id())
     read = [json.loads(line) for line in session.turn(script([["text", "One ", "two."]])[0]).lines()]
@@ -196,6 +229,27 @@ def test_one_submission_without_a_loop_streamed_or_in_one_piece(aptix: Any) -> N
     assert rest[0].delta == "read."
     whole = {**ids, "TurnId": "2", "Instruction": script([["text", "Whole."]])[0], "Streaming": False}
     assert [event.type for event in aptix.stream(whole)] == ["result"]
+
+
+def test_every_error_has_the_id_by_which_the_log_of_the_service_has_its_request(aptix: Any, bed: Bed) -> None:
+    session = aptix.session(new_id())
+    session.turn(script([["text", "Hi."]])[0], turn_id="1").final()
+    ids: set[str] = set()
+    for ask in (
+        aptix.session(new_id("nowhere")).get,
+        session.turn(" ").final,
+        session.attach("nowhere").final,
+        lambda: session.fork(session.session_id),
+    ):
+        with pytest.raises(AptixError) as caught:
+            ask()
+        assert caught.value.request_id
+        ids.add(caught.value.request_id)
+        deadline = time.monotonic() + 10
+        while not (lines := bed("logged", id=caught.value.request_id)):
+            assert time.monotonic() < deadline, "the request is in the log"
+        assert caught.value.code in json.dumps(lines)
+    assert len(ids) == 4
 
 
 def test_errors_of_a_request_name_every_fault_with_its_place(aptix: Any) -> None:

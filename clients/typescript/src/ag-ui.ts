@@ -2,8 +2,9 @@
 // conversation. `@ag-ui/client` is an optional peer: this entry alone needs it.
 import { AbstractAgent, type AgentConfig, type BaseEvent, type RunAgentInput } from "@ag-ui/client";
 import { Observable } from "rxjs";
-import type { Aptix, AptixError, StreamEvent, TurnRequest } from "./index.js";
+import type { Aptix, AptixError, SessionView, StreamEvent, TurnRequest } from "./index.js";
 import { answersTo, deserted, identifier, userTurn } from "./ag-ui/input.js";
+import { isShown, lacksAnswer, withoutPart } from "./ag-ui/shown.js";
 import { RunWriter } from "./ag-ui/run_writer.js";
 
 /** What an agent's turns are made with. */
@@ -37,14 +38,18 @@ export class AptixAgent extends AbstractAgent {
     return this.observed(input, (signal) => this.submission(input, signal));
   }
 
-  /** Follows the turn that runs or waits, such as after a reload, else replays the answer that the messages lack. */
+  /**
+   * Follows the turn that runs or waits, such as after a reload, else replays the answer that the messages lack. Answers that
+   * the messages have of a pause are sent.
+   */
   protected override connect(input: RunAgentInput): Observable<BaseEvent> {
     return this.observed(input, async (signal) => {
       const sessionId = await identifier(input.threadId);
-      const { LiveTurn, LatestTurn } = await this.client.session(sessionId).get().catch(unlessUnknown);
-      const turn = LiveTurn ?? (input.messages.at(-1)?.role === "user" ? LatestTurn : undefined);
-      if (!turn) return undefined;
-      return { sessionId, turnId: turn.TurnId, events: this.attached(sessionId, turn.TurnId, signal) };
+      const session = this.client.session(sessionId);
+      const { LiveTurn, LatestTurn } = await session.get().catch(unlessUnknown);
+      if (LiveTurn) return this.continued(sessionId, LiveTurn, input, signal) ?? this.attached(sessionId, LiveTurn, input, signal);
+      const isLacking = LatestTurn && (await lacksAnswer(input, LatestTurn.TurnId, () => session.getTurn(LatestTurn.TurnId)));
+      return isLacking ? this.attached(sessionId, LatestTurn, input, signal) : undefined;
     });
   }
 
@@ -81,6 +86,7 @@ export class AptixAgent extends AbstractAgent {
           turn = await begin(controller.signal);
           if (turn) {
             writer.turnId = turn.turnId;
+            if (turn.messages) emit(writer.rewritten(turn.messages));
             for await (const event of turn.events) emit(writer.event(event));
           }
           emit(writer.end());
@@ -106,15 +112,11 @@ export class AptixAgent extends AbstractAgent {
     const session = this.client.session(sessionId);
     const { LiveTurn } = await session.get().catch(unlessUnknown);
     if (LiveTurn) {
-      const { TurnId: turnId, ToolCalls: calls = [] } = LiveTurn;
-      const ToolResults = answersTo(calls, input, this.handed);
-      if (ToolResults) {
-        const body = { SessionId: sessionId, TurnId: turnId, ToolResults };
-        return { sessionId, turnId, events: this.client.stream(body, { progress: true, signal }) };
-      }
+      const continued = this.continued(sessionId, LiveTurn, input, signal);
+      if (continued) return continued;
       // What is not answered yet is put again; a user who writes on gives the turn up.
-      if (!deserted(input)) return { sessionId, turnId, events: this.attached(sessionId, turnId, signal) };
-      await session.cancel(turnId);
+      if (!deserted(input)) return this.attached(sessionId, LiveTurn, input, signal);
+      await session.cancel(LiveTurn.TurnId);
     }
     const { request } = this;
     const turnId = await identifier(input.runId);
@@ -123,17 +125,36 @@ export class AptixAgent extends AbstractAgent {
     return { sessionId, turnId, events: this.client.stream(body, { progress: true, signal }) };
   }
 
-  private async *attached(sessionId: string, turnId: string, signal: AbortSignal): AsyncGenerator<StreamEvent> {
-    for await (const event of this.client.session(sessionId).attach(turnId, { progress: true, signal })) {
-      if (event.type !== "tool_calls" && event.type !== "tool_results") yield event;
-    }
+  /** The turn with the answers to its pause; `undefined` while one is missing, or where nothing waits. */
+  private continued(sessionId: string, { TurnId: turnId, ToolCalls = [] }: LiveTurn, input: RunAgentInput, signal: AbortSignal): Submission | undefined {
+    const ToolResults = answersTo(ToolCalls, input, this.handed);
+    if (!ToolResults) return undefined;
+    const body = { SessionId: sessionId, TurnId: turnId, ToolResults };
+    return { sessionId, turnId, events: this.client.stream(body, { progress: true, signal }) };
+  }
+
+  /** The turn from the beginning of its newest submission on. What the messages have of it in part is taken back first. */
+  private attached(sessionId: string, { TurnId: turnId, ToolCalls = [] }: LiveTurn, input: RunAgentInput, signal: AbortSignal): Submission {
+    const isSaid = ToolCalls.some((call) => isShown(call, input.messages));
+    const turn = this.client.session(sessionId).attach(turnId, { progress: true, signal });
+    const events = (async function* () {
+      for await (const event of turn) {
+        if (event.type === "tool_calls" || event.type === "tool_results") continue;
+        if (!isSaid || (event.type !== "text" && event.type !== "discard")) yield event;
+      }
+    })();
+    return { sessionId, turnId, events, messages: isSaid ? undefined : withoutPart(input.messages, turnId) };
   }
 }
+
+type LiveTurn = Pick<NonNullable<SessionView["LiveTurn"]>, "TurnId" | "ToolCalls">;
 
 interface Submission {
   sessionId: string;
   turnId: string;
   events: AsyncIterable<StreamEvent>;
+  /** The messages, where some of them are to be taken back before the events. */
+  messages?: RunAgentInput["messages"] | undefined;
 }
 
 /** A session that has no turn yet is one without a live turn. */

@@ -5,9 +5,10 @@ import type { Session, TurnRequest } from "./session.js";
 import type { Chunk, WrittenArguments, WrittenResult } from "./ai-sdk/chunk.js";
 import { ChunkWriter, type Before } from "./ai-sdk/chunks.js";
 import { earlierParts } from "./ai-sdk/earlier.js";
+import { Forks, suffix } from "./ai-sdk/forks.js";
 import { type ChatMessage, answerId, answers, asked, steerIdOf, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
 import { Watch } from "./ai-sdk/watch.js";
-import { type Tool, toolsJson } from "./tools.js";
+import { type Store, type Tool, toolsJson } from "./tools.js";
 import type { Turn } from "./turn.js";
 import type { TurnEvent } from "./types.js";
 
@@ -32,6 +33,12 @@ export interface AptixChatTransportOptions {
    * Without it, whoever writes on gives up the turn that runs.
    */
   steer?: "add" | "interrupt";
+  /**
+   * `regenerate` and an edited message go on in a fork of the session, whose memory ends before that message; the session
+   * itself stays as it is. Here is kept in which session each chat goes on: what outlives a reload of the page, else
+   * `memoryStore()`. Without it both are further turns of the session, and the model remembers the earlier answer.
+   */
+  forks?: Store;
   /** `stop()` also cancels the turn. Without it the turn runs on, and can be resumed. */
   cancelOnStop?: boolean;
   /** Reasoning, commentary and tools of the service as they happen. true. */
@@ -50,7 +57,7 @@ interface SendOptions {
 }
 
 /**
- * The chat's id is the SessionId, a user message's id the TurnId. Anything but the newest message is the service's own
+ * The chat's id is the SessionId, until there is a fork; a user message's id is the TurnId. Anything but the newest message is the service's own
  * memory: what the page shows of it is the page's affair.
  */
 export class AptixChatTransport {
@@ -60,29 +67,37 @@ export class AptixChatTransport {
   /** The turns that are being watched, by their chat. */
   readonly #watches = new Map<string, Watch>();
 
-  constructor(private readonly options: AptixChatTransportOptions) {}
+  readonly #forks: Forks;
+
+  constructor(private readonly options: AptixChatTransportOptions) {
+    this.#forks = new Forks(options.client, options.forks);
+  }
 
   async sendMessages({ trigger, chatId, messageId, messages, abortSignal, body }: SendOptions): Promise<ReadableStream<Chunk>> {
     const last = messages.at(-1);
     if (last === undefined) throw new TypeError("There is no message to send.");
-    const session = this.options.client.session(chatId);
+    const session = await this.#forks.sessionOf(chatId);
     if (this.options.cancelOnStop) abortSignal?.addEventListener("abort", () => void this.cancel(chatId).catch(() => {}), { once: true });
     if (last.role === "assistant") return this.#continued(session, last, abortSignal);
-    const { request, tools, steer } = this.options;
+    const { request, tools, steer, forks } = this.options;
     // An edited message is no addition.
     const added = steer && trigger === "submit-message" && messageId === undefined && (await this.#added(session, last, abortSignal));
     if (added) return this.#stream(added);
-    const asked = { ...(typeof request === "function" ? request() : request), ...turnOf(last), ...body } as TurnRequest;
+    const always: TurnRequest = { ...(typeof request === "function" ? request() : request), ...body };
+    const isAnew = trigger === "regenerate-message";
+    // The same message asked anew in the same session is another turn: the model remembers the earlier answer.
+    let next = { session, message: last, turnId: turnIdFor(last) + (isAnew ? suffix() : "") };
+    if (forks && (isAnew || messageId !== undefined)) next = await this.#forks.anew(chatId, messages, steer !== undefined, always.ConversationContextId);
+    const asked: TurnRequest = { ...always, ...turnOf(next.message), ...body };
     const declared = typeof tools === "function" ? tools() : tools;
     if (declared) asked.ToolsJson = toolsJson(declared);
-    // The same message asked anew is another turn: the model remembers the earlier answer.
-    const turnId = turnIdFor(last) + (trigger === "regenerate-message" ? suffix() : "");
-    return this.#stream(this.#begun(session, turnId, asked, last, abortSignal));
+    return this.#stream(this.#begun(next.session, next.turnId, asked, next.message, abortSignal));
   }
 
   /** Follows the newest turn, or shows it once more; `null` when there is nothing to show. */
   async reconnectToStream({ chatId, abortSignal }: { chatId: string; abortSignal?: AbortSignal | undefined }): Promise<ReadableStream<Chunk> | null> {
-    const session = this.options.client.session(chatId);
+    const session = await this.#forks.sessionOf(chatId);
+    const { sessionId } = session;
     const view = await session.get().catch((error) => {
       if (error.code !== "session_not_found") throw error;
     });
@@ -91,17 +106,19 @@ export class AptixChatTransport {
     const { TurnId: turnId, ToolCalls = [] } = turn;
     const { Steers = [] } = this.options.steer ? await session.getTurn(turnId) : {};
     const steerId = Steers.findLast(({ State }) => State === "delivered")?.SteerId;
-    const message = this.options.shown?.().find(({ id }) => id === answerId(turnId, steerId));
+    // A turn of the same id that a fork does not have is another one.
+    const isShown = ({ id, metadata }: ChatMessage) => id === answerId(turnId, steerId) && (metadata?.SessionId ?? sessionId) === sessionId;
+    const message = this.options.shown?.().find(isShown);
     if (message?.metadata?.Status === "completed") return null;
     const parts = message && earlierParts(message, ToolCalls.map(({ ToolCallId }) => ToolCallId));
-    const before: Before = { turnId, steerId, parts, rewritten: true, mayGoOn: this.options.steer !== undefined };
+    const before: Before = { sessionId, turnId, steerId, parts, rewritten: true, mayGoOn: this.options.steer !== undefined };
     const watch = new Watch(turnId, (signal) => session.attach(turnId, this.#watching(signal)));
     return this.#stream(this.#watched(session, before, watch, abortSignal));
   }
 
   /** Ends the turn that runs or waits, which `stop()` alone does not. */
   async cancel(chatId: string): Promise<void> {
-    const session = this.options.client.session(chatId);
+    const session = await this.#forks.sessionOf(chatId);
     const { LiveTurn } = await session.get();
     if (LiveTurn) await session.cancel(LiveTurn.TurnId);
   }
@@ -127,7 +144,7 @@ export class AptixChatTransport {
       throw error;
     }
     watch.endsWith(signal);
-    return this.#chunks({ turnId: watch.turnId, steerId }, events);
+    return this.#chunks({ sessionId: session.sessionId, turnId: watch.turnId, steerId }, events);
   }
 
   #steer(turn: Turn, message: ChatMessage): Promise<unknown> {
@@ -141,12 +158,13 @@ export class AptixChatTransport {
   }
 
   async *#begun(session: Session, turnId: string, request: TurnRequest, message: ChatMessage, signal?: AbortSignal): AsyncGenerator<Chunk, void, void> {
+    const { sessionId } = session;
     for (let id = turnId, attempts = 0; ; attempts += 1) {
       let begun = false;
       try {
         const turnId = id;
         const watch = new Watch(turnId, (signal) => session.turn(request, { turnId, ...this.#watching(signal) }));
-        for await (const chunk of this.#watched(session, { turnId }, watch, signal)) {
+        for await (const chunk of this.#watched(session, { sessionId, turnId }, watch, signal)) {
           begun = true;
           yield chunk;
         }
@@ -158,7 +176,7 @@ export class AptixChatTransport {
           const running = details.TurnId;
           const watch = new Watch(running, (signal) => session.attach(running, this.#watching(signal)));
           const refusal = await this.#steer(watch.turn!, message).then(() => undefined, (refused) => refused);
-          if (!refusal) return yield* this.#watched(session, { turnId: running, steerId: turnIdFor(message) }, watch, signal);
+          if (!refusal) return yield* this.#watched(session, { sessionId, turnId: running, steerId: turnIdFor(message) }, watch, signal);
           if (refusal.code !== "turn_ended") throw refusal;
           continue;
         }
@@ -178,7 +196,7 @@ export class AptixChatTransport {
     const refused = asked(message).filter(({ approval }) => approval?.approved === false);
     const body = { SessionId: session.sessionId, TurnId: turnId, ToolResults };
     const watch = new Watch(turnId, (signal) => this.options.client.stream(body, this.#watching(signal)));
-    const before = { turnId, steerId: steerIdOf(message), parts: message.parts, denied: refused.map((part) => part.toolCallId) };
+    const before = { sessionId: session.sessionId, turnId, steerId: steerIdOf(message), parts: message.parts, denied: refused.map((part) => part.toolCallId) };
     return this.#stream(this.#watched(session, before, watch, signal));
   }
 
@@ -222,5 +240,3 @@ export function isAnswered({ messages }: { messages: readonly ChatMessage[] }): 
   const last = messages.at(-1);
   return last?.role === "assistant" && answers(last) !== undefined;
 }
-
-const suffix = () => `:${Math.random().toString(36).slice(2, 12)}`;

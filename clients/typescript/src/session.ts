@@ -37,10 +37,15 @@ export interface Shared {
 
 /** A conversation: one turn at a time. It exists from its first turn on; what is asked of it before is `session_not_found`. */
 export class Session {
+  /** Hidden from whoever prints a session: it has the credential. */
+  readonly #shared: Shared;
+
   constructor(
-    private readonly shared: Shared,
+    shared: Shared,
     readonly sessionId: string,
-  ) {}
+  ) {
+    this.#shared = shared;
+  }
 
   /**
    * A new turn, or the same one again: `turnId` with the same request is the same turn, wherever it comes from. `tools`
@@ -100,17 +105,17 @@ export class Session {
 
   /** A turn's status, times, usage, pending calls and stored outcome. */
   getTurn(turnId: string): Answer<TurnView> {
-    return request(this.shared.http, { method: "GET", path: turnPath(this.sessionId, turnId), live: true });
+    return request(this.#shared.http, { method: "GET", path: turnPath(this.sessionId, turnId), live: true });
   }
 
   /** Diagnostics of a turn: sizes, sources and times, never content. */
   trace(turnId: string): Answer<Trace> {
-    return request(this.shared.http, { method: "GET", path: `${turnPath(this.sessionId, turnId)}/trace`, live: true });
+    return request(this.#shared.http, { method: "GET", path: `${turnPath(this.sessionId, turnId)}/trace`, live: true });
   }
 
   /** Aborts a turn that runs or waits; one that has ended stays as it is. */
   cancel(turnId: string): Answer<TurnView> {
-    return request(this.shared.http, { method: "POST", path: `${turnPath(this.sessionId, turnId)}/cancel` });
+    return request(this.#shared.http, { method: "POST", path: `${turnPath(this.sessionId, turnId)}/cancel` });
   }
 
   /**
@@ -120,14 +125,14 @@ export class Session {
    */
   async fork(members: Partial<ForkRequest> = {}): Promise<Fork> {
     const body = JSON.stringify({ ...members, SessionId: members.SessionId ?? newId() });
-    const made = await request<ForkResult>(this.shared.http, { method: "POST", path: `${sessionPath(this.sessionId)}/fork`, body });
-    return Object.assign(new Session(this.shared, made.SessionId), made);
+    const made = await request<ForkResult>(this.#shared.http, { method: "POST", path: `${sessionPath(this.sessionId)}/fork`, body });
+    return Object.assign(new Session(this.#shared, made.SessionId), made);
   }
 
   /** Gives it a title, 1 to 200 characters, which stays until the next one. Sessions of users have titles. */
   rename(title: string): Answer<SessionEntry> {
     const body = JSON.stringify({ Title: title });
-    return request(this.shared.http, { method: "PATCH", path: sessionPath(this.sessionId), body });
+    return request(this.#shared.http, { method: "PATCH", path: sessionPath(this.sessionId), body });
   }
 
   /** The history of its modes. */
@@ -145,20 +150,20 @@ export class Session {
    * receipt was lost with a connection.
    */
   erase(): Answer<ErasureReceipt | undefined> {
-    return request(this.shared.http, { method: "DELETE", path: sessionPath(this.sessionId), doneBy: "session_not_found" });
+    return request(this.#shared.http, { method: "DELETE", path: sessionPath(this.sessionId), doneBy: "session_not_found" });
   }
 
   #get<T>(path: string, query?: string): Answer<T> {
     const call: Call = { method: "GET", path: sessionPath(this.sessionId) + path, live: true };
-    return request(this.shared.http, query === undefined ? call : { ...call, query });
+    return request(this.#shared.http, query === undefined ? call : { ...call, query });
   }
 
   #runner(turnId: string, options: TurnOptions): ToolRunner {
-    return new ToolRunner(options, this.shared.store, this.shared.running, this.sessionId, turnId);
+    return new ToolRunner(options, this.#shared.store, this.#shared.running, this.sessionId, turnId);
   }
 
   #turn(turnId: string, options: TurnOptions, first: Submission, request?: TurnRequest): Turn {
-    const { http } = this.shared;
+    const { http } = this.#shared;
     // The same, save the words: these belong to the turn that had them.
     const same = { ...request, Instruction: undefined, InputArtifacts: undefined, ClipboardImages: undefined };
     const next = (words: SteerContent, turnId: string) => this.turn({ ...same, ...words }, { ...options, turnId });

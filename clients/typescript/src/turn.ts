@@ -47,6 +47,8 @@ const MOVED_ON = ["turn_not_awaiting_tools", "tool_results_mismatch", "turn_conf
  * before that. Leaving the loop stops the watching only: the turn runs on, `cancel()` ends it.
  */
 export class Turn implements AsyncIterable<TurnEvent> {
+  /** Hidden from whoever prints a turn: it has the credential. */
+  readonly #http: Http;
   readonly #segments = new Map<number, string>();
   readonly #final: Promise<FinalResponse>;
   #settle!: { resolve(response: FinalResponse): void; reject(error: unknown): void };
@@ -61,7 +63,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
 
   /** `session.turn()` and `session.attach()` make it. */
   constructor(
-    private readonly http: Http,
+    http: Http,
     readonly sessionId: string,
     readonly turnId: string,
     private readonly options: TurnOptions,
@@ -69,6 +71,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
     private first: Submission,
     private readonly next: (words: SteerContent, turnId: string) => Turn,
   ) {
+    this.#http = http;
     this.#position = first.position;
     const unread = () => console.warn(`aptix-edge: the turn ${turnId} was made and is not read, so nothing was sent. Loop over it, or await final().`);
     if (first.call.method === "POST") this.#unread = setTimeout(unread, UNREAD_MS);
@@ -119,7 +122,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
 
   /** Aborts the turn itself, wherever it is. */
   cancel(): Answer<TurnView> {
-    return request(this.http, { method: "POST", path: `${this.#path}/cancel` });
+    return request(this.#http, { method: "POST", path: `${this.#path}/cancel` });
   }
 
   /**
@@ -135,7 +138,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
     if (this.#isRead && this.first.call.method === "POST") await this.#accepted;
     const body = JSON.stringify({ SteerId: steerId, ...content, Interrupt });
     try {
-      return await request<SteerResult>(this.http, { method: "POST", path: `${this.#path}/steer`, body });
+      return await request<SteerResult>(this.#http, { method: "POST", path: `${this.#path}/steer`, body });
     } catch (error) {
       if (ifEnded !== "newTurn" || (error as AptixError).code !== "turn_ended") throw error;
       return this.next(content, steerId);
@@ -149,7 +152,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
   async detach(): Promise<AcceptedTurn | AgentExecuteResponse> {
     this.#read();
     try {
-      const stored = await detached(this.http, this.first);
+      const stored = await detached(this.#http, this.first);
       this.first = followed(this.sessionId, this.turnId, this.options);
       return stored;
     } finally {
@@ -189,7 +192,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
   }
 
   async *#events(): AsyncGenerator<TurnEvent, void, void> {
-    const { signal, dispose } = abortable(this.options.signal, this.http.deadlineMs);
+    const { signal, dispose } = abortable(this.options.signal, this.#http.deadlineMs);
     try {
       for await (const event of this.#submissions(signal)) {
         for (const listener of this.#listeners) listener(event);
@@ -263,7 +266,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
       this.#requestId = toldBy(response).requestId;
       if (response.ok) this.#accept();
     };
-    const events = submit({ ...this.http, heard }, submission, signal);
+    const events = submit({ ...this.#http, heard }, submission, signal);
     try {
       for (;;) {
         const { done, value } = await events.next();

@@ -1,19 +1,16 @@
-// The agent of AG-UI with both versions of its client, whose own verifier stands behind every run: the newest, and the one
-// that CopilotKit and assistant-ui still bring.
+// The agent of AG-UI with both versions of its client: what a front end shows, is asked and may do.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Rig, eventually, httpTool } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix } from '../dist/index.js';
+import { FRONT_END, VERSIONS, agentsIn, run, texts, toTheEnd } from './agents.mjs';
 import { TURNS, asScripted } from './turns.mjs';
 import { sendMail, withApproval } from './approvals.mjs';
 
-const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const rig = new Rig({
   vars: { DELTA_INTERVAL_MS: '0' },
   catalog: (catalog, urls) => {
@@ -22,21 +19,11 @@ const rig = new Rig({
     catalog.Modes[0].Tools.push('look');
   },
 });
-const VERSIONS = { '1.0.0': '@ag-ui/client', '0.0.59': 'agui059' };
-const agents = {};
+let agents;
 let folder;
 before(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-ag-ui-'));
-  // An installation for each version: the entry takes the client that is beside it.
-  for (const [version, name] of Object.entries(VERSIONS)) {
-    const modules = path.join(folder, version, 'node_modules');
-    mkdirSync(path.join(modules, '@ag-ui'), { recursive: true });
-    symlinkSync(path.join(ROOT, 'node_modules', name), path.join(modules, '@ag-ui/client'));
-    symlinkSync(path.join(ROOT, 'node_modules/rxjs'), path.join(modules, 'rxjs'));
-    execFileSync('cp', ['-r', path.join(ROOT, 'dist'), path.join(folder, version, 'dist')]);
-    execFileSync('cp', [path.join(ROOT, 'package.json'), path.join(folder, version)]);
-    agents[version] = (await import(pathToFileURL(path.join(folder, version, 'dist/ag-ui.js')))).AptixAgent;
-  }
+  agents = await agentsIn(folder);
   await rig.start();
 });
 after(async () => {
@@ -55,35 +42,6 @@ function newAgent(version, config = {}) {
   return new agents[version]({ client, threadId: `thread-${(serial += 1)}`, ...config });
 }
 const say = (agent, content, id = `u${(serial += 1)}`) => agent.addMessage({ id, role: 'user', content });
-/** Runs, and gives what the front end was told of its end. */
-async function run(agent, params = {}, how = 'runAgent') {
-  const told = { events: [] };
-  await agent[how](params, {
-    onEvent: ({ event }) => void told.events.push(event),
-    onRunFinishedEvent: ({ outcome, interrupts }) => void Object.assign(told, { outcome, interrupts, isFinished: true }),
-    onRunErrorEvent: ({ event }) => void (told.error = event),
-    onRunFailed: ({ error }) => void (told.failed = error),
-  });
-  return told;
-}
-const texts = (agent) => agent.messages.filter(({ role, content }) => role === 'assistant' && content).map(({ content }) => content);
-const FRONT_END = [{ name: 'read', description: 'Reads', parameters: { type: 'object', properties: { path: { type: 'string' } } } }, { name: 'fail', description: 'Fails', parameters: { type: 'object' } }];
-/** Runs the front end's tools, as its page would, until the turn has ended. */
-async function toTheEnd(agent, params) {
-  let pauses = 0;
-  for (;;) {
-    const told = await run(agent, params);
-    assert.ok(told.isFinished, `${told.failed ?? told.error?.message}`);
-    const answered = new Set(agent.messages.filter(({ role }) => role === 'tool').map(({ toolCallId }) => toolCallId));
-    const open = agent.messages.flatMap(({ toolCalls = [] }) => toolCalls).filter(({ id }) => !answered.has(id));
-    if (open.length === 0) return pauses;
-    pauses += 1;
-    for (const { id, function: { name, arguments: given } } of open) {
-      const content = name === 'fail' ? '' : JSON.stringify({ contents: JSON.parse(given).path });
-      agent.addMessage({ id: `t-${id}`, role: 'tool', toolCallId: id, content, ...(name === 'fail' && { error: 'This one fails.' }) });
-    }
-  }
-}
 
 for (const version of Object.keys(VERSIONS)) {
   for (const [name, { final, pauses }] of Object.entries(TURNS)) {

@@ -6,9 +6,9 @@ import * as ai6 from 'ai6';
 import * as ai7 from 'ai';
 import { eventually, Rig, httpTool } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, commentary, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
-import { AptixChatTransport, isAnswered } from '../dist/ai-sdk.js';
 import { Aptix } from '../dist/index.js';
-import { REAL, declared, sendMail, withApproval } from './approvals.mjs';
+import { REAL, sendMail, withApproval } from './approvals.mjs';
+import { chatAt, done, shape } from './chats.mjs';
 import { Proxy } from '../../../tests/clients/proxy.mjs';
 
 const rig = new Rig({
@@ -35,51 +35,7 @@ afterEach(() => {
 });
 const said = (...items) => rig.model.script(answer(...items));
 
-/** The state of a chat, as a page would keep it. */
-class State {
-  status = 'ready';
-  error = undefined;
-  constructor(messages = []) {
-    this.messages = messages;
-  }
-  pushMessage = (message) => void (this.messages = [...this.messages, message]);
-  popMessage = () => void (this.messages = this.messages.slice(0, -1));
-  replaceMessage = (at, message) => void (this.messages = this.messages.with(at, this.snapshot(message)));
-  snapshot = (value) => structuredClone(value);
-}
-
-const read = { name: 'read', description: 'Reads.', parameters: { type: 'object', properties: { path: { type: 'string' } } } };
-let serial = 0;
-/** A chat; the tool `read` is run by the page. */
-function newChat(ai, { id = `chat-${++serial}`, messages, transport = {}, client = {}, ...init } = {}) {
-  class Chat extends ai.AbstractChat {
-    constructor(given) {
-      super({ ...given, state: new State(messages) });
-    }
-  }
-  const chat = new Chat({
-    id,
-    sendAutomaticallyWhen: isAnswered,
-    onToolCall: ({ toolCall: { toolName: tool, toolCallId, input } }) => {
-      if (tool === 'read') void chat.addToolOutput({ tool, toolCallId, output: { contents: input.path } });
-    },
-    transport: new AptixChatTransport({
-      client: new Aptix({ baseUrl: `${rig.url}`, retryDelayMs: 1, ...client }),
-      tools: [read, ...declared],
-      holdText: ai === ai6,
-      ...transport,
-    }),
-    ...init,
-  });
-  return chat;
-}
-/** A message's parts in short. */
-const shape = ({ parts }) =>
-  parts.map((part) => {
-    if (part.type === 'text') return part.text;
-    return part.type === 'dynamic-tool' ? `${part.toolName}:${part.state}` : part.type === 'step-start' ? '|' : part.type;
-  });
-const done = (chat) => eventually(() => chat.status === 'ready' && !isAnswered(chat), 'the chat is done');
+const newChat = (ai, options) => chatAt(rig.url, ai, options);
 const ids = (chat) => chat.messages.map(({ id }) => id);
 
 for (const [version, ai] of [['7', ai7], ['6', ai6]]) {

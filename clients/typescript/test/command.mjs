@@ -10,9 +10,9 @@ export class Command {
   out = '';
   err = '';
   #wakes = new Set();
-  constructor(args, { env = {}, cwd, input } = {}) {
+  constructor(args, { env = {}, cwd, input, node = process.execPath, program = PROGRAM, uid } = {}) {
     const { PATH, TMPDIR = '/tmp' } = process.env;
-    this.process = spawn(process.execPath, [PROGRAM, ...args], { cwd, env: { PATH, TMPDIR, ...env } });
+    this.process = spawn(node, [program, ...args], { cwd, env: { PATH, TMPDIR, ...env }, uid, gid: uid });
     const hear = (name) => (bytes) => {
       this[name] += bytes;
       for (const wake of this.#wakes) wake();

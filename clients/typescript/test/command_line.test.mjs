@@ -60,6 +60,27 @@ test('one message is one turn, and what is kept of it is shown, exported and era
   assert.deepEqual([code, err.startsWith('session_not_found: ')], [1, true]);
 });
 
+test('a session goes on from an earlier turn, as a new one', async () => {
+  for (const words of ['One', 'Two', 'Three']) {
+    rig.model.script(answer(text(`${words}!`)));
+    await says(['chat', words, '--session', 'told', '--no-tools']);
+  }
+  const [, second] = JSON.parse(await says(['turns', 'told', '--json'])).Turns.map(({ TurnId }) => TurnId);
+  const { code, out, err } = await run(['fork', 'told', '--after', second, '--as', 'told-otherwise']);
+  assert.deepEqual([code, out, /first 2 turns of told.*chat --session told-otherwise/.test(err)], [0, 'told-otherwise\n', true]);
+  rig.model.script(answer(text('Otherwise!')));
+  assert.equal(await says(['chat', 'Three', '--session', 'told-otherwise', '--no-tools']), 'Otherwise!\n');
+  assert.equal(await says(['watch', 'told']), 'Three!\n');
+  const made = JSON.parse(await says(['fork', 'told', '--json']));
+  assert.deepEqual(made, { SessionId: made.SessionId, ParentSessionId: 'told', AfterTurnId: made.AfterTurnId, Turns: 3 });
+  assert.equal(await says(['watch', made.SessionId]), 'Three!\n');
+  for (const [args, refused] of [[['--as', 'told'], 'session_exists'], [['--after', 'none'], 'turn_not_found'], [['--context', 'none'], 'context_not_found']]) {
+    const { code, err } = await run(['fork', 'told', ...args]);
+    assert.deepEqual([code, err.startsWith(`${refused}: `)], [1, true], err);
+  }
+  assert.equal((await run(['fork'])).code, 2);
+});
+
 test('a script gets events as lines of JSON, and errors as JSON', async () => {
   rig.model.script(answer(text('Hi.')));
   const lines = (await says(['chat', 'Hi', '--no-tools', '--json'])).trim().split('\n').map((line) => JSON.parse(line));

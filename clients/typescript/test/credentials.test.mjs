@@ -2,6 +2,7 @@
 // only the tests move.
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
+import { inspect } from 'node:util';
 import { AptixChatTransport } from '../dist/ai-sdk.js';
 import { Aptix, AptixError } from '../dist/index.js';
 import { Workspace } from '../dist/workspace.js';
@@ -85,6 +86,13 @@ for (const [name, form] of Object.entries(FORMS)) {
     assert.equal(new Set(service.requests.map(({ shown }) => shown)).size, 2);
   });
 }
+
+test('a credential is in nothing that is printed, be it a client, a session, a turn or a workspace', () => {
+  const aptix = new Aptix({ baseUrl: 'http://service', apiKey: 'printed-by-nobody', headers: { 'X-Also': 'printed-by-nobody' } });
+  const session = aptix.session('s');
+  const all = { aptix, session, turn: session.attach('t'), workspace: new Workspace(aptix, 'w') };
+  for (const [name, each] of Object.entries(all)) assert.doesNotMatch(inspect(each, { depth: 12 }) + JSON.stringify(each), /printed-by-nobody/, name);
+});
 
 test('a ticket that the service takes no longer is replaced once, by one asking for all that met it', async () => {
   const { backEnd, service, session } = started();

@@ -1,7 +1,7 @@
 // `sync`: documents that a program lists, and a folder by the command line, with everything in it that a folder holds.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -213,6 +213,19 @@ test('a repository of 5,000 files is in its workspace, twice in a row nothing is
   assert.match(found.out, /^taille\/ähre\.md:1-1 /);
 });
 
+/** What a command takes to run with no rights, where the tests have all: a Node and a program that nobody may run, too. */
+function asNobody() {
+  const uid = 65_534;
+  const programs = path.join(folder, 'programs');
+  mkdirSync(programs);
+  for (const each of [folder, programs]) chmodSync(each, 0o755);
+  const node = path.join(programs, 'node');
+  copyFileSync(process.execPath, node);
+  for (const name of ['cli.js', 'index.js']) copyFileSync(new URL(`../dist/${name}`, import.meta.url), path.join(programs, name));
+  writeFileSync(path.join(programs, 'package.json'), '{"type":"module"}');
+  return { node, program: path.join(programs, 'cli.js'), uid };
+}
+
 test('rules of the repository above a folder hold below it, and a folder that cannot be read keeps its documents', async () => {
   const root = path.join(folder, 'above');
   mkdirSync(path.join(root, 'app/private'), { recursive: true });
@@ -222,9 +235,8 @@ test('rules of the repository above a folder hold below it, and a folder that ca
   const env = { APTIX_URL: `${rig.url}` };
   const sync = ['sync', path.join(root, 'app'), '--workspace', 'above', '--json'];
   assert.deepEqual(JSON.parse((await command(sync, { env })).out).sent.sort(), ['a.md', 'private/b.md']);
-  if (!isBound) return;
   chmodSync(path.join(root, 'app/private'), 0);
-  const { code, out } = await command(sync, { env });
+  const { code, out } = await command(sync, { env, ...(isBound ? {} : asNobody()) });
   chmodSync(path.join(root, 'app/private'), 0o700);
-  assert.deepEqual([code, JSON.parse(out).removed], [5, []]);
+  assert.deepEqual([code, JSON.parse(out).removed, JSON.parse(out).passed], [5, [], [{ path: 'local.md', reason: 'ignored' }, { path: 'private/', reason: 'unreadable' }]]);
 });

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { serveFolder, startBrowser, withoutBrowser } from '../../../tests/browser/chromium.mjs';
 import { Rig } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+import { Aptix } from '../dist/index.js';
 import { buildPage } from '../examples/use-chat/build.mjs';
 import { declared, sendMail, withApproval } from './approvals.mjs';
 
@@ -33,7 +34,7 @@ after(async () => {
 
 const say = async (words) => {
   await page.fill('input', words);
-  await page.click('form button');
+  await page.getByText('Send').click();
 };
 const shows = (words) => page.getByText(words, { exact: false }).first().waitFor({ timeout: 20_000 });
 const answers = () => page.locator('article.assistant').allTextContents();
@@ -63,6 +64,27 @@ test('a page streams an answer, runs its tool, and is reloaded in the middle of 
   assert.equal(shown.length, 3, `${shown}`);
   assert.deepEqual(shown.at(-1), 'Half and whole.');
   assert.match(shown[1], /It is late\./);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('a page has an answer made anew in a fork, and goes on there after a reload', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  rig.model.script(answer(text('A first try.')));
+  await say('Try, please.');
+  await shows('A first try.');
+  rig.model.script(answer(text('A second try.')));
+  await page.getByText('Again').click();
+  await shows('A second try.');
+  assert.ok(!(await answers()).includes('A first try.'));
+  assert.ok(!rig.model.lastSeen.includes('A first try.'));
+  await page.reload();
+  await shows('A second try.');
+  rig.model.script(answer(text('It was the second.')));
+  await say('Which try was it?');
+  await shows('It was the second.');
+  assert.ok(rig.model.lastSeen.includes('Which try was it?'));
+  const session = new Aptix({ baseUrl: `${rig.url}` }).session(await page.evaluate(() => sessionStorage.chat));
+  assert.equal((await session.get()).LatestTurn.Status, 'completed');
+  assert.equal((await Array.fromAsync(session.turns())).length, 4, 'the session before is as it was');
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 

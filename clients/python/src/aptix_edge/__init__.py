@@ -19,9 +19,9 @@ from ._files import artifact, image
 from ._folder import LeftOut, SourceDocument
 from ._http import LogEntry
 from ._json_text import format_json
-from ._session import AsyncSession, Pending
+from ._session import AsyncFork, AsyncSession, Pending
 from ._stores import FileStore, MemoryStore, Store
-from ._sync import Aptix, Session, Turn, User, Workspace
+from ._sync import Aptix, Fork, Session, Turn, User, Workspace
 from ._tools import Tool, ToolContext, tool
 from ._turn import AsyncTurn
 from ._user import AsyncUser
@@ -34,6 +34,7 @@ __all__ = [
     "AptixConnectionError",
     "AptixError",
     "AsyncAptix",
+    "AsyncFork",
     "AsyncSession",
     "AsyncTurn",
     "AsyncUser",
@@ -42,6 +43,7 @@ __all__ = [
     "Decision",
     "DiscardEvent",
     "FileStore",
+    "Fork",
     "LeftOut",
     "LogEntry",
     "MemoryStore",

@@ -16,6 +16,7 @@ from .wire import (
     ErasureReceipt,
     Export,
     FinalResponse,
+    ForkResult,
     Modes,
     Session,
     SessionEntry,
@@ -150,6 +151,24 @@ class AsyncSession:
         """Aborts a turn that runs or waits; one that has ended stays as it is."""
         return await self.attach(turn_id).cancel()
 
+    async def fork(
+        self,
+        session_id: str | None = None,
+        *,
+        after_turn_id: str | None = None,
+        conversation_context_id: str | None = None,
+    ) -> AsyncFork:
+        """Makes a new session that has everything of this one up to and with a turn, the newest that has ended unless
+        `after_turn_id` names another one; this one stays as it is. `session_id` is the new session's, a new one unless
+        given; the same request with the same id gives the same fork. `conversation_context_id` lets it go on under
+        another context. Comes back when the fork is whole.
+        """
+        members = {"AfterTurnId": after_turn_id, "ConversationContextId": conversation_context_id}
+        given = {name: value for name, value in members.items() if value is not None}
+        body = json_bytes({"SessionId": session_id or new_id(), **given})
+        result: ForkResult = await request(self._http, Call("POST", f"{session_path(self.session_id)}/fork", body=body))
+        return AsyncFork(self._http, self._shared, result)
+
     async def rename(self, title: str) -> SessionEntry:
         """Gives it a title, 1 to 200 characters, which stays until the next one. Sessions of users have titles."""
         call = Call("PATCH", session_path(self.session_id), body=json_bytes({"Title": title}))
@@ -190,3 +209,12 @@ class AsyncSession:
     ) -> AsyncTurn:
         answerer = self._answerer(turn_id, tools, on_approval)
         return AsyncTurn(self._http, (self.session_id, turn_id), watching, answerer, first)
+
+
+class AsyncFork(AsyncSession):
+    """A session that goes on from a turn of another one."""
+
+    def __init__(self, http: Http, shared: Shared, result: ForkResult) -> None:
+        super().__init__(http, shared, result["SessionId"])
+        self.result = result
+        """What the service says of its making: its parent, its last turn, the number of its turns."""

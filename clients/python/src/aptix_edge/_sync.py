@@ -17,7 +17,7 @@ from ._credential import Credential
 from ._events import StreamEvent, TurnEvent
 from ._folder import LONGEST_BYTES, SourceDocument
 from ._http import LogEntry
-from ._session import AsyncSession, Pending, Tools
+from ._session import AsyncFork, AsyncSession, Pending, Tools
 from ._stores import Store
 from ._sync_io import SyncIo, iterate, run
 from ._turn import AsyncTurn
@@ -198,6 +198,23 @@ class Session:
         """Aborts a turn that runs or waits; one that has ended stays as it is."""
         return run(self._session.cancel(turn_id))
 
+    def fork(
+        self,
+        session_id: str | None = None,
+        *,
+        after_turn_id: str | None = None,
+        conversation_context_id: str | None = None,
+    ) -> Fork:
+        """Makes a new session that has everything of this one up to and with a turn, the newest that has ended unless
+        `after_turn_id` names another one; this one stays as it is. `session_id` is the new session's, a new one unless
+        given; the same request with the same id gives the same fork. `conversation_context_id` lets it go on under
+        another context. Comes back when the fork is whole.
+        """
+        made = self._session.fork(
+            session_id, after_turn_id=after_turn_id, conversation_context_id=conversation_context_id
+        )
+        return Fork(run(made))
+
     def rename(self, title: str) -> wire.SessionEntry:
         """Gives it a title, 1 to 200 characters, which stays until the next one. Sessions of users have titles."""
         return run(self._session.rename(title))
@@ -215,6 +232,15 @@ class Session:
         receipt was lost with a connection.
         """
         return run(self._session.erase())
+
+
+class Fork(Session):
+    """A session that goes on from a turn of another one."""
+
+    def __init__(self, fork: AsyncFork) -> None:
+        super().__init__(fork)
+        self.result = fork.result
+        """What the service says of its making: its parent, its last turn, the number of its turns."""
 
 
 class Workspace:

@@ -10,7 +10,8 @@ const baseUrl = new URL(location.href).searchParams.get('service') ?? 'http://12
 const id = (sessionStorage.chat ??= `chat-${crypto.randomUUID()}`);
 const clock = { name: 'read_clock', description: 'Tells the time of day.', parameters: { type: 'object', properties: {} } };
 const stored = () => JSON.parse(sessionStorage.messages ?? '[]');
-const transport = new AptixChatTransport({ client: new Aptix({ baseUrl }), tools: [clock], shown: stored });
+const forks = { get: (key) => sessionStorage[key], update: (key, session) => void (sessionStorage[key] = session) };
+const transport = new AptixChatTransport({ client: new Aptix({ baseUrl }), tools: [clock], shown: stored, forks });
 
 function Part({ part, decide }) {
   if (part.type === 'text') return part.text;
@@ -32,7 +33,7 @@ function Part({ part, decide }) {
 
 function Chat() {
   const [input, setInput] = useState('');
-  const { messages, sendMessage, addToolOutput, addToolApprovalResponse, status, error } = useChat({
+  const { messages, sendMessage, regenerate, addToolOutput, addToolApprovalResponse, status, error } = useChat({
     id,
     transport,
     resume: true,
@@ -61,6 +62,7 @@ function Chat() {
       <form onSubmit={send}>
         <input value={input} onChange={(event) => setInput(event.target.value)} placeholder="Say something" autoFocus />
         <button disabled={status === 'submitted' || status === 'streaming'}>Send</button>
+        <button type="button" disabled={status !== 'ready' || messages.length === 0} onClick={() => void regenerate()}>Again</button>
       </form>
       <small id="status">{status}</small>
     </>

@@ -4,8 +4,8 @@ import { type BaseEvent, EventType, type RunAgentInput } from "@ag-ui/client";
 import type { AgentExecuteResponse, AptixError, Progress, StreamEvent, ToolCall } from "../index.js";
 import { membersOf } from "../json_text.js";
 import { APPROVAL } from "../tools.js";
+import { type Message, hasCall, isShown, resultId } from "./shown.js";
 
-type Message = RunAgentInput["messages"][number];
 type Events = Generator<BaseEvent, void, void>;
 type Open = { kind: "text" | "reasoning"; id: string; segment?: number };
 
@@ -25,7 +25,7 @@ export class RunWriter {
   readonly #segments = new Map<number, string>();
 
   constructor(
-    private readonly input: RunAgentInput,
+    private input: RunAgentInput,
     private readonly handed: Map<string, number>,
   ) {
     this.turnId = input.runId;
@@ -39,6 +39,12 @@ export class RunWriter {
   *start(): Events {
     const { threadId, runId } = this.input;
     yield made(EventType.RUN_STARTED, { threadId, runId });
+  }
+
+  /** The messages without some of them: a snapshot removes what it leaves out. */
+  *rewritten(messages: Message[]): Events {
+    this.input = { ...this.input, messages };
+    yield made(EventType.MESSAGES_SNAPSHOT, { messages });
   }
 
   *event(event: StreamEvent): Events {
@@ -134,7 +140,7 @@ export class RunWriter {
         // A call that was put as a question is there already. Of others, the service tells no arguments.
         const Name = this.#names.get(ToolCallId) ?? "server_tool";
         if (!this.#isKnown(ToolCallId)) yield* this.#call({ ToolCallId, Name, ArgumentsJson: "{}" });
-        yield made(EventType.TOOL_CALL_RESULT, { messageId: `${ToolCallId}.result`, toolCallId: ToolCallId, role: "tool", content: ResultJson ?? ErrorMessage ?? "" });
+        yield made(EventType.TOOL_CALL_RESULT, { messageId: resultId(ToolCallId), toolCallId: ToolCallId, role: "tool", content: ResultJson ?? ErrorMessage ?? "" });
       }
       if (response.Files?.length) yield made(EventType.CUSTOM, { name: "aptix.files", value: response.Files });
       if (response.UserWarnings?.length) yield made(EventType.CUSTOM, { name: "aptix.warnings", value: response.UserWarnings });
@@ -144,9 +150,10 @@ export class RunWriter {
       ];
       return yield* this.#finish({ outcome: { type: "success" }, ...(usage && { usage }) });
     }
-    yield* this.#whole(response.ToolContinuationMessage ?? "");
-    yield* this.#closePart();
     const { ToolCalls } = response;
+    // The words in front of calls that are shown are shown, too.
+    if (!ToolCalls.some((call) => isShown(call, this.input.messages))) yield* this.#whole(response.ToolContinuationMessage ?? "");
+    yield* this.#closePart();
     const own = ToolCalls.filter(({ Name }) => Name !== APPROVAL);
     const unanswered = own.filter(({ ToolCallId }) => !this.input.messages.some((message) => message.role === "tool" && message.toolCallId === ToolCallId));
     for (const call of own) {
@@ -176,7 +183,7 @@ export class RunWriter {
 
   /** Whether the messages have the call, those of this run included. */
   #isKnown(toolCallId: string): boolean {
-    return [...this.input.messages, ...this.#said].some((message) => message.role === "assistant" && message.toolCalls?.some(({ id }) => id === toolCallId));
+    return hasCall([...this.input.messages, ...this.#said], toolCallId);
   }
 
   *#call({ ToolCallId: toolCallId, Name: toolCallName, ArgumentsJson }: ToolCall): Events {

@@ -9,6 +9,7 @@ import { answerId } from "./messages.js";
 
 /** What a message was before these events: a continuation goes on with it. */
 export interface Before {
+  sessionId: string;
   turnId: string;
   /** The words that were added to the turn, and that this message answers. */
   steerId?: string;
@@ -87,7 +88,7 @@ export class ChunkWriter {
     this.#held.clear();
     this.#wroteText = false;
     yield* this.#leave();
-    yield { type: "message-metadata", messageMetadata: { TurnId: this.before.turnId } };
+    yield { type: "message-metadata", messageMetadata: { SessionId: this.before.sessionId, TurnId: this.before.turnId } };
     yield { type: "finish", finishReason: "stop" };
   }
 
@@ -151,11 +152,11 @@ export class ChunkWriter {
     }
     yield* this.#leave();
     this.isFinished = true;
-    const { ModeDisplayName, TurnId } = response;
+    const { SessionId, TurnId, ModeDisplayName } = response;
     const more = final
       ? { Status: "completed", Usage: response.Usage, UserWarnings: response.UserWarnings }
       : { Status: "awaiting_tools" };
-    yield { type: "message-metadata", messageMetadata: { TurnId, ModeDisplayName, ...more } };
+    yield { type: "message-metadata", messageMetadata: { SessionId, TurnId, ModeDisplayName, ...more } };
     yield { type: "finish", finishReason: final ? "stop" : "tool-calls" };
   }
 

@@ -18,6 +18,8 @@ export const answerId = (turnId: string, steerId?: string) => ANSWER + turnId + 
 export const turnIdOf = ({ id }: ChatMessage) => (id.startsWith(ANSWER) ? id.slice(ANSWER.length).split("/")[0] : undefined);
 /** The turn of a user's message: sent again, it is the same turn. */
 export const turnIdFor = ({ id }: ChatMessage) => id.replace(/[^A-Za-z0-9._:-]/g, "_").slice(0, 80);
+/** Whether the message began this turn: one that was asked anew, or sent with other words, has an id of its own behind it. */
+export const isTurnOf = (message: ChatMessage, turnId: string) => turnId === turnIdFor(message) || turnId.startsWith(`${turnIdFor(message)}:`);
 export const steerIdOf = ({ id }: ChatMessage) => id.split("/")[1];
 
 const IMAGES = ["image/png", "image/jpeg", "image/webp", "image/gif"];

@@ -137,6 +137,16 @@ const COMMANDS: Record<string, Command> = {
     takes: [1, 1],
     run: ({ aptix, positionals, terminal }) => views.turns(aptix, positionals[0]!, terminal),
   },
+  fork: {
+    usage: "fork SESSION [--after TURN] [--context ID] [--as NEW]",
+    does: "Makes a new session that goes on from a turn of this one, the newest that has ended unless --after names it.",
+    options: { after: text, context: text, as: text },
+    takes: [1, 1],
+    run: ({ aptix, positionals, values, terminal }) => {
+      const members = { AfterTurnId: optional(values, "after"), ConversationContextId: optional(values, "context"), SessionId: optional(values, "as") };
+      return views.fork(aptix, positionals[0]!, members, terminal);
+    },
+  },
   watch: {
     usage: "watch SESSION [TURN]",
     does: "A turn as it runs: the live one, else the newest. Watching answers nothing.",

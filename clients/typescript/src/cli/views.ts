@@ -1,6 +1,6 @@
 // What a service keeps, as a terminal shows it: chunks, sessions, turns, exports, and the commands that end or erase.
 import { writeFile } from "node:fs/promises";
-import type { Aptix, ErasureReceipt, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
+import type { Aptix, ErasureReceipt, ForkRequest, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
 import { User } from "../users.js";
 import { Workspace } from "../workspace.js";
 import { EXIT, type Terminal, UsageError, documents, shown, shownLines, table, tell } from "./terminal.js";
@@ -53,6 +53,14 @@ export async function exportSession(aptix: Aptix, sessionId: string, file: strin
   if (file === undefined) terminal.out(text);
   // It is a conversation: for its owner alone.
   else await writeFile(file, text, { mode: 0o600, flag: "wx" });
+  return EXIT.done;
+}
+
+export async function fork(aptix: Aptix, sessionId: string, members: Partial<ForkRequest>, terminal: Terminal): Promise<number> {
+  const { SessionId, ParentSessionId, AfterTurnId, Turns } = await aptix.session(sessionId).fork(members);
+  // The id stands alone on standard output, for a variable of a shell.
+  if (!terminal.json) terminal.err(`It has ${Turns === 1 ? "the first turn" : `the first ${Turns} turns`} of ${ParentSessionId}, and goes on with: aptix-edge chat --session ${SessionId}\n`);
+  tell(terminal, { SessionId, ParentSessionId, AfterTurnId, Turns }, SessionId);
   return EXIT.done;
 }
 

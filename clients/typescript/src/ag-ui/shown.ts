@@ -1,0 +1,40 @@
+// What a front end shows of a turn already. Owns that a turn which is followed anew is shown once: by its id, which begins the
+// ids of its messages.
+import type { RunAgentInput } from "@ag-ui/client";
+import type { ToolCall, TurnView } from "../index.js";
+import { APPROVAL } from "../tools.js";
+
+export type Message = RunAgentInput["messages"][number];
+
+export const hasCall = (messages: readonly Message[], toolCallId: string): boolean =>
+  messages.some((message) => message.role === "assistant" && message.toolCalls?.some(({ id }) => id === toolCallId));
+
+/** Whether the messages have a call that waits; of a question, the call that it is about. */
+export const isShown = ({ ToolCallId, Name, ArgumentsJson }: ToolCall, messages: readonly Message[]): boolean =>
+  hasCall(messages, Name === APPROVAL ? JSON.parse(ArgumentsJson).ToolCallId : ToolCallId);
+
+/** The id of the message that brings what one of the service's tools gave. */
+export const resultId = (toolCallId: string) => `${toolCallId}.result`;
+
+const isOf = (turnId: string) => ({ id }: Message) => id.startsWith(`${turnId}.`);
+const byOthers = ({ role }: Message) => role === "user" || role === "tool";
+
+/** The messages without what the turn has said since it was begun or answered; `undefined` where that is nothing. */
+export function withoutPart(messages: readonly Message[], turnId: string): Message[] | undefined {
+  const since = messages.findLastIndex(byOthers);
+  const kept = messages.filter((message, at) => at <= since || message.role !== "assistant" || !isOf(turnId)(message));
+  return kept.length < messages.length ? kept : undefined;
+}
+
+/** Whether the messages end with a turn, the newest one, whose answer they lack or have in part. */
+export async function lacksAnswer({ messages }: RunAgentInput, turnId: string, view: () => PromiseLike<TurnView>): Promise<boolean> {
+  const own = messages.filter((message) => message.role === "assistant" && isOf(turnId)(message));
+  const last = messages.findLast(({ role }) => role !== "reasoning" && role !== "activity");
+  // Results of the service's own tools come with the answer.
+  if (own.length === 0) return last?.role === "user" || (last?.role === "tool" && last.id !== resultId(last.toolCallId));
+  // A turn in front of the user's newest words is not theirs.
+  if (messages.findLastIndex(isOf(turnId)) < messages.findLastIndex(({ role }) => role === "user")) return false;
+  const { Outcome } = await view();
+  const text = Outcome?.Successful === true && Outcome.Result?.Kind === "final" ? Outcome.Result.PrimaryOutputText : "";
+  return text !== "" && !own.some(({ content }) => content === text);
+}
