@@ -9,6 +9,7 @@ import { aptix } from '../store/service.js';
 import { listed, used } from '../store/session_list.js';
 import { changedSettings, setAgain, solution } from '../store/settings.js';
 import type { ShownTurn } from '../store/shown_turn.js';
+import { isOver } from '../store/turn_record.js';
 import { branched } from '../store/branches.js';
 
 /** Why a branch could not be made, and of which turn; `context`: under which context. */
@@ -19,8 +20,7 @@ export const faultOf = (turn: ShownTurn, isUnderAnother = false): string | undef
 export const underWay = signal<ShownTurn | undefined>(undefined);
 
 /** Whether the service has a turn that has ended, so that a session can go on behind it. */
-export const hasEnded = ({ record, isTaken }: ShownTurn): boolean => ENDED.includes(record.value.status) && isTaken;
-const ENDED = ['completed', 'failed', 'aborted'];
+export const hasEnded = ({ record, isTaken }: ShownTurn): boolean => isOver(record.value) && isTaken;
 
 /** What a turn was sent besides its words. `undefined`: files that this page no longer has. */
 export function attachedTo({ request, record }: ShownTurn): Attachment[] | undefined {

@@ -3,9 +3,9 @@ import { signal } from '@preact/signals';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { comparison } from '../comparison/comparison.js';
 import { linkTo } from '../store/address.js';
-import { announced } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { answerOf } from '../store/turn_record.js';
+import { copyText } from '../view/clipboard.js';
 import { Icon, type IconName } from '../view/icon.js';
 import { hasTouchKeyboard } from '../view/screen.js';
 import { askAgain, attachedTo, faultOf, forkFrom, hasEnded, underWay } from './branching.js';
@@ -19,9 +19,8 @@ export function TurnActions({ turn }: { turn: ShownTurn }) {
   if (!hasEnded(turn)) return null;
   const answer = answerOf(turn.record.value);
   const copy = async (text: string, name: string, told: string) => {
-    await navigator.clipboard.writeText(text);
+    await copyText(text, told);
     setCopied(name);
-    announced.value = told;
   };
   const place = { session: turn.session, turn: turn.record.value.turnId };
   // Files that are gone have to be attached again, so its question is edited.

@@ -1,10 +1,11 @@
 // The raw events as they came, each with its time and its position in the text.
 import { useState } from 'preact/hooks';
 import type { StreamEvent, TurnEvent } from '../../../typescript/src/index.js';
-import { announced, failureOf, sessionId } from '../store/conversation.js';
+import { failureOf, sessionId } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
 import { isLive, seconds } from '../store/turn_record.js';
+import { copyText } from '../view/clipboard.js';
 
 /** The newest ones that are shown. Copying gives all. */
 const MOST_SHOWN = 300;
@@ -25,10 +26,7 @@ export function EventsView({ turn }: { turn: ShownTurn }) {
       </>
     );
   }
-  const copy = async () => {
-    await navigator.clipboard.writeText(events.map((each) => JSON.stringify(each)).join('\n'));
-    announced.value = 'The events are copied.';
-  };
+  const copy = () => copyText(events.map((each) => JSON.stringify(each)).join('\n'), 'The events are copied.');
   return (
     <>
       <div class="events" tabIndex={0} role="region" aria-label="Raw events">

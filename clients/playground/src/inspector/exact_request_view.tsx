@@ -1,10 +1,11 @@
 // What the model service was sent for a turn: the exact body of each model call, to be read and copied.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { formatJson } from '../../../typescript/src/index.js';
-import { announced, failureOf } from '../store/conversation.js';
+import { failureOf } from '../store/conversation.js';
 import { exportFile } from '../store/export_file.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { isLive } from '../store/turn_record.js';
+import { copyText } from '../view/clipboard.js';
 import { sentCalls, type SentCall } from './exact_request.js';
 import { bytes } from './trace.js';
 
@@ -62,10 +63,7 @@ export function ExactRequestView({ turn }: { turn: ShownTurn }) {
 
 function Body({ call }: { call: SentCall }) {
   const text = useMemo(() => formatJson(call.body), [call]);
-  const copy = async () => {
-    await navigator.clipboard.writeText(call.body);
-    announced.value = 'The request is copied.';
-  };
+  const copy = () => copyText(call.body, 'The request is copied.');
   return (
     <>
       <div class="code">

@@ -3,21 +3,18 @@ import { signal } from '@preact/signals';
 import { failureOf, sessionId, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
-import type { TurnRecord } from '../store/turn_record.js';
+import { isOver } from '../store/turn_record.js';
 import type { Inspected, ModelCall, Modes, Trace } from './trace.js';
 
 export const inspected = signal<Inspected | undefined>(undefined);
 export const modes = signal<Modes | undefined>(undefined);
 export const fault = signal('');
 
-/** The service knows a turn once it has told anything of it. */
-const isAccepted = ({ isTaken }: ShownTurn): boolean => isTaken;
-
 let newest = 0;
 
 export async function inspect(turn: ShownTurn): Promise<void> {
   const asked = ++newest;
-  if (!isAccepted(turn)) return;
+  if (!turn.isTaken) return;
   const { turnId } = turn.record.peek();
   if (inspected.peek()?.trace.TurnId !== turnId) inspected.value = undefined;
   try {
@@ -46,19 +43,18 @@ const MOST_TURNS = 40;
 const AT_ONCE = 4;
 /** Traces of turns that have ended: they change no more, unless a failed one is sent again. */
 const ended = new Map<string, Trace>();
-const hasEnded = ({ status }: TurnRecord): boolean => status === 'completed' || status === 'failed' || status === 'aborted';
 
 export async function fill(): Promise<void> {
   const session = sessionId.peek();
-  const turns = shownTurns.peek().filter(isAccepted).slice(-MOST_TURNS).map(({ record }) => record.peek());
-  for (const record of turns) if (!hasEnded(record)) ended.delete(`${session} ${record.turnId}`);
+  const turns = shownTurns.peek().filter(({ isTaken }) => isTaken).slice(-MOST_TURNS).map(({ record }) => record.peek());
+  for (const record of turns) if (!isOver(record)) ended.delete(`${session} ${record.turnId}`);
   const missing = turns.filter(({ turnId }) => !ended.has(`${session} ${turnId}`));
   const found = new Map<string, Trace>();
   const fetchNext = async (): Promise<void> => {
     for (let record; (record = missing.shift()); ) {
       const trace = (await aptix.session(session).trace(record.turnId)) as unknown as Trace;
       found.set(record.turnId, trace);
-      if (hasEnded(record)) ended.set(`${session} ${record.turnId}`, trace);
+      if (isOver(record)) ended.set(`${session} ${record.turnId}`, trace);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, () => fetchNext().catch(() => {})));

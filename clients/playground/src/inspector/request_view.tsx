@@ -1,9 +1,10 @@
 // The request as others would write it: curl, fetch, the client.
 import { useState } from 'preact/hooks';
 import type { TurnRequest } from '../../../typescript/src/index.js';
-import { announced, sessionId } from '../store/conversation.js';
+import { sessionId } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { senders } from '../store/service.js';
+import { copyText } from '../view/clipboard.js';
 import { Code } from '../view/markdown.js';
 
 const FORMS = {
@@ -21,10 +22,7 @@ export function RequestView({ turn }: { turn: ShownTurn }) {
   const { turnId } = turn.record.value;
   const { language, write } = FORMS[form];
   const short = JSON.parse(JSON.stringify(request), (_, value) => (typeof value === 'string' && value.length > LONGEST_SHOWN ? `${value.slice(0, 40)}… ${value.length} characters` : value));
-  const copy = async () => {
-    await navigator.clipboard.writeText(write(turnId, request));
-    announced.value = 'The request is copied.';
-  };
+  const copy = () => copyText(write(turnId, request), 'The request is copied.');
   return (
     <>
       <div class="tabs" role="group" aria-label="Form of the request">

@@ -5,12 +5,13 @@ import { branches } from '../store/branches.js';
 import { faultOf, forkFrom, hasEnded, titleOf, underWay } from '../branching/branching.js';
 import { ContextField } from '../branching/context_field.js';
 import { linkTo } from '../store/address.js';
-import { announced, failureOf, liveTurn, newestTurn, sessionId, shownTurns } from '../store/conversation.js';
+import { failureOf, liveTurn, newestTurn, sessionId, shownTurns } from '../store/conversation.js';
 import { exportFile, save } from '../store/export_file.js';
 import { sumOf } from '../store/figures.js';
 import { recordsOf } from '../store/history.js';
 import { aptix } from '../store/service.js';
 import { isLive, seconds } from '../store/turn_record.js';
+import { copyText } from '../view/clipboard.js';
 import { Icon } from '../view/icon.js';
 import { markdownOf } from './conversation_markdown.js';
 import { countTurns, fault, totals, type Totals } from './totals.js';
@@ -100,9 +101,8 @@ function Saving({ session }: { session: string }) {
     save(`session-${session}.md`, new Blob([text], { type: 'text/markdown' }));
   });
   const copyLink = tried(async () => {
-    await navigator.clipboard.writeText(linkTo({ session }));
+    await copyText(linkTo({ session }), 'The link is copied.');
     setCopied(true);
-    announced.value = 'The link is copied.';
   });
   return (
     <section>

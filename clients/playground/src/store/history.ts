@@ -1,6 +1,6 @@
 // What was said in a session before this page was loaded, or elsewhere, from the session's export.
 import { AptixError, type AgentExecuteResponse, type ClipboardImage, type InputArtifact, type SessionExport, type ToolCall, type TurnRequest } from '../../../typescript/src/index.js';
-import { APPROVAL, after, begun, failed, failureOf, type Asked, type Decision, type SteerStep, type Step, type TurnRecord } from './turn_record.js';
+import { APPROVAL, after, begun, failed, failureOf, isLive, type Asked, type Decision, type SteerStep, type Step, type TurnRecord } from './turn_record.js';
 
 type ExportedTurn = SessionExport['Turns'][number];
 type Errors = ConstructorParameters<typeof AptixError>[1];
@@ -74,8 +74,7 @@ function stepsOf(call: ExportedCall, turn: ExportedTurn): Step[] {
   if (call.RunsOn === 'client') {
     return [{ kind: 'client_call', call: { ToolCallId, Name, ArgumentsJson }, ...(Answer && { answer: Answer as never, isTold: true as const }) }];
   }
-  const isLive = turn.Status === 'running' || turn.Status === 'awaiting_tools';
-  const state = !Answer ? (isLive ? 'runs' : 'failed') : Answer.ErrorMessage === undefined ? 'done' : 'failed';
+  const state = !Answer ? (isLive({ status: turn.Status }) ? 'runs' : 'failed') : Answer.ErrorMessage === undefined ? 'done' : 'failed';
   const ran = Answer && { result: Answer, ms: Answer.ExecutionMs };
   const run: Step = { kind: 'server_tool', id: ToolCallId, name: Name, state, argumentsJson: argumentsOf(call), ...ran };
   if (!Approval) return [run];

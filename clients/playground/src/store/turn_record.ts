@@ -100,7 +100,10 @@ export const begun = (turnId: string, asked: Asked, startedAt = Date.now()): Tur
   warnings: [],
 });
 
-export const isLive = ({ status }: TurnRecord): boolean => status === 'running' || status === 'awaiting_tools';
+export const isLive = ({ status }: Pick<TurnRecord, 'status'>): boolean => status === 'running' || status === 'awaiting_tools';
+
+/** Whether the turn has come to its end, however it did. */
+export const isOver = ({ status }: TurnRecord): boolean => status === 'completed' || status === 'failed' || status === 'aborted';
 
 /** The calls that still wait for an answer. */
 export const unanswered = ({ status, steps }: TurnRecord): ToolCall[] =>

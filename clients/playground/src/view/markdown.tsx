@@ -4,8 +4,8 @@ import DOMPurify from 'dompurify';
 import { Marked, type Token, type Tokens } from 'marked';
 import { memo } from 'preact/compat';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { announced } from '../store/conversation.js';
 import { Blocks, ROWS } from './blocks.js';
+import { copyText } from './clipboard.js';
 import { draw, formulas } from './formulas.js';
 
 const escaped = (text: string): string =>
@@ -138,9 +138,8 @@ async function colour(place: HTMLElement | null): Promise<void> {
 export async function copy({ target }: Event): Promise<void> {
   const button = target as HTMLElement;
   if (!button.matches?.('button.copy')) return;
-  await navigator.clipboard.writeText(button.closest('.code')?.querySelector('code')?.textContent ?? '');
+  await copyText(button.closest('.code')?.querySelector('code')?.textContent ?? '', 'The code is copied.');
   button.textContent = 'Copied';
-  announced.value = 'The code is copied.';
 }
 
 /** JSON or other text as a piece of code. */
