@@ -32,10 +32,10 @@ export class Running {
   #folder;
 
   /** `lasting` keeps its objects in memory, however long they idle; `workerd` is a key of WORKERDS. */
-  static async start({ name, raw = false, modules, flags = [] }, modelUrl, { lasting = false, workerd = MAIN } = {}) {
+  static async start({ name, raw = false, modules, flags = [] }, modelUrl, { lasting = false, workerd = MAIN, v8Flags = [] } = {}) {
     const running = new Running();
     Object.assign(running, { name, raw });
-    const config = running.#written(await modules(), { flags, modelUrl, lasting });
+    const config = running.#written(await modules(), { flags, v8Flags, modelUrl, lasting });
     const from = performance.now();
     running.#process = spawn(WORKERDS[workerd].program, ['serve', config, '--control-fd=3'], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
@@ -56,6 +56,10 @@ export class Running {
     return cpuMs(this.#process.pid);
   }
 
+  get pid() {
+    return this.#process.pid;
+  }
+
   get residentBytes() {
     return residentBytes(this.#process.pid);
   }
@@ -74,7 +78,7 @@ export class Running {
   }
 
   /** Writes modules and configuration into a folder of its own; returns the configuration's path. */
-  #written(modules, { flags, modelUrl, lasting }) {
+  #written(modules, { flags, v8Flags, modelUrl, lasting }) {
     this.#folder = mkdtempSync(path.join(SCRATCH, 'aptix-edge-bench-'));
     alive.add(this);
     for (const { name, contents } of modules) writeFileSync(path.join(this.#folder, name), contents);
@@ -85,7 +89,7 @@ export class Running {
     };
     const names = modules.map(({ name }) => name);
     const config = path.join(this.#folder, 'config.capnp');
-    writeFileSync(config, configuration({ names, flags, variables, objects, lasting }));
+    writeFileSync(config, configuration({ names, flags, v8Flags, variables, objects, lasting }));
     return config;
   }
 

@@ -29,15 +29,16 @@ const [, COMPATIBILITY_DATE] = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(toml)
 
 /**
  * The text of the configuration. `names` are the files of the Worker's modules, beside the configuration and the Worker
- * first; `flags` are compatibility flags; `objects` is the folder for the objects' rows; `lasting` keeps the objects in
+ * first; `flags` are compatibility flags, `v8Flags` those of V8; `objects` is the folder for the objects' rows; `lasting` keeps the objects in
  * memory, however long they idle.
  */
-export function configuration({ names, flags, variables, objects, lasting }) {
+export function configuration({ names, flags, v8Flags, variables, objects, lasting }) {
   const list = (...items) => `[\n${items.map((item) => `    (${item}),\n`).join('')}  ]`;
   const quoted = (text) => JSON.stringify(text);
   const kind = (name) => (name.endsWith('.wasm') ? 'wasm' : 'esModule');
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
+  v8Flags = [${v8Flags.map(quoted).join(', ')}],
   services = [
     (name = "worker", worker = .worker),
     (name = "objects", disk = (path = ${quoted(objects)}, writable = true)),
