@@ -18,7 +18,7 @@ use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
 use super::object_log::ObjectLog;
 use super::promise::settled;
-use super::span::RuntimeSpan;
+use super::span::{RuntimeSpan, staying};
 use super::values::to_js;
 use super::variables::{binding, variable};
 use crate::contract::{Fault, UserId};
@@ -112,7 +112,7 @@ impl Platform for Runtime {
     }
 
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>) {
-        spawn_local(task);
+        spawn_local(staying(task));
     }
 
     async fn durable(&self) {

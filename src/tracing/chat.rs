@@ -1,4 +1,4 @@
-//! `chat {model}`: one model call with all its attempts.
+//! `chat {model}`: one model call with all its attempts, or the reading of a background response that such a call left.
 
 use super::service::{name_server, provider_of};
 use super::{names, text_if};
@@ -23,6 +23,8 @@ pub struct Chat<'a> {
 #[derive(Debug)]
 pub struct ChatEnd<'a> {
     pub attempts: u32,
+    /// Times that a background response was read on.
+    pub resumed: u32,
     /// Of all attempts.
     pub usage: Option<Usage>,
     pub response_id: Option<&'a str>,
@@ -91,6 +93,9 @@ impl ChatEnd<'_> {
     /// Sets the attributes that are known when it ends.
     pub fn describe(&self, span: &impl TraceSpan) {
         span.number(names::ATTEMPTS, self.attempts.into());
+        if self.resumed > 0 {
+            span.number(names::RESUMED, self.resumed.into());
+        }
         text_if(span, names::RESPONSE, self.response_id);
         text_if(span, names::RESPONSE_MODEL, self.response_model);
         text_if(span, names::UPSTREAM_REQUEST, self.upstream_request_id);

@@ -60,6 +60,7 @@ names! {
     CALLER_SPAN = "aptix.caller.span_id";
     CHUNKS = "aptix.chunks";
     ATTEMPTS = "aptix.attempts";
+    RESUMED = "aptix.resumed";
     UPSTREAM_REQUEST = "aptix.upstream_request_id";
     PURPOSE = "aptix.purpose";
     RESULT_BYTES = "aptix.result_bytes";

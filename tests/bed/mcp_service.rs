@@ -37,6 +37,8 @@ pub struct McpService {
     pub state: Cell<McpState>,
     pub tools: RefCell<Vec<Value>>,
     pub ttl_ms: Cell<u64>,
+    /// The code of the error with which every call of a tool is answered.
+    pub refuses: Cell<Option<i64>>,
     requests: RefCell<Vec<McpRequest>>,
     sessions: RefCell<BTreeSet<String>>,
     mind: RefCell<Box<Mind>>,
@@ -48,6 +50,7 @@ impl Default for McpService {
             state: Cell::default(),
             tools: RefCell::new(vec![tool("search"), tool("read")]),
             ttl_ms: Cell::new(0),
+            refuses: Cell::default(),
             requests: RefCell::default(),
             sessions: RefCell::default(),
             mind: RefCell::new(Box::new(
@@ -102,6 +105,12 @@ impl McpService {
         match self.state.get() {
             McpState::Silent => None,
             McpState::Down(status) => Some(HttpReply::new(status, "")),
+            McpState::Modern if method == "tools/call" && self.refuses.get().is_some() => {
+                let error = json!({ "code": self.refuses.get(), "message": "No." });
+                let body = json!({ "jsonrpc": "2.0", "id": body["id"], "error": error });
+                let reply = HttpReply::new(200, &body.to_string());
+                Some(reply.with("content-type", "application/json"))
+            }
             McpState::Modern if is_modern => Some(answer(&body, &self.result(method, &body))),
             McpState::Modern => Some(HttpReply::new(400, "")),
             McpState::Legacy if is_modern => Some(HttpReply::new(400, "")),

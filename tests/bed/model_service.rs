@@ -362,7 +362,7 @@ fn refused(message: &str, param: Value) -> Refusal {
 }
 
 fn check_shape(body: &Value) -> Result<(), Refusal> {
-    const MEMBERS: [&str; 18] = [
+    const MEMBERS: [&str; 19] = [
         "background",
         "model",
         "instructions",
@@ -377,6 +377,7 @@ fn check_shape(body: &Value) -> Result<(), Refusal> {
         "context_management",
         "max_output_tokens",
         "metadata",
+        "reasoning",
         "service_tier",
         "temperature",
         "text",

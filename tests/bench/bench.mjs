@@ -11,7 +11,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CONTENDERS } from './contenders.mjs';
-import { coldStart, cost, crossingsOfTurns, growth, latency, memory } from './measurements.mjs';
+import { coldStart, cost, crossingsOfTurns, growth, heard, latency, memory } from './measurements.mjs';
 import { ModelService } from './model_service.mjs';
 import { MEASURABLE } from './process_cost.mjs';
 import { report } from './report.mjs';
@@ -26,7 +26,7 @@ const EXTENT = QUICK
   : { share: 1, sessions: 3, memorySessions: 1500, starts: 9 };
 const ONLY = process.env.ONLY?.split(',');
 const KEYS = [...LOADS, ...DELAYS].map(({ key }) => key);
-const PARTS = [...KEYS, 'latency', 'beside', 'growth', 'crossings', 'memory', 'cold', 'bundle'];
+const PARTS = [...KEYS, 'latency', 'beside', 'growth', 'traced', 'crossings', 'memory', 'cold', 'bundle'];
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 const unknown = ONLY?.find((part) => !PARTS.includes(part));
@@ -91,6 +91,11 @@ async function measured() {
     await sideBySide(few, BESIDE, async (running) => {
       figures.beside.loads = await costs(running, (loads.length > 0 ? loads : LOADS).filter((work) => work.beside));
     });
+  }
+  if (wanted({ key: 'traced' })) {
+    say('a listener to spans');
+    const work = LOADS.find(({ key }) => key === 'json');
+    figures.traced = await heard(load, model, /^(floor|plain|aptix-edge|against.*)$/, work, rounds(work));
   }
   if (wanted({ key: 'crossings' })) {
     say('crossings between WebAssembly and the runtime');

@@ -8,6 +8,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { COMPATIBILITY_FLAGS } from './workerd.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
@@ -25,10 +26,11 @@ const ALL = [
   { name: 'plain', modules: () => written('plain.mjs') },
   { name: 'keeping', thorough: true, modules: () => written('keeping.mjs', 'joining.mjs', 'plain.mjs') },
   { name: 'agents', thorough: true, modules: () => (agents ??= bundled('agents.mjs')), flags: ['nodejs_compat'] },
-  { name: 'aptix-edge', modules: () => built(BUILD_DIR) },
+  { name: 'aptix-edge', modules: () => built(BUILD_DIR), flags: COMPATIBILITY_FLAGS },
   ...AGAINST.map((folder, index) => ({
     name: index === 0 ? 'against' : `against-${index + 1}`,
     modules: () => built(path.resolve(folder)),
+    flags: COMPATIBILITY_FLAGS,
   })),
 ];
 

@@ -38,6 +38,47 @@ export async function cost(load, model, running, work, rounds) {
 }
 
 /**
+ * What a listener to spans adds to a turn, of the contenders that `names` has: `{[name]: {cpuMs, heardMs, ratio, addedMs,
+ * events}}`. Each contender runs twice, once with a listener, and a ratio or a difference is one of two batches of the
+ * same round; `events` is the number of events of a turn.
+ */
+export async function heard(load, model, names, work, rounds) {
+  await model.answer(work.answer);
+  const pairs = [];
+  const all = () => pairs.flatMap(({ alone, listened }) => [alone, listened]);
+  try {
+    for (const described of CONTENDERS.filter(({ name }) => names.test(name))) {
+      const pair = { name: described.name, seen: [] };
+      pairs.push(pair);
+      pair.alone = await Running.start(described, model.url);
+      pair.listened = await Running.start(described, model.url, { heard: true });
+    }
+    for (const contender of all()) await load.batch(contender, work);
+    for (let round = 0; round < rounds; round += 1) {
+      for (const { alone, listened, seen } of rotated(pairs, round)) {
+        const before = await listened.events();
+        const spent = new Map();
+        for (const contender of rotated([alone, listened], round)) {
+          spent.set(contender, (await load.batch(contender, work)).cpuMs);
+        }
+        const events = ((await listened.events()) - before) / work.turns;
+        seen.push({ cpuMs: spent.get(alone), heardMs: spent.get(listened), events });
+      }
+    }
+  } finally {
+    for (const contender of all()) await contender?.dispose();
+  }
+  return each(pairs, ({ seen }) => ({
+    cpuMs: median(seen.map(({ cpuMs }) => cpuMs)),
+    heardMs: median(seen.map(({ heardMs }) => heardMs)),
+    ratio: median(seen.map(({ cpuMs, heardMs }) => ratio(heardMs, cpuMs))),
+    addedMs: median(seen.map(({ cpuMs, heardMs }) => difference(heardMs, cpuMs))),
+    events: median(seen.map(({ events }) => events)),
+    rounds: seen,
+  }));
+}
+
+/**
  * The delay of deltas, and of the first one, with `atOnce` streams of `deltas`, `gapMs` apart: `{[name]: {p50Ms,
  * p99Ms, firstMs, firstOverDirectMs}}`. `direct` is a connection to the model service itself.
  */

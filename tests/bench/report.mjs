@@ -1,7 +1,7 @@
 // The figures as a table for people: first the ratios, then their components.
 
 /** Returns the lines for `figures` as bench.mjs collects them. */
-export function report({ names, workerd, loads, beside, growth, crossings, latency, memory, coldStart, bundle }) {
+export function report({ names, workerd, loads, beside, growth, crossings, latency, memory, coldStart, bundle, traced }) {
   const floor = names[0];
   const others = names.filter((name) => name !== floor);
   const rows = [];
@@ -41,6 +41,15 @@ export function report({ names, workerd, loads, beside, growth, crossings, laten
       line('… first delta over direct', of(figures, all, ({ firstOverDirectMs }) => ms(firstOverDirectMs)));
     }
   }
+  if (traced) {
+    const all = Object.keys(traced);
+    head('a listener to spans, JSON, 20 deltas', all);
+    line('CPU per turn, nobody listens', of(traced, all, ({ cpuMs }) => ms(cpuMs)));
+    line('… somebody listens and does nothing', of(traced, all, ({ heardMs }) => ms(heardMs)));
+    line('… ratio', of(traced, all, ({ ratio }) => number(ratio, 2)));
+    line('… added to a turn', of(traced, all, ({ addedMs }) => us(addedMs)));
+    line('events of a turn', of(traced, all, ({ events }) => number(events, 1)));
+  }
   if (coldStart || memory || growth || crossings) head('per process, session and turn', names);
   if (coldStart) {
     line('start, until it takes connections', of(coldStart, names, ({ startMs }) => ms(startMs)));
@@ -76,6 +85,7 @@ function table(rows) {
 const version = ({ which, version: number }) => `${which} workerd ${number}`;
 const number = (value, digits) => (value === null ? '-' : value.toFixed(digits));
 const ms = (value) => (value === null ? '-' : `${number(value, 2)} ms`);
+const us = (value) => (value === null ? '-' : `${number(value * 1000, 0)} µs`);
 const share = (value) => (Number.isNaN(value) ? '-' : `${number(value * 100, 0)} %`);
 const kib = (value) => (value === null ? '-' : `${number(value / 1024, 1)} KiB`);
 const mib = (value) => (value === null ? '-' : `${number(value / 1024 / 1024, 1)} MiB`);

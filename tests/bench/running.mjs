@@ -2,15 +2,18 @@
 // Owns starting and ending it; workloads.mjs decides on its work.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { cpuMs, residentBytes } from './process_cost.mjs';
-import { MAIN, WORKERDS, configuration } from './workerd.mjs';
+import { LISTENER, MAIN, WORKERDS, configuration } from './workerd.mjs';
 
 /** The objects' files lie in memory where possible, since the disk's speed is not compared. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
+
+const LISTENING = fileURLToPath(new URL(`workers/${LISTENER.module}`, import.meta.url));
 
 // Processes, and files in memory, would otherwise outlive an interrupted run.
 const alive = new Set();
@@ -30,25 +33,37 @@ export class Running {
   rows = null;
   #process;
   #folder;
+  #listener;
 
-  /** `lasting` keeps its objects in memory, however long they idle; `workerd` is a key of WORKERDS. */
-  static async start({ name, raw = false, modules, flags = [] }, modelUrl, { lasting = false, workerd = MAIN, v8Flags = [] } = {}) {
+  /**
+   * `lasting` keeps its objects in memory, however long they idle; `workerd` is a key of WORKERDS; with `heard`, a Worker
+   * in the same process takes all events of its spans; `v8Flags` are flags of V8.
+   */
+  static async start({ name, raw = false, modules, flags = [] }, modelUrl, how = {}) {
+    const { lasting = false, workerd = MAIN, heard = false, v8Flags = [] } = how;
     const running = new Running();
     Object.assign(running, { name, raw });
-    const config = running.#written(await modules(), { flags, v8Flags, modelUrl, lasting });
+    const config = running.#written(await modules(), { flags, v8Flags, modelUrl, lasting, heard });
     const from = performance.now();
-    running.#process = spawn(WORKERDS[workerd].program, ['serve', config, '--control-fd=3'], {
+    running.#process = spawn(WORKERDS[workerd].program, ['serve', config, '--control-fd=3', ...(heard ? ['--experimental'] : [])], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     });
     const [, output, errors, control] = running.#process.stdio;
     for (const log of [output, errors]) createInterface(log).on('line', (line) => running.#heard(line));
-    const [listening] = await Promise.race([
-      once(createInterface(control), 'line'),
+    const sockets = ['http', ...(heard ? [LISTENER.socket] : [])];
+    const [http, listener] = await Promise.race([
+      portsOf(control, sockets),
       once(running.#process, 'exit').then(() => Promise.reject(new Error(`${name}: workerd did not start`))),
     ]);
-    running.url = `http://127.0.0.1:${JSON.parse(listening).port}/execute`;
+    running.url = `http://127.0.0.1:${http}/execute`;
+    running.#listener = `http://127.0.0.1:${listener}/`;
     running.startMs = performance.now() - from;
     return running;
+  }
+
+  /** The number of events of its spans so far; it has to be `heard`. */
+  async events() {
+    return (await fetch(this.#listener)).json();
   }
 
   /** CPU time so far, in ms; `null` where it cannot be measured. */
@@ -78,10 +93,11 @@ export class Running {
   }
 
   /** Writes modules and configuration into a folder of its own; returns the configuration's path. */
-  #written(modules, { flags, v8Flags, modelUrl, lasting }) {
+  #written(modules, { flags, v8Flags, modelUrl, lasting, heard }) {
     this.#folder = mkdtempSync(path.join(SCRATCH, 'aptix-edge-bench-'));
     alive.add(this);
     for (const { name, contents } of modules) writeFileSync(path.join(this.#folder, name), contents);
+    if (heard) copyFileSync(LISTENING, path.join(this.#folder, LISTENER.module));
     const objects = path.join(this.#folder, 'objects');
     mkdirSync(objects);
     const variables = {
@@ -89,7 +105,7 @@ export class Running {
     };
     const names = modules.map(({ name }) => name);
     const config = path.join(this.#folder, 'config.capnp');
-    writeFileSync(config, configuration({ names, flags, v8Flags, variables, objects, lasting }));
+    writeFileSync(config, configuration({ names, flags, v8Flags, variables, objects, lasting, heard }));
     return config;
   }
 
@@ -101,4 +117,15 @@ export class Running {
     const { rows_read: read, rows_written: written } = JSON.parse(message);
     this.rows = { read, written };
   }
+}
+
+/** The ports of the sockets, in their order, when workerd has named all of them. */
+async function portsOf(control, sockets) {
+  const ports = new Map();
+  for await (const line of createInterface(control)) {
+    const { socket, port } = JSON.parse(line);
+    ports.set(socket, port);
+    if (sockets.every((name) => ports.has(name))) break;
+  }
+  return sockets.map((name) => ports.get(name));
 }

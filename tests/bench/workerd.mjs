@@ -27,12 +27,19 @@ export const BESIDE = Object.keys(WORKERDS).find((which) => which !== MAIN);
 const toml = readFileSync(fileURLToPath(new URL('../../wrangler.toml', import.meta.url)), 'utf8');
 const [, COMPATIBILITY_DATE] = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(toml);
 
+/** The product's own compatibility flags. */
+export const COMPATIBILITY_FLAGS = JSON.parse(/^compatibility_flags\s*=\s*(\[.*\])/m.exec(toml)[1]);
+
+/** The module of the Worker that listens to spans; its `fetch` is served at the socket of that name. */
+export const LISTENER = { socket: 'listener', module: 'listener.mjs' };
+
 /**
  * The text of the configuration. `names` are the files of the Worker's modules, beside the configuration and the Worker
- * first; `flags` are compatibility flags, `v8Flags` those of V8; `objects` is the folder for the objects' rows; `lasting` keeps the objects in
- * memory, however long they idle.
+ * first; `flags` are compatibility flags, `v8Flags` those of V8; `objects` is the folder for the objects' rows; `lasting`
+ * keeps the objects in memory, however long they idle; `heard` adds a Worker that takes all events of the first one's
+ * spans.
  */
-export function configuration({ names, flags, v8Flags, variables, objects, lasting }) {
+export function configuration({ names, flags, v8Flags, variables, objects, lasting, heard }) {
   const list = (...items) => `[\n${items.map((item) => `    (${item}),\n`).join('')}  ]`;
   const quoted = (text) => JSON.stringify(text);
   const kind = (name) => (name.endsWith('.wasm') ? 'wasm' : 'esModule');
@@ -41,10 +48,14 @@ const config :Workerd.Config = (
   v8Flags = [${v8Flags.map(quoted).join(', ')}],
   services = [
     (name = "worker", worker = .worker),
+${heard ? `    (name = "${LISTENER.socket}", worker = .listener),` : ''}
     (name = "objects", disk = (path = ${quoted(objects)}, writable = true)),
     (name = "internet", network = (allow = ["local", "private", "public"])),
   ],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "worker")],
+  sockets = [
+    (name = "http", address = "127.0.0.1:0", http = (), service = "worker"),
+${heard ? `    (name = "${LISTENER.socket}", address = "127.0.0.1:0", http = (), service = "${LISTENER.socket}"),` : ''}
+  ],
 );
 const worker :Workerd.Worker = (
   modules = ${list(...names.map((name) => `name = ${quoted(name)}, ${kind(name)} = embed ${quoted(name)}`))},
@@ -58,6 +69,12 @@ const worker :Workerd.Worker = (
     `className = "SessionObject", uniqueKey = "sessions", enableSql = true, preventEviction = ${lasting}`,
   )},
   durableObjectStorage = (localDisk = "objects"),
+${heard ? `  streamingTails = ["${LISTENER.socket}"],` : ''}
 );
+${heard ? `const listener :Workerd.Worker = (
+  modules = ${list(`name = "${LISTENER.module}", esModule = embed "${LISTENER.module}"`)},
+  compatibilityDate = ${quoted(COMPATIBILITY_DATE)},
+  compatibilityFlags = ["experimental"],
+);` : ''}
 `;
 }

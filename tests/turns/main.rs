@@ -41,6 +41,7 @@ mod rows;
 mod session;
 mod settlement;
 mod solution_context;
+mod span_attributes;
 mod spans;
 mod steering;
 mod tools;

@@ -8,7 +8,7 @@ use bed::*;
 use serde_json::{Value, json};
 
 /// The attributes that the conventions and the product have, as of the release that the code names.
-const ATTRIBUTES: [&str; 45] = [
+const ATTRIBUTES: [&str; 46] = [
     "gen_ai.operation.name",
     "gen_ai.agent.name",
     "gen_ai.conversation.id",
@@ -51,6 +51,7 @@ const ATTRIBUTES: [&str; 45] = [
     "aptix.caller.span_id",
     "aptix.chunks",
     "aptix.attempts",
+    "aptix.resumed",
     "aptix.upstream_request_id",
     "aptix.purpose",
     "aptix.result_bytes",

@@ -44,6 +44,18 @@ class OpenSpan {
   }
 }
 
+/** The place in which this was called: what is opened or sent by its `run` is below the same span. */
+class Place {
+  #run = AsyncLocalStorage.snapshot();
+
+  run(work) {
+    this.#run(work);
+  }
+}
+
+/** The present place; `undefined` where the runtime tells none. */
+export const here = () => (AsyncLocalStorage ? new Place() : undefined);
+
 /** Opens a span; `undefined` where nobody listens, or the runtime has no tracing. */
 export function openSpan(name) {
   let opened;

@@ -26,4 +26,11 @@ extern "C" {
 
     #[wasm_bindgen(method)]
     pub(crate) fn end(this: &OpenSpan);
+
+    pub(crate) type Place;
+
+    pub(crate) fn here() -> Option<Place>;
+
+    #[wasm_bindgen(method, js_name = run)]
+    pub(crate) fn run_there(this: &Place, work: &mut dyn FnMut());
 }

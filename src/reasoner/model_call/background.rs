@@ -140,7 +140,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         // The text of another response may not grow behind that of this one.
         let next = &mut running.turn.progress.next_segment;
         *next = (*next).max(segment.saturating_add(SEGMENTS_OF_AN_ATTEMPT));
-        let exchange = self.read_again(running, &pending, transcript).await?;
+        let exchange = self.resumed_exchange(running, &pending, transcript).await?;
         let input = Input::unsent(&self.store, running)?;
         let Err(failure) = &exchange.ending else { return Ok(Some((input, exchange))) };
         let wait = wait_ms(failure, 1, self.platform.random())
@@ -158,7 +158,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         Ok(None)
     }
 
-    async fn read_again(
+    /// Reads the response of a call from its first event, or polls it.
+    pub(super) async fn read_again(
         &self,
         running: &RunningTurn<'_>,
         pending: &PendingResponse,

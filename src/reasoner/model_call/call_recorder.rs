@@ -69,7 +69,9 @@ impl<P: Platform, D: Database + 'static> CallObserver for CallRecorder<'_, P, D>
     fn on_report(&mut self, reported: &ResponseReport) {
         let mut under_way = self.reasoner.under_way.borrow_mut();
         let Some(transcript) = under_way.as_mut() else { return };
-        if self.reasoner.trace.is_traced && transcript.first_chunk_ms.is_none() {
+        // Of a response that is read again, the first chunk came to an earlier instance.
+        let is_first = transcript.first_chunk_ms.is_none() && transcript.resumed == 0;
+        if self.reasoner.trace.is_traced && is_first {
             transcript.first_chunk_ms = Some(self.reasoner.since(transcript.started_at));
         }
         transcript.set_report(reported);

@@ -1,14 +1,19 @@
-//! A model call inside of its span, with all its attempts. The span's attributes are what the transcript records, also of
-//! a call that is cut in its middle.
+//! A model call inside of its span: with all its attempts, or the reading of a response that was left. The span's
+//! attributes are what the transcript records, also of a call that is cut in its middle.
+
+use std::collections::BTreeMap;
+use std::future::Future;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::exchange::{Exchange, ModelCall};
 use super::transcript::Transcript;
 use crate::composition::ModelRequest;
 use crate::contract::Fault;
 use crate::llm_call::{CallFailure, UsableOutput};
-use crate::ports::{Database, Platform, TraceSpan, within};
+use crate::persistence::PendingResponse;
+use crate::ports::{Database, Platform, within};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn, StepSpan};
 use crate::tracing::{Chat, ChatEnd, FinishReason, note_error};
 
@@ -16,6 +21,25 @@ use crate::tracing::{Chat, ChatEnd, FinishReason, note_error};
 struct OpenChat<'a, P: Platform, D> {
     reasoner: &'a Reasoner<P, D>,
     span: StepSpan<'a, P::Span>,
+}
+
+impl<P: Platform, D> OpenChat<'_, P, D> {
+    /// Makes the call inside of the span.
+    async fn around(
+        self,
+        call: impl Future<Output = Result<Exchange, Fault>>,
+    ) -> Result<Exchange, Fault> {
+        let made = within(self.span.open(), call).await;
+        if let Some(span) = self.span.open() {
+            match &made {
+                Ok(Exchange { transcript, ending, .. }) => {
+                    end_of(transcript, Some(ending)).describe(span);
+                }
+                Err(fault) => note_error(span, fault.code.as_str()),
+            }
+        }
+        made
+    }
 }
 
 impl<P: Platform, D> Drop for OpenChat<'_, P, D> {
@@ -27,6 +51,36 @@ impl<P: Platform, D> Drop for OpenChat<'_, P, D> {
     }
 }
 
+/// What a call asks of the model service, as far as its span tells it.
+struct Asked<'a> {
+    model: &'a str,
+    previous_response_id: Option<&'a str>,
+    reasoning: Option<&'a RawValue>,
+    max_output_tokens: Option<&'a RawValue>,
+    summary: bool,
+}
+
+impl<'a> Asked<'a> {
+    fn by(request: &ModelRequest<'a>) -> Self {
+        let member = |name| request.parameters.member(name);
+        Self {
+            model: request.model,
+            previous_response_id: request.previous_response_id,
+            reasoning: member("reasoning"),
+            max_output_tokens: member("max_output_tokens"),
+            summary: request.own_item.is_some(),
+        }
+    }
+
+    fn reasoning_level(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Reasoning {
+            effort: Option<String>,
+        }
+        serde_json::from_str::<Reasoning>(self.reasoning?.get()).ok()?.effort
+    }
+}
+
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Makes a call with its retries, inside of a span where the run is traced.
     pub(in crate::reasoner) async fn exchange(
@@ -34,56 +88,76 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         call: ModelCall<'_>,
     ) -> Result<Exchange, Fault> {
-        let request = &call.request;
-        self.report.borrow_mut().model.get_or_insert_with(|| request.model.to_owned());
-        let span = self.step_span(|| Chat::name(request.model));
-        let Some(span) = span.open().is_some().then_some(span) else {
-            return self.exchange_with_retries(running, call).await;
-        };
-        let chat = OpenChat { reasoner: self, span };
-        if let Some(span) = chat.span.open() {
-            self.describe_call(span, running, request);
+        self.note_call(call.request.model, call.request.parameters.text_is_json);
+        let chat = self.open_chat(running, &Asked::by(&call.request));
+        let call = self.exchange_with_retries(running, call);
+        match chat {
+            None => call.await,
+            Some(chat) => chat.around(call).await,
         }
-        let made = within(chat.span.open(), self.exchange_with_retries(running, call)).await;
-        if let Some(span) = chat.span.open() {
-            match &made {
-                Ok(Exchange { transcript, ending, .. }) => {
-                    end_of(transcript, Some(ending)).describe(span);
-                }
-                Err(fault) => note_error(span, fault.code.as_str()),
-            }
-        }
-        made
     }
 
-    fn describe_call(
+    /// Reads the response on that a call has left, inside of a span where the run is traced.
+    pub(super) async fn resumed_exchange(
         &self,
-        span: &impl TraceSpan,
         running: &RunningTurn<'_>,
-        request: &ModelRequest<'_>,
-    ) {
-        #[derive(Deserialize)]
-        struct Reasoning {
-            effort: Option<String>,
-        }
-        let parameters = &request.parameters;
-        let reasoning = parameters.member("reasoning");
-        let reasoning =
-            reasoning.and_then(|json| serde_json::from_str::<Reasoning>(json.get()).ok());
-        let max_tokens = parameters.member("max_output_tokens");
-        let base_url = running.agent.base_url.as_deref().unwrap_or(&self.deployment.base_url);
-        self.report.borrow_mut().text_is_json |= parameters.text_is_json;
-        let chat = Chat {
-            model: request.model,
-            base_url,
-            previous_response_id: request.previous_response_id,
-            reasoning_level: reasoning.and_then(|reasoning| reasoning.effort),
-            max_tokens: max_tokens.and_then(|json| json.get().parse().ok()),
-            compacted: !running.turn.progress.compactions.is_empty(),
-            summary: request.own_item.is_some(),
+        pending: &PendingResponse,
+        transcript: Transcript,
+    ) -> Result<Exchange, Fault> {
+        // The catalog may name another model by now.
+        let template = self.store.text(&transcript.template)?;
+        let members: BTreeMap<String, &RawValue> =
+            serde_json::from_str(&template).map_err(|_| unreadable_template())?;
+        let model = members.get("model").and_then(|json| serde_json::from_str(json.get()).ok());
+        let model: String = model.ok_or_else(unreadable_template)?;
+        self.note_call(&model, self.parameters(running).text_is_json);
+        let asked = Asked {
+            model: &model,
+            previous_response_id: transcript.previous_response_id.as_deref(),
+            reasoning: members.get("reasoning").copied(),
+            max_output_tokens: members.get("max_output_tokens").copied(),
+            summary: transcript.summary,
         };
-        chat.describe(span);
+        let chat = self.open_chat(running, &asked);
+        let call = self.read_again(running, pending, transcript);
+        match chat {
+            None => call.await,
+            Some(chat) => chat.around(call).await,
+        }
     }
+
+    /// Notes for the run's span and its data point what is called.
+    fn note_call(&self, model: &str, text_is_json: bool) {
+        let mut report = self.report.borrow_mut();
+        report.model.get_or_insert_with(|| model.to_owned());
+        report.text_is_json |= text_is_json;
+    }
+
+    /// Opens the span of a call; `None` where nobody listens.
+    fn open_chat(
+        &self,
+        running: &RunningTurn<'_>,
+        asked: &Asked<'_>,
+    ) -> Option<OpenChat<'_, P, D>> {
+        let span = self.step_span(|| Chat::name(asked.model));
+        let open = span.open()?;
+        let base_url = running.agent.base_url.as_deref().unwrap_or(&self.deployment.base_url);
+        let chat = Chat {
+            model: asked.model,
+            base_url,
+            previous_response_id: asked.previous_response_id,
+            reasoning_level: asked.reasoning_level(),
+            max_tokens: asked.max_output_tokens.and_then(|json| json.get().parse().ok()),
+            compacted: !running.turn.progress.compactions.is_empty(),
+            summary: asked.summary,
+        };
+        chat.describe(open);
+        Some(OpenChat { reasoner: self, span })
+    }
+}
+
+fn unreadable_template() -> Fault {
+    Fault::internal("The template of a pending model call is unreadable.")
 }
 
 fn end_of<'t>(
@@ -93,6 +167,7 @@ fn end_of<'t>(
     let failure = ending.and_then(|ending| ending.as_ref().err());
     ChatEnd {
         attempts: transcript.attempts(),
+        resumed: transcript.resumed,
         usage: transcript.cost(),
         response_id: transcript.response_id.as_deref(),
         response_model: transcript.response_model.as_deref(),

@@ -7,6 +7,7 @@ mod cuts;
 mod interleavings;
 mod polls;
 mod rows;
+mod spans;
 
 use super::watched;
 use bed::*;
