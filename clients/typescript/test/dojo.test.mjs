@@ -1,39 +1,27 @@
 // The scenarios of AG-UI's dojo in a real Chromium, over CopilotKit's core and both versions of AG-UI's client: text, tools of
 // the page, steps that a human chooses, a page made by a tool, a question before a server's tool; and reloads in each.
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { copyFileSync } from 'node:fs';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { serveFolder, startBrowser, withoutBrowser } from '../../../tests/browser/chromium.mjs';
-import { Rig, eventually } from '../../../tests/e2e/harness.mjs';
+import { withoutBrowser } from '../../../tests/browser/chromium.mjs';
+import { eventually } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix } from '../dist/index.js';
 import { VERSIONS } from './agents.mjs';
-import { sendMail, withApproval } from './approvals.mjs';
+import { sendMail } from './approvals.mjs';
+import { inChromium } from './in_chromium.mjs';
 
-const PAGE = fileURLToPath(new URL('dojo/', import.meta.url));
-const rig = new Rig({ vars: { ALLOWED_ORIGINS: '*', DELTA_INTERVAL_MS: '0' }, catalog: withApproval });
-let folder, server, browser;
-before(async () => {
-  if (withoutBrowser) return;
-  folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-dojo-'));
+const PAGE = fileURLToPath(new URL('dojo_page.js', import.meta.url));
+const FRAME = fileURLToPath(new URL('../examples/ag-ui/index.html', import.meta.url));
+const { rig, faults, open } = inChromium(async (folder) => {
   for (const [version, client] of Object.entries(VERSIONS)) {
     const alias = { '@ag-ui/client': fileURLToPath(new URL(`../node_modules/${client}`, import.meta.url)) };
-    await build({ entryPoints: [path.join(PAGE, 'page.js')], outfile: path.join(folder, version, 'page.js'), bundle: true, format: 'esm', alias });
-    copyFileSync(path.join(PAGE, 'index.html'), path.join(folder, version, 'index.html'));
+    await build({ entryPoints: [PAGE], outfile: path.join(folder, version, 'page.js'), bundle: true, format: 'esm', alias });
+    copyFileSync(FRAME, path.join(folder, version, 'index.html'));
   }
-  await rig.start();
-  server = await serveFolder(folder);
-  browser = await startBrowser();
-});
-after(async () => {
-  await browser?.close();
-  await server?.close();
-  await rig.dispose();
-  if (folder) rmSync(folder, { recursive: true, force: true });
 });
 
 let serial = 0;
@@ -43,21 +31,20 @@ class Dojo {
     rig.clear();
     rig.tools.on('/send_mail', '{"sent":true}');
     const dojo = new Dojo();
-    dojo.faults = [];
-    dojo.page = await (await browser.newContext()).newPage();
-    dojo.page.on('pageerror', (fault) => dojo.faults.push(`${fault}`));
-    dojo.page.on('console', (line) => line.type() === 'error' && !/404/.test(line.text()) && dojo.faults.push(line.text()));
     dojo.thread = `${scenario}-${(serial += 1)}`;
-    dojo.url = `${server.url}${version}/?scenario=${scenario}&thread=${dojo.thread}&service=${rig.url}`;
-    await dojo.come();
+    dojo.page = await open(`${version}/?scenario=${scenario}&thread=${dojo.thread}`);
+    dojo.url = dojo.page.url();
+    // A thread that is new is none that the service knows.
+    dojo.page.on('console', (line) => line.type() === 'error' && !/404/.test(line.text()) && faults.push(line.text()));
+    await dojo.#connected();
     return dojo;
+  }
+  leave() {
+    return this.page.goto('about:blank');
   }
   async come() {
     await this.page.goto(this.url);
     await this.#connected();
-  }
-  leave() {
-    return this.page.goto('about:blank');
   }
   #connected() {
     return this.page.locator('body[data-connected], article.question, article.assistant').first().waitFor();
@@ -85,7 +72,7 @@ class Dojo {
     return this.page.evaluate(() => globalThis.runs);
   }
   async close() {
-    assert.deepEqual([this.faults, rig.model.leftovers], [[], []]);
+    assert.deepEqual([faults, rig.model.leftovers], [[], []]);
     await this.page.context().close();
   }
 }

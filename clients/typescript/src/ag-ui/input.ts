@@ -2,6 +2,7 @@
 // is a turn: the service keeps the conversation, so that only the newest message counts.
 import type { RunAgentInput } from "@ag-ui/client";
 import type { ToolCall, TurnRequest, ClipboardImage, InputArtifact, SteerContent, SubmittedToolResult } from "../index.js";
+import { isJson } from "../json_text.js";
 import { APPROVAL, toolsJson } from "../tools.js";
 
 /** Members of a turn that `forwardedProps` may bring. */
@@ -57,15 +58,6 @@ function decision({ ToolCallId }: ToolCall, { resume }: RunAgentInput) {
       ...(Approved && editedArgs && { Arguments: editedArgs }),
     }),
   };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The newest message of the user as a turn, with the front end's tools and context. */
