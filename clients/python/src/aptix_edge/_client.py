@@ -24,6 +24,7 @@ from ._http import (
     Exchange,
     Heads,
     Http,
+    Learnt,
     LogEntry,
     NotAnAnswer,
     WithResponse,
@@ -96,6 +97,7 @@ class AsyncAptix:
             idle_timeout_s=idle_timeout_s,
             timeout_s=timeout_s,
             on_log=on_log,
+            learnt=Learnt(),
         )
         self._shared = Shared(MemoryStore() if store is None else store)
 

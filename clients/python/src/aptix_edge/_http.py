@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextvars import ContextVar
@@ -39,6 +40,7 @@ LONGEST_WAIT_S = 60.0
 """The longest `Retry-After` that is waited for."""
 LONGEST_BACKOFF_S = 8.0
 CONNECT_S = 10.0
+THIS_MACHINE = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|/|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,18 @@ class Http:
     idle_timeout_s: float
     timeout_s: float
     on_log: Callable[[LogEntry], object] | None
+    learnt: Learnt
     deadline: Deadline | None = None
     on_head: Callable[[Response], object] | None = None
     """Gets the head of each response."""
+
+
+@dataclass
+class Learnt:
+    """What the parts of one client have learnt of its service."""
+
+    is_there: bool = False
+    """It has answered."""
 
 
 class Deadline:
@@ -184,9 +195,17 @@ class Exchange:
             self.shown = await http.bearer.get()
             self._response = await http.io.send(self._request(position), self._left_s)
             status, failure = self._response.status, None
+            http.learnt.is_there = True
         except Exception as error:
             failure = type(error).__name__
-            raise
+            if (
+                not isinstance(error, httpx.ConnectError)
+                or http.learnt.is_there
+                or not THIS_MACHINE.match(http.base_url)
+            ):
+                raise
+            # On this machine no wait will help; a server that has answered may be starting again.
+            raise AptixConnectionError(f"Nobody listens at {http.base_url}.", is_final=True) from error
         finally:
             if http.on_log:
                 http.on_log(LogEntry(call.method, call.path, attempt, time.monotonic() - began, status, failure))

@@ -326,7 +326,8 @@ def error_line(error: AptixError) -> dict[str, Any]:
     """An error as `AptixError.from` of the TypeScript client takes it."""
     told = error.to_dict()
     wait = told.pop("retry_after_s")
-    told.pop("request_id")
+    for own in ("request_id", "is_final"):
+        told.pop(own, None)
     return {**told, **({} if wait is None else {"retryAfterMs": round(wait * 1000)})}
 
 
