@@ -10,8 +10,9 @@ export class Proxy {
   requests = [];
   /**
    * Given a request, what is done to its response: `undefined`, or
-   * - `cutAfter` and `cut`: after so many bytes of the body it is reset, closed within a chunk, or ended cleanly; -1 is
-   *   before the request is passed on, -2 when the Worker has responded and the client has heard nothing;
+   * - `cutAfter` and `cut`: after so many bytes of the body it is reset, closed within a chunk, ended cleanly, or, by
+   *   `silence`, goes on without a byte until the client leaves; -1 is before the request is passed on, -2 when the Worker
+   *   has responded and the client has heard nothing;
    * - `pieces`: the bytes come in pieces of this length, a turn of the event loop apart;
    * - `whole`: nothing is passed on before the Worker's response is complete;
    * - `until`: so many ms after its start the response ends cleanly;
@@ -23,14 +24,18 @@ export class Proxy {
 
   static async before(target) {
     const proxy = new Proxy();
-    proxy.#target = target;
-    proxy.#server = await serve((request, response) => proxy.#pass(request, response).catch(() => response.destroy()));
-    proxy.url = proxy.#server.origin;
+    await proxy.start(target);
     return proxy;
   }
 
+  async start(target) {
+    this.#target = target;
+    this.#server = await serve((request, response) => this.#pass(request, response).catch(() => response.destroy()));
+    this.url = this.#server.origin;
+  }
+
   close() {
-    return this.#server.close();
+    return this.#server?.close();
   }
 
   async #pass(request, response) {
@@ -69,6 +74,7 @@ export class Proxy {
       fault.passed?.(room);
       if (passedOn === fault.cutAfter) {
         if (fault.cut === 'end') return response.end();
+        if (fault.cut === 'silence') return undefined;
         // What was written must leave before the connection is cut.
         return response.write('', () => setImmediate(cut));
       }

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,34 @@ def test_what_comes_from_something_in_between_is_no_answer_of_the_service(
     assert isinstance(again, AptixConnectionError)
     assert isinstance(again, ConnectionError)
     assert (again.status, again.retryable) == (status, error.retryable)
+
+
+def test_a_port_of_this_machine_where_nobody_listens_is_told_at_once_and_where_somebody_did_the_connection_is_lost(
+    world: World,
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    began = time.monotonic()
+    with pytest.raises(AptixConnectionError, match=f"Nobody listens at {url}") as caught:
+        world.client(url, retry_delay_s=60).session("s").turn("Hello.").final()
+    assert time.monotonic() - began < 10
+    assert not caught.value.retryable
+    assert not pickle.loads(pickle.dumps(caught.value)).retryable
+
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        if len(asked) > 1:
+            raise httpx.ConnectError("refused", request=request)
+        return httpx.Response(200, json={"Successful": True, "Result": {"Status": "ok"}})
+
+    aptix = world.client("http://localhost:1", transport=httpx.MockTransport(answer), max_reconnects=2)
+    aptix.health()
+    with pytest.raises(AptixConnectionError, match="was lost") as caught:
+        aptix.session("s").get()
+    assert (len(asked), caught.value.retryable) == (4, True)
 
 
 def test_a_wait_that_the_service_asks_for_is_kept_unless_it_is_longer_than_a_minute(world: World) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aptix_edge import AptixError, MemoryStore, Tool, ToolContext, format_json, tool
+from aptix_edge import Aptix, AptixConnectionError, AptixError, MemoryStore, Tool, ToolContext, format_json, tool
 from conftest import Bed, World, new_id, script
 
 WRITTEN = '{"to":"Ann", "amount":1.10,"limit":1e2,"memo":"rent"}'
@@ -172,6 +172,107 @@ def test_a_steer_is_in_the_turn_once_and_a_turn_that_has_ended_takes_none(world:
     with pytest.raises(AptixError) as caught:
         turn.steer({"Instruction": "Too late."})
     assert code_of(caught) == "turn_ended"
+
+
+def test_words_for_a_turn_that_has_ended_are_the_next_turn_where_that_is_wanted(world: World, bed: Bed) -> None:
+    runs: list[str] = []
+
+    def look_up(word: str) -> str:
+        runs.append(word)
+        return f"{word}!"
+
+    session = world.client(bed.proxied).session(new_id())
+    first, _ = script([["text", "First."]])
+    turn = session.turn({"Instruction": first, "SolutionContextText": "An orchard."}, tools=[look_up])
+    turn.final()
+    words, key = script([["call", "look_up", {"word": "pear"}]], [["text", "Second."]])
+    turn_id = new_id("next")
+    following = turn.steer(words, steer_id=turn_id, if_ended="new_turn")
+    assert following.turn_id == turn_id
+    assert following.final()["PrimaryOutputText"] == "Second.", "it has the tools of the one before"
+    assert (runs, bed("told", script=key)["outputs"]) == (["pear"], ['"pear!"'])
+    sent = [json.loads(each["body"]) for each in bed("requests", session=session.session_id) if each["body"]]
+    [asked] = [body for body in sent if body.get("TurnId") == turn_id and "Instruction" in body]
+    assert (asked["Instruction"], asked["SolutionContextText"]) == (words, "An orchard.")
+    assert [entry["TurnId"] for entry in session.turns()] == [turn.turn_id, turn_id]
+
+    gate = new_id("gate")
+    running = session.turn(script([["text", "One ", {"Gate": gate}, "two."]])[0])
+    events = iter(running)
+    assert next(events).delta == "One "
+    assert running.steer("In French.", if_ended="new_turn")["State"] == "pending", "one that runs takes them itself"
+    bed("open", gate=gate)
+    assert [event.type for event in events][-1] == "result"
+
+
+def test_a_deadline_ends_the_watching_on_time_and_the_turn_runs_on(world: World, bed: Bed) -> None:
+    gate = new_id("gate")
+    session_id = new_id()
+    instruction, _ = script([["text", "One ", {"Gate": gate}, "two."]])
+    session = world.client(bed.direct).session(session_id)
+    # A stream that goes on, then one that is silent from a place within the first piece of text on.
+    for at, (client, text) in enumerate(
+        (world.client(url), text) for url, text in ((bed.direct, "One "), (bed.proxied, ""))
+    ):
+        bed("plan", session=session_id, plan={"Each": {"cutAfter": 10, "cut": "silence"}})
+        begin = client.session(session_id)
+        turn = begin.attach("t", deadline_s=0.4) if at else begin.turn(instruction, turn_id="t", deadline_s=0.4)
+        began = time.monotonic()
+        with pytest.raises(AptixConnectionError, match=r"longer than 0\.4 s") as caught:
+            turn.final()
+        assert 0.3 < time.monotonic() - began < 5
+        assert (code_of(caught), caught.value.position, turn.text) == ("connection_lost", turn.position, text)
+        assert session.get_turn("t")["Status"] == "running"
+    bed("open", gate=gate)
+    assert session.attach("t", deadline_s=30).final()["PrimaryOutputText"] == "One two."
+
+    # Attempts, and the waits between them, count as well.
+    bed("plan", session=session_id, plan={"Each": {"cutAfter": -1, "cut": "reset"}})
+    lost = world.client(bed.proxied, retry_delay_s=60).session(session_id).turn("Hello.", deadline_s=0.2)
+    began = time.monotonic()
+    with pytest.raises(AptixConnectionError, match=r"longer than 0\.2 s"):
+        lost.final()
+    assert time.monotonic() - began < 5
+
+
+def test_a_deadline_counts_the_tools_whose_results_are_kept_for_who_attaches(world: World, bed: Bed) -> None:
+    runs: list[str] = []
+
+    def slow() -> str:
+        runs.append("slow")
+        time.sleep(0.5)
+        return "done"
+
+    tools = [Tool("slow", slow, timeout_s=30, repeatable=True)]
+    session = world.client(bed.direct, store=MemoryStore()).session(new_id())
+    instruction, key = script([["call", "slow", {}]], [["text", "At last."]])
+    turn = session.turn(instruction, tools=tools, deadline_s=0.3)
+    with pytest.raises(AptixConnectionError, match="longer than"):
+        turn.final()
+    assert session.get_turn(turn.turn_id)["Status"] == "awaiting_tools"
+    assert session.attach(turn.turn_id, tools=tools).final()["PrimaryOutputText"] == "At last."
+    assert bed("told", script=key)["outputs"] == ['"done"']
+    # A thread is waited for, a task is not.
+    assert len(runs) == (1 if world.name == "sync" else 2)
+
+
+def test_every_response_tells_the_id_by_which_the_log_has_its_request(bed: Bed) -> None:
+    with Aptix(bed.direct) as aptix:
+        session = aptix.session(new_id())
+        turn = session.turn(script([["text", "Hi."]])[0])
+        assert turn.request_id is None
+        turn.final()
+        # The log comes after the response.
+        while not bed("logged", id=turn.request_id):
+            time.sleep(0.01)
+        answered = aptix.with_response(session.fork, after_turn_id=turn.turn_id)
+        assert (answered.data.result["Turns"], answered.status) == (1, 201)
+        assert answered.request_id == answered.headers["Aptix-Request-Id"]
+        ids = {answered.request_id, turn.request_id, aptix.with_response(session.get).request_id}
+        assert len(ids - {None}) == 3
+        assert aptix.with_response(lambda: list(session.turns())).data[0]["TurnId"] == turn.turn_id
+        with pytest.raises(ValueError, match="sends a request"):
+            aptix.with_response(lambda: 1)
 
 
 def test_a_fork_goes_on_from_a_turn_and_is_made_once_where_its_answer_is_lost(world: World, bed: Bed) -> None:

@@ -1,9 +1,9 @@
 // An agent of AG-UI, for CopilotKit, assistant-ui and other front ends of that protocol, over a service that keeps the
 // conversation. `@ag-ui/client` is an optional peer: this entry alone needs it.
-import { AbstractAgent, type AgentConfig, type BaseEvent, type RunAgentInput } from "@ag-ui/client";
+import { AbstractAgent, type AgentConfig, type AgentSubscriberParams, type BaseEvent, type RunAgentInput } from "@ag-ui/client";
 import { Observable } from "rxjs";
-import type { Aptix, AptixError, SessionView, StreamEvent, TurnRequest } from "./index.js";
-import { answersTo, deserted, identifier, userTurn } from "./ag-ui/input.js";
+import type { Aptix, AptixError, SessionView, Store, StreamEvent, TurnRequest } from "./index.js";
+import { answersTo, deserted, identifier, userTurn, writtenOn } from "./ag-ui/input.js";
 import { isShown, lacksAnswer, withoutPart } from "./ag-ui/shown.js";
 import { RunWriter } from "./ag-ui/run_writer.js";
 
@@ -13,6 +13,11 @@ export interface AptixAgentConfig extends AgentConfig {
   client: Aptix;
   /** Members of every turn, such as `WorkspaceId`; those of `forwardedProps` go before them. */
   request?: TurnRequest | (() => TurnRequest);
+  /**
+   * Keeps the messages of each thread, under `thread:` and its id, for a front end that has none after a reload, such as
+   * CopilotKit: `connectAgent` gives it these. What outlives the page, such as `localStorage`.
+   */
+  history?: Store;
 }
 
 /**
@@ -23,15 +28,24 @@ export interface AptixAgentConfig extends AgentConfig {
 export class AptixAgent extends AbstractAgent {
   private client: Aptix;
   private request: AptixAgentConfig["request"];
+  private history: Store | undefined;
   /** What ends the watching of the run under way, and the turn with it. */
   private running: { abort(): void } | undefined;
   /** When calls were handed to the front end, by their id. */
   private handed = new Map<string, number>();
 
-  constructor({ client, request, ...config }: AptixAgentConfig) {
+  constructor({ client, request, history, ...config }: AptixAgentConfig) {
     super(config);
     this.client = client;
     this.request = request;
+    this.history = history;
+    if (history) {
+      const keep = async ({ messages, agent }: Pick<AgentSubscriberParams, "messages" | "agent">) => {
+        // A front end that comes back begins with none.
+        if (messages.length > 0) await history.update(key(agent.threadId), structuredClone(messages));
+      };
+      this.subscribe({ onNewMessage: keep, onRunInitialized: keep, onRunFinalized: keep });
+    }
   }
 
   run(input: RunAgentInput): Observable<BaseEvent> {
@@ -40,14 +54,17 @@ export class AptixAgent extends AbstractAgent {
 
   /**
    * Follows the turn that runs or waits, such as after a reload, else replays the answer that the messages lack. Answers that
-   * the messages have of a pause are sent.
+   * the messages have of a pause are sent. Where there are no messages, those of `history` come first.
    */
-  protected override connect(input: RunAgentInput): Observable<BaseEvent> {
-    return this.observed(input, async (signal) => {
+  protected override connect(given: RunAgentInput): Observable<BaseEvent> {
+    return this.observed(given, async (signal, show) => {
+      const kept = given.messages.length > 0 ? undefined : await this.history?.get<RunAgentInput["messages"]>(key(given.threadId));
+      const input = kept ? { ...given, messages: kept } : given;
+      if (kept) show(kept);
       const sessionId = await identifier(input.threadId);
       const session = this.client.session(sessionId);
       const { LiveTurn, LatestTurn } = await session.get().catch(unlessUnknown);
-      if (LiveTurn) return this.continued(sessionId, LiveTurn, input, signal) ?? this.attached(sessionId, LiveTurn, input, signal);
+      if (LiveTurn) return (await this.continued(sessionId, LiveTurn, input, signal)) ?? this.attached(sessionId, LiveTurn, input, signal);
       const isLacking = LatestTurn && (await lacksAnswer(input, LatestTurn.TurnId, () => session.getTurn(LatestTurn.TurnId)));
       return isLacking ? this.attached(sessionId, LatestTurn, input, signal) : undefined;
     });
@@ -60,11 +77,11 @@ export class AptixAgent extends AbstractAgent {
 
   override clone(): AptixAgent {
     const cloned = super.clone() as AptixAgent;
-    Object.assign(cloned, { client: this.client, request: this.request, running: undefined, handed: new Map(this.handed) });
+    Object.assign(cloned, { client: this.client, request: this.request, history: this.history, running: undefined, handed: new Map(this.handed) });
     return cloned;
   }
 
-  private observed(input: RunAgentInput, begin: (signal: AbortSignal) => Promise<Submission | undefined>): Observable<BaseEvent> {
+  private observed(input: RunAgentInput, begin: Begin): Observable<BaseEvent> {
     return new Observable((subscriber) => {
       const controller = new AbortController();
       let isAborted = false;
@@ -83,7 +100,7 @@ export class AptixAgent extends AbstractAgent {
       const run = async () => {
         emit(writer.start());
         try {
-          turn = await begin(controller.signal);
+          turn = await begin(controller.signal, (messages) => emit(writer.rewritten(messages)));
           if (turn) {
             writer.turnId = turn.turnId;
             if (turn.messages) emit(writer.rewritten(turn.messages));
@@ -112,7 +129,7 @@ export class AptixAgent extends AbstractAgent {
     const session = this.client.session(sessionId);
     const { LiveTurn } = await session.get().catch(unlessUnknown);
     if (LiveTurn) {
-      const continued = this.continued(sessionId, LiveTurn, input, signal);
+      const continued = await this.continued(sessionId, LiveTurn, input, signal);
       if (continued) return continued;
       // What is not answered yet is put again; a user who writes on gives the turn up.
       if (!deserted(input)) return this.attached(sessionId, LiveTurn, input, signal);
@@ -125,10 +142,15 @@ export class AptixAgent extends AbstractAgent {
     return { sessionId, turnId, events: this.client.stream(body, { progress: true, signal }) };
   }
 
-  /** The turn with the answers to its pause; `undefined` while one is missing, or where nothing waits. */
-  private continued(sessionId: string, { TurnId: turnId, ToolCalls = [] }: LiveTurn, input: RunAgentInput, signal: AbortSignal): Submission | undefined {
+  /**
+   * The turn with the answers to its pause; `undefined` while one is missing, or where nothing waits. What the user wrote
+   * behind the answers, as after a tool without a follow-up, is added to the turn: the model gets both at once.
+   */
+  private async continued(sessionId: string, { TurnId: turnId, ToolCalls = [] }: LiveTurn, input: RunAgentInput, signal: AbortSignal): Promise<Submission | undefined> {
     const ToolResults = answersTo(ToolCalls, input, this.handed);
     if (!ToolResults) return undefined;
+    const turn = this.client.session(sessionId).attach(turnId, { signal });
+    for (const { id, words } of writtenOn(input)) await turn.steer(words, { steerId: await identifier(id) });
     const body = { SessionId: sessionId, TurnId: turnId, ToolResults };
     return { sessionId, turnId, events: this.client.stream(body, { progress: true, signal }) };
   }
@@ -147,6 +169,9 @@ export class AptixAgent extends AbstractAgent {
   }
 }
 
+/** Begins what a run watches; `show` puts messages in the place of those that the front end has. */
+type Begin = (signal: AbortSignal, show: (messages: RunAgentInput["messages"]) => void) => Promise<Submission | undefined>;
+
 type LiveTurn = Pick<NonNullable<SessionView["LiveTurn"]>, "TurnId" | "ToolCalls">;
 
 interface Submission {
@@ -156,6 +181,8 @@ interface Submission {
   /** The messages, where some of them are to be taken back before the events. */
   messages?: RunAgentInput["messages"] | undefined;
 }
+
+const key = (threadId: string) => `thread:${threadId}`;
 
 /** A session that has no turn yet is one without a live turn. */
 function unlessUnknown(error: unknown): { LiveTurn?: undefined; LatestTurn?: undefined } {

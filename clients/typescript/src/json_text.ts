@@ -39,7 +39,7 @@ export function membersOf(json: string): Map<string, string> {
   return members;
 }
 
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

@@ -1,35 +1,14 @@
 // The example page of AG-UI in a real Chromium: text, a tool of the page, a question that needs consent, and reloads.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { after, before, test } from 'node:test';
-import { serveFolder, startBrowser, withoutBrowser } from '../../../tests/browser/chromium.mjs';
-import { Rig } from '../../../tests/e2e/harness.mjs';
+import { test } from 'node:test';
+import { withoutBrowser } from '../../../tests/browser/chromium.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { buildPage } from '../examples/ag-ui/build.mjs';
-import { sendMail, withApproval } from './approvals.mjs';
+import { sendMail } from './approvals.mjs';
+import { inChromium } from './in_chromium.mjs';
 
-const rig = new Rig({ vars: { ALLOWED_ORIGINS: '*', DELTA_INTERVAL_MS: '0' }, catalog: withApproval });
-let folder, server, browser, page;
-const faults = [];
-before(async () => {
-  if (withoutBrowser) return;
-  folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-ag-ui-page-'));
-  await buildPage(folder);
-  await rig.start();
-  server = await serveFolder(folder);
-  browser = await startBrowser();
-  page = await browser.newPage();
-  page.on('pageerror', (fault) => faults.push(`${fault}`));
-  await page.goto(`${server.url}?service=${rig.url}`);
-});
-after(async () => {
-  await browser?.close();
-  await server?.close();
-  await rig.dispose();
-  if (folder) rmSync(folder, { recursive: true, force: true });
-});
+let page;
+const { rig, faults, open } = inChromium(buildPage, async () => void (page = await open()));
 
 const say = async (words) => {
   await page.fill('input', words);

@@ -1,37 +1,23 @@
 // The chat transport in the AI SDK itself: `AbstractChat` is the whole of `useChat` without React. Each test runs with
 // version 7, and with version 6, which cannot take text back.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
+import { test } from 'node:test';
 import * as ai6 from 'ai6';
 import * as ai7 from 'ai';
-import { eventually, Rig, httpTool } from '../../../tests/e2e/harness.mjs';
+import { eventually, httpTool } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, commentary, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix } from '../dist/index.js';
 import { REAL, sendMail, withApproval } from './approvals.mjs';
+import { rigBehindProxy } from './behind_proxy.mjs';
 import { chatAt, done, shape } from './chats.mjs';
-import { Proxy } from '../../../tests/clients/proxy.mjs';
 
-const rig = new Rig({
+const { rig, proxy } = rigBehindProxy({
   vars: { DELTA_INTERVAL_MS: '0' },
   catalog: (catalog, services) => {
     catalog.ServerTools.push(httpTool('look', services.toolUrl));
     catalog.Modes[0].Tools.push('look');
     withApproval(catalog, services);
   },
-});
-let proxy;
-before(async () => {
-  await rig.start();
-  proxy = await Proxy.before(rig.url);
-});
-after(async () => {
-  await proxy?.close();
-  await rig.dispose();
-});
-afterEach(() => {
-  assert.deepEqual(rig.model.leftovers, []);
-  rig.clear();
-  proxy.fault = () => undefined;
 });
 const said = (...items) => rig.model.script(answer(...items));
 

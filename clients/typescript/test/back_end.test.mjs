@@ -1,11 +1,12 @@
 // The recipe for back ends that hide the key: the examples for Hono, Express and Next behind `useChat`'s own transport.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { AbstractChat, DefaultChatTransport } from 'ai';
+import * as ai from 'ai';
 import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
 import { serve } from '../../../tests/local_server.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { isAnswered } from '../dist/ai-sdk.js';
+import { chatOf } from './chats.mjs';
 
 const KEY = 'key-that-no-page-may-see';
 const TICKET_KEYS = JSON.stringify([{ Id: 'one', Secret: Buffer.alloc(32, 7).toString('base64') }]);
@@ -27,25 +28,9 @@ after(async () => {
   await rig.dispose();
 });
 
-class State {
-  status = 'ready';
-  error = undefined;
-  constructor(messages = []) {
-    this.messages = messages;
-  }
-  pushMessage = (message) => void (this.messages = [...this.messages, message]);
-  popMessage = () => void (this.messages = this.messages.slice(0, -1));
-  replaceMessage = (at, message) => void (this.messages = this.messages.with(at, this.snapshot(message)));
-  snapshot = (value) => structuredClone(value);
-}
 let serial = 0;
 /** A page's chat, over nothing but its own back end; `heard` is all that came. */
 function newChat(fetchOf, { id = `behind-${++serial}`, user = 'ann', messages } = {}) {
-  class Chat extends AbstractChat {
-    constructor(given) {
-      super({ ...given, state: new State(messages) });
-    }
-  }
   const heard = [];
   const recorded = async (url, init) => {
     const response = await fetchOf(url, init);
@@ -54,8 +39,8 @@ function newChat(fetchOf, { id = `behind-${++serial}`, user = 'ann', messages } 
     heard.push(new Response(other).text().catch(() => ''));
     return new Response(one, response);
   };
-  const transport = new DefaultChatTransport({ api: 'http://app/api/chat', fetch: recorded, headers: user ? { 'x-user': user } : {} });
-  const chat = new Chat({
+  const transport = new ai.DefaultChatTransport({ api: 'http://app/api/chat', fetch: recorded, headers: user ? { 'x-user': user } : {} });
+  const chat = chatOf(ai, messages, {
     id,
     transport,
     sendAutomaticallyWhen: isAnswered,

@@ -5,7 +5,6 @@ import { Aptix } from '../dist/index.js';
 import { declared } from './approvals.mjs';
 import * as ai6 from 'ai6';
 
-/** The state of a chat, as a page would keep it. */
 class State {
   status = 'ready';
   error = undefined;
@@ -22,12 +21,7 @@ const read = { name: 'read', description: 'Reads.', parameters: { type: 'object'
 let serial = 0;
 /** A chat; the tool `read` is run by the page. */
 export function chatAt(url, ai, { id = `chat-${++serial}`, messages, transport = {}, wholeTransport, client = {}, ...init } = {}) {
-  class Chat extends ai.AbstractChat {
-    constructor(given) {
-      super({ ...given, state: new State(messages) });
-    }
-  }
-  const chat = new Chat({
+  const chat = chatOf(ai, messages, {
     id,
     sendAutomaticallyWhen: isAnswered,
     onToolCall: ({ toolCall: { toolName: tool, toolCallId, input } }) => {
@@ -43,6 +37,17 @@ export function chatAt(url, ai, { id = `chat-${++serial}`, messages, transport =
   });
   return chat;
 }
+
+/** A chat of the SDK with these messages, and a state as a page would keep it. */
+export function chatOf({ AbstractChat }, messages, init) {
+  class Chat extends AbstractChat {
+    constructor() {
+      super({ ...init, state: new State(messages) });
+    }
+  }
+  return new Chat();
+}
+
 /** A message's parts in short. */
 export const shape = ({ parts }) =>
   parts.map((part) => {

@@ -60,6 +60,14 @@ test('one message is one turn, and what is kept of it is shown, exported and era
   assert.deepEqual([code, err.startsWith('session_not_found: ')], [1, true]);
 });
 
+test('a search shows how well a chunk fits, however little that is', async () => {
+  const notes = path.join(folder, 'notes');
+  mkdirSync(notes);
+  writeFileSync(path.join(notes, 'rye.md'), 'The dough rests for twelve hours.\n');
+  await says(['sync', notes, '--workspace', 'scores']);
+  const [, score] = /^rye\.md:1-1 {2}(\S+)\n/.exec(await says(['search', 'dough', '--workspace', 'scores']));
+  assert.ok(Number(score) > 0, score);
+});
 test('a session goes on from an earlier turn, as a new one', async () => {
   for (const words of ['One', 'Two', 'Three']) {
     rig.model.script(answer(text(`${words}!`)));

@@ -1,31 +1,18 @@
 // Forks by the client, against the Worker: another way on from an earlier turn, made once however often it is asked for.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
-import { Rig, apiKeys } from '../../../tests/e2e/harness.mjs';
+import { test } from 'node:test';
+import { apiKeys } from '../../../tests/e2e/harness.mjs';
 import { answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix, AptixError, Session } from '../dist/index.js';
-import { Proxy } from '../../../tests/clients/proxy.mjs';
+import { rigBehindProxy } from './behind_proxy.mjs';
 
 const KEY = 'key-of-the-client';
-const rig = new Rig({
+let aptix;
+const options = {
   vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'one' }) },
   catalog: (catalog) => void (catalog.ConversationContexts.brief = { ...catalog.ConversationContexts.default, BootPrompt: 'Be brief.' }),
-});
-let proxy, aptix;
-before(async () => {
-  await rig.start();
-  proxy = await Proxy.before(rig.url);
-  aptix = new Aptix({ baseUrl: proxy.url, apiKey: KEY, retryDelayMs: 1 });
-});
-after(async () => {
-  await proxy?.close();
-  await rig.dispose();
-});
-afterEach(() => {
-  assert.deepEqual(rig.model.leftovers, []);
-  rig.clear();
-  proxy.fault = () => undefined;
-});
+};
+const { rig, proxy } = rigBehindProxy(options, () => void (aptix = new Aptix({ baseUrl: proxy.url, apiKey: KEY, retryDelayMs: 1 })));
 const says = async (session, turnId, words) => {
   rig.model.script(answer(text(words)));
   return (await session.turn({ Instruction: `Turn ${turnId}.` }, { turnId }).final()).PrimaryOutputText;

@@ -1,30 +1,16 @@
 // Users against the Worker: a page with tickets, a back end that acts for users and looks after them.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
-import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
+import { test } from 'node:test';
+import { apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
 import { answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix } from '../dist/index.js';
 import { User } from '../dist/users.js';
 import { withApproval } from './approvals.mjs';
-import { Proxy } from '../../../tests/clients/proxy.mjs';
+import { rigBehindProxy } from './behind_proxy.mjs';
 
 const KEY = 'key-of-the-back-end';
 const TICKET_KEYS = JSON.stringify([{ Id: 'one', Secret: Buffer.alloc(32, 7).toString('base64') }]);
-const rig = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'acme' }), TICKET_KEYS, TURN_ALARM_MS: '200' }, catalog: withApproval });
-let proxy;
-before(async () => {
-  await rig.start();
-  proxy = await Proxy.before(rig.url);
-});
-after(async () => {
-  await proxy?.close();
-  await rig.dispose();
-});
-afterEach(() => {
-  assert.deepEqual(rig.model.leftovers, []);
-  rig.clear();
-  proxy.fault = () => undefined;
-});
+const { rig, proxy } = rigBehindProxy({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'acme' }), TICKET_KEYS, TURN_ALARM_MS: '200' }, catalog: withApproval });
 const client = (options, baseUrl = `${rig.url}`) => new Aptix({ baseUrl, retryDelayMs: 1, ...options });
 const backEnd = (options, baseUrl) => client({ credential: KEY, ...options }, baseUrl);
 /** A page of this user, and how often it has asked for a ticket. */

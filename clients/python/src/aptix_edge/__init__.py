@@ -17,7 +17,7 @@ from ._events import (
 )
 from ._files import artifact, image
 from ._folder import LeftOut, SourceDocument
-from ._http import LogEntry
+from ._http import LogEntry, WithResponse
 from ._json_text import format_json
 from ._session import AsyncFork, AsyncSession, Pending
 from ._stores import FileStore, MemoryStore, Store
@@ -67,6 +67,7 @@ __all__ = [
     "User",
     "Verdict",
     "WebhookError",
+    "WithResponse",
     "Workspace",
     "artifact",
     "format_json",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import anyio
@@ -16,14 +18,17 @@ T = TypeVar("T")
 
 
 class _Response:
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response, ends: float) -> None:
         self._response = response
+        self._ends = ends
         self._chunks = cast("AsyncGenerator[bytes, None]", response.aiter_bytes())
         self.status = response.status_code
         self.headers = response.headers
 
     async def chunk(self) -> bytes | None:
-        return await anext(self._chunks, None)
+        with anyio.move_on_after(self._ends - anyio.current_time()):
+            return await anext(self._chunks, None)
+        raise TookTooLong
 
     async def close(self) -> None:
         # Also where the task was cancelled: the connection is not to stay open.
@@ -39,8 +44,10 @@ class AsyncIo:
         self._client = client or httpx.AsyncClient(limits=httpx.Limits(max_connections=None))
         self._is_own = client is None
 
-    async def send(self, request: httpx.Request) -> _Response:
-        return _Response(await self._client.send(request, stream=True, follow_redirects=False))
+    async def send(self, request: httpx.Request, within_s: float | None) -> _Response:
+        ends = math.inf if within_s is None else anyio.current_time() + within_s
+        sent = partial(self._client.send, request, stream=True, follow_redirects=False)
+        return _Response(await self.within(sent, within_s), ends)
 
     async def sleep(self, seconds: float) -> None:
         await anyio.sleep(seconds)
@@ -51,10 +58,16 @@ class AsyncIo:
     async def call(
         self, function: Callable[[], T | Awaitable[T]], *, awaits: bool, timeout_s: float | None = None
     ) -> T:
-        with anyio.move_on_after(timeout_s):
+        async def called() -> T:
             # A plain function has a thread, since it would hold up the loop.
             given = function() if awaits else await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
             return await self.resolve(given)
+
+        return await self.within(called, timeout_s)
+
+    async def within(self, function: Callable[[], Awaitable[T]], seconds: float | None) -> T:
+        with anyio.move_on_after(seconds):
+            return await function()
         raise TookTooLong
 
     async def resolve(self, value: T | Awaitable[T]) -> T:

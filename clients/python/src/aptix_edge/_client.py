@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlsplit
 
 import httpx
-from typing_extensions import Self
+from typing_extensions import ParamSpec, Self
 
 from ._answers import Shared
 from ._async_io import AsyncIo
@@ -22,9 +22,12 @@ from ._http import (
     Attempts,
     Call,
     Exchange,
+    Heads,
     Http,
+    Learnt,
     LogEntry,
     NotAnAnswer,
+    WithResponse,
     failure_of,
     json_bytes,
     request,
@@ -47,6 +50,9 @@ from .wire import (
     Ticket,
     TicketRequest,
 )
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class AsyncAptix:
@@ -91,8 +97,18 @@ class AsyncAptix:
             idle_timeout_s=idle_timeout_s,
             timeout_s=timeout_s,
             on_log=on_log,
+            learnt=Learnt(),
         )
         self._shared = Shared(MemoryStore() if store is None else store)
+
+    async def with_response(
+        self, method: Callable[P, Awaitable[T]], *args: P.args, **named: P.kwargs
+    ) -> WithResponse[T]:
+        """What a method of this client, or of a part of it, gives with these arguments, beside status, headers and id
+        of the response that it came in: `with_response(session.get)`. Of several responses it is the last.
+        """
+        with Heads() as heads:
+            return heads.with_newest(await method(*args, **named))
 
     def session(self, session_id: str) -> AsyncSession:
         """The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent."""

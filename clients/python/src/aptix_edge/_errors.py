@@ -95,7 +95,11 @@ class AptixError(Exception):
         more = {"retry_after_s": data.get("retry_after_s"), "request_id": data.get("request_id")}
         if data["code"] == "connection_lost":
             return AptixConnectionError(
-                data["message"], status=data.get("status", 0), position=data.get("position"), **more
+                data["message"],
+                status=data.get("status", 0),
+                position=data.get("position"),
+                is_final=data.get("is_final", False),
+                **more,
             )
         return AptixError(data["status"], data["errors"], **more)
 
@@ -117,19 +121,22 @@ class AptixConnectionError(AptixError, ConnectionError):
         position: str | None = None,
         retry_after_s: float | None = None,
         request_id: str | None = None,
+        is_final: bool = False,
     ) -> None:
         entry: Entry = {"ErrorCode": "connection_lost", "Message": message, "SystemError": True}
         super().__init__(status, [entry], retry_after_s=retry_after_s, request_id=request_id)
         self.position = position
+        self._is_final = is_final
 
     @property
     def retryable(self) -> bool:
         """A status of 4xx without the service's own answer comes from something in between that will say it again."""
-        return self.status < 400 or self.status >= 500 or self.status in (408, 429)
+        return not self._is_final and (self.status < 400 or self.status >= 500 or self.status in (408, 429))
 
     def to_dict(self) -> dict[str, Any]:
-        """The same, with the position."""
-        return {**super().to_dict(), "position": self.position}
+        """The same, with the position, and whether no repetition will help."""
+        told = {**super().to_dict(), "position": self.position}
+        return {**told, "is_final": True} if self._is_final else told
 
 
 Repetition = Literal["reconnect", "retry", "rerun", "renew"]

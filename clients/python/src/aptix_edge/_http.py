@@ -5,20 +5,24 @@ content make it the same request.
 from __future__ import annotations
 
 import json
+import math
 import random
+import re
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import httpx
+from typing_extensions import Self
 
 from ._credential import Bearer
 from ._errors import AptixConnectionError, AptixError, repetition
-from ._io import Io, Response
+from ._io import Io, Response, TookTooLong
 from ._sse import EventReader, ServerSentEvent
 from .wire import ErrorCode
 
@@ -36,6 +40,7 @@ LONGEST_WAIT_S = 60.0
 """The longest `Retry-After` that is waited for."""
 LONGEST_BACKOFF_S = 8.0
 CONNECT_S = 10.0
+THIS_MACHINE = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|/|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,79 @@ class Http:
     idle_timeout_s: float
     timeout_s: float
     on_log: Callable[[LogEntry], object] | None
+    learnt: Learnt
+    deadline: Deadline | None = None
+    on_head: Callable[[Response], object] | None = None
+    """Gets the head of each response."""
+
+
+@dataclass
+class Learnt:
+    """What the parts of one client have learnt of its service."""
+
+    is_there: bool = False
+    """It has answered."""
+
+
+class Deadline:
+    """The end of the time that everything together may take, the waits between attempts included."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._at = time.monotonic() + seconds
+
+    @property
+    def left_s(self) -> float:
+        return self._at - time.monotonic()
+
+    def check(self, position: str | None = None) -> None:
+        """Raises when it has passed."""
+        if self.left_s <= 0:
+            raise self.failure(position)
+
+    def failure(self, position: str | None = None) -> AptixConnectionError:
+        message = f"It took longer than {self._seconds:g} s. A turn may well run on."
+        return AptixConnectionError(message, position=position)
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class WithResponse(Generic[T]):
+    """What a method has given, with the head of the response that it came in."""
+
+    data: T
+    status: int
+    headers: httpx.Headers
+    request_id: str | None
+    """Finds the request in the service's log."""
+
+
+_heads: ContextVar[list[Response] | None] = ContextVar("aptix_edge_heads", default=None)
+
+
+class Heads:
+    """The heads of all responses that come within the block."""
+
+    def __enter__(self) -> Self:
+        self._heads: list[Response] = []
+        self._token = _heads.set(self._heads)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _heads.reset(self._token)
+
+    def with_newest(self, data: T) -> WithResponse[T]:
+        """Raises `ValueError` where there was no response."""
+        if not self._heads:
+            raise ValueError("with_response takes a method that sends a request, such as session.get.")
+        newest = self._heads[-1]
+        return WithResponse(data, newest.status, newest.headers, request_id_of(newest.headers))
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    return headers.get("Aptix-Request-Id")
 
 
 @dataclass(frozen=True)
@@ -115,19 +193,38 @@ class Exchange:
         failure: str | None = "cancelled"
         try:
             self.shown = await http.bearer.get()
-            self._response = await http.io.send(self._request(position))
+            self._response = await http.io.send(self._request(position), self._left_s)
             status, failure = self._response.status, None
+            http.learnt.is_there = True
         except Exception as error:
             failure = type(error).__name__
-            raise
+            if (
+                not isinstance(error, httpx.ConnectError)
+                or http.learnt.is_there
+                or not THIS_MACHINE.match(http.base_url)
+            ):
+                raise
+            # On this machine no wait will help; a server that has answered may be starting again.
+            raise AptixConnectionError(f"Nobody listens at {http.base_url}.", is_final=True) from error
         finally:
             if http.on_log:
                 http.on_log(LogEntry(call.method, call.path, attempt, time.monotonic() - began, status, failure))
+        heads = _heads.get()
+        if heads is not None:
+            heads.append(self._response)
+        if http.on_head:
+            http.on_head(self._response)
         return self._response
+
+    @property
+    def _left_s(self) -> float | None:
+        deadline = self._http.deadline
+        return None if deadline is None else max(deadline.left_s, 0.001)
 
     def _request(self, position: str | None) -> httpx.Request:
         http, call = self._http, self._call
-        silence = http.idle_timeout_s if call.live else http.timeout_s
+        left_s = self._left_s or math.inf
+        silence = min(http.idle_timeout_s if call.live else http.timeout_s, left_s)
         own = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"}
         headers = {**own, **http.headers, **call.headers}
         if self.shown:
@@ -136,7 +233,7 @@ class Exchange:
             headers["Content-Type"] = "application/json"
         if position:
             headers["Last-Event-ID"] = position
-        timeout = {"connect": CONNECT_S, "read": silence, "write": silence, "pool": None}
+        timeout = {"connect": min(CONNECT_S, left_s), "read": silence, "write": silence, "pool": None}
         url = httpx.URL(http.base_url + call.path)
         return httpx.Request(
             call.method,
@@ -201,6 +298,9 @@ class Attempts:
         was met.
         """
         http = self._http
+        position = failure.position if isinstance(failure, AptixConnectionError) else None
+        if http.deadline:
+            http.deadline.check(position)
         kind = repetition(failure)
         renew = int(kind == "renew" and http.bearer.replaces(shown))
         reruns = http.retry_failed_turns
@@ -213,7 +313,10 @@ class Attempts:
         self._spent[kind] += 1
         self.count += 1
         if not renew:
-            await http.io.sleep(backoff if asked is None else asked)
+            wait_s = backoff if asked is None else asked
+            await http.io.sleep(wait_s if http.deadline is None else max(0, min(wait_s, http.deadline.left_s)))
+        if http.deadline:
+            http.deadline.check(position)
 
 
 async def request(http: Http, call: Call) -> Any:
@@ -243,7 +346,7 @@ def result_of(answer: Any, status: int, headers: Mapping[str, str] | None = None
     if told.get("Successful") is True:
         return told.get("Result")
     headers = headers or {}
-    retry_after_s, request_id = _retry_after(headers.get("Retry-After", "")), headers.get("Aptix-Request-Id")
+    retry_after_s, request_id = _retry_after(headers.get("Retry-After", "")), request_id_of(headers)
     if told.get("Successful") is False and _are_errors(told.get("Errors")):
         raise AptixError(status, told["Errors"], retry_after_s=retry_after_s, request_id=request_id)
     message = f"The answer of status {status} is not the service's."
@@ -258,7 +361,7 @@ def _are_errors(errors: Any) -> bool:
     return all(isinstance(entry, dict) and "ErrorCode" in entry and "Message" in entry for entry in entries)
 
 
-LOST = (AptixError, httpx.HTTPError, OSError, NotAnAnswer)
+LOST = (AptixError, httpx.HTTPError, OSError, NotAnAnswer, TookTooLong)
 """What a failed attempt raises."""
 
 

@@ -37,8 +37,10 @@ class Response(Protocol):
 class Io(Protocol):
     """The one port of the client."""
 
-    async def send(self, request: httpx.Request) -> Response:
-        """Sends it; gives the head of the response. Raises `httpx.HTTPError` when none came."""
+    async def send(self, request: httpx.Request, within_s: float | None) -> Response:
+        """Sends it; gives the head of the response. Raises `httpx.HTTPError` when none came. The response, its body
+        included, is cut after `within_s`.
+        """
         ...
 
     async def sleep(self, seconds: float) -> None: ...
@@ -53,6 +55,10 @@ class Io(Protocol):
         """Runs a function of the caller, an `async def` where it `awaits`. Raises `TookTooLong`, after which a
         thread may run on.
         """
+        ...
+
+    async def within(self, function: Callable[[], Awaitable[T]], seconds: float | None) -> T:
+        """Runs a coroutine of this package. Raises `TookTooLong` when it was given up, which only a loop can do."""
         ...
 
     async def resolve(self, value: T | Awaitable[T]) -> T:

@@ -25,6 +25,7 @@ from .wire import (
     Turn,
     TurnEntry,
     TurnRequest,
+    Words,
 )
 
 Tools = Sequence[Tool | Callable[..., Any]]
@@ -59,21 +60,18 @@ class AsyncSession:
         progress: bool = False,
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
+        deadline_s: float | None = None,
     ) -> AsyncTurn:
         """A new turn, or the same one again: `turn_id` with the same request is the same turn, wherever it comes
         from. A text is its `Instruction`. `tools` are what the model may call and this program runs; a session
         keeps those that it was last given. `on_approval` decides about calls of the service's tools that need
         consent; without it they are refused. With `cancel_on_abort`, an interrupt or the cancellation of the task
-        also cancels the turn.
+        also cancels the turn. `deadline_s` is the longest that reading it may take, its tools and all waits included;
+        it ends the watching, not the turn.
         """
-        turn_id = turn_id or new_id()
         said: Mapping[str, Any] = {"Instruction": request} if isinstance(request, str) else request
-        body = {**said, "SessionId": self.session_id, "TurnId": turn_id, "Streaming": True}
-        made = tools_of(tools)
-        if made is not None:
-            body["ToolsJson"] = tools_json(made)
-        watching = Watching(progress, cancel_on_abort, max_pauses)
-        return self._turn(turn_id, watching, made, on_approval, posted(body, live=True, progress=progress))
+        watching = Watching(progress, cancel_on_abort, max_pauses, deadline_s, tools_of(tools), on_approval)
+        return self._begun(said, turn_id or new_id(), watching)
 
     def attach(
         self,
@@ -85,13 +83,14 @@ class AsyncSession:
         progress: bool = False,
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
+        deadline_s: float | None = None,
     ) -> AsyncTurn:
         """A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. Its text
         comes from the start, or from `position` on.
         """
         first = followed(self.session_id, turn_id, progress=progress, position=position)
-        watching = Watching(progress, cancel_on_abort, max_pauses)
-        return self._turn(turn_id, watching, tools_of(tools), on_approval, first)
+        watching = Watching(progress, cancel_on_abort, max_pauses, deadline_s, tools_of(tools), on_approval)
+        return self._turn({}, turn_id, watching, first)
 
     async def pending(self) -> Pending | None:
         """The turn that waits for results, and its calls."""
@@ -199,16 +198,21 @@ class AsyncSession:
     def _answerer(self, turn_id: str, tools: Sequence[Tool] | None, on_approval: OnApproval | None) -> Answerer:
         return Answerer(self._http.io, self._shared, (self.session_id, turn_id), tools, on_approval)
 
-    def _turn(
-        self,
-        turn_id: str,
-        watching: Watching,
-        tools: Sequence[Tool] | None,
-        on_approval: OnApproval | None,
-        first: Submission,
-    ) -> AsyncTurn:
-        answerer = self._answerer(turn_id, tools, on_approval)
-        return AsyncTurn(self._http, (self.session_id, turn_id), watching, answerer, first)
+    def _begun(self, said: Mapping[str, Any], turn_id: str, watching: Watching) -> AsyncTurn:
+        body = {**said, "SessionId": self.session_id, "TurnId": turn_id, "Streaming": True}
+        if watching.tools is not None:
+            body["ToolsJson"] = tools_json(watching.tools)
+        return self._turn(said, turn_id, watching, posted(body, live=True, progress=watching.progress))
+
+    def _turn(self, said: Mapping[str, Any], turn_id: str, watching: Watching, first: Submission) -> AsyncTurn:
+        # The words belong to the turn that had them; the next one has the rest.
+        same = {name: value for name, value in said.items() if name not in Words.__annotations__}
+
+        def successor(words: Words, turn_id: str) -> AsyncTurn:
+            return self._begun({**same, **words}, turn_id, watching)
+
+        answerer = self._answerer(turn_id, watching.tools, watching.on_approval)
+        return AsyncTurn(self._http, (self.session_id, turn_id), watching, answerer, first, successor=successor)
 
 
 class AsyncFork(AsyncSession):

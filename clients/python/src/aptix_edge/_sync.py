@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Literal
+from typing import Literal, TypeVar, overload
 
 import httpx
-from typing_extensions import Self
+from typing_extensions import ParamSpec, Self
 
 from . import wire
 from ._answers import OnApproval
@@ -16,13 +16,16 @@ from ._client import AsyncAptix
 from ._credential import Credential
 from ._events import StreamEvent, TurnEvent
 from ._folder import LONGEST_BYTES, SourceDocument
-from ._http import LogEntry
+from ._http import Heads, LogEntry, WithResponse
 from ._session import AsyncFork, AsyncSession, Pending, Tools
 from ._stores import Store
 from ._sync_io import SyncIo, iterate, run
 from ._turn import AsyncTurn
 from ._user import AsyncUser
 from ._workspace import MAX_BYTES, AsyncWorkspace, Synced
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Turn:
@@ -40,6 +43,11 @@ class Turn:
     @property
     def turn_id(self) -> str:
         return self._turn.turn_id
+
+    @property
+    def request_id(self) -> str | None:
+        """The id of the newest request that was answered, which finds it in the service's log."""
+        return self._turn.request_id
 
     @property
     def text(self) -> str:
@@ -62,14 +70,43 @@ class Turn:
         """Aborts the turn itself, wherever it is."""
         return run(self._turn.cancel())
 
+    @overload
     def steer(
-        self, words: str | wire.Words, *, steer_id: str | None = None, interrupt: bool = False
-    ) -> wire.SteerResult:
+        self,
+        words: str | wire.Words,
+        *,
+        steer_id: str | None = None,
+        interrupt: bool = False,
+        if_ended: Literal["raise"] = "raise",
+    ) -> wire.SteerResult: ...
+
+    @overload
+    def steer(
+        self,
+        words: str | wire.Words,
+        *,
+        steer_id: str | None = None,
+        interrupt: bool = False,
+        if_ended: Literal["new_turn"],
+    ) -> wire.SteerResult | Turn: ...
+
+    def steer(
+        self,
+        words: str | wire.Words,
+        *,
+        steer_id: str | None = None,
+        interrupt: bool = False,
+        if_ended: Literal["raise", "new_turn"] = "raise",
+    ) -> wire.SteerResult | Turn:
         """Adds words to the turn while it runs or waits: they are in its conversation exactly once, at its next model
         call. With `interrupt` a model call that is under way is dropped and made again with them. `steer_id`, a new one
-        unless given, makes a repetition the same steer. A turn that has ended takes none: `turn_ended`.
+        unless given, makes a repetition the same steer. A turn that has ended takes none (`turn_ended`); with
+        `if_ended="new_turn"` the words are the next turn, with the options of this one, whose id is the steer's.
         """
-        return run(self._turn.steer(words, steer_id=steer_id, interrupt=interrupt))
+        if if_ended == "raise":
+            return run(self._turn.steer(words, steer_id=steer_id, interrupt=interrupt))
+        steered = run(self._turn.steer(words, steer_id=steer_id, interrupt=interrupt, if_ended=if_ended))
+        return Turn(steered) if isinstance(steered, AsyncTurn) else steered
 
     def detach(self) -> wire.AcceptedTurn | wire.AgentExecuteResponse:
         """Sends the turn, and comes back as soon as the service has stored it, which then runs it without anybody; one
@@ -124,11 +161,14 @@ class Session:
         progress: bool = False,
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
+        deadline_s: float | None = None,
     ) -> Turn:
         """A new turn, or the same one again: `turn_id` with the same request is the same turn, wherever it comes
         from. A text is its `Instruction`. `tools` are what the model may call and this program runs; a session
         keeps those that it was last given. `on_approval` decides about calls of the service's tools that need
         consent; without it they are refused. With `cancel_on_abort`, an interrupt (Ctrl-C) also cancels the turn.
+        `deadline_s` is the longest that reading it may take, its tools and all waits included; it ends the watching,
+        not the turn. A tool that runs is waited for, unless it has a time of its own.
         """
         return Turn(
             self._session.turn(
@@ -139,6 +179,7 @@ class Session:
                 progress=progress,
                 cancel_on_abort=cancel_on_abort,
                 max_pauses=max_pauses,
+                deadline_s=deadline_s,
             )
         )
 
@@ -152,6 +193,7 @@ class Session:
         progress: bool = False,
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
+        deadline_s: float | None = None,
     ) -> Turn:
         """A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. Its text
         comes from the start, or from `position` on.
@@ -165,6 +207,7 @@ class Session:
                 progress=progress,
                 cancel_on_abort=cancel_on_abort,
                 max_pauses=max_pauses,
+                deadline_s=deadline_s,
             )
         )
 
@@ -369,6 +412,13 @@ class Aptix:
             on_log=on_log,
             _io=SyncIo(http_client),
         )
+
+    def with_response(self, method: Callable[P, T], *args: P.args, **named: P.kwargs) -> WithResponse[T]:
+        """What a method of this client, or of a part of it, gives with these arguments, beside status, headers and id
+        of the response that it came in: `with_response(session.get)`. Of several responses it is the last.
+        """
+        with Heads() as heads:
+            return heads.with_newest(method(*args, **named))
 
     def session(self, session_id: str) -> Session:
         """The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextvars
 import inspect
 import queue
+import socket
 import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, TypeVar
 
 import httpx
@@ -54,16 +55,31 @@ class _Lock(AbstractAsyncContextManager[None]):
 
 
 class _Response:
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response, within_s: float | None) -> None:
         self._response = response
         self._chunks: Iterator[bytes] = response.iter_bytes()
         self.status = response.status_code
         self.headers = response.headers
+        self._timer: threading.Timer | None = None
+        if within_s is not None:
+            self._timer = threading.Timer(within_s, self._cut)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _cut(self) -> None:
+        """Ends the connection: a read that blocks another thread ends with it, and with nothing else."""
+        stream = self._response.extensions.get("network_stream")
+        connection = stream.get_extra_info("socket") if stream else None
+        if connection is not None:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     async def chunk(self) -> bytes | None:
         return next(self._chunks, None)
 
     async def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         self._response.close()
 
 
@@ -74,8 +90,10 @@ class SyncIo:
         self._client = client or httpx.Client(limits=httpx.Limits(max_connections=None))
         self._is_own = client is None
 
-    async def send(self, request: httpx.Request) -> _Response:
-        return _Response(self._client.send(request, stream=True, follow_redirects=False))
+    async def send(self, request: httpx.Request, within_s: float | None) -> _Response:
+        ends = None if within_s is None else time.monotonic() + within_s
+        response = self._client.send(request, stream=True, follow_redirects=False)
+        return _Response(response, None if ends is None else max(0, ends - time.monotonic()))
 
     async def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -107,6 +125,9 @@ class SyncIo:
         if error is not None:
             raise error
         return await self.resolve(value)
+
+    async def within(self, function: Callable[[], Awaitable[T]], seconds: float | None) -> T:  # noqa: ARG002
+        return await function()
 
     async def resolve(self, value: T | Awaitable[T]) -> T:
         if inspect.isawaitable(value):

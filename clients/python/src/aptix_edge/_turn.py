@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, Literal, cast, overload
 
 from typing_extensions import Self
 
-from ._answers import Answerer
+from ._answers import Answerer, OnApproval
 from ._errors import AptixError
 from ._events import DiscardEvent, ResultEvent, TextEvent, ToolCallsEvent, ToolResultsEvent, TurnEvent
-from ._http import Call, Http, json_bytes, request
+from ._http import Call, Deadline, Http, json_bytes, request, request_id_of
+from ._io import Response, TookTooLong
 from ._submission import Submission, followed, posted, submit, turn_path
+from ._tools import Tool
 from .wire import (
     AcceptedTurn,
     AgentExecuteResponse,
     FinalResponse,
     SteerResult,
+    SubmittedToolResult,
     ToolCall,
     ToolContinuationResponse,
     Turn,
@@ -34,11 +37,14 @@ MOVED_ON = ("turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict")
 
 @dataclass(frozen=True)
 class Watching:
-    """How a turn is watched."""
+    """How a turn is watched, and who answers its calls."""
 
     progress: bool = False
     cancel_on_abort: bool = False
     max_pauses: int = 16
+    deadline_s: float | None = None
+    tools: Sequence[Tool] | None = None
+    on_approval: OnApproval | None = None
 
 
 class AsyncTurn:
@@ -48,9 +54,17 @@ class AsyncTurn:
     """
 
     def __init__(
-        self, http: Http, ids: tuple[str, str], watching: Watching, answerer: Answerer, first: Submission
+        self,
+        http: Http,
+        ids: tuple[str, str],
+        watching: Watching,
+        answerer: Answerer,
+        first: Submission,
+        *,
+        successor: Callable[[Words, str], AsyncTurn],
     ) -> None:
         self._http = http
+        self._successor = successor
         self.session_id, self.turn_id = ids
         self._watching = watching
         self._answerer = answerer
@@ -60,6 +74,12 @@ class AsyncTurn:
         self._events: AsyncGenerator[TurnEvent, None] | None = None
         self._response: FinalResponse | None = None
         self._failure: BaseException | None = None
+        self._request_id: str | None = None
+
+    @property
+    def request_id(self) -> str | None:
+        """The id of the newest request that was answered, which finds it in the service's log."""
+        return self._request_id
 
     @property
     def text(self) -> str:
@@ -98,15 +118,49 @@ class AsyncTurn:
         view: Turn = await request(self._http, Call("POST", f"{turn_path(self.session_id, self.turn_id)}/cancel"))
         return view
 
-    async def steer(self, words: str | Words, *, steer_id: str | None = None, interrupt: bool = False) -> SteerResult:
+    @overload
+    async def steer(
+        self,
+        words: str | Words,
+        *,
+        steer_id: str | None = None,
+        interrupt: bool = False,
+        if_ended: Literal["raise"] = "raise",
+    ) -> SteerResult: ...
+
+    @overload
+    async def steer(
+        self,
+        words: str | Words,
+        *,
+        steer_id: str | None = None,
+        interrupt: bool = False,
+        if_ended: Literal["new_turn"],
+    ) -> SteerResult | AsyncTurn: ...
+
+    async def steer(
+        self,
+        words: str | Words,
+        *,
+        steer_id: str | None = None,
+        interrupt: bool = False,
+        if_ended: Literal["raise", "new_turn"] = "raise",
+    ) -> SteerResult | AsyncTurn:
         """Adds words to the turn while it runs or waits: they are in its conversation exactly once, at its next model
         call. With `interrupt` a model call that is under way is dropped and made again with them. `steer_id`, a new one
-        unless given, makes a repetition the same steer. A turn that has ended takes none: `turn_ended`.
+        unless given, makes a repetition the same steer. A turn that has ended takes none (`turn_ended`); with
+        `if_ended="new_turn"` the words are the next turn, with the options of this one, whose id is the steer's.
         """
-        said: dict[str, Any] = {"Instruction": words} if isinstance(words, str) else dict(words)
-        body = {**said, "SteerId": steer_id or new_id(), **({"Interrupt": True} if interrupt else {})}
+        steer_id = steer_id or new_id()
+        said: Words = {"Instruction": words} if isinstance(words, str) else words
+        body = {**said, "SteerId": steer_id, **({"Interrupt": True} if interrupt else {})}
         path = f"{turn_path(self.session_id, self.turn_id)}/steer"
-        result: SteerResult = await request(self._http, Call("POST", path, body=json_bytes(body)))
+        try:
+            result: SteerResult = await request(self._http, Call("POST", path, body=json_bytes(body)))
+        except AptixError as error:
+            if if_ended != "new_turn" or error.code != "turn_ended":
+                raise
+            return self._successor(said, steer_id)
         return result
 
     async def detach(self) -> AcceptedTurn | AgentExecuteResponse:
@@ -181,6 +235,9 @@ class AsyncTurn:
         await self._http.io.shielded(cancel)
 
     async def _submissions(self) -> AsyncGenerator[TurnEvent, None]:
+        seconds = self._watching.deadline_s
+        deadline = None if seconds is None else Deadline(seconds)
+        http = replace(self._http, deadline=deadline, on_head=self._headed)
         submission = self._first
         # The calls that the submission answers, and why it was refused.
         answered: list[ToolCall] = []
@@ -189,7 +246,7 @@ class AsyncTurn:
         while True:
             response: Any = None
             try:
-                async with aclosing(self._read(submission)) as events:
+                async with aclosing(self._read(http, submission)) as events:
                     async for event in events:
                         if isinstance(event, ResultEvent):
                             response = event.response
@@ -220,7 +277,7 @@ class AsyncTurn:
             pauses += 1
             if pauses > self._watching.max_pauses:
                 raise _awaiting(pause)
-            results = await self._answerer.results(calls)
+            results = await self._results(calls, deadline)
             yield ToolResultsEvent(results)
             continuation = {"SessionId": self.session_id, "TurnId": self.turn_id, "ToolResults": results}
             # A continuation is delivered as its turn was, which is known of a turn that began here.
@@ -228,13 +285,29 @@ class AsyncTurn:
             submission = posted(continuation, live=live, progress=self._watching.progress)
             answered = calls
 
+    async def _results(self, calls: list[ToolCall], deadline: Deadline | None) -> list[SubmittedToolResult]:
+        if deadline is None:
+            return await self._answerer.results(calls)
+        try:
+            results = await self._http.io.within(lambda: self._answerer.results(calls), deadline.left_s)
+        except TookTooLong:
+            raise deadline.failure() from None
+        # A function that blocks is not given up. Its result is kept, and sent by who attaches to the turn.
+        deadline.check()
+        return results
+
+    def _headed(self, response: Response) -> None:
+        self._request_id = request_id_of(response.headers)
+
     def _followed(self) -> Submission:
         return followed(self.session_id, self.turn_id, progress=self._watching.progress)
 
-    async def _read(self, submission: Submission) -> AsyncGenerator[TextEvent | DiscardEvent | TurnEvent, None]:
+    async def _read(
+        self, http: Http, submission: Submission
+    ) -> AsyncGenerator[TextEvent | DiscardEvent | TurnEvent, None]:
         self._segments.clear()
         self._position = submission.position
-        async with aclosing(submit(self._http, submission)) as events:
+        async with aclosing(submit(http, submission)) as events:
             async for event in events:
                 if isinstance(event, DiscardEvent):
                     self._segments.pop(event.segment, None)
@@ -253,7 +326,8 @@ def error_line(error: AptixError) -> dict[str, Any]:
     """An error as `AptixError.from` of the TypeScript client takes it."""
     told = error.to_dict()
     wait = told.pop("retry_after_s")
-    told.pop("request_id")
+    for own in ("request_id", "is_final"):
+        told.pop(own, None)
     return {**told, **({} if wait is None else {"retryAfterMs": round(wait * 1000)})}
 
 

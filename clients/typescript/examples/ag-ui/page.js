@@ -4,8 +4,14 @@ import { Aptix } from 'aptix-edge';
 import { AptixAgent } from 'aptix-edge/ag-ui';
 
 const service = new URLSearchParams(location.search).get('service') ?? 'http://127.0.0.1:8787';
-const kept = JSON.parse(localStorage.getItem('chat') ?? 'null') ?? { threadId: crypto.randomUUID(), messages: [] };
-const agent = new AptixAgent({ client: new Aptix({ baseUrl: service }), threadId: kept.threadId, initialMessages: kept.messages });
+// What outlives a reload: which thread this is, and its messages.
+const isNew = localStorage.getItem('chat') === null;
+if (isNew) localStorage.setItem('chat', crypto.randomUUID());
+const history = {
+  get: (key) => JSON.parse(localStorage.getItem(key)) ?? undefined,
+  update: (key, value) => localStorage.setItem(key, JSON.stringify(value)),
+};
+const agent = new AptixAgent({ client: new Aptix({ baseUrl: service }), threadId: localStorage.getItem('chat'), history });
 
 const tools = [{ name: 'read_clock', description: 'Tells the time of the page.', parameters: { type: 'object', properties: {} } }];
 const run = { read_clock: () => ({ time: new Date().toISOString() }) };
@@ -34,7 +40,6 @@ function show() {
 }
 
 const answered = () => new Set(agent.messages.filter(({ role }) => role === 'tool').map(({ toolCallId }) => toolCallId));
-const keep = () => localStorage.setItem('chat', JSON.stringify({ threadId: agent.threadId, messages: agent.messages }));
 
 /** Runs until nothing is left for the page to do. */
 async function go(params = {}, how = 'runAgent') {
@@ -45,7 +50,6 @@ async function go(params = {}, how = 'runAgent') {
   } catch (error) {
     fault = error.message;
   }
-  keep();
   show();
   const calls = agent.messages.flatMap(({ toolCalls = [] }) => toolCalls).filter(({ id, function: { name } }) => run[name] && !answered().has(id));
   for (const { id, function: { name, arguments: given } } of calls) {
@@ -64,11 +68,9 @@ document.querySelector('form').onsubmit = (event) => {
   const input = document.querySelector('input');
   agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: input.value });
   input.value = '';
-  // Before it is sent, so that a reload finds it.
-  keep();
   void go();
 };
 document.querySelector('#stop').onclick = () => agent.abortRun();
 show();
-// What ran or waited when the page was left goes on.
-if (kept.messages.length > 0) void go({}, 'connectAgent');
+// The thread comes back, and what ran or waited when the page was left goes on.
+if (!isNew) void go({}, 'connectAgent');

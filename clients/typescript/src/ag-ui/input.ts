@@ -1,7 +1,8 @@
 // From the input of a run to what the service is asked. Owns which answers a pause has been given, and what of the messages
 // is a turn: the service keeps the conversation, so that only the newest message counts.
 import type { RunAgentInput } from "@ag-ui/client";
-import type { ToolCall, TurnRequest, ClipboardImage, InputArtifact, SubmittedToolResult } from "../index.js";
+import type { ToolCall, TurnRequest, ClipboardImage, InputArtifact, SteerContent, SubmittedToolResult } from "../index.js";
+import { isJson } from "../json_text.js";
 import { APPROVAL, toolsJson } from "../tools.js";
 
 /** Members of a turn that `forwardedProps` may bring. */
@@ -30,6 +31,12 @@ export function answersTo(calls: readonly ToolCall[], input: RunAgentInput, hand
 /** Whether the user has written on instead of answering: answers stand behind the newest message of the user. */
 export const deserted = ({ messages, resume }: RunAgentInput): boolean => !resume?.length && messages.at(-1)?.role === "user";
 
+/** What the user wrote last, behind the answers to a pause, by the ids of the messages. */
+export function writtenOn({ messages }: RunAgentInput): { id: string; words: SteerContent }[] {
+  const words = messages.slice(messages.findLastIndex(({ role }) => role !== "user") + 1);
+  return words.map(({ id, content }) => ({ id, words: contentOf(content) as SteerContent }));
+}
+
 function result({ ToolCallId }: ToolCall, { messages }: RunAgentInput) {
   const message = messages.findLast((each) => each.role === "tool" && each.toolCallId === ToolCallId);
   if (message?.role !== "tool") return undefined;
@@ -51,15 +58,6 @@ function decision({ ToolCallId }: ToolCall, { resume }: RunAgentInput) {
       ...(Approved && editedArgs && { Arguments: editedArgs }),
     }),
   };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The newest message of the user as a turn, with the front end's tools and context. */

@@ -4,7 +4,7 @@ import { type BaseEvent, EventType, type RunAgentInput } from "@ag-ui/client";
 import type { AgentExecuteResponse, AptixError, Progress, StreamEvent, ToolCall } from "../index.js";
 import { membersOf } from "../json_text.js";
 import { APPROVAL } from "../tools.js";
-import { type Message, hasCall, isShown, resultId } from "./shown.js";
+import { type Message, hasCall, isAnswered, isShown, resultId, withResults } from "./shown.js";
 
 type Events = Generator<BaseEvent, void, void>;
 type Open = { kind: "text" | "reasoning"; id: string; segment?: number };
@@ -79,9 +79,13 @@ export class RunWriter {
     yield made(EventType.RUN_FINISHED, { threadId, runId, ...members });
   }
 
-  /** Ids are new for each message of a thread, also of a segment that was written anew. */
+  /** Ids are new for each message of a thread, also of a segment that was written anew, and of a run whose id came before. */
   #newId(kind: string): string {
-    return `${this.turnId}.${this.input.runId === this.turnId ? "" : `${this.input.runId}.`}${kind}${(this.#serial += 1)}`;
+    const { runId, messages } = this.input;
+    const begin = `${this.turnId}.${runId === this.turnId ? "" : `${runId}.`}${kind}`;
+    do this.#serial += 1;
+    while (messages.some(({ id }) => id === begin + this.#serial));
+    return begin + this.#serial;
   }
 
   *#text(segment: number, delta: string): Events {
@@ -136,7 +140,13 @@ export class RunWriter {
     if (response.Kind === "final") {
       yield* this.#whole(response.PrimaryOutputText);
       yield* this.#closePart();
+      const inFull = withResults(this.input.messages, response.ToolResults ?? []);
+      if (inFull) {
+        this.input = { ...this.input, messages: inFull };
+        yield made(EventType.MESSAGES_SNAPSHOT, { messages: [...inFull, ...this.#said] });
+      }
       for (const { ToolCallId, ResultJson, ErrorMessage } of response.ToolResults ?? []) {
+        if (isAnswered(ToolCallId, this.input.messages)) continue;
         // A call that was put as a question is there already. Of others, the service tells no arguments.
         const Name = this.#names.get(ToolCallId) ?? "server_tool";
         if (!this.#isKnown(ToolCallId)) yield* this.#call({ ToolCallId, Name, ArgumentsJson: "{}" });
@@ -155,7 +165,7 @@ export class RunWriter {
     if (!ToolCalls.some((call) => isShown(call, this.input.messages))) yield* this.#whole(response.ToolContinuationMessage ?? "");
     yield* this.#closePart();
     const own = ToolCalls.filter(({ Name }) => Name !== APPROVAL);
-    const unanswered = own.filter(({ ToolCallId }) => !this.input.messages.some((message) => message.role === "tool" && message.toolCallId === ToolCallId));
+    const unanswered = own.filter(({ ToolCallId }) => !isAnswered(ToolCallId, this.input.messages));
     for (const call of own) {
       this.handed.set(call.ToolCallId, Date.now());
       if (!this.#isKnown(call.ToolCallId)) yield* this.#call(call);

@@ -1,8 +1,9 @@
 // What a front end shows of a turn already. Owns that a turn which is followed anew is shown once: by its id, which begins the
 // ids of its messages.
 import type { RunAgentInput } from "@ag-ui/client";
-import type { ToolCall, TurnView } from "../index.js";
+import type { ToolCall, ToolResult, TurnView } from "../index.js";
 import { APPROVAL } from "../tools.js";
+import { identifier } from "./input.js";
 
 export type Message = RunAgentInput["messages"][number];
 
@@ -12,6 +13,25 @@ export const hasCall = (messages: readonly Message[], toolCallId: string): boole
 /** Whether the messages have a call that waits; of a question, the call that it is about. */
 export const isShown = ({ ToolCallId, Name, ArgumentsJson }: ToolCall, messages: readonly Message[]): boolean =>
   hasCall(messages, Name === APPROVAL ? JSON.parse(ArgumentsJson).ToolCallId : ToolCallId);
+
+export const isAnswered = (toolCallId: string, messages: readonly Message[]): boolean =>
+  messages.some((message) => message.role === "tool" && message.toolCallId === toolCallId);
+
+/**
+ * The messages with what the service's tools gave, where a front end has put its user's decision as the call's result, as
+ * CopilotKit does; `undefined` where none has.
+ */
+export function withResults(messages: readonly Message[], results: readonly ToolResult[]): Message[] | undefined {
+  let isOther = false;
+  const full = messages.map((message) => {
+    const result = message.role === "tool" && results.find(({ ToolCallId }) => ToolCallId === message.toolCallId);
+    const content = result ? (result.ResultJson ?? result.ErrorMessage ?? "") : undefined;
+    if (content === undefined || message.content === content) return message;
+    isOther = true;
+    return { ...message, content } as Message;
+  });
+  return isOther ? full : undefined;
+}
 
 /** The id of the message that brings what one of the service's tools gave. */
 export const resultId = (toolCallId: string) => `${toolCallId}.result`;
@@ -32,9 +52,13 @@ export async function lacksAnswer({ messages }: RunAgentInput, turnId: string, v
   const last = messages.findLast(({ role }) => role !== "reasoning" && role !== "activity");
   // Results of the service's own tools come with the answer.
   if (own.length === 0) return last?.role === "user" || (last?.role === "tool" && last.id !== resultId(last.toolCallId));
-  // A turn in front of the user's newest words is not theirs.
-  if (messages.findLastIndex(isOf(turnId)) < messages.findLastIndex(({ role }) => role === "user")) return false;
-  const { Outcome } = await view();
+  const words = messages.findLast(({ role }) => role === "user");
+  const { Outcome, Steers = [] } = await view();
+  // A turn in front of the user's newest words is not theirs, unless these were added to it.
+  if (words && messages.findLastIndex(isOf(turnId)) < messages.indexOf(words)) {
+    const steerId = await identifier(words.id);
+    return Steers.some(({ SteerId }) => SteerId === steerId);
+  }
   const text = Outcome?.Successful === true && Outcome.Result?.Kind === "final" ? Outcome.Result.PrimaryOutputText : "";
   return text !== "" && !own.some(({ content }) => content === text);
 }

@@ -13,7 +13,7 @@ export async function search(aptix: Aptix, workspace: string, query: SearchReque
   const chunks = found.Chunks.map(({ Path, StartLine, EndLine, Text, Score }) => {
     const place = `${shown(Path)}:${StartLine}-${EndLine}`;
     const text = shownLines(Text).trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
-    return `${place}${Score === undefined ? "" : `  ${Score.toFixed(2)}`}\n${text}`;
+    return `${place}${Score === undefined ? "" : `  ${Number(Score.toPrecision(2))}`}\n${text}`;
   });
   tell(terminal, found, chunks.join("\n\n") || "Nothing has any of these words.");
   return EXIT.done;
