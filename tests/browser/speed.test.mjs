@@ -1,11 +1,20 @@
-// What an answer costs the page: as much in a long session as in a new one.
+// What an answer costs the page: as much in a long session as in a new one, and never so much at once that a key or a click
+// would wait for it.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { slowness } from '../e2e/machine_speed.mjs';
 import { answer, text } from '../e2e/scripted_model.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { hasStatus, Playground, say } from './playground.mjs';
 
 const PROSE = Array.from({ length: 400 }, (_, at) => `Paragraph ${at} of a long answer, with *some* words and \`code\` in it, as models write.\n\n`);
+const ROW = (at) => `| row ${at} | a value **${at}** of it | \`code_${at}\` | and some more words, of several lengths, for ${at} |\n`;
+const ROWS = 480;
+const TABLE = `| Name | Value | Code | Remark |\n|---|:-:|---|---|\n${Array.from({ length: ROWS }, (_, at) => ROW(at)).join('')}`;
+/** A table of 47 KB by so many characters as a model writes at once. */
+const DELTAS = TABLE.match(/[^]{1,24}/g);
+/** A task that is longer keeps a key or a click waiting (W3C Long Tasks). */
+const LONGEST_TASK_MS = 50;
 
 describe('the cost of an answer', { skip: withoutBrowser }, () => {
   let playground;
@@ -30,5 +39,40 @@ describe('the cost of an answer', { skip: withoutBrowser }, () => {
     const told = costs.map((cost) => cost.toFixed(2)).join(', ');
     console.log(`main thread, in s: ${told}`);
     assert.ok(Math.min(...costs.slice(-3)) < 1.6 * Math.max(...costs.slice(0, 2)), told);
+  });
+
+  // Other processes of the machine lengthen a task, and nothing shortens one: the best of three runs is what the page needs.
+  test('a table of 47 KB streams, and is shown again, without a task over 50 ms', async () => {
+    const page = await playground.page();
+    playground.rig.model.otherwise(answer(text('Here I am.')));
+    await hasStatus(await say(page, 'Are you there?'), 'completed');
+    await page.evaluate(() => {
+      globalThis.tasks = [];
+      globalThis.observer = new PerformanceObserver((list) => globalThis.tasks.push(...list.getEntries()));
+      globalThis.observer.observe({ type: 'longtask' });
+    });
+    const longestOf = async (work) => {
+      await page.evaluate(() => (globalThis.tasks = []));
+      await work();
+      return page.evaluate(() => Math.max(0, ...[...globalThis.tasks, ...globalThis.observer.takeRecords()].map(({ duration }) => duration)));
+    };
+    const open = (title) => page.locator('button.session').filter({ hasText: title }).click();
+    const runs = [];
+    for (let count = 0; count < 3; count += 1) {
+      playground.rig.model.script(answer(text(...DELTAS)).with({ delayMs: 1 }));
+      await page.getByRole('button', { name: 'New session' }).click();
+      const streams = await longestOf(async () => hasStatus(await say(page, `Table ${count}`), 'completed'));
+      await open('Are you there?');
+      await page.locator('.turn').filter({ hasText: 'Here I am.' }).waitFor();
+      const again = await longestOf(async () => {
+        await open(`Table ${count}`);
+        await page.waitForFunction((rows) => document.querySelectorAll('.turn tbody tr').length === rows, ROWS);
+      });
+      runs.push(Math.max(streams, again));
+      if (runs.at(-1) === 0) break;
+    }
+    const bound = LONGEST_TASK_MS * slowness();
+    console.log(`longest tasks over 50 ms, in ms: ${runs.join(', ')}; bound ${bound.toFixed(0)}`);
+    assert.ok(Math.min(...runs) <= bound, `${runs.join(', ')} ms`);
   });
 });

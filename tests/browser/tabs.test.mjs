@@ -128,6 +128,22 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
     page.faults.length = 0;
   });
 
+  test('a session that one tab erases is no more in the other one within a second, nor in its list', async () => {
+    const page = await playground.page();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    // The browser logs the refusal, as it has to.
+    const other = await playground.tab(page, { expected: [/status of 404/] });
+    await hasStatus(other.locator('.turn'), 'completed');
+    await other.getByRole('textbox', { name: 'Message' }).fill('Not sent yet');
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.getByRole('button', { name: 'Erase What can you do?' }).click();
+    await page.getByText('Sessions of this browser stand here.').waitFor();
+    await soon(other.getByText('This session was erased elsewhere.'));
+    assert.equal(await other.locator('.turn').count(), 0);
+    await other.getByText('Sessions of this browser stand here.').waitFor();
+    assert.deepEqual(await other.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('aptix-edge.unsent.'))), []);
+  });
+
   test('words that two tabs send at once: one is the turn, the other one is told and shown what runs', async () => {
     const page = await playground.page();
     await hasStatus(await say(page, 'What can you do?'), 'completed');

@@ -4,9 +4,10 @@ import DOMPurify from 'dompurify';
 import { Marked, type Token, type Tokens } from 'marked';
 import { memo } from 'preact/compat';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { Blocks, ROWS } from './blocks.js';
+import { Blocks } from './blocks.js';
 import { copyText } from './clipboard.js';
 import { draw, formulas } from './formulas.js';
+import { Table, type TablePiece } from './table.js';
 
 const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -29,11 +30,12 @@ const marked = new Marked({
     },
     image: ({ href, text }) => link(href, `Picture: ${escaped(text || href)}`),
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
-    table(token: Tokens.Table) {
-      const row = (cells: Tokens.TableCell[], tag: string) =>
-        `<tr>${cells.map(({ tokens, align }) => `<${tag}${align ? ` align="${align}"` : ''}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>`;
-      const body = token.rows.map((cells) => row(cells, 'td')).join('');
-      return `<div class="table" tabindex="0" role="group" aria-label="Table"><table><thead>${row(token.header, 'th')}</thead><tbody>${body}</tbody></table></div>`;
+    table({ header, rows, columns }: TablePiece) {
+      const cell = (tag: 'th' | 'td', role: string) => ({ tokens, align }: Tokens.TableCell, at: number) =>
+        `<${tag}${align ? ` align="${align}"` : ''}${columns ? ` role="${role}" width="${(columns.parts[at]! * 100).toFixed(3)}%"` : ''}>${this.parser.parseInline(tokens)}</${tag}>`;
+      const row = (cells: string[]) => `<tr${columns ? ' role="row"' : ''}>${cells.join('')}</tr>`;
+      const body = rows.map((cells) => row(cells.map(cell('td', 'cell')))).join('');
+      return `<div class="table" tabindex="0" role="group" aria-label="Table"><table><thead>${row(header.map(cell('th', 'columnheader')))}</thead><tbody>${body}</tbody></table></div>`;
     },
     code({ text, lang }) {
       const language = /^[\w+#.-]+/.exec(lang ?? '')?.[0] ?? '';
@@ -66,42 +68,11 @@ export function Markdown({ text, isGrowing = false }: { text: string; isGrowing?
 
 const BlockView = memo(
   ({ token, isWhole }: { token: Token; isWhole: boolean }) =>
-    token.type === 'table' ? <Table table={token as Tokens.Table} isWhole={isWhole} /> : <Block raw={token.raw} isWhole={isWhole} render={() => marked.parser([token])} />,
+    token.type === 'table' ? <Table table={token as Tokens.Table} isWhole={isWhole} render={piece} /> : <Block raw={token.raw} isWhole={isWhole} render={() => marked.parser([token])} />,
   (before, next) => before.token === next.token && before.isWhole === next.isWhole,
 );
 
-/** A table by pieces of its rows: those that were shown stay as they are. */
-function Table({ table, isWhole }: { table: Tokens.Table; isWhole: boolean }) {
-  const place = useRef<HTMLDivElement>(null);
-  const pieces = Array.from({ length: Math.ceil(table.rows.length / ROWS) }, (_, at) => table.rows.slice(at * ROWS, (at + 1) * ROWS));
-  useEffect(() => {
-    if (isWhole) void draw(place.current);
-  }, [table, isWhole]);
-  return (
-    <div ref={place} class="block" dir="auto">
-      <div class="table" tabIndex={0} role="group" aria-label="Table">
-        <table>
-          <Rows part="thead" table={table} rows={[]} />
-          {pieces.map((rows, at) => (
-            <Rows key={at} part="tbody" table={table} rows={rows} />
-          ))}
-        </table>
-      </div>
-    </div>
-  );
-}
-
-const Rows = memo(
-  ({ part: Part, table, rows }: { part: 'thead' | 'tbody'; table: Tokens.Table; rows: Tokens.TableCell[][] }) => {
-    const html = clean(marked.parser([{ ...table, rows }]));
-    const inner = html.slice(html.indexOf(`<${Part}>`) + Part.length + 2, html.lastIndexOf(`</${Part}>`));
-    return <Part dangerouslySetInnerHTML={{ __html: html.includes(`<${Part}>`) ? inner : '' }} />;
-  },
-  (before, next) =>
-    before.rows.length === next.rows.length &&
-    before.rows.every((row, at) => row === next.rows[at]) &&
-    (before.rows.length > 0 || before.table.header.map(({ text }) => text).join('|') === next.table.header.map(({ text }) => text).join('|')),
-);
+const piece = (table: TablePiece): string => clean(marked.parser([table]));
 
 interface BlockProps {
   raw: string;

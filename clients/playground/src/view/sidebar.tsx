@@ -3,8 +3,10 @@ import { computed, signal } from '@preact/signals';
 import { theme } from '../store/appearance.js';
 import { branchOf } from '../store/branches.js';
 import { announced, failureOf, liveTurn, newId, open, sessionId } from '../store/conversation.js';
+import { forgetSession } from '../store/outbox.js';
 import { aptix, version } from '../store/service.js';
 import { listed, MOST_KEPT, unlist, type Listed } from '../store/session_list.js';
+import { tell } from '../store/tabs.js';
 import { THEMES, type Theme } from '../store/theme.js';
 import { APPROVAL, unanswered } from '../store/turn_record.js';
 import { forget } from '../store/unsent.js';
@@ -195,9 +197,11 @@ async function erase(id: string, title: string): Promise<void> {
   await aptix.session(id).erase().catch((error: { code?: string }) => {
     if (error.code !== 'session_not_found') throw error;
   });
+  tell(id);
   unlist(id);
   if (sessionId.value === id) startNew();
   forget(id);
+  forgetSession(id);
   // What was pressed is gone.
   if (!isFocused()) document.getElementById('search')?.focus();
 }

@@ -1,0 +1,99 @@
+// A model's table, by pieces of its rows: those that were shown stay as they are. Owns that a further row of a long table
+// costs as much as one of a short table. The columns get their widths from the head and the first piece, and the browser lays
+// out each piece by itself, so that a new row touches none of the others. For that the rows are boxes of their own; it
+// stays one table for whoever copies it, and its roles say so to screen readers.
+import type { Tokens } from 'marked';
+import { memo } from 'preact/compat';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { ROWS } from './blocks.js';
+import { draw } from './formulas.js';
+
+/** Of a table whose columns have their widths: those, as parts of the whole, and the least width of the whole in pixels. */
+export interface Columns {
+  parts: readonly number[];
+  least: number;
+}
+
+/** `columns` is missing while the browser finds the widths. */
+export interface TablePiece extends Tokens.Table {
+  columns?: Columns | undefined;
+}
+
+/** The pieces that are made in one go: those of a table that comes whole follow one after the other. */
+const AT_ONCE = 3;
+
+interface Props {
+  table: Tokens.Table;
+  /** No more rows will come. */
+  isWhole: boolean;
+  /** A piece as a whole table in HTML, sanitised. */
+  render(piece: TablePiece): string;
+}
+
+export function Table({ table, isWhole, render }: Props) {
+  const place = useRef<HTMLTableElement>(null);
+  const [columns, setColumns] = useState<Columns>();
+  const [made, setMade] = useState(AT_ONCE);
+  const count = Math.max(1, Math.ceil(table.rows.length / ROWS));
+  const shown = columns ? Math.min(made, count) : 1;
+  const isLong = count > 1;
+  useLayoutEffect(() => {
+    if (isLong) setColumns(columnsOf(place.current!));
+  }, [isLong]);
+  useEffect(() => {
+    if (!columns || made >= count) return;
+    const next = setTimeout(() => setMade(made + AT_ONCE));
+    return () => clearTimeout(next);
+  }, [columns, made, count]);
+  useEffect(() => {
+    if (isWhole) void draw(place.current);
+  }, [table, isWhole, columns, shown]);
+  return (
+    <div class="block" dir="auto">
+      <div class="table" tabIndex={0} role="group" aria-label="Table">
+        <table ref={place} {...(columns && { class: 'long-table', role: 'table', style: { minWidth: `${columns.least}px` } })}>
+          <Rows part="thead" table={table} rows={[]} columns={columns} render={render} />
+          {Array.from({ length: shown }, (_, at) => (
+            <Rows key={at} part="tbody" table={table} rows={table.rows.slice(at * ROWS, (at + 1) * ROWS)} columns={columns} render={render} />
+          ))}
+        </table>
+      </div>
+    </div>
+  );
+}
+
+/** The columns as the browser lays them out. In a narrower place the table gets narrower until a word would be broken. */
+function columnsOf(table: HTMLTableElement): Columns {
+  const widths = () => [...table.tHead!.rows[0]!.cells].map((cell) => cell.getBoundingClientRect().width);
+  table.classList.add('measured');
+  const found = widths();
+  table.style.width = 'min-content';
+  const least = widths();
+  table.style.width = '';
+  table.classList.remove('measured');
+  const whole = found.reduce((sum, width) => sum + width, 0);
+  // What is folded away has no widths.
+  if (whole === 0) return { parts: found.map(() => 1 / found.length), least: 0 };
+  const parts = found.map((width) => width / whole);
+  return { parts, least: Math.ceil(Math.max(...least.map((width, at) => width / parts[at]!))) };
+}
+
+interface RowsProps extends Pick<Props, 'table' | 'render'> {
+  part: 'thead' | 'tbody';
+  rows: Tokens.TableCell[][];
+  columns: Columns | undefined;
+}
+
+const Rows = memo(
+  ({ part: Part, table, rows, columns, render }: RowsProps) => {
+    const html = render({ ...table, rows, columns });
+    const from = html.indexOf(`<${Part}>`);
+    const inner = from < 0 ? '' : html.slice(from + Part.length + 2, html.lastIndexOf(`</${Part}>`));
+    return <Part {...(columns && { role: 'rowgroup' })} dangerouslySetInnerHTML={{ __html: inner }} />;
+  },
+  (before, next) =>
+    before.columns === next.columns &&
+    before.rows.length === next.rows.length &&
+    before.rows.every((row, at) => row === next.rows[at]) &&
+    (before.rows.length > 0 || before.table.header.map(({ text }) => text).join('|') === next.table.header.map(({ text }) => text).join('|')),
+);
