@@ -3,10 +3,21 @@ middle of a turn goes on with it when it is started again.
 """
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
-from aptix_edge import ApprovalRequest, Aptix, AptixError, FileStore, Session, ToolContext, Turn, format_json
+from aptix_edge import (
+    ApprovalRequest,
+    Aptix,
+    AptixConnectionError,
+    AptixError,
+    FileStore,
+    Session,
+    ToolContext,
+    Turn,
+    format_json,
+)
 
 
 def read_file(path: Annotated[str, "below the folder of the chat"]) -> str:
@@ -56,4 +67,9 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except AptixConnectionError as error:
+        sys.exit(f"{error} Start the service with: make dev")
+    except AptixError as error:
+        sys.exit(f"{error.code}: {error}")

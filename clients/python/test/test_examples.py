@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,16 @@ def test_the_chat_reads_a_file_asks_before_a_mail_and_goes_on_after_it_was_kille
     assert outputs[0] == '"contents of a"'
     assert "outside the folder" in outputs[1]
     assert '"sent":true' in outputs[2]
+
+
+def test_the_chat_says_at_once_that_nobody_listens_and_how_to_start_a_service(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    command = [sys.executable, str(CLIENT / "examples/chat.py")]
+    env = {**os.environ, "APTIX_URL": url}
+    ended = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=30, check=False)
+    assert (ended.returncode, ended.stderr) == (1, f"Nobody listens at {url}. Start the service with: make dev\n")
 
 
 def test_the_cells_of_the_notebook_run(bed: Bed, capsys: Any) -> None:

@@ -40,10 +40,7 @@ export class AptixAgent extends AbstractAgent {
     this.request = request;
     this.history = history;
     if (history) {
-      const keep = async ({ messages, agent }: Pick<AgentSubscriberParams, "messages" | "agent">) => {
-        // A front end that comes back begins with none.
-        if (messages.length > 0) await history.update(key(agent.threadId), structuredClone(messages));
-      };
+      const keep = (now: Pick<AgentSubscriberParams, "messages" | "agent">) => kept(history, now);
       this.subscribe({ onNewMessage: keep, onRunInitialized: keep, onRunFinalized: keep });
     }
   }
@@ -58,9 +55,9 @@ export class AptixAgent extends AbstractAgent {
    */
   protected override connect(given: RunAgentInput): Observable<BaseEvent> {
     return this.observed(given, async (signal, show) => {
-      const kept = given.messages.length > 0 ? undefined : await this.history?.get<RunAgentInput["messages"]>(key(given.threadId));
-      const input = kept ? { ...given, messages: kept } : given;
-      if (kept) show(kept);
+      const before = given.messages.length > 0 ? undefined : await this.history?.get<RunAgentInput["messages"]>(key(given.threadId));
+      const input = before ? { ...given, messages: before } : given;
+      if (before) show(before);
       const sessionId = await identifier(input.threadId);
       const session = this.client.session(sessionId);
       const { LiveTurn, LatestTurn } = await session.get().catch(unlessUnknown);
@@ -183,6 +180,17 @@ interface Submission {
 }
 
 const key = (threadId: string) => `thread:${threadId}`;
+
+/** Keeps the messages of an agent's thread. A store that is full, as `localStorage` may be, ends no run. */
+async function kept(history: Store, { messages, agent }: Pick<AgentSubscriberParams, "messages" | "agent">): Promise<void> {
+  // A front end that comes back begins with none.
+  if (messages.length === 0) return;
+  try {
+    await history.update(key(agent.threadId), structuredClone(messages));
+  } catch (error) {
+    console.warn(`aptix-edge: the messages of ${agent.threadId} were not kept.`, error);
+  }
+}
 
 /** A session that has no turn yet is one without a live turn. */
 function unlessUnknown(error: unknown): { LiveTurn?: undefined; LatestTurn?: undefined } {

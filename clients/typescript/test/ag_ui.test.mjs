@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { Rig, eventually, httpTool } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
-import { Aptix } from '../dist/index.js';
+import { Aptix, memoryStore } from '../dist/index.js';
 import { FRONT_END, VERSIONS, agentsIn, run, texts, toTheEnd } from './agents.mjs';
 import { TURNS, asScripted } from './turns.mjs';
 import { sendMail, withApproval } from './approvals.mjs';
@@ -148,6 +148,28 @@ for (const version of Object.keys(VERSIONS)) {
     slow.open();
     assert.ok((await connected).isFinished);
     assert.equal(texts(reloaded).at(-1), 'Left and found.');
+  });
+
+  test(`${version}: history gives a thread back to a front end without messages, and one that cannot keep it ends no run`, async (t) => {
+    const warned = t.mock.method(console, 'warn', () => {});
+    const full = { get: () => undefined, update: () => { throw new Error('It is full.'); } };
+    for (const history of [memoryStore(), full]) {
+      rig.clear();
+      rig.model.script(answer(text('One.')), answer(call('read', { path: 'a' })), answer(text('Two.')));
+      const agent = newAgent(version, { history });
+      for (const words of ['First', 'Second']) {
+        say(agent, words);
+        await toTheEnd(agent, { tools: FRONT_END });
+      }
+      const back = newAgent(version, { history, threadId: agent.threadId }).clone();
+      assert.ok((await run(back, {}, 'connectAgent')).isFinished);
+      assert.deepEqual(back.messages, history === full ? [] : agent.messages);
+      say(back, 'Third');
+      rig.model.script(answer(text('Three.')));
+      await toTheEnd(back);
+      assert.equal((await history.get(`thread:${agent.threadId}`))?.length, history === full ? undefined : back.messages.length);
+    }
+    assert.ok(warned.mock.calls.every(({ arguments: [words] }) => words.includes('were not kept')) && warned.mock.callCount() > 0);
   });
 
   test(`${version}: a failure is the run's error with its code, and a page that comes back sees what waits`, async () => {
