@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, done, hasStatus, PHONE, Playground, say } from './playground.mjs';
 
 describe('asking otherwise', { skip: withoutBrowser }, () => {
   let playground;
@@ -11,11 +11,6 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
 
-  const done = async (page, words) => {
-    const turn = await say(page, words);
-    await hasStatus(turn, 'completed');
-    return turn;
-  };
   const sessionOf = (page) => new URL(page.url()).hash.slice(1).split('/')[0];
   const questions = (page) => page.locator('.turn .question-bubble > p').allInnerTexts();
   const resultOf = async (path) => (await (await fetch(new URL(path, playground.rig.url))).json()).Result;
@@ -47,7 +42,7 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
     await page.shot('desktop-light-branch');
 
-    const listed = page.locator('.sessions').getByRole('button', { name: /^Branch: Remember the word pelican/ });
+    const listed = page.locator('.sessions').getByRole('button', { name: /^Branch: Which word did I ask you to remember/ });
     assert.equal(await listed.getAttribute('aria-current'), 'page');
     await page.getByRole('link', { name: 'Remember the word pelican.' }).click();
     await page.waitForURL((url) => url.hash.startsWith(`#${parent}/`));

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, done, hasStatus, PHONE, Playground, say } from './playground.mjs';
 
 describe('the comparison', { skip: withoutBrowser }, () => {
   let playground;
@@ -21,11 +21,6 @@ describe('the comparison', { skip: withoutBrowser }, () => {
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
 
-  const done = async (page, words) => {
-    const turn = await say(page, words);
-    await hasStatus(turn, 'completed');
-    return turn;
-  };
   const dialog = (page) => page.getByRole('dialog', { name: 'Compare' });
   const open = async (page, turn) => {
     await turn.hover();
@@ -57,6 +52,9 @@ describe('the comparison', { skip: withoutBrowser }, () => {
     const [left, right] = [side(page, 'This turn', 'completed'), side(page, 'brief', 'completed')];
     await right.waitFor();
     await dialog(page).getByText('They say different things. They made different calls.').waitFor();
+    // The figures are in sight, however long the texts are.
+    const topOf = async (place) => (await place.boundingBox()).y;
+    assert.ok((await topOf(dialog(page).getByRole('group', { name: 'Figures of both runs' }))) < (await topOf(left)));
 
     const [branch, asked] = await placeOf(right);
     const fork = await exported(branch);

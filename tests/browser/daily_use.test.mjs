@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, DESKTOP, hasStatus, Playground, say } from './playground.mjs';
+import { assertAccessible, DESKTOP, done, hasStatus, Playground, say } from './playground.mjs';
 
 /** What has the focus: its name, else its text, else its id. */
 const focused = (page) =>
@@ -76,6 +76,53 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     assert.equal(await panel.count(), 1);
     await press(page, 'Escape');
     assert.equal(await panel.count(), 0);
+  });
+
+  test('what is typed behind a key that opens a search goes into that search, from its first letter', async () => {
+    const page = await playground.page();
+    await done(page, 'What can you do?');
+    for (const key of ['Control+k', 'Control+Shift+F']) {
+      // With no pause, as fast fingers type.
+      await press(page, key);
+      await page.keyboard.type('stand');
+      assert.equal(await page.evaluate(() => document.activeElement.value), 'stand', key);
+      assert.equal(await box(page).inputValue(), '');
+      await press(page, 'Escape');
+    }
+  });
+
+  test('after each button of the message box one writes on there, and a double click on Send stops nothing', async () => {
+    const page = await playground.page();
+    await box(page).fill('Give a slow answer.');
+    await page.getByRole('button', { name: 'Send', exact: true }).dblclick();
+    const turn = page.locator('.turn').first();
+    await turn.getByText('This answer').waitFor();
+    await hasFocus(page, 'Message');
+    await page.keyboard.type('And be brief.');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await turn.locator('[data-steer="pending"]').waitFor();
+    await hasFocus(page, 'Message');
+    assert.equal(await turn.getAttribute('data-status'), 'running');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(turn, 'aborted');
+    await hasFocus(page, 'Message');
+  });
+
+  test('a panel that a key opens has the focus, gives it back, and where it hides the sessions a button brings them', async () => {
+    const page = await playground.page({ viewport: { width: 1024, height: 768 } });
+    await page.getByRole('button', { name: 'Session', exact: true }).press('Enter');
+    await hasFocus(page, 'Session, contents');
+    await press(page, 'Shift+Tab', 'Enter');
+    await hasFocus(page, 'Message');
+    const sessions = page.getByRole('navigation', { name: 'Sessions' });
+    assert.equal(await sessions.isVisible(), true);
+    const back = page.getByRole('button', { name: 'Sessions', exact: true });
+    assert.equal(await back.count(), 0);
+    await page.getByRole('button', { name: 'Session', exact: true }).click();
+    await sessions.waitFor({ state: 'hidden' });
+    await back.click();
+    await sessions.waitFor();
+    await assertAccessible(page);
   });
 
   test('an arrow brings the last questions back, `?` the help, which lies over the page', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, done, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
 
 describe('the inspector', { skip: withoutBrowser }, () => {
   let playground;
@@ -26,11 +26,6 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     const page = await playground.page(options);
     await page.getByRole('button', { name: 'Inspector' }).click();
     return page;
-  };
-  const done = async (page, words) => {
-    const turn = await say(page, words);
-    await hasStatus(turn, 'completed');
-    return turn;
   };
   const panel = (page) => page.getByRole('complementary', { name: 'Inspector' });
   /** What the picture of the turn says, once it says this. */
@@ -131,6 +126,7 @@ describe('the inspector', { skip: withoutBrowser }, () => {
   test('raw events have their positions, the request can be sent again as it is written, and requests tell their time', async () => {
     const page = await opened();
     const turn = await done(page, "It's what you can do?");
+    await panel(page).getByText('without a key', { exact: true }).waitFor();
     await panel(page).getByText('Raw events').click();
     const rows = panel(page).locator('.events tbody tr');
     const last = rows.last().locator('td');

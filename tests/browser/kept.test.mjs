@@ -1,20 +1,15 @@
 // What a reload keeps of a turn: as much as the service does. And what the page says of failures and of its human.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, Playground, say } from './playground.mjs';
+import { assertAccessible, hasStatus, Playground, say, withMail } from './playground.mjs';
 
 describe('what a reload keeps', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
       wordMs: 2,
-      catalog: (catalog, { toolUrl }) => {
-        const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
-        catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Parameters, Approval: { When: 'Always', AllowEdit: true } }));
-        for (const mode of catalog.Modes) mode.Tools.push('send_mail');
-      },
+      catalog: withMail(),
     });
     playground.rig.tools.on('/send_mail', '{"sent":true}');
   });

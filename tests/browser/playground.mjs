@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Rig } from '../e2e/harness.mjs';
+import { httpTool, Rig } from '../e2e/harness.mjs';
 import { demoCatalog } from '../../tools/dev/demo_catalog.mjs';
 import { standIn } from '../../tools/dev/stand_in/server.mjs';
 import { ticketServer } from '../../tools/dev/tickets.mjs';
@@ -126,6 +126,20 @@ export async function say(page, words) {
   await turn.waitFor();
   return turn;
 }
+
+/** Says words, and resolves to the turn once it is completed. */
+export async function done(page, words) {
+  const turn = await say(page, words);
+  await hasStatus(turn, 'completed');
+  return turn;
+}
+
+/** A catalog for `Playground.start`: with a tool `send_mail` in each mode, whose calls wait for a human. `more` is of its `Approval`. */
+export const withMail = (more = {}) => (catalog, { toolUrl }) => {
+  const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
+  catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Parameters, Approval: { When: 'Always', AllowEdit: true, ...more } }));
+  for (const mode of catalog.Modes) mode.Tools.push('send_mail');
+};
 
 /** Opens the panel of this name. On a small screen their buttons are a menu. */
 export async function openPanel(page, name) {

@@ -6,9 +6,9 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { apiKeys, httpTool } from '../e2e/harness.mjs';
+import { apiKeys } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, DESKTOP, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, DESKTOP, hasStatus, openPanel, PHONE, Playground, say, withMail } from './playground.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = path.join(ROOT, 'build-playground');
@@ -33,12 +33,7 @@ describe('the playground', { skip: withoutBrowser }, () => {
   before(async () => {
     playground = await Playground.start({
       wordMs: 2,
-      catalog: (catalog, { toolUrl }) => {
-        const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
-        const Approval = { When: 'Always', AllowEdit: true, Message: 'The mail leaves at once.' };
-        catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Parameters, Approval }));
-        for (const mode of catalog.Modes) mode.Tools.push('send_mail');
-      },
+      catalog: withMail({ Message: 'The mail leaves at once.' }),
     });
     const receipt = { sent: true, Files: [{ Name: 'receipt.txt', MimeType: 'text/plain', Text: 'The mail has left.\n' }] };
     playground.rig.tools.on('/send_mail', JSON.stringify(receipt));

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, done, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
 
 describe('a session as a whole', { skip: withoutBrowser }, () => {
   let playground;
@@ -25,11 +25,6 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
 
-  const done = async (page, words) => {
-    const turn = await say(page, words);
-    await hasStatus(turn, 'completed');
-    return turn;
-  };
   const sessionOf = (page) => new URL(page.url()).hash.slice(1);
   const exportOf = async (session) => (await fetch(new URL(`/sessions/${session}/export`, playground.rig.url))).text();
   const panel = (page, name) => page.getByRole('complementary', { name });
@@ -53,7 +48,7 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
     assert.equal(await figure(page, 'of them cached').innerText(), sum(({ Usage }) => Usage.CachedTokens));
     assert.equal(await figure(page, 'of them reasoning').innerText(), sum(({ Usage }) => Usage.ReasoningTokens));
     assert.equal(await figure(page, 'model calls').innerText(), '3');
-    assert.equal(await figure(page, 'tool calls').innerText(), '1');
+    assert.equal(await figure(page, 'tool call').innerText(), '1');
     await assertAccessible(page);
     await page.shot('desktop-light-session');
 
@@ -134,7 +129,7 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
     const found = [];
     for (let at = 0; at < (await tabs.count()); at += 1) {
       await tabs.nth(at).click();
-      await inspector(page).getByText('byte for byte: the SHA-256 is that of the transcript.').waitFor();
+      await inspector(page).getByText('These are the bytes that were sent: their SHA-256 is that of the transcript.').waitFor();
       await inspector(page).getByRole('button', { name: 'Copy it as it was sent' }).click();
       found.push(await page.evaluate(() => navigator.clipboard.readText()));
     }

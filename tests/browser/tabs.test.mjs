@@ -2,9 +2,8 @@
 // another one began.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, Playground, say } from './playground.mjs';
+import { assertAccessible, hasStatus, Playground, say, withMail } from './playground.mjs';
 
 /** The longest time after which a second tab shows the same, in ms. */
 const SOON_MS = 1000;
@@ -14,11 +13,7 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
   before(async () => {
     playground = await Playground.start({
       wordMs: 8,
-      catalog: (catalog, { toolUrl }) => {
-        const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
-        catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Parameters, Approval: { When: 'Always', AllowEdit: true } }));
-        for (const mode of catalog.Modes) mode.Tools.push('send_mail');
-      },
+      catalog: withMail(),
     });
     playground.rig.tools.on('/send_mail', '{"sent":true}');
   });

@@ -103,3 +103,75 @@ test('a service that refuses background responses is asked without for the rest 
   }
   assert.deepEqual(rig.model.bodies.map(({ background }) => background), [true, undefined, undefined]);
 });
+
+/** A turn whose response waits at a gate: `{turn, stream, gate, id}`, `id` being the response's. */
+async function waiting(members) {
+  const gate = new Gate();
+  rig.model.script(answer(text('The ', gate, 'end.')));
+  const turn = userTurn({ Streaming: true, ...members });
+  const stream = await rig.stream(turn);
+  await stream.until(() => stream.text !== '', 'the text begins');
+  return { turn, stream, gate, id: rig.model.requests.at(-1).responseId };
+}
+
+/** A session with an ended turn and one whose response waits, and its fork behind the ended turn. */
+async function forkedWhileItWaits() {
+  const { SessionId } = userTurn();
+  rig.model.script(answer(text('First.')));
+  const first = userTurn({ SessionId, TurnId: 'first' });
+  resultOf(await rig.post(first));
+  const ended = rig.model.requests.at(-1).responseId;
+  const live = await waiting({ SessionId, TurnId: 'live' });
+  const fork = `${SessionId}-fork`;
+  const made = await rig.request('POST', `/sessions/${SessionId}/fork`, { body: { SessionId: fork } });
+  assert.deepEqual([made.status, made.json.Result.AfterTurnId, made.json.Result.Turns], [201, 'first', 1]);
+  return { SessionId, fork, ended, live };
+}
+
+const erase = async (session) => resultOf(await rig.request('DELETE', `/sessions/${session}`)).StoredResponses;
+const answerOf = async (turn) => resultOf(await rig.get(path(turn))).Outcome.Result.PrimaryOutputText;
+
+test('a fork takes nothing of the response that its parent waits for: the parent reads it on, whatever becomes of the fork', async () => {
+  const { SessionId, fork, ended, live } = await forkedWhileItWaits();
+  const view = resultOf(await rig.get(`/sessions/${fork}`));
+  assert.deepEqual([view.TurnCount, view.LiveTurn], [1, undefined]);
+  const other = await waiting({ SessionId: fork, TurnId: 'other' });
+  assert.equal(rig.model.bodies.at(-1).previous_response_id, ended);
+
+  // Each of both reads its own response on, and none is made again.
+  await rig.restart();
+  const [mine, theirs] = [await rig.stream(live.turn), await rig.stream(other.turn)];
+  await eventually(() => rig.model.reads.length === 2, 'both are read on');
+  assert.deepEqual(rig.model.reads.map(({ id }) => id).sort(), [live.id, other.id].sort());
+
+  resultOf(await rig.request('POST', `${path(other.turn)}/cancel`));
+  await theirs.end();
+  const { Deleted, Unknown } = await erase(fork);
+  assert.deepEqual([Deleted, Unknown], [1, 0]);
+  assert.deepEqual([new Set(rig.model.cancels), rig.model.deletions], [new Set([other.id]), [other.id]]);
+
+  live.gate.open();
+  await mine.end();
+  assert.equal(await answerOf(live.turn), 'The end.');
+  assert.equal(rig.model.bodies.length, 3);
+  other.gate.open();
+  assert.equal((await erase(SessionId)).Deleted, 2);
+});
+
+test('a parent that is cancelled and erased leaves its fork the response that the fork waits for', async () => {
+  const { SessionId, fork, ended, live } = await forkedWhileItWaits();
+  const other = await waiting({ SessionId: fork, TurnId: 'other' });
+  resultOf(await rig.request('POST', `${path(live.turn)}/cancel`));
+  await live.stream.end();
+  const { Deleted, Unknown } = await erase(SessionId);
+  assert.deepEqual([Deleted, Unknown], [2, 0]);
+  assert.deepEqual([new Set(rig.model.cancels), new Set(rig.model.deletions)], [new Set([live.id]), new Set([ended, live.id])]);
+
+  await rig.restart();
+  const again = await rig.stream(other.turn);
+  other.gate.open();
+  await again.end();
+  assert.equal(await answerOf(other.turn), 'The end.');
+  assert.deepEqual(new Set(rig.model.reads.map(({ id }) => id)), new Set([other.id]));
+  live.gate.open();
+});

@@ -74,7 +74,7 @@ export const askAgain = (turn: ShownTurn, words = turn.record.peek().asked.text)
     const more = { ...settingsOf(turn), ...(!before && contextsOf(turn)) };
     if (before) {
       await aptix.session(parent).fork({ SessionId: id, AfterTurnId: before.record.peek().turnId });
-      used(id, titleOf(parent) ?? words);
+      used(id, words);
     }
     branched({ id, parent, of });
     if (!(await goTo(id, parent, before !== undefined))) return;

@@ -15,12 +15,13 @@ export function SidesView({ sides, leave }: { sides: Sides; leave(): void }) {
   return (
     <div class="compared">
       <p class="verdict" role="status">{left && right ? verdictOf(left, right) : 'What differs is told when both have ended.'}</p>
+      {left && right && <FiguresView left={left} right={right} sides={sides} />}
       <div class="sides">
         {sides.map((side, at) => (
           <SideView key={at} side={side} leave={leave} />
         ))}
       </div>
-      {left && right && <Differences left={left} right={right} sides={sides} />}
+      {left && right && left.tools.length + right.tools.length > 0 && <AllCalls left={left} right={right} sides={sides} />}
     </div>
   );
 }
@@ -72,44 +73,47 @@ const FIGURES: readonly [name: keyof Figures, shown: string, write: (value: numb
   ['ms', 'time in all', seconds],
 ];
 
-function Differences({ left, right, sides }: { left: Run; right: Run; sides: Sides }) {
-  const [unlikeLeft, unlikeRight] = [callsMissingIn(right.tools, left.tools), callsMissingIn(left.tools, right.tools)];
-  return (
-    <>
-      {left.tools.length + right.tools.length > 0 && (
-        <div class="sides">
-          <Calls of={sides[0].name} tools={left.tools} unlike={unlikeLeft} />
-          <Calls of={sides[1].name} tools={right.tools} unlike={unlikeRight} />
-        </div>
-      )}
-      <div class="table" tabIndex={0} role="group" aria-label="Figures of both runs">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">
-                <span class="hidden">Figure</span>
-              </th>
-              {sides.map(({ name }, at) => (
-                <th key={at} scope="col" dir="auto">{name}</th>
-              ))}
-              <th scope="col">difference</th>
-            </tr>
-          </thead>
-          <tbody>
-            {FIGURES.map(([name, shown, write]) => (
-              <tr key={name}>
-                <th scope="row">{shown}</th>
-                <td>{write(left.figures[name])}</td>
-                <td>{write(right.figures[name])}</td>
-                <td class="difference">{differenceOf(left.figures[name], right.figures[name], write)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </>
-  );
+interface Ended {
+  left: Run;
+  right: Run;
+  sides: Sides;
 }
+
+/** Before the texts, which may be long. */
+const FiguresView = ({ left, right, sides }: Ended) => (
+  <div class="table" tabIndex={0} role="group" aria-label="Figures of both runs">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">
+            <span class="hidden">Figure</span>
+          </th>
+          {sides.map(({ name }, at) => (
+            <th key={at} scope="col" dir="auto">{name}</th>
+          ))}
+          <th scope="col">difference</th>
+        </tr>
+      </thead>
+      <tbody>
+        {FIGURES.map(([name, shown, write]) => (
+          <tr key={name}>
+            <th scope="row">{shown}</th>
+            <td>{write(left.figures[name])}</td>
+            <td>{write(right.figures[name])}</td>
+            <td class="difference">{differenceOf(left.figures[name], right.figures[name], write)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+const AllCalls = ({ left, right, sides }: Ended) => (
+  <div class="sides">
+    <Calls of={sides[0].name} tools={left.tools} unlike={callsMissingIn(right.tools, left.tools)} />
+    <Calls of={sides[1].name} tools={right.tools} unlike={callsMissingIn(left.tools, right.tools)} />
+  </div>
+);
 
 const TONES = { done: 'good', failed: 'bad', unanswered: 'bad' } as const;
 const WORDS = { done: 'done', failed: 'failed', unanswered: 'not answered' } as const;

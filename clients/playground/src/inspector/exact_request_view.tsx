@@ -51,9 +51,9 @@ export function ExactRequestView({ turn }: { turn: ShownTurn }) {
       </div>
       <p class="muted">
         {`${bytes(call.bytes)}. `}
-        {call.isExact === undefined && 'Whether they are those that were sent cannot be checked on a page without https.'}
-        {call.isExact === true && 'They are those that were sent, byte for byte: the SHA-256 is that of the transcript.'}
-        {call.isExact === false && 'They are not byte for byte those that were sent: some items went in a shorter form.'}
+        {call.isExact === undefined && 'Whether these are the bytes that were sent cannot be checked on a page without https.'}
+        {call.isExact === true && 'These are the bytes that were sent: their SHA-256 is that of the transcript.'}
+        {call.isExact === false && 'These are not the very bytes that were sent: some items went in a shorter form.'}
         {' Address, headers and keys are kept nowhere.'}
       </p>
       <Body call={call} />

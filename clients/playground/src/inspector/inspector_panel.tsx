@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { chosenTurn, lookedAt, sessionId, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
+import { namedFor } from '../store/figures.js';
 import { isLive, seconds } from '../store/turn_record.js';
 import { Icon } from '../view/icon.js';
 import { CompositionView } from './composition_view.js';
@@ -117,7 +118,7 @@ function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
       <h3>Timeline</h3>
       <dl class="figures">
         <Figure name="in all" value={seconds(Math.round(timeline.totalMs))} />
-        <Figure name="model calls" value={String(trace.ModelCalls.length)} />
+        <Figure name={namedFor(trace.ModelCalls.length, 'model calls')} value={String(trace.ModelCalls.length)} />
         <Figure name="tokens in" value={tokens(sum('PromptTokens'))} />
         <Figure name="tokens out" value={tokens(sum('CompletionTokens'))} />
       </dl>

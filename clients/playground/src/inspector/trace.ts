@@ -54,13 +54,16 @@ export interface Inspected {
   view: TurnView;
 }
 
+/** The name of the key where `AUTH` is `none`. */
+const OPEN = 'none';
+
 /** Who sent a turn's submissions, each once: `support:bob for alice, by the ticket tk_1`. */
 export function sendersOf({ Submissions }: Trace): string[] {
   const told = Submissions.map(({ Caller = {} }) => {
     const { Key, Ticket, Provider, User, Actor } = Caller;
     const who = [Actor, User].filter((each) => each !== undefined).join(' for ');
-    const by = [Ticket && `the ticket ${Ticket}`, Provider && `a token of ${Provider}`, Key && `the key ${Key}`].find(Boolean);
-    return [who, by && `by ${by}`].filter(Boolean).join(', ');
+    const by = [Ticket && `the ticket ${Ticket}`, Provider && `a token of ${Provider}`, Key && Key !== OPEN && `the key ${Key}`].find(Boolean);
+    return [who, by ? `by ${by}` : Key && 'without a key'].filter(Boolean).join(', ');
   });
   return [...new Set(told.filter(Boolean))];
 }

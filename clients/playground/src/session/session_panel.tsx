@@ -7,7 +7,7 @@ import { ContextField } from '../branching/context_field.js';
 import { linkTo } from '../store/address.js';
 import { failureOf, liveTurn, newestTurn, sessionId, shownTurns } from '../store/conversation.js';
 import { exportFile, save } from '../store/export_file.js';
-import { sumOf } from '../store/figures.js';
+import { namedFor, sumOf } from '../store/figures.js';
 import { recordsOf } from '../store/history.js';
 import { aptix } from '../store/service.js';
 import { isLive, seconds } from '../store/turn_record.js';
@@ -58,9 +58,9 @@ function InAll({ counted: { figures: turns, copied } }: { counted: Totals }) {
   const all = sumOf([...turns.values()]);
   const before = sumOf(copied.flatMap((turn) => turns.get(turn) ?? []));
   const figures: [string, string][] = [
-    ['turns', count(turns.size)],
-    ['model calls', count(all.modelCalls)],
-    ['tool calls', count(all.toolCalls)],
+    [namedFor(turns.size, 'turns'), count(turns.size)],
+    [namedFor(all.modelCalls, 'model calls'), count(all.modelCalls)],
+    [namedFor(all.toolCalls, 'tool calls'), count(all.toolCalls)],
     ['time of all turns', seconds(all.ms)],
     ['tokens in', count(all.tokensIn)],
     ['of them cached', count(all.cached)],

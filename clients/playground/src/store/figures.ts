@@ -42,6 +42,9 @@ export const sumOf = (all: readonly Figures[]): Figures => {
   return sum;
 };
 
+/** What a number counts, in the plural, as it is called beside that number. */
+export const namedFor = (number: number, plural: string): string => (number === 1 ? plural.replace(/s$/, '') : plural);
+
 /** How much more or less the second is: `+12`, `−3`, or nothing where they are the same. */
 export function differenceOf(first: number, second: number, shown: (value: number) => string): string {
   if (first === second) return '';

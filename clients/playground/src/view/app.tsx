@@ -16,7 +16,7 @@ import { Help, isHelpOpen } from './help.js';
 import { useKeys } from './keys.js';
 import { useMenu } from './menu.js';
 import { ModeMenu } from './mode_menu.js';
-import { medium, narrow } from './screen.js';
+import { focusMessage, medium, narrow } from './screen.js';
 import { Separator } from './separator.js';
 import { isSidebarOpen, Sidebar } from './sidebar.js';
 import { ConnectionSign } from './unsent_card.js';
@@ -62,10 +62,12 @@ function Head() {
   }, [title]);
   return (
     <header class="head">
-      <button type="button" class="icon-button only-narrow" onClick={() => (isSidebarOpen.value = true)}>
-        <Icon name="menu" />
-        <span class="hidden">Sessions</span>
-      </button>
+      {(narrow.value || (medium.value && openPanel.value)) && (
+        <button type="button" class="icon-button" title="Sessions" onClick={showSessions}>
+          <Icon name="menu" />
+          <span class="hidden">Sessions</span>
+        </button>
+      )}
       <h1 dir="auto">{title}</h1>
       <ModeMenu />
       <PanelButtons />
@@ -73,12 +75,20 @@ function Head() {
   );
 }
 
+/** Brings the list of sessions back, in whose place a panel may be. */
+function showSessions(): void {
+  if (narrow.peek()) isSidebarOpen.value = true;
+  else openPanel.value = undefined;
+}
+
 /** On a small screen they are a menu. */
 function PanelButtons() {
   const { place, button, onFocusOut, onKeyDown } = useMenu(isMoreOpen);
-  const toggle = (id: string) => {
+  const toggle = (id: string, { detail }: MouseEvent) => {
     openPanel.value = openPanel.value === id ? undefined : id;
     isMoreOpen.value = false;
+    // Whoever opens a panel by a key goes on in it by keys; without a mouse the way to it is long.
+    if (detail === 0) requestAnimationFrame(() => document.querySelector<HTMLElement>('.panel-body')?.focus());
   };
   return (
     <div class="menu" ref={place} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
@@ -92,7 +102,7 @@ function PanelButtons() {
           <span class="hidden">Search in the conversation</span>
         </button>
         {panels.map(({ id, title: name, icon }) => (
-          <button key={id} type="button" class="icon-button" title={name} aria-pressed={openPanel.value === id} onClick={() => toggle(id)}>
+          <button key={id} type="button" class="icon-button" title={name} aria-pressed={openPanel.value === id} onClick={(event) => toggle(id, event)}>
             <Icon name={icon} />
             <span class="hidden">{name}</span>
           </button>
@@ -109,7 +119,7 @@ function PanelView({ isCovered }: { isCovered: boolean }) {
     <aside id="panel" class="panel" aria-label={panel.title} inert={isCovered}>
       <header>
         <h2>{panel.title}</h2>
-        <button type="button" class="icon-button" onClick={() => (openPanel.value = undefined)}>
+        <button type="button" class="icon-button" onClick={() => ((openPanel.value = undefined), focusMessage())}>
           <Icon name="close" />
           <span class="hidden">Close {panel.title}</span>
         </button>

@@ -21,12 +21,20 @@ export function Composer() {
     style.height = 'auto';
     style.height = `${Math.min(LONGEST_PX, box.current!.scrollHeight)}px`;
   }, [draft.value]);
+  // What was pressed is gone, or means something else now.
+  const refocus = () => hasTouchKeyboard() || box.current?.focus();
   const submit = (interrupt = false) => {
     if (!canSend) return;
+    refocus();
     const words = draft.value.trim();
     if (turn) void add(turn, words, interrupt);
     else send(words);
     draft.value = '';
+  };
+  const stop = ({ detail }: MouseEvent) => {
+    refocus();
+    // The second half of a double click on Send stops nothing.
+    if (turn && detail < 2) void cancel(turn);
   };
   const recall = useRecall();
   const onKeyDown = (event: KeyboardEvent) => {
@@ -90,7 +98,7 @@ export function Composer() {
             </>
           )}
           {turn ? (
-            <button type="button" class="round stop" onClick={() => cancel(turn)} title="Stop the turn">
+            <button type="button" class="round stop" onClick={stop} title="Stop the turn">
               <Icon name="stop" />
               <span class="hidden">Stop</span>
             </button>

@@ -1,6 +1,6 @@
 // The search in the open conversation: a box, the number of places, and the way from one to the next.
 import { signal } from '@preact/signals';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { sessionId } from '../store/conversation.js';
 import { user } from '../store/user.js';
 import { bringIntoSight, mark, placesOf } from './finding.js';
@@ -17,10 +17,13 @@ const PAUSE_MS = 100;
 
 export const isFinding = (): boolean => sought.peek() !== undefined;
 
+/** How often the search was asked for: each time it gets the focus. */
+const asked = signal(0);
+
 /** Opens the search, with these words, or with those that are selected. */
 export function find(words = String(getSelection() ?? '').split('\n')[0]!): void {
   sought.value = words.trim() || (sought.peek() ?? '');
-  requestAnimationFrame(() => document.querySelector<HTMLInputElement>('#find')?.select());
+  asked.value += 1;
 }
 
 export function stopFinding(): void {
@@ -35,6 +38,9 @@ function Bar({ words }: { words: string }) {
   const [at, setAt] = useState(0);
   /** Whether the first place is still to be gone to: it may come only with the session. */
   const isNew = useRef(true);
+  const box = useRef<HTMLInputElement>(null);
+  // Before the next key, which belongs to the search already.
+  useLayoutEffect(() => (box.current!.focus(), box.current!.select()), [asked.value]);
   useEffect(() => {
     isNew.current = true;
     const turns = document.querySelector('.turns')!;
@@ -73,7 +79,7 @@ function Bar({ words }: { words: string }) {
   const count = places.length === MOST_PLACES ? `${MOST_PLACES} or more` : places.length;
   return (
     <search class="find">
-      <input id="find" type="search" dir="auto" aria-label="Search in the conversation" placeholder="Search in the conversation" value={words} onInput={(event) => (sought.value = event.currentTarget.value)} onKeyDown={onKeyDown} />
+      <input ref={box} id="find" type="search" dir="auto" aria-label="Search in the conversation" placeholder="Search in the conversation" value={words} onInput={(event) => (sought.value = event.currentTarget.value)} onKeyDown={onKeyDown} />
       <span role="status">{words.trim() === '' ? '' : places.length === 0 ? 'None' : `${current + 1} of ${count}`}</span>
       <button type="button" class="icon-button up" title="The one before (Shift Enter)" disabled={places.length === 0} onClick={() => go(current - 1)}>
         <Icon name="down" />

@@ -41,8 +41,10 @@ const isWritten = (target: Element): boolean => target.matches('textarea, select
 export function searchSessions(): void {
   if (medium.peek()) openPanel.value = undefined;
   isSidebarOpen.value = true;
-  // The list has to be shown before it can be focused.
-  requestAnimationFrame(() => document.getElementById('search')?.focus());
+  const box = document.getElementById('search')!;
+  box.focus();
+  // A list that was hidden has to be shown before it can be focused.
+  if (document.activeElement !== box) requestAnimationFrame(() => box.focus());
 }
 
 /** Leaves what lies over the conversation or has the focus; then stops what runs; then closes the panel. */

@@ -14,6 +14,7 @@ import { user } from '../store/user.js';
 import { hasMore, inbox, listFault, rename, searched, showFurther } from '../store/user_sessions.js';
 import { Icon } from './icon.js';
 import { isHelpOpen } from './help.js';
+import { focusMessage } from './screen.js';
 import { TextResults } from './text_results.js';
 import { UserMenu } from './user_menu.js';
 
@@ -57,7 +58,7 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
       <header>
         <Mark />
         <strong>aptix-edge</strong>
-        <button type="button" class="icon-button only-narrow" onClick={() => (isSidebarOpen.value = false)}>
+        <button type="button" class="icon-button only-narrow" onClick={() => ((isSidebarOpen.value = false), requestAnimationFrame(focusMessage))}>
           <Icon name="close" />
           <span class="hidden">Close the list of sessions</span>
         </button>
