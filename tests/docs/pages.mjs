@@ -27,7 +27,8 @@ const LANGUAGES = {
   html: ['file'],
   // Run where it is not saved as `file`.
   ts: ['file'],
-  text: ['output'],
+  // What the terminal shows in which that port is served: `shows`.
+  text: ['output', 'shows'],
   // Added to wrangler.toml, or in the place of its members.
   toml: [],
   // Asked of Workers Analytics Engine.
@@ -38,6 +39,7 @@ const LANGUAGES = {
 /** The forms of marks that have a value; the others have none. */
 const VALUES = {
   serves: /^\d{4,5}$/,
+  shows: /^\d{4,5}$/,
   until: /^\S+$/,
   creates: /^[\w.-]+$/,
   'not-run': new RegExp(`^(?:${Object.keys(REASONS).join('|')})$`),

@@ -76,7 +76,8 @@ export class Reader {
   async #take({ language, marks, text }) {
     if (marks['not-run'] || ['toml', 'sql', 'dotenv', 'mermaid'].includes(language)) return;
     if (marks.creates) this.#ownFiles.push(marks.creates);
-    if (marks.output) await this.#compare(language, text);
+    if (marks.shows) this.#output = this.#servers.get(marks.shows).output;
+    if (marks.output || marks.shows) await this.#compare(language, text);
     else if (marks.file) await this.#save(marks.file, text);
     else if (marks.catalog) await this.#check(this.#withCatalog(text));
     else if (language === 'ts') await this.#runProgram(text);
@@ -167,8 +168,8 @@ export class Reader {
     const script = this.#scratch('sh', this.#here(text));
     writeFileSync(`${script}.log`, '');
     const pid = Number(await this.#give('serves', script));
-    this.#servers.set(port, { pid, port: this.#ports.get(port) });
     this.#output = () => readFileSync(`${script}.log`, 'utf8');
+    this.#servers.set(port, { pid, port: this.#ports.get(port), output: this.#output });
     await answers(this.#ports.get(port), () => isAlive(pid), this.#output);
   }
 

@@ -2,7 +2,7 @@
 // stand-in for it. Owns starting and ending both together.
 //
 // PORT is the port on 127.0.0.1 (8787). CATALOG names a file with a catalog of your own, which is read again when it
-// changes. TRACE=1 prints the spans of each turn. The Worker's secrets and variables come from the environment, then from
+// changes. TRACE=1 prints the spans of each turn, with its SessionId. The Worker's secrets and variables come from the environment, then from
 // .dev.vars; they reach the Worker through a file that only this user can read, never through a command line.
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -106,6 +106,8 @@ async function main() {
   const receiver = await webhookReceiver();
   // The name under which the demo's catalog has it; a catalog of one's own may use both, too.
   settings.DEV_WEBHOOK_SECRET ||= receiver.secret;
+  // What is printed here leaves the machine for nobody's traces.
+  if (process.env.TRACE) settings.TRACE_SESSION_ID ||= 'id';
   const spans = process.env.TRACE ? await printedSpans(scratch) : undefined;
   const own = await configOptions(process.env.CATALOG, kept, receiver.url, spans);
   return wranglerDev(port, ['--env-file', settingsFile(settings), ...kept, ...inspector, ...own], shown);

@@ -11,8 +11,15 @@ const NAME = 'aptix-edge-spans';
 /** What is shown: the product's own spans, and requests below them. What a statement of SQL takes is not. */
 const isShown = ({ name }) => /^(invoke_agent|chat|execute_tool|retrieval|embeddings|fetch|durable_object_subrequest)\b/.test(name);
 
-/** What of a span's attributes is worth a glance. */
-const GLANCE = ['gen_ai.usage.input_tokens', 'gen_ai.usage.output_tokens', 'gen_ai.response.finish_reasons', 'aptix.turn.status', 'error.type'];
+/** What of a span's attributes is worth a glance, by what it is called there. */
+const GLANCE = {
+  session: 'gen_ai.conversation.id',
+  input_tokens: 'gen_ai.usage.input_tokens',
+  output_tokens: 'gen_ai.usage.output_tokens',
+  finish_reasons: 'gen_ai.response.finish_reasons',
+  status: 'aptix.turn.status',
+  error: 'error.type',
+};
 
 /**
  * Begins to listen: `{consumer, config}`, the lines that the product's configuration needs, and the file with the
@@ -40,7 +47,8 @@ function linesOf(events) {
   const trees = new SpanTrees();
   for (const event of events) trees.take(event);
   const line = ({ name, attributes, begunAt, endedAt }) => {
-    const glance = GLANCE.filter((key) => attributes[key] !== undefined).map((key) => `${key.split('.').at(-1)}=${attributes[key]}`);
+    const known = Object.entries(GLANCE).filter(([, key]) => attributes[key] !== undefined);
+    const glance = known.map(([called, key]) => `${called}=${attributes[key]}`);
     return [`${name}  ${endedAt - begunAt} ms`, ...glance].join('  ');
   };
   return trees.trees(/^invoke_agent /, isShown, line);
