@@ -210,10 +210,11 @@ test('a reader may take longer over an event than a silence may last', async () 
   rig.model.otherwise(answer(text('One ', gate, 'two.')));
   let chunks = 0;
   proxy.fault = () => ({ passed: () => (chunks += 1) });
-  const turn = client(proxy.url, { idleTimeoutMs: 500 }).session('slow-reader').turn({ Instruction: 'x' });
+  const turn = client(proxy.url, { idleTimeoutMs: 1500 }).session('slow-reader').turn({ Instruction: 'x' });
   for await (const event of turn) {
     if (event.delta !== 'One ') continue;
-    await eventually(() => chunks > 20, 'a second has passed');
+    // Comments come every 50 ms.
+    await eventually(() => chunks > 45, 'more time has passed than a silence may take');
     gate.open();
   }
   assert.equal((await turn.final()).PrimaryOutputText, 'One two.');
