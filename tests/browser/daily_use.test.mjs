@@ -97,6 +97,19 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     assert.equal(await page.getByLabel('Any name that you make up').inputValue(), 'ann');
   });
 
+  test('the first answer of the service, however late, leaves the focus where it is', async () => {
+    const page = await playground.page();
+    let letThrough;
+    const late = new Promise((resolve) => (letThrough = resolve));
+    await page.route('**/openapi.json', async (route) => (await late, route.continue()));
+    await page.reload();
+    await page.getByRole('button', { name: 'Session', exact: true }).press('Enter');
+    await hasFocus(page, 'Session, contents');
+    letThrough();
+    await page.getByText(/^Version /).waitFor();
+    await hasFocus(page, 'Session, contents');
+  });
+
   test('after each button of the message box one writes on there, and a double click on Send stops nothing', async () => {
     const page = await playground.page();
     await box(page).fill('Give a slow answer.');
