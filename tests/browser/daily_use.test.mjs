@@ -78,7 +78,7 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     assert.equal(await panel.count(), 0);
   });
 
-  test('what is typed behind a key that opens a search goes into that search, from its first letter', async () => {
+  test('what is typed at once goes into what was opened, from its first letter', async () => {
     const page = await playground.page();
     await done(page, 'What can you do?');
     for (const key of ['Control+k', 'Control+Shift+F']) {
@@ -89,6 +89,25 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
       assert.equal(await box(page).inputValue(), '');
       await press(page, 'Escape');
     }
+    await page.getByRole('button', { name: 'New session' }).click();
+    await page.keyboard.type('one more');
+    assert.equal(await box(page).inputValue(), 'one more');
+    await page.getByRole('button', { name: 'Sign in as a user' }).click();
+    await page.keyboard.type('ann');
+    assert.equal(await page.getByLabel('Any name that you make up').inputValue(), 'ann');
+  });
+
+  test('the first answer of the service, however late, leaves the focus where it is', async () => {
+    const page = await playground.page();
+    let letThrough;
+    const late = new Promise((resolve) => (letThrough = resolve));
+    await page.route('**/openapi.json', async (route) => (await late, route.continue()));
+    await page.reload();
+    await page.getByRole('button', { name: 'Session', exact: true }).press('Enter');
+    await hasFocus(page, 'Session, contents');
+    letThrough();
+    await page.getByText(/^Version /).waitFor();
+    await hasFocus(page, 'Session, contents');
   });
 
   test('after each button of the message box one writes on there, and a double click on Send stops nothing', async () => {

@@ -91,7 +91,8 @@ describe('searching', { skip: withoutBrowser }, () => {
     assert.equal(await page.locator('.sessions .session').count(), 1, 'titles at once');
     await page.getByRole('searchbox', { name: 'Search sessions' }).fill('Wading  bird');
     await page.getByText('No session has these words in its title.').waitFor();
-    await page.getByRole('button', { name: 'Search what was said, too' }).click();
+    await page.getByRole('button', { name: 'Search what was said, too' }).waitFor();
+    await page.keyboard.press('Enter');
     const results = page.getByRole('region', { name: 'Found in what was said' });
     await results.getByText('2 found in 3 sessions.').waitFor();
     assert.deepEqual(await results.locator('.session > span').allInnerTexts(), ['A stork.', 'A heron.']);

@@ -2,7 +2,7 @@
 // would wait for it.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { slowness } from '../e2e/machine_speed.mjs';
+import { ownTime, slowness } from '../e2e/machine_speed.mjs';
 import { answer, text } from '../e2e/scripted_model.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { hasStatus, Playground, say } from './playground.mjs';
@@ -41,38 +41,43 @@ describe('the cost of an answer', { skip: withoutBrowser }, () => {
     assert.ok(Math.min(...costs.slice(-3)) < 1.6 * Math.max(...costs.slice(0, 2)), told);
   });
 
-  // Other processes of the machine lengthen a task, and nothing shortens one: the best of three runs is what the page needs.
+  /**
+   * The longest task of the page's main thread meanwhile, in ms of its own time: what other processes take of the machine
+   * lengthens a task by the clock, which is no fault of the page.
+   */
+  const longestTask = async (page, work) => {
+    const browser = page.context().browser();
+    await browser.startTracing(page, { categories: ['toplevel'] });
+    await work();
+    const { traceEvents } = JSON.parse(await browser.stopTracing());
+    const threads = traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain');
+    const isOfPage = ({ pid, tid }) => threads.some((thread) => thread.pid === pid && thread.tid === tid);
+    const tasks = traceEvents.filter((event) => event.name === 'ThreadControllerImpl::RunTask' && event.tdur !== undefined && isOfPage(event));
+    assert.ok(tasks.length > 0, 'the tasks are traced');
+    return Math.max(...tasks.map(({ tdur }) => tdur / 1000));
+  };
+
   test('a table of 47 KB streams, and is shown again, without a task over 50 ms', async () => {
     const page = await playground.page();
     playground.rig.model.otherwise(answer(text('Here I am.')));
     await hasStatus(await say(page, 'Are you there?'), 'completed');
-    await page.evaluate(() => {
-      globalThis.tasks = [];
-      globalThis.observer = new PerformanceObserver((list) => globalThis.tasks.push(...list.getEntries()));
-      globalThis.observer.observe({ type: 'longtask' });
-    });
-    const longestOf = async (work) => {
-      await page.evaluate(() => (globalThis.tasks = []));
-      await work();
-      return page.evaluate(() => Math.max(0, ...[...globalThis.tasks, ...globalThis.observer.takeRecords()].map(({ duration }) => duration)));
-    };
     const open = (title) => page.locator('button.session').filter({ hasText: title }).click();
+    const bound = LONGEST_TASK_MS * slowness(ownTime);
     const runs = [];
-    for (let count = 0; count < 3; count += 1) {
+    // A compiler or a collector may fall into one run; the page itself is the same in each.
+    for (let count = 0; count < 3 && !(Math.min(...runs) <= bound); count += 1) {
       playground.rig.model.script(answer(text(...DELTAS)).with({ delayMs: 1 }));
       await page.getByRole('button', { name: 'New session' }).click();
-      const streams = await longestOf(async () => hasStatus(await say(page, `Table ${count}`), 'completed'));
+      const streams = await longestTask(page, async () => hasStatus(await say(page, `Table ${count}`), 'completed'));
       await open('Are you there?');
       await page.locator('.turn').filter({ hasText: 'Here I am.' }).waitFor();
-      const again = await longestOf(async () => {
+      const again = await longestTask(page, async () => {
         await open(`Table ${count}`);
         await page.waitForFunction((rows) => document.querySelectorAll('.turn tbody tr').length === rows, ROWS);
       });
+      console.log(`longest tasks, in ms: ${streams.toFixed(0)} and ${again.toFixed(0)}; bound ${bound.toFixed(0)}`);
       runs.push(Math.max(streams, again));
-      if (runs.at(-1) === 0) break;
     }
-    const bound = LONGEST_TASK_MS * slowness();
-    console.log(`longest tasks over 50 ms, in ms: ${runs.join(', ')}; bound ${bound.toFixed(0)}`);
     assert.ok(Math.min(...runs) <= bound, `${runs.join(', ')} ms`);
   });
 });

@@ -10,6 +10,7 @@ const row = (cells) => `| ${cells.join(' | ')} |\n`;
 const table = (head, cells) => row(head) + row(head.map(() => '---')) + Array.from({ length: COUNT }, (_, at) => row(cells(at))).join('');
 const PLAIN = table(['Name', 'Share', 'Remark'], (at) => [`row ${at}`, `**${at}** percent`, `words for ${at}`]);
 const MATH = table(['Name', 'Share'], (at) => [`row ${at}`, `$x_{${at}}$`]);
+const UNEVEN = table(['Name', 'Another', 'Remark'], (at) => [`row ${at}`, `another_${at}`, `some more words than there are in the other columns, for ${at}`]);
 const WIDE = table(
   Array.from({ length: 9 }, (_, at) => `Column_number_${at}`),
   (at) => Array.from({ length: 9 }, (_, column) => `value_${column}_${at}`),
@@ -68,6 +69,18 @@ describe('a long table', { skip: withoutBrowser }, () => {
       const overhang = await turn.locator('.table').evaluate((element) => element.scrollWidth - element.clientWidth);
       assert.equal(overhang, 0, `${width} pixels`);
     }
+  });
+
+  test('gets columns that fit when its place has become wider', async () => {
+    const { page } = await shown(UNEVEN, { viewport: { width: 390, height: 800 } });
+    const narrow = await page.locator('.turn td').last().getAttribute('width');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.waitForFunction((before) => [...document.querySelectorAll('.turn td')].at(-1).getAttribute('width') !== before, narrow);
+    const wider = await edges(page);
+    assert.equal(wider.length, 1);
+    await page.reload();
+    await page.waitForFunction((count) => document.querySelectorAll('.turn tbody tr').length === count, COUNT);
+    assert.deepEqual(await edges(page), wider, 'the same as where it was never narrow');
   });
 
   test('that is too wide scrolls in itself, and breaks no word', async () => {

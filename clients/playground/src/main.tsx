@@ -12,11 +12,12 @@ import { openPanel } from './panels.js';
 import './style/page.css';
 import { App } from './view/app.js';
 
-function openNamed(): void {
+/** Opens what the address names, or else the session of this id. */
+function openNamed(otherwise: string): void {
   const { session, turn } = placeIn(location.hash) ?? {};
   // Within the open session only another turn is shown: what the page knows of the session stays.
   if (session === sessionId.peek() && shownTurns.peek().length > 0) choose(turn);
-  else void open(session ?? newId(), session !== undefined, turn);
+  else void open(session ?? otherwise, session !== undefined, turn);
 }
 
 render(<App />, document.getElementById('app')!);
@@ -26,9 +27,10 @@ knock().catch((error: Error) => {
   // A service that answers is not lost: its fault is for the operator.
   if (error instanceof TypeError) noteLoss();
 });
-addEventListener('popstate', openNamed);
-// With a key that was refused nothing could be opened, so the next one opens it.
+addEventListener('popstate', () => openNamed(newId()));
+// With a key that was refused nothing could be opened, so the next one opens it. A new session stays the one that is on the
+// page: somebody may be writing in it, or have gone elsewhere with the focus.
 effect(() => {
-  if (isLetIn.value && shownTurns.peek().length === 0) queueMicrotask(openNamed);
+  if (isLetIn.value && shownTurns.peek().length === 0) queueMicrotask(() => openNamed(sessionId.peek()));
 });
 afterReload(byClient.find(({ id }) => id === 'reload')!, reportWhole, () => (openPanel.value = 'breaking'));

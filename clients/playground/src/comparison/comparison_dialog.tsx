@@ -1,5 +1,5 @@
 // The comparison as a dialog: first with what a turn is compared, then both runs beside each other.
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { variantsOf, type TurnPlace } from '../store/branches.js';
 import { attachedTo, titleOf } from '../branching/branching.js';
 import { ContextField } from '../branching/context_field.js';
@@ -13,7 +13,7 @@ export function ComparisonDialog() {
   const shown = comparison.value;
   const dialog = useRef<HTMLDialogElement>(null);
   const isOpen = shown !== undefined;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
   }, [isOpen]);
   if (!shown) return null;

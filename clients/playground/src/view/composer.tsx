@@ -1,5 +1,5 @@
 // Where the user writes: words, pasted pictures, dropped files.
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { addressOf, attach, attachments, detach, filesBeingRead, refusedFiles, type Attachment } from '../store/attachments.js';
 import { add, cancel, liveTurn, send, sessionId, shownTurns } from '../store/conversation.js';
 import { draft } from '../store/unsent.js';
@@ -13,7 +13,7 @@ export function Composer() {
   const turn = liveTurn.value;
   const waits = turn?.record.value.status === 'awaiting_tools';
   const canSend = filesBeingRead.value === 0 && (draft.value.trim() !== '' || attachments.value.length > 0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!hasTouchKeyboard()) box.current?.focus();
   }, [sessionId.value]);
   useLayoutEffect(() => {

@@ -61,14 +61,13 @@ function Bar({ words }: { words: string }) {
   const go = (to: number) => {
     const next = (to + places.length) % places.length;
     if (!places[next]) return;
+    isNew.current = false;
     setAt(next);
     bringIntoSight(places[next]!);
   };
   useEffect(() => {
     mark(places, places[current]);
-    if (!isNew.current || places.length === 0) return;
-    isNew.current = false;
-    go(0);
+    if (isNew.current) go(0);
   }, [places, current]);
   useEffect(() => () => mark([], undefined), []);
   const onKeyDown = (event: KeyboardEvent) => {

@@ -1,6 +1,6 @@
 // The help that lists the keys.
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from './icon.js';
 
 export const isHelpOpen = signal(false);
@@ -12,7 +12,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['↑', 'in an empty message box: your last question, then the ones before'],
   ['Esc', 'closes what is open; then stops the turn that runs'],
   ['Alt N', 'begins a new session'],
-  [`${CONTROL} K`, 'searches the sessions: their titles, and on demand what was said'],
+  [`${CONTROL} K`, 'searches the sessions: their titles, and by Enter what was said'],
   [`${CONTROL} Shift F`, 'searches in the conversation; Enter goes on, Shift Enter back'],
   ['← →', 'below an answer: the next of its actions'],
   ['← →', 'on the edge of a pane: its width; Enter resets it'],
@@ -21,7 +21,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
 
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="sheet" aria-labelledby="help-title" onClose={() => (isHelpOpen.value = false)}>
       <header>

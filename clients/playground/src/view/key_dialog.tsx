@@ -1,11 +1,11 @@
 // Where the service asks for keys, the page asks for one. It stays in memory, so a reload asks again.
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { access, giveKey } from '../store/service.js';
 
 export function KeyDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const take = (event: Event) => {
     event.preventDefault();
     const key = input.current?.value.trim();

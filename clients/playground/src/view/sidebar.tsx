@@ -7,6 +7,7 @@ import { forgetSession } from '../store/outbox.js';
 import { aptix, version } from '../store/service.js';
 import { listed, MOST_KEPT, unlist, type Listed } from '../store/session_list.js';
 import { tell } from '../store/tabs.js';
+import { searchTexts, textSearch } from '../store/text_search.js';
 import { THEMES, type Theme } from '../store/theme.js';
 import { APPROVAL, unanswered } from '../store/turn_record.js';
 import { forget } from '../store/unsent.js';
@@ -51,6 +52,10 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
   const words = searched.value.trim().toLowerCase();
   const all = found(words);
   const isOfUser = user.value !== undefined;
+  // Titles are searched with each letter, what was said when it is asked for.
+  const onKeyDown = ({ key, isComposing }: KeyboardEvent) => {
+    if (key === 'Enter' && !isComposing && words && !isInbox.value && !textSearch.value) void searchTexts();
+  };
   // The service has counted out the pages of a user's list.
   const some = isOfUser ? all : all.slice(0, shown.value);
   return (
@@ -69,7 +74,7 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
       </button>
       <div class="search">
         <Icon name="search" />
-        <input id="search" type="search" dir="auto" placeholder="Search" aria-label="Search sessions" aria-keyshortcuts="Control+K" value={searched.value} onInput={(event) => (searched.value = event.currentTarget.value)} />
+        <input id="search" type="search" dir="auto" placeholder="Search" aria-label="Search sessions" aria-keyshortcuts="Control+K" value={searched.value} onInput={(event) => (searched.value = event.currentTarget.value)} onKeyDown={onKeyDown} />
         <kbd aria-hidden="true">Ctrl K</kbd>
       </div>
       {isOfUser && <Tabs />}

@@ -22,6 +22,10 @@ export interface TablePiece extends Tokens.Table {
 /** The pieces that are made in one go: those of a table that comes whole follow one after the other. */
 const AT_ONCE = 3;
 
+/** The columns get new widths when the place is wider or narrower by such a part, and that for such a while. */
+const CHANGE = 0.2;
+const PAUSE_MS = 200;
+
 interface Props {
   table: Tokens.Table;
   /** No more rows will come. */
@@ -38,7 +42,25 @@ export function Table({ table, isWhole, render }: Props) {
   const shown = columns ? Math.min(made, count) : 1;
   const isLong = count > 1;
   useLayoutEffect(() => {
-    if (isLong) setColumns(columnsOf(place.current!));
+    if (!isLong) return;
+    const frame = place.current!.parentElement!;
+    let settledFor = 0;
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    const settle = () => {
+      settledFor = frame.clientWidth;
+      setColumns(columnsOf(place.current!, settledFor));
+    };
+    settle();
+    // A screen that is turned, a panel that opens; what was folded away had no width.
+    const resized = new ResizeObserver(() => {
+      clearTimeout(waiting);
+      if (Math.abs(frame.clientWidth - settledFor) > settledFor * CHANGE) waiting = setTimeout(settle, PAUSE_MS);
+    });
+    resized.observe(frame);
+    return () => {
+      clearTimeout(waiting);
+      resized.disconnect();
+    };
   }, [isLong]);
   useEffect(() => {
     if (!columns || made >= count) return;
@@ -62,20 +84,27 @@ export function Table({ table, isWhole, render }: Props) {
   );
 }
 
-/** The columns as the browser lays them out. In a narrower place the table gets narrower until a word would be broken. */
-function columnsOf(table: HTMLTableElement): Columns {
-  const widths = () => [...table.tHead!.rows[0]!.cells].map((cell) => cell.getBoundingClientRect().width);
-  table.classList.add('measured');
-  const found = widths();
-  table.style.width = 'min-content';
-  const least = widths();
-  table.style.width = '';
-  table.classList.remove('measured');
-  const whole = found.reduce((sum, width) => sum + width, 0);
-  // What is folded away has no widths.
+/**
+ * The columns as the browser lays them out in a place of this width. In one that is a little narrower the table gets narrower
+ * until a word would be broken.
+ */
+function columnsOf(table: HTMLTableElement, width: number): Columns {
+  const first = table.cloneNode() as HTMLTableElement;
+  first.append(...[...table.children].slice(0, 2).map((part) => part.cloneNode(true)));
+  for (const cell of first.querySelectorAll('[width]')) cell.removeAttribute('width');
+  first.className = 'measured';
+  first.style.minWidth = '';
+  table.after(first);
+  const widthsFor = (whole: string) => {
+    first.style.width = whole;
+    return [...first.tHead!.rows[0]!.cells].map((cell) => cell.getBoundingClientRect().width);
+  };
+  const [found, least] = [widthsFor(`${width}px`), widthsFor('min-content')];
+  first.remove();
+  const whole = found.reduce((sum, each) => sum + each, 0);
   if (whole === 0) return { parts: found.map(() => 1 / found.length), least: 0 };
-  const parts = found.map((width) => width / whole);
-  return { parts, least: Math.ceil(Math.max(...least.map((width, at) => width / parts[at]!))) };
+  const parts = found.map((each) => each / whole);
+  return { parts, least: Math.ceil(Math.max(...least.map((each, at) => each / parts[at]!))) };
 }
 
 interface RowsProps extends Pick<Props, 'table' | 'render'> {

@@ -1,6 +1,6 @@
 // Who sits before this tab: signing in as a user of one's own invention, leaving, and having all of it erased.
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { UserErasureReceipt } from '../../../typescript/src/index.js';
 import { announced, failureOf } from '../store/conversation.js';
 import { eraseUser, user } from '../store/user.js';
@@ -64,7 +64,7 @@ export function UserMenu({ onChange }: { onChange(): void }) {
 
 function SignIn({ onName }: { onName(name: string): void }) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []);
   const take = (event: Event) => {
     event.preventDefault();
     const name = input.current?.value.trim();
