@@ -113,6 +113,23 @@ fn a_turn_that_is_out_of_time_says_so_on_the_step_that_was_under_way() {
 }
 
 #[test]
+fn a_tool_that_runs_when_its_turn_is_cancelled_says_so() {
+    let bed = traced(|_| ());
+    bed.world.tools.think(|_| ToolAnswer::Never);
+    let pending = bed.send(&turn("t1", "Look [plan: server]"));
+    bed.run_until(|bed| !bed.world.tools.calls().is_empty(), "the tool is called");
+    bed.run_at_once();
+    bed.try_cancel("t1").unwrap();
+    assert_eq!(bed.wait(&pending).unwrap().failure(), (409, "turn_aborted"));
+    let tool = last(&bed, "execute_tool lookup");
+    assert_eq!(tool["error.type"], "turn_aborted");
+    assert_eq!(tool.get("aptix.result_bytes"), None);
+    assert_eq!(last(&bed, AGENT)["aptix.turn.status"], "aborted");
+    // Every span has ended.
+    bed.world.spans.clear();
+}
+
+#[test]
 fn a_tool_that_fails_says_by_what_and_an_mcp_server_s_error_has_its_code() {
     for (on_error, status) in [("ReportToModel", 200), ("FailTurn", 500)] {
         let bed = traced(|catalog| catalog["ServerTools"][0]["OnError"] = json!(on_error));
