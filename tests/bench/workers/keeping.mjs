@@ -23,19 +23,16 @@ const PAUSE_MS = 250;
 const BUFFER_BYTES = 64 * 1024;
 
 export class SessionObject extends JoiningObject {
-  #session;
-  #newest = 0;
-  #alarm = false;
-
-  /** Creates nothing: the first turn that is accepted does. */
+  /** Creates nothing: the first turn that is accepted does. Called while the object is made, before it has fields. */
   begin() {
+    Object.assign(this, { session: undefined, newest: 0, hasAlarm: false });
     if (this.run("SELECT 1 FROM sqlite_master WHERE name = 'session'").length === 0) return;
-    this.#newest = this.run('SELECT MAX(ordinal) AS newest FROM turns')[0].newest;
+    this.newest = this.run('SELECT MAX(ordinal) AS newest FROM turns')[0].newest;
     const [{ after }] = this.run(
       `SELECT COALESCE((SELECT session_after FROM turns WHERE ordinal = ?), state) AS after FROM session`,
-      this.#newest,
+      this.newest,
     );
-    this.#session = JSON.parse(after);
+    this.session = JSON.parse(after);
   }
 
   async fetch(request) {
@@ -43,23 +40,23 @@ export class SessionObject extends JoiningObject {
     const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', body));
     const fingerprint = Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
     const turn = JSON.parse(new TextDecoder().decode(body));
-    if (this.#session) {
+    if (this.session) {
       const [known] = this.run('SELECT fingerprint, outcome FROM turns WHERE turn_id = ?', turn.TurnId);
       if (known && known.fingerprint !== fingerprint) return refusal('turn_conflict');
       if (known?.outcome) return new Response(known.outcome, { headers: { 'content-type': 'application/json' } });
-      if (known || this.#session.liveTurn) return refusal('turn_in_progress');
+      if (known || this.session.liveTurn) return refusal('turn_in_progress');
     }
-    if (!this.#alarm) this.ctx.storage.setAlarm(Date.now() + ALARM_MS);
-    this.#alarm = true;
+    if (!this.hasAlarm) this.ctx.storage.setAlarm(Date.now() + ALARM_MS);
+    this.hasAlarm = true;
     const said = [{ role: 'user', content: [{ type: 'input_text', text: turn.Instruction }] }];
     turn.ordinal = this.#accept(turn, said, fingerprint);
     await this.ctx.storage.sync();
     if (!turn.Streaming) {
-      const outcome = await this.turn(turn, said, this.#session.chainHead, null);
+      const outcome = await this.turn(turn, said, this.session.chainHead, null);
       return new Response(outcome, { headers: { 'content-type': 'application/json; charset=utf-8' } });
     }
     const { readable, writable } = new IdentityTransformStream();
-    this.ctx.waitUntil(this.turn(turn, said, this.#session.chainHead, writable.getWriter()));
+    this.ctx.waitUntil(this.turn(turn, said, this.session.chainHead, writable.getWriter()));
     return new Response(readable, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
   }
 
@@ -98,7 +95,7 @@ export class SessionObject extends JoiningObject {
   keep(turn, response, outcome, startedAt) {
     const { ordinal } = turn;
     const record = JSON.stringify({ started_at: startedAt, duration_ms: Date.now() - startedAt, usage: response.usage });
-    this.#session = { ...this.#session, chainHead: response.id, liveTurn: undefined };
+    this.session = { ...this.session, chainHead: response.id, liveTurn: undefined };
     this.ctx.storage.transactionSync(() => {
       const said = JSON.stringify(response.output);
       this.run('INSERT INTO conversation (turn, items) VALUES (?, ?)', ordinal, said);
@@ -106,7 +103,7 @@ export class SessionObject extends JoiningObject {
         "UPDATE turns SET status = 'completed', record = ?, outcome = ?, session_after = ? WHERE ordinal = ?",
         record,
         outcome,
-        JSON.stringify(this.#session),
+        JSON.stringify(this.session),
         ordinal,
       );
     });
@@ -114,9 +111,9 @@ export class SessionObject extends JoiningObject {
 
   /** Stores a turn, with the tables where it is the session's first; returns its ordinal. */
   #accept(turn, said, fingerprint) {
-    const isFirst = this.#session === undefined;
-    const ordinal = this.#newest + 1;
-    const session = { ...this.#session, liveTurn: ordinal };
+    const isFirst = this.session === undefined;
+    const ordinal = this.newest + 1;
+    const session = { ...this.session, liveTurn: ordinal };
     this.ctx.storage.transactionSync(() => {
       if (isFirst) {
         this.run(TABLES);
@@ -135,8 +132,8 @@ export class SessionObject extends JoiningObject {
       );
       this.run('INSERT INTO conversation (turn, items) VALUES (?, ?)', ordinal, JSON.stringify(said));
     });
-    this.#session = session;
-    this.#newest = ordinal;
+    this.session = session;
+    this.newest = ordinal;
     return ordinal;
   }
 }
