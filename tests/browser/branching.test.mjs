@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, done, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, done, hasStatus, PHONE, Playground, say, signIn } from './playground.mjs';
 
 describe('asking otherwise', { skip: withoutBrowser }, () => {
   let playground;
@@ -232,9 +232,7 @@ test("a user's branches are in the user's list, and nothing of them is left in t
   const playground = await Playground.start({ vars: { TICKET_KEYS, TURN_ALARM_MS: '500' }, tickets: true });
   try {
     const page = await playground.page({ address: `?demo-catalog&stand-in&tickets=${playground.ticketPort}` });
-    await page.getByRole('button', { name: 'Sign in as a user' }).click();
-    await page.getByLabel('Any name that you make up').fill('ann');
-    await page.keyboard.press('Enter');
+    await signIn(page, 'ann');
     await page.locator('.who').filter({ hasText: 'ann' }).waitFor();
     await hasStatus(await say(page, 'Remember the word pelican.'), 'completed');
     const second = await say(page, 'What can you do?');

@@ -141,6 +141,15 @@ export const withMail = (more = {}) => (catalog, { toolUrl }) => {
   for (const mode of catalog.Modes) mode.Tools.push('send_mail');
 };
 
+/** Signs in as a user, and resolves when the list is that of the user. */
+export async function signIn(page, name) {
+  await page.getByRole('button', { name: 'Sign in as a user' }).click();
+  await page.getByLabel('Any name that you make up').fill(name);
+  await page.keyboard.press('Enter');
+  // On a phone the list is closed then.
+  await page.locator('.who').filter({ hasText: name }).waitFor({ state: 'attached' });
+}
+
 /** Opens the panel of this name. On a small screen their buttons are a menu. */
 export async function openPanel(page, name) {
   const more = page.getByRole('button', { name: 'More', exact: true });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, Playground, say } from './playground.mjs';
+import { assertAccessible, hasStatus, Playground, say, signIn } from './playground.mjs';
 
 const TICKET_KEYS = JSON.stringify([{ Id: 'tests', Secret: Buffer.alloc(32, 7).toString('base64') }]);
 
@@ -143,25 +143,21 @@ describe('searching', { skip: withoutBrowser }, () => {
   test("a user's search finds what that user said, and nobody else's", async () => {
     const address = `?tickets=${playground.ticketPort}`;
     const page = await playground.page({ address });
-    const signIn = async (name) => {
-      await page.getByRole('button', { name: 'Sign in as a user' }).click();
-      await page.getByLabel('Any name that you make up').fill(name);
-      await page.keyboard.press('Enter');
-      await page.getByText(`Sessions of ${name} stand here.`).waitFor();
-    };
     const search = async (words) => {
       await page.getByRole('searchbox', { name: 'Search sessions' }).fill(words);
       await page.getByRole('button', { name: 'Search what was said, too' }).click();
     };
     const results = page.getByRole('region', { name: 'Found in what was said' });
-    await signIn('ann');
+    await signIn(page, 'ann');
+    await page.getByText('Sessions of ann stand here.').waitFor();
     await hasStatus(await say(page, 'Of mine.\n\nA kingfisher.'), 'completed');
     await search('kingfisher');
     await results.getByText('1 found in 1 session.').waitFor();
     await page.getByRole('button', { name: 'ann', exact: true }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     assert.equal(await results.count(), 0);
-    await signIn('bob');
+    await signIn(page, 'bob');
+    await page.getByText('Sessions of bob stand here.').waitFor();
     await search('kingfisher');
     await results.getByText('Nothing found in 0 sessions.').waitFor();
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { hasStatus, Playground, say } from './playground.mjs';
+import { hasStatus, Playground, say, signIn } from './playground.mjs';
 
 const TICKET_KEYS = JSON.stringify([{ Id: 'tests', Secret: Buffer.alloc(32, 7).toString('base64') }]);
 const FILE = { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Of pelicans\n') };
@@ -116,14 +116,9 @@ describe('drafts and settings', { skip: withoutBrowser }, () => {
 
   test('what a user typed, attached and set stays in the tab, and is gone for the next one who sits there', async () => {
     const page = await playground.page({ address });
-    const signIn = async (name) => {
-      await page.getByRole('button', { name: 'Sign in as a user' }).click();
-      await page.getByLabel('Any name that you make up').fill(name);
-      await page.keyboard.press('Enter');
-      await page.getByText(`Sessions of ${name} stand here.`).waitFor();
-    };
     await box(page).fill('Of nobody');
-    await signIn('ann');
+    await signIn(page, 'ann');
+    await page.getByText('Sessions of ann stand here.').waitFor();
     await says(page, '');
     await hasStatus(await say(page, 'I am Ann.'), 'completed');
     await box(page).fill('A secret of Ann');
@@ -142,7 +137,8 @@ describe('drafts and settings', { skip: withoutBrowser }, () => {
     await says(page, 'Of nobody');
     assert.equal(await page.getByRole('searchbox', { name: 'Search sessions' }).inputValue(), '');
     assert.equal(await page.getByRole('search').count(), 0);
-    await signIn('bob');
+    await signIn(page, 'bob');
+    await page.getByText('Sessions of bob stand here.').waitFor();
     await says(page, '');
     assert.equal(await page.getByLabel('Workspace').inputValue(), '');
     assert.equal(await page.getByText('notes.md').count(), 0);

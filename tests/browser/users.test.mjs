@@ -11,20 +11,12 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { ROOT, pages } from '../docs/pages.mjs';
 import { serve } from '../local_server.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { PHONE, Playground, assertAccessible, hasStatus, say } from './playground.mjs';
+import { PHONE, Playground, assertAccessible, hasStatus, say, signIn } from './playground.mjs';
 
 const TICKET_KEYS = JSON.stringify([{ Id: 'tests', Secret: Buffer.alloc(32, 7).toString('base64') }]);
 /** How often a session tells what has changed: in these tests, soon. */
 const TURN_ALARM_MS = '500';
 
-/** Signs in, and resolves when the list is that of the user. */
-async function signIn(page, name) {
-  await page.getByRole('button', { name: 'Sign in as a user' }).click();
-  await page.getByLabel('Any name that you make up').fill(name);
-  await page.keyboard.press('Enter');
-  // On a phone the list is closed then.
-  await page.locator('.who').filter({ hasText: name }).waitFor({ state: 'attached' });
-}
 const entries = (page) => page.locator('.sessions .session > span');
 const kept = (page) => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
 

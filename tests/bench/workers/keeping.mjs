@@ -51,13 +51,7 @@ export class SessionObject extends JoiningObject {
     const said = [{ role: 'user', content: [{ type: 'input_text', text: turn.Instruction }] }];
     turn.ordinal = this.#accept(turn, said, fingerprint);
     await this.ctx.storage.sync();
-    if (!turn.Streaming) {
-      const outcome = await this.turn(turn, said, this.session.chainHead, null);
-      return new Response(outcome, { headers: { 'content-type': 'application/json; charset=utf-8' } });
-    }
-    const { readable, writable } = new IdentityTransformStream();
-    this.ctx.waitUntil(this.turn(turn, said, this.session.chainHead, writable.getWriter()));
-    return new Response(readable, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
+    return this.answer(turn, said, this.session.chainHead);
   }
 
   alarm() {}

@@ -61,12 +61,17 @@ export class SessionObject extends DurableObject {
         now,
       );
     });
+    return this.answer(turn, said, session?.chain_head);
+  }
+
+  /** The answer of a turn that is stored: in one piece, or as it comes. */
+  async answer(turn, input, chainHead) {
     if (!turn.Streaming) {
-      const outcome = await this.turn(turn, said, session?.chain_head, null);
+      const outcome = await this.turn(turn, input, chainHead, null);
       return new Response(outcome, { headers: { 'content-type': 'application/json; charset=utf-8' } });
     }
     const { readable, writable } = new IdentityTransformStream();
-    this.ctx.waitUntil(this.turn(turn, said, session?.chain_head, writable.getWriter()));
+    this.ctx.waitUntil(this.turn(turn, input, chainHead, writable.getWriter()));
     return new Response(readable, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
   }
 

@@ -5,7 +5,7 @@ import type { StreamEvent, SubmittedToolResult, ToolCall, TurnEvent, TurnRequest
 import { branched, type TurnPlace } from '../store/branches.js';
 import { attachedTo, contextsOf, settingsOf, titleOf, turnBefore } from '../branching/branching.js';
 import { failureOf, newId } from '../store/conversation.js';
-import { readyAnswer } from '../store/ready_tools.js';
+import { readyAnswer } from '../store/ready_answers.js';
 import { requestOf as composed } from '../store/request.js';
 import { aptix } from '../store/service.js';
 import { used } from '../store/session_list.js';
@@ -124,12 +124,8 @@ async function ask(side: Side, shown: Signal<turns.TurnRecord>, request: TurnReq
 
 /** The page's own answers to all calls of a pause; `undefined` where there are none, or one is the user's to give. */
 function answersTo(calls: readonly ToolCall[]): SubmittedToolResult[] | undefined {
-  if (settings.answersByHand.peek() || calls.length === 0) return undefined;
-  const answers = calls.map(({ ToolCallId, Name, ArgumentsJson }) => {
-    const began = performance.now();
-    const ResultJson = Name === turns.APPROVAL ? undefined : readyAnswer(Name, ArgumentsJson);
-    return ResultJson === undefined ? undefined : { ToolCallId, ExecutionMs: Math.round(performance.now() - began), ResultJson };
-  });
+  if (calls.length === 0) return undefined;
+  const answers = calls.map(readyAnswer);
   return answers.every((answer) => answer !== undefined) ? answers : undefined;
 }
 

@@ -18,7 +18,8 @@ import { argumentsOf } from './history.js';
 import { merged } from './merging.js';
 import * as outbox from './outbox.js';
 import { Painter } from './painter.js';
-import { droppedFiles, readyAnswer } from './ready_tools.js';
+import { readyAnswer } from './ready_answers.js';
+import { droppedFiles } from './ready_tools.js';
 import { aptix, credentialWasRefused } from './service.js';
 import { unlist, used } from './session_list.js';
 import * as steering from './steering.js';
@@ -434,12 +435,9 @@ function pause(turn: ShownTurn, calls: readonly ToolCall[]): void {
 }
 
 function answerReady(turn: ShownTurn): void {
-  for (const { ToolCallId, Name, ArgumentsJson } of turns.unanswered(turn.record.peek())) {
-    if (settings.answersByHand.peek() || Name === turns.APPROVAL) continue;
-    const began = performance.now();
-    const ResultJson = readyAnswer(Name, ArgumentsJson);
-    const ExecutionMs = Math.round(performance.now() - began);
-    if (ResultJson !== undefined) answer(turn, { ToolCallId, ExecutionMs, ResultJson });
+  for (const call of turns.unanswered(turn.record.peek())) {
+    const given = readyAnswer(call);
+    if (given) answer(turn, given);
   }
 }
 // A file that is dropped may be the one that a call waits for.

@@ -53,14 +53,3 @@ export const READY: readonly Ready[] = [
     run: (_, argumentsJson) => argumentsJson,
   },
 ];
-
-/** What a ready tool answers to a call, as JSON; `undefined` leaves it to the user. */
-export function readyAnswer(name: string, argumentsJson: string): string | undefined {
-  const tool = READY.find((each) => each.name === name);
-  try {
-    const args: unknown = JSON.parse(argumentsJson);
-    return tool && typeof args === 'object' && args !== null ? tool.run(args as Record<string, unknown>, argumentsJson) : undefined;
-  } catch {
-    return undefined;
-  }
-}
