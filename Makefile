@@ -62,7 +62,8 @@ test-worker:
 	tools/setup/python_tools >/dev/null
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
 	@# `make test` has built the programs; cargo would wait for the native tests that compile.
-	APTIX_PROGRAMS=built node --test --test-reporter=spec --test-concurrency=3 $(filter-out $(timed),$(scripts))
+	@# A file whose test failed may hold a server open, which would keep its process.
+	APTIX_PROGRAMS=built node --test --test-reporter=spec --test-timeout=600000 --test-concurrency=3 $(filter-out $(timed),$(scripts))
 
 test-long: build client ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, and one whose process is ended KILLS=30 times (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
