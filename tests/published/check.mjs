@@ -28,7 +28,7 @@ async function run(name, program, args) {
 /** Fails unless the generated client knows what `execute` takes and gives. */
 async function isTyped() {
   const module = await readFile(path.join(folder, 'client/api/turns/execute.py'), 'utf8').catch(() => '');
-  for (const typed of ['body: ToolContinuation | UserTurn', 'Response[ExecuteResult | Failure]']) {
+  for (const typed of ['body: ToolContinuation | UserTurn', 'Response[AcceptedResult | ExecuteResult | Failure]']) {
     if (!module.includes(typed)) failed.push(`openapi-python-client: execute lacks ${typed}`);
   }
 }
