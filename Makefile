@@ -39,6 +39,8 @@ dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a cha
 # Those that hold times against each other run alone at the end.
 scripts = $(sort $(shell find tests $(client)/test $(python)/test -name node_modules -prune -o -name '*.test.mjs' -print))
 timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs hostile_bytes.test.mjs cold_start.test.mjs)
+# A file whose test failed may hold a server open, which would keep its process: it is ended, and named.
+node_test = node --test --test-reporter=spec --test-timeout=600000
 
 test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 5 minutes, the first time 12
 	@echo 'make test: about 5 minutes; 12 where nothing is compiled yet'
@@ -46,7 +48,7 @@ test: setup ## everything: licences, format, lints, native tests, release build,
 	@# The tests in JavaScript run these programs. A native test with them, so that all is compiled with the same features.
 	cargo build --locked --workspace --bins --test promise
 	@tools/setup/side_by_side test-native test-worker
-	node --test --test-reporter=spec --test-concurrency=1 $(timed)
+	$(node_test) --test-concurrency=1 $(timed)
 	@echo 'make test: everything passed'
 
 # The half of `make test` that computes. It gives way to the other one, whose tests hold short times.
@@ -62,8 +64,7 @@ test-worker:
 	tools/setup/python_tools >/dev/null
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
 	@# `make test` has built the programs; cargo would wait for the native tests that compile.
-	@# A file whose test failed may hold a server open, which would keep its process.
-	APTIX_PROGRAMS=built node --test --test-reporter=spec --test-timeout=600000 --test-concurrency=3 $(filter-out $(timed),$(scripts))
+	APTIX_PROGRAMS=built $(node_test) --test-concurrency=3 $(filter-out $(timed),$(scripts))
 
 test-long: build client ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, and one whose process is ended KILLS=30 times (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
