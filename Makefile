@@ -46,7 +46,7 @@ test: setup ## everything: licences, format, lints, native tests, release build,
 	@echo 'make test: about 5 minutes; 12 where nothing is compiled yet'
 	cargo fmt --check
 	@# The tests in JavaScript run these programs. A native test with them, so that all is compiled with the same features.
-	cargo build --locked --workspace --bins --test promise
+	cargo build --locked --workspace --bins --test native
 	@tools/setup/side_by_side test-native test-worker
 	$(node_test) --test-concurrency=1 $(timed)
 	@echo 'make test: everything passed'
@@ -67,8 +67,8 @@ test-worker:
 	APTIX_PROGRAMS=built $(node_test) --test-concurrency=3 $(filter-out $(timed),$(scripts))
 
 test-long: build client ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, and one whose process is ended KILLS=30 times (APTIX_SEED=… repeats one)
-	APTIX_LONG_TESTS=1 cargo test --locked --test turns -- --nocapture interleavings:: rows::
-	APTIX_LONG_TESTS=1 cargo test --locked --test fuzz -- --nocapture
+	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture interleavings:: rows::
+	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture fuzz::
 	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs $(python)/test/python.test.mjs
 	node tests/long/mixed_load.mjs
 	node tests/long/kills.mjs
@@ -88,7 +88,7 @@ tests/bench/node_modules/.installed-lock: tests/bench/package-lock.json
 	@cp $< $@
 
 bench-retrieval: build ## how good and how fast retrieval is, against FTS5 with stems and paths (CORPORA=folder: over these, too), and what it costs in workerd, with and without embeddings
-	cargo test --locked --profile native-bench --test retrieval bench:: -- --ignored --nocapture --test-threads=1
+	cargo test --locked --profile native-bench --test native retrieval::bench:: -- --ignored --nocapture --test-threads=1
 	@node tests/bench/retrieval.mjs
 
 build: setup build/.complete build-playground/index.html ## the Worker, release, in build/ (index.js and index_bg.wasm), and the playground's page in build-playground/

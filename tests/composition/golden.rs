@@ -1,7 +1,7 @@
 //! Compares a request body with its golden file, and both with the model service's own schema.
 //!
 //! A golden holds the body's members in the order in which they are sent, one to a line. It is
-//! written anew only on demand: `UPDATE_GOLDENS=1 cargo test --test composition`.
+//! written anew only on demand: `UPDATE_GOLDENS=1 cargo test --test native composition::`.
 
 use std::path::Path;
 

@@ -5,6 +5,7 @@ use aptix_edge::contract::{ComparisonReading, parse, parse_documents, parse_sear
 use aptix_edge::entry::{Route, WorkspaceRoute, openapi};
 use aptix_edge::ports::Deployment;
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Value, json};
 
 fn document() -> Value {
@@ -113,7 +114,13 @@ fn a_text_is_accepted_where_the_document_permits_it_and_nowhere_else() {
         ("removed Path", schema(removed), can_be_removed),
     ];
     let base64 = member("ClipboardImage", "DataBase64");
-    let config = ProptestConfig { cases: 3_000, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases: 3_000,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
+            "tests/proptest-regressions/published_rules.txt",
+        ))),
+        ..ProptestConfig::default()
+    };
     proptest!(config, |(text in any_text())| {
         // A pattern that every validator reads cannot name single characters beyond the 16 bits of JavaScript's.
         let is_named = text.chars().all(|c| c <= '\u{ffff}');

@@ -10,8 +10,6 @@
 //! read whole bodies, and real cuts in two at some forty places.
 
 // The count of what was compared, or a note that nothing was, is part of the result.
-#![allow(clippy::print_stdout)]
-
 use std::collections::VecDeque;
 
 use aptix_edge::encoding::{SseDecoder, SseEvent};

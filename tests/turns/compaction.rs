@@ -3,8 +3,6 @@
 //!
 //! `APTIX_SEED=n` runs one random session alone; `APTIX_LONG_TESTS=1` runs many more, and longer ones.
 
-#![allow(clippy::print_stdout, reason = "the seed of a failure is what repeats it")]
-
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;

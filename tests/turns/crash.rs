@@ -6,11 +6,6 @@
 //! the statement, so that its transaction is rolled back. Another instance continues over the same
 //! storage, and the client repeats the request that got no response, or never returns.
 
-#![allow(
-    clippy::print_stdout,
-    reason = "the number of crashes that were survived is part of the result"
-)]
-
 mod scenarios;
 
 use std::collections::BTreeMap;

@@ -3,8 +3,6 @@
 //!
 //! `APTIX_SEED=n` runs one seed alone and says what happens; `APTIX_LONG_TESTS=1` runs many more.
 
-#![allow(clippy::print_stdout, reason = "a seed that is run alone says what it does")]
-
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 

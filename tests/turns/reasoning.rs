@@ -1,8 +1,6 @@
 //! Reasoning goes back to the service as the service takes it, whatever became of the chain; and a refusal of it never
 //! ends a session (interface §4). The stand-in has the live service's rule (`bed/pairing.rs`).
 
-#![allow(clippy::print_stdout, reason = "the count of what was played is part of the result")]
-
 use serde_json::json;
 
 use super::*;
@@ -96,7 +94,7 @@ fn reasoning_goes_back_with_its_follower_or_not_at_all() {
                 );
                 bed.post(&turn("t3", "Last")).final_text();
                 bed.assert_chain_held();
-                crate::replays::assert_replays(&bed, loss);
+                super::replays::assert_replays(&bed, loss);
             }
         }
     }
@@ -133,7 +131,7 @@ fn reasoning_that_is_refused_is_left_out_once_and_for_all() {
                 assert_eq!(bed.world.model.requests(), calls + 1 + in_vain, "{context}, {loss}");
                 assert_eq!(bed.world.model.conversation().heard("Next"), 1);
                 bed.assert_chain_held();
-                crate::replays::assert_replays(&bed, loss);
+                super::replays::assert_replays(&bed, loss);
             }
         }
     }

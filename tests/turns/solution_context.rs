@@ -71,7 +71,7 @@ fn a_solution_context_that_is_refused_is_remembered_and_left_out_until_another_c
             assert!(bed.world.model.requests() > calls + 1);
             assert!(!is_left_out(&bed.post(&given("t9", "Nine", ""))));
             bed.assert_chain_held();
-            crate::replays::assert_replays(&bed, how);
+            super::replays::assert_replays(&bed, how);
         }
     }
 }
@@ -90,7 +90,7 @@ fn a_context_that_an_unanswered_turn_brought_is_left_out_in_its_place() {
         }
         assert!(is_left_out(&bed.post(&turn("t5", "Last"))));
         bed.assert_chain_held();
-        crate::replays::assert_replays(&bed, how);
+        super::replays::assert_replays(&bed, how);
     }
 }
 
@@ -113,6 +113,6 @@ fn a_solution_context_is_not_blamed_for_the_words_of_its_turn() {
         let conversation = bed.world.model.conversation();
         assert_eq!(["Guilty", "Innocent."].map(|words| conversation.heard(words)), [0, 1], "{how}");
         bed.assert_chain_held();
-        crate::replays::assert_replays(&bed, how);
+        super::replays::assert_replays(&bed, how);
     }
 }

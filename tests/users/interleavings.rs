@@ -2,8 +2,6 @@
 //! removals, erasures, revocations, alarms and crashes. The seed is printed where an invariant breaks, and with
 //! `APTIX_SEED` the test runs with that seed alone and prints what it does.
 
-#![allow(clippy::print_stdout, reason = "the events of a single seed are shown on request")]
-
 use std::collections::BTreeMap;
 
 use bed::*;

@@ -1,11 +1,6 @@
 //! The instance ends at every durable step of indexing and embedding, and before every write: the alarm
 //! finishes what is left, whether or not the client comes again.
 
-#![allow(
-    clippy::print_stdout,
-    reason = "the number of crashes that were survived is part of the result"
-)]
-
 use super::*;
 
 /// What happens to a workspace.

@@ -4,11 +4,7 @@
 //! corpora of a folder. Speed: ratios to that baseline in the same run, on a workspace of ten thousand
 //! chunks, and each step of indexing.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::disallowed_methods,
-    reason = "a bench prints its figures and reads the machine's clock"
-)]
+#![allow(clippy::disallowed_methods, reason = "a bench reads the machine's clock")]
 
 mod corpus;
 mod folder;

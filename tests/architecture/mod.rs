@@ -3,15 +3,6 @@
 //! The rules look at code only, unless a rule says otherwise: comments, string literals and unit
 //! tests may name anything.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    clippy::print_stdout,
-    reason = "a test fails by panicking, and a note that there was nothing to read is part of the result"
-)]
-
 mod circles;
 mod closed_lists;
 mod comments;

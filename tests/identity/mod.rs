@@ -2,14 +2,6 @@
 //!
 //! Signatures are a table here ([`door`]); `tests/e2e/identity.test.mjs` has real ones.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    reason = "a test that panics is a test that fails"
-)]
-
 mod claims;
 mod door;
 mod forms;

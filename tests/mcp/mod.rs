@@ -2,13 +2,6 @@
 //!
 //! The recorded responses are those of real servers: the SDK's own and `server-everything`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
 mod calls;
 mod eras;
 mod host;

@@ -1,13 +1,6 @@
 //! Files in a tool's result (interface §8; AGN-033 §6): the bucket keeps the contents, and a reference
 //! takes their place.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
 use aptix_edge::encoding::{content_hash_of_bytes, content_hash_of_text};
 use aptix_edge::files::{
     FileFailure, FileLinks, OutputFile, PresentedLink, embeds_contents_of_its_own, keep_files,

@@ -1,13 +1,6 @@
 //! One call to the model service (AGN-027 §4, layer 2): the request, the text progress while the
 //! response comes, and the fault for each kind of failure.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
 mod failures;
 mod output;
 mod pace;

@@ -1,15 +1,6 @@
 //! A workspace's index (interface §7): chunks, terms, scopes, search, storage, and the request bodies
 //! of the workspace endpoints.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    reason = "a test that panics is a test that fails"
-)]
-
 mod bench;
 mod bodies;
 mod chunking;

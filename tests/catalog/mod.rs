@@ -1,13 +1,6 @@
 //! The catalog's promises: the documents that it accepts, all faults of a document in one report, and
 //! agreement between the published schema and the checker.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
 mod documents;
 mod faults;
 mod right_documents;

@@ -5,15 +5,6 @@
 //! flipped, cut and repeated. A failure is shrunk and names its seed: `APTIX_SEED=n` repeats one
 //! input, `APTIX_LONG_TESTS=1` runs twenty times as many.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    reason = "a test that panics is a test that fails"
-)]
-#![allow(clippy::print_stdout, reason = "the seed repeats a failure")]
-
 mod campaign;
 mod json_text;
 mod mutation;

@@ -1,13 +1,6 @@
 //! The public contract from outside: from bodies to typed requests or faults, and the exact JSON of
 //! responses.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
 mod accepted;
 mod any_body;
 mod faults;

@@ -4,8 +4,6 @@
 //! OpenAPI has the details of each shape, and `tests/entry/openapi.rs` compares them with the code.
 
 // A test fails by panicking, in its helper functions too.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
 mod documented;
 
 use std::collections::BTreeSet;

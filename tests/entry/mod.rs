@@ -1,13 +1,5 @@
 //! The front door: from a request's method, path, headers and body to one response.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
 mod alarms;
 mod bodies;
 mod callers;

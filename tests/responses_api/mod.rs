@@ -5,8 +5,6 @@
 //! `fixtures/streams/` are hand-written; `recorded` replays recorded ones where they are at hand.
 
 // A test fails by panicking, in its helper functions too.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
 mod recorded;
 
 use aptix_edge::responses_api::{

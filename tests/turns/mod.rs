@@ -1,14 +1,6 @@
 //! Whole turns as a client and the model service see them (interface §2, §4 and §5), also through
 //! crashes, faults and any order of events.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
 mod approvals;
 mod background;
 mod client_tools;

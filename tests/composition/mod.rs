@@ -1,13 +1,6 @@
 //! The requests that the model service receives (interface §4): one golden body for each variant,
 //! composed through the public functions from a client's request.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
 mod calls;
 mod golden;
 mod messages;

@@ -1,13 +1,6 @@
 //! Runs of server tools (AGN-027 §4, layer 3; interface §5 and §6): results, failures, and the tools
 //! that are built in.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that panics is a test that fails"
-)]
-
 mod http_tool;
 
 use aptix_edge::catalog::{BuiltInTool, Catalog};
