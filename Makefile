@@ -27,7 +27,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22, which node_modules/.bin holds.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build build-dev client test test-native test-worker test-long bench bench-limits bench-retrieval check-catalog \
+.PHONY: help setup dev build build-dev client test test-steps test-native test-worker test-long bench bench-limits bench-retrieval check-catalog \
 	replay-bundle check-openapi check-dependencies sbom deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -39,32 +39,34 @@ dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a cha
 # Those that hold times against each other run alone at the end.
 scripts = $(sort $(shell find tests $(client)/test $(python)/test -name node_modules -prune -o -name '*.test.mjs' -print))
 timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs hostile_bytes.test.mjs cold_start.test.mjs)
-# A file whose test failed may hold a server open, which would keep its process: it is ended, and named.
-node_test = node --test --test-reporter=spec --test-timeout=600000
+step := tools/test_run/step
 
-test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 5 minutes, the first time 12
-	@echo 'make test: about 5 minutes; 12 where nothing is compiled yet'
-	cargo fmt --check
+test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 7 minutes, the first time 15; REPORT=1 lists what each step and file cost
+	@echo 'make test: about 7 minutes; 15 where nothing is compiled yet'
+	@node tools/test_run/report.mjs begin
+	@status=0; $(MAKE) test-steps || status=$$?; node tools/test_run/report.mjs end $$status $(if $(REPORT),--all)
+
+test-steps:
+	$(step) format cargo fmt --check
 	@# The tests in JavaScript run these programs. A native test with them, so that all is compiled with the same features.
-	cargo build --locked --workspace --bins --test native
+	$(step) programs cargo build --locked --workspace --bins --test native
 	@tools/setup/side_by_side test-native test-worker
-	$(node_test) --test-concurrency=1 $(timed)
-	@echo 'make test: everything passed'
+	$(step) 'tests of times' node tools/test_run/run.mjs --apart $(timed)
 
 # The half of `make test` that computes. It gives way to the other one, whose tests hold short times.
 test-native:
-	nice cargo clippy --locked --workspace --all-targets -- -D warnings
-	nice tools/setup/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
-	nice cargo test --locked --workspace
+	$(step) 'lints, native' nice cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(step) 'lints, WebAssembly' nice tools/setup/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
+	$(step) 'native tests' nice cargo test --locked --workspace
 
 test-worker:
-	$(MAKE) build client
+	$(step) 'release build' $(MAKE) build client
 	tools/setup/bundle_size
 	tools/setup/setup chromium
-	tools/setup/python_tools >/dev/null
+	$(step) 'tools in Python' tools/setup/python_tools >/dev/null
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
 	@# `make test` has built the programs; cargo would wait for the native tests that compile.
-	APTIX_PROGRAMS=built $(node_test) --test-concurrency=3 $(filter-out $(timed),$(scripts))
+	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(filter-out $(timed),$(scripts))
 
 test-long: build client ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, and one whose process is ended KILLS=30 times (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture interleavings:: rows::

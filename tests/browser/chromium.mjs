@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
 import { serve } from '../local_server.mjs';
+import { release, take } from '../shared.mjs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 // It is to ask nobody anything.
@@ -18,9 +19,22 @@ const executablePath = process.env.CHROMIUM_BIN ?? NAMES.map(found).find((file) 
 /** For a test's `skip`: why it cannot run; in CI it has to. */
 export const withoutBrowser = executablePath || process.env.CI === 'true' ? false : 'there is no Chromium: tools/setup/setup chromium';
 
-export function startBrowser() {
+/** Resolves to `{ newContext, close }`, of the one Chromium of this process: `close` closes the contexts that were made here. */
+export async function startBrowser() {
   if (!executablePath) throw new Error('there is no Chromium: tools/setup/setup chromium');
-  return chromium.launch({ executablePath, headless: true, args: QUIET });
+  const launch = () => chromium.launch({ executablePath, headless: true, args: QUIET });
+  const browser = await take('chromium', launch, (launched) => launched.close());
+  const contexts = [];
+  const newContext = async (options) => {
+    const context = await browser.newContext(options);
+    contexts.push(context);
+    return context;
+  };
+  const close = async () => {
+    await Promise.all(contexts.map((context) => context.close()));
+    await release('chromium');
+  };
+  return { newContext, close };
 }
 
 /** Serves a folder on 127.0.0.1; resolves to `{ url, close }`. */

@@ -6,10 +6,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { EventSource } from 'undici';
 import { serve } from '../local_server.mjs';
-import { clientTool, eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { PLAIN, clientTool, eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { Gate, answer, call, text } from './scripted_model.mjs';
 
-const rig = rigForFile();
+const rig = rigForFile(PLAIN);
 
 /** What came through the proxy: `{from, status}`, `from` being the `Last-Event-ID`. */
 const heard = [];

@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
 import { COUNTED } from './counted_worker.mjs';
 import { SPAN_EVENT, SpanTrees } from '../../tools/dev/span_trees.mjs';
+import { release, take } from '../shared.mjs';
 import { EventStream } from './event_stream.mjs';
 import { HELD, MEASURED } from './measured_worker.mjs';
 import { PublishedInterface } from './published_interface.mjs';
@@ -137,7 +138,7 @@ export class Rig {
     await this.#startWorker();
     const document = await fetch(new URL('/openapi.json', this.url), patient());
     // A deployment with invalid variables publishes no document.
-    if (document.ok) this.#published = await PublishedInterface.of(await document.json());
+    if (document.ok) this.#published = await PublishedInterface.of(await document.text());
   }
 
   /** Every object in the bucket for files: `[{key, size}]`. */
@@ -213,7 +214,6 @@ export class Rig {
   }
 
   async dispose() {
-    this.#published?.dispose();
     await this.#miniflare?.dispose();
     await this.model?.close();
     await this.tools?.close();
@@ -326,7 +326,7 @@ export class Rig {
   }
 
   async #startWorker() {
-    const { vars, unbound, traced } = this.#options;
+    const { vars, catalog, unbound, traced } = this.#options;
     const bindings = {
       AUTH: 'none',
       OPENAI_BASE_URL: this.model.url,
@@ -352,7 +352,7 @@ export class Rig {
       durableObjectsPersist: path.join(this.#folder, 'objects'),
       r2Persist: path.join(this.#folder, 'files'),
       kvPersist: path.join(this.#folder, 'kv'),
-      workers: [worker, ...(traced ? [LISTENER] : [])],
+      workers: [worker, ...(catalog === false ? [] : [CATALOG_STORE]), ...(traced ? [LISTENER] : [])],
     });
     this.url = await this.#miniflare.ready;
     await this.#putCatalog();
@@ -386,18 +386,32 @@ export class Rig {
     if (catalog === false) return;
     const services = { modelUrl: this.model.url, toolUrl: (...where) => this.tools.url(...where) };
     const text = typeof catalog === 'string' ? catalog : JSON.stringify(catalogOf(services, catalog));
-    await (await this.#miniflare.getKVNamespace('CATALOG')).put('catalog', text);
+    const stored = await this.#miniflare.dispatchFetch(CATALOG_URL, { method: 'PUT', body: text });
+    assert.ok(stored.ok, `the catalog is not stored: ${stored.status}`);
   }
 }
 
+/** Configurations that files share: tenants, users and ids keep their tests apart, as in production. */
+const shared = new Set();
+const rigs = new Map();
+
+/** A configuration (`options` of a `Rig`) whose Worker, model and tools are those of every file of the process that names it. */
+export function sharedBy(options) {
+  shared.add(options);
+  return options;
+}
+
 /**
- * A rig for one test file: started with its first test, checked and emptied after each, stopped at the end. The start
- * is not in `before`: when a name pattern leaves no test, `before` runs but `after` does not.
+ * A rig for a test file, started with its first test: the one of all files where `options` are `sharedBy` them, else one of
+ * its own. It is checked and emptied after each test, and stopped at the end. The start is not in `before`: when a name
+ * pattern leaves no test, `before` runs but `after` does not.
  */
 export function rigForFile(options) {
-  const rig = new Rig(options);
+  const rig = shared.has(options) ? (rigs.get(options) ?? new Rig(options)) : new Rig(options);
+  if (shared.has(options)) rigs.set(options, rig);
   let started;
-  beforeEach(() => (started ??= rig.start()));
+  const start = () => (shared.has(options) ? take(options, () => rig.start(), () => rig.dispose()) : rig.start());
+  beforeEach(() => (started ??= start()));
   afterEach(async () => {
     try {
       await rig.check();
@@ -405,9 +419,22 @@ export function rigForFile(options) {
       rig.clear();
     }
   });
-  after(() => rig.dispose());
+  after(() => (shared.has(options) ? started && release(options) : rig.dispose()));
   return rig;
 }
+
+/** The test catalog as it is. */
+export const PLAIN = sharedBy({});
+
+const CATALOG_URL = 'http://catalog.test/';
+/** A Worker that stores the catalog. Miniflare's own way to a namespace starts a thread for each Worker. */
+const CATALOG_STORE = {
+  name: 'catalog-store',
+  routes: ['catalog.test/*'],
+  kvNamespaces: ['CATALOG'],
+  modules: true,
+  script: "export default { async fetch(request, { CATALOG }) { await CATALOG.put('catalog', await request.text()); return new Response(); } };",
+};
 
 const idOf = (response) => response.headers.get('aptix-request-id');
 const inFront = (modules) => modules.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));

@@ -1,25 +1,30 @@
 // The document of GET /openapi.json: it is checked against the standard, and responses are checked against it.
 // Owns finding the schema of a response; the tests judge the content.
 import assert from 'node:assert/strict';
-import { registerSchema, unregisterSchema, validate } from '@hyperjump/json-schema/openapi-3-1';
+import { registerSchema, validate } from '@hyperjump/json-schema/openapi-3-1';
 import { DETAILED } from '@hyperjump/json-schema/experimental';
 
 const STANDARD = 'https://spec.openapis.org/oas/3.1/schema-base';
-let serial = 0;
+/** By text: a document is read once, whichever Workers publish it. */
+const read = new Map();
 
 export class PublishedInterface {
   #document;
   #base;
   #validators = new Map();
 
-  /** Validates a document; fails unless it is OpenAPI 3.1. */
-  static async of(document) {
+  /** Validates a document, given as text; fails unless it is OpenAPI 3.1. */
+  static of(text) {
+    if (!read.has(text)) read.set(text, PublishedInterface.#read(JSON.parse(text)));
+    return read.get(text);
+  }
+
+  static async #read(document) {
     const verdict = await validate(STANDARD, document, DETAILED);
     assert.ok(verdict.valid, `not OpenAPI 3.1: ${faults(verdict)}`);
     const published = new PublishedInterface();
-    serial += 1;
     published.#document = document;
-    published.#base = `https://published.test/${serial}`;
+    published.#base = `https://published.test/${read.size}`;
     registerSchema(document, published.#base, STANDARD);
     return published;
   }
@@ -56,10 +61,6 @@ export class PublishedInterface {
   async #hold(pointer, text, where) {
     const verdict = (await this.#validator(pointer))(JSON.parse(text), DETAILED);
     assert.ok(verdict.valid, `${where} is not as published: ${faults(verdict)}\n${text.slice(0, 2000)}`);
-  }
-
-  dispose() {
-    unregisterSchema(this.#base);
   }
 
   #endpointOf(target) {

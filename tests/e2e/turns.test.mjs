@@ -1,10 +1,10 @@
 // No turn is lost, doubled, or mixed with another (interface §2, Turns).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { PLAIN, eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { Gate, answer, text } from './scripted_model.mjs';
 
-const rig = rigForFile();
+const rig = rigForFile(PLAIN);
 const called = (times) => eventually(() => rig.model.requests.length === times, `the model is called ${times} times`);
 const statusOf = async ({ SessionId, TurnId }) =>
   (await rig.get(`/sessions/${SessionId}/turns/${TurnId}`)).json?.Result?.Status;

@@ -1,6 +1,7 @@
 // A way to produce each code of the error dictionary on the real runtime. Owns the rigs that it takes; the tests judge.
 import assert from 'node:assert/strict';
 import { IdentityProvider, claimsOf, inSeconds, joseToken, keyPair } from './identity_provider.mjs';
+import { release, take } from '../shared.mjs';
 import { exchange } from './raw_http.mjs';
 import { Rig, apiKeys, clientTool, eventually, httpTool, resultOf, userTurn } from './harness.mjs';
 import { Gate, answer, call, gated, httpError, raw, silence, text } from './scripted_model.mjs';
@@ -36,10 +37,17 @@ const misconfigured = new Rig({ vars: { MAX_ITERATIONS: 'many' } });
 const crashing = new Rig({ vars: { UPSTREAM_IDLE_TIMEOUT_MS: '20000' } });
 const rigs = [rig, slow, rated, miscatalogued, misconfigured, crashing];
 
-export const startRigs = async () => {
+const start = async () => {
   for (const each of rigs) await each.start();
 };
-export const disposeOfRigs = () => Promise.all([idp, ...rigs].map((each) => each.dispose?.() ?? each.close()));
+const dispose = () => Promise.all([idp, ...rigs].map((each) => each.dispose?.() ?? each.close()));
+
+/** The rigs start with the first file that takes them. */
+export async function startRigs() {
+  await take('ways to fail', start, dispose);
+  for (const each of rigs) each.clear();
+}
+export const disposeOfRigs = () => release('ways to fail');
 
 const post = (body, more) => rig.post(body, { key: KEY, ...more });
 /** The answer to a request with a token that ends in so many seconds. */

@@ -1,0 +1,96 @@
+// Runs files of tests in JavaScript in lanes (lane.mjs), says what became of them, and notes what each has cost.
+// usage: node tools/test_run/run.mjs [--lanes=N | --apart] FILE…
+//
+// `--apart`: one file at a time, each in a process of its own, for files that measure times.
+import { fork } from 'node:child_process';
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { lastRun, note } from './notes.mjs';
+
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+/** A lane whose file does not end although its time is over, in ms. */
+const LONGEST_MS = 660_000;
+const REPORTERS = ['spec', path.join(HERE, 'verdicts.mjs')].flatMap((reporter) => ['--test-reporter', reporter, '--test-reporter-destination', 'stdout']);
+
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const isApart = process.argv.includes('--apart');
+const lanes = isApart ? 1 : Number(/--lanes=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 3);
+const results = new Map(names.map((file) => [file, { file }]));
+
+// The longest first, so that no lane is alone with one at the end.
+const known = new Map(lastRun().flatMap(({ file, wall }) => (file ? [[file, wall]] : [])));
+const expected = (file) => known.get(file) ?? statSync(file).size / 1000;
+const waiting = isApart ? [...names] : names.toSorted((one, other) => expected(other) - expected(one));
+
+const running = new Set();
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    for (const lane of running) end(lane, 'SIGTERM');
+    process.exit(130);
+  });
+}
+await Promise.all(Array.from({ length: Math.min(lanes, names.length) }, work));
+for (const result of results.values()) note(result);
+process.exitCode = told([...results.values()]);
+
+/** Works through the files that wait, in one lane after another. */
+async function work() {
+  while (waiting.length > 0) await laneOf(isApart ? 1 : Infinity);
+}
+
+/** Resolves when the lane has ended, after at most so many files. */
+function laneOf(most) {
+  const { promise, resolve } = Promise.withResolvers();
+  // A group of its own, so that what it has started ends with it.
+  const lane = fork(path.join(HERE, 'lane.mjs'), { execArgv: REPORTERS, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true });
+  running.add(lane);
+  let output = '';
+  for (const stream of [lane.stdout, lane.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const say = () => {
+    process.stdout.write(output);
+    output = '';
+  };
+  let current;
+  let timer;
+  let left = most;
+  lane.on('message', ({ ready, done, verdicts, ...more }) => {
+    clearTimeout(timer);
+    if (verdicts) Object.assign(results.get(verdicts), more);
+    if (done) Object.assign(results.get(done), more);
+    if (!ready) return;
+    say();
+    current = left > 0 ? waiting.shift() : undefined;
+    left -= 1;
+    if (current) timer = setTimeout(() => end(lane, 'SIGKILL'), LONGEST_MS);
+    lane.send({ file: current });
+  });
+  lane.on('close', (code, signal) => {
+    clearTimeout(timer);
+    running.delete(lane);
+    say();
+    const result = results.get(current);
+    if (result) (result.failed ??= []).push({ name: current, why: `its process ended (${signal ?? code})` });
+    else if (code !== 0) results.set(lane, { failed: [], code });
+    end(lane, 'SIGKILL');
+    resolve();
+  });
+  return promise;
+}
+
+function end(lane, signal) {
+  try {
+    process.kill(-lane.pid, signal);
+  } catch {
+    // All have ended.
+  }
+}
+
+/** Says what failed; the exit code. */
+function told(all) {
+  const failures = all.flatMap(({ file, failed = [{ name: file, why: 'it was not run' }] }) => failed.map((failure) => ({ file, ...failure })));
+  const passed = all.reduce((sum, each) => sum + (each.passed ?? 0), 0);
+  console.log(`${names.length} files: ${passed} tests passed, ${failures.length} failed`);
+  for (const { file, name, why } of failures) console.log(`✖ ${file}: ${name}: ${why.split('\n')[0]}`);
+  return failures.length > 0 || all.some(({ code }) => code) ? 1 : 0;
+}
