@@ -49,7 +49,6 @@ const { version } = installed('.');
 await build({
   ...common, entryPoints: { cli: 'src/cli/main.ts' }, format: 'esm', platform: 'node', target: 'node20', plugins: [fromCore('./index.js')],
   define: { VERSION: JSON.stringify(version) },
-  banner: licence(installed('../../node_modules/ignore'), '2013 Kael Zhang and contributors'),
 });
 chmodSync(path.join(DIST, 'cli.js'), 0o755);
 // Last of all, since the Makefile takes dist/index.js as the sign that everything is there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -116,7 +117,8 @@ def test_of_a_folder_the_text_that_people_write_is_sent_once_and_the_rest_is_cou
             "Cargo.lock": "lock",
             "node_modules/a/index.js": "built",
             ".git/config": "hidden",
-            ".gitignore": "*.log\n/private/\n!.env.example\n",
+            ".env": "TOKEN=1\n",
+            ".gitignore": "\ufeff*.log\n/private/\n!.env.example\n!.env\n!.git/\n!/*/\n/private/\n",
             ".env.example": "shown by a rule\n",
             "a.log": "ignored",
             "private/a.txt": "ignored",
@@ -142,6 +144,7 @@ def test_of_a_folder_the_text_that_people_write_is_sent_once_and_the_rest_is_cou
     )
     reasons = {each.path: each.reason for each in result.left_out}
     assert reasons == {
+        ".env": "secret",
         ".git/": "hidden",
         ".gitignore": "hidden",
         "Cargo.lock": "lock",
@@ -177,9 +180,55 @@ def test_a_name_that_is_not_utf_8_is_left_out(tmp_path: Path) -> None:
     assert (documents, [each.reason for each in left_out]) == ([], ["unreadable"])
 
 
+KEY = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n"
+
+
+def test_rules_above_a_folder_and_of_its_repository_hold_and_a_broad_rule_takes_no_secret_back(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            ".git/HEAD": "ref: refs/heads/main\n",
+            ".git/config": "url = https://user:tok3n@example.com/x.git\n",
+            ".git/info/exclude": "*.tmp\n",
+            ".gitignore": "/*\n!/*/\nsecrets/\n",
+            "app/.aptixignore": "!.env\n!.*\n!*.env\n!.github/\n",
+            "app/a.md": "taken",
+            "app/a.tmp": "ignored by the repository",
+            "app/secrets/k.md": "ignored above",
+            "app/.env": "TOKEN=1",
+            "app/prod.env": "TOKEN=1",
+            "app/.github/ci.yml": "spelled",
+            "app/.config/a.md": "hidden",
+            "app/account.json": json.dumps({"private_key": KEY}),
+            "app/bundle.crt": f"# The certificate\n\n{KEY}",
+            "app/node_modules/a.md": "built",
+        },
+    )
+
+    def taken(folder: Path, *include: str) -> list[str]:
+        return [each["Path"] for each in _folder.folder_documents(folder, include=include)[0]]
+
+    inside = [".github/ci.yml", "a.md"]
+    assert taken(tmp_path / "app") == inside
+    assert taken(tmp_path) == [f"app/{each}" for each in inside]
+    assert taken(tmp_path / "app", "prod.env", "bundle.crt", ".git/") == [*inside, "bundle.crt", "prod.env"]
+    reasons = {each.path: each.reason for each in _folder.folder_documents(tmp_path / "app")[1]}
+    assert [path for path, reason in reasons.items() if reason == "secret"] == [
+        ".env",
+        "account.json",
+        "bundle.crt",
+        "prod.env",
+    ]
+    assert taken(tmp_path / "app/secrets") == []
+    os.mkfifo(tmp_path / "app/.gitignore")
+    assert taken(tmp_path / "app") == inside
+
+
 @pytest.mark.skipif(not FOLDER_TS.exists(), reason="the TypeScript client has no such rules")
 def test_the_rules_on_names_are_those_of_the_typescript_client() -> None:
     text = FOLDER_TS.read_text("utf-8")
-    for rules in _folder.BY_NAME.values():
-        for rule in rules.split():
-            assert rule.rstrip("/") in text, rule
+    names = [rule for rules in _folder.BY_NAME.values() for rule in rules.split()]
+    for rule in [*names, *_folder.SECRET]:
+        assert rule.rstrip("/") in text or rule.split(".")[-1] in text.split("const DATA")[1], rule
+    for key in _folder.KEYS:
+        assert key.replace("(?m:", "").rstrip(")").replace(r"\Z", "$") in text, key

@@ -1,18 +1,25 @@
 // The command line as users run it: a process of its own, with an environment that holds nothing of this one's.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const PROGRAM = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
-/** A command that runs; what it says can be waited for. */
+/** Why no test can stand before a terminal here: it takes the `script` of util-linux. */
+export const noTerminal = /util-linux/.test(spawnSync('script', ['--version']).stdout ?? '') ? false : 'there is no program script of util-linux';
+
+/** A command that runs; what it says can be waited for. With `terminal` it stands in one, and says all on `out`. */
 export class Command {
   out = '';
   err = '';
   #wakes = new Set();
-  constructor(args, { env = {}, cwd, input, node = process.execPath, program = PROGRAM, uid } = {}) {
+  constructor(args, { env = {}, cwd, input, node = process.execPath, program = PROGRAM, uid, terminal = false } = {}) {
     const { PATH, TMPDIR = '/tmp' } = process.env;
-    this.process = spawn(node, [program, ...args], { cwd, env: { PATH, TMPDIR, ...env }, uid, gid: uid });
+    const line = [node, program, ...args];
+    const quoted = line.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+    const [run, ...rest] = terminal ? ['script', '-qefc', quoted, '/dev/null'] : line;
+    this.process = spawn(run, rest, { cwd, env: { PATH, TMPDIR, ...(terminal && { TERM: 'xterm', SHELL: '/bin/sh' }), ...env }, uid, gid: uid });
+    this.isTerminal = terminal;
     const hear = (name) => (bytes) => {
       this[name] += bytes;
       for (const wake of this.#wakes) wake();
@@ -27,12 +34,24 @@ export class Command {
     if (input !== undefined) this.process.stdin.end(input);
   }
   type(line) {
-    this.process.stdin.write(`${line}\n`);
+    this.process.stdin.write(`${line}${this.isTerminal ? '\r' : '\n'}`);
   }
-  /** Waits until it has said these words, on either stream. */
-  async until(words) {
-    while (!`${this.out}${this.err}`.includes(words)) {
-      assert.ok(!this.hasEnded, `it ended before it said ${words}: ${this.out}${this.err}`);
+  /** What a terminal sends when this is pasted. */
+  paste(text) {
+    this.process.stdin.write(`\u001b[200~${text.replaceAll('\n', '\r')}\u001b[201~`);
+  }
+  /** Keys that are no line. */
+  keys(text) {
+    this.process.stdin.write(text);
+  }
+  /** What it has said, without the marks of a terminal. */
+  get shown() {
+    return `${this.out}${this.err}`.replace(/\u001b\[[\d;?]*[A-Za-z]/g, '').replaceAll('\r\n', '\n');
+  }
+  /** Waits until it has said these words so often, on either stream. */
+  async until(words, times = 1) {
+    while (this.shown.split(words).length <= times) {
+      assert.ok(!this.hasEnded, `it ended before it said ${words}: ${this.shown}`);
       await new Promise((wake) => this.#wakes.add(wake));
     }
   }

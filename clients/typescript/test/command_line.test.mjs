@@ -7,7 +7,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { sendMail, withApproval } from './approvals.mjs';
-import { Command, command } from './command.mjs';
+import { Command, command, noTerminal } from './command.mjs';
 
 const KEY = 'key-of-the-command-line';
 const TICKET_KEYS = JSON.stringify([{ Id: 'one', Secret: Buffer.alloc(32, 7).toString('base64') }]);
@@ -115,31 +115,32 @@ test('the model gets no file from outside of the folder, and writes none that no
   assert.deepEqual(JSON.parse(files), { Files: ['deep/new.txt'] });
 });
 
-test('a person is asked, and a chat that was killed goes on where it was', { timeout: 60_000 }, async () => {
+test('a person is asked, and a chat that was killed goes on where it was', { timeout: 60_000, skip: noTerminal }, async () => {
   const { APTIX_KEY, ...rest } = env;
   rig.tools.on('/send_mail', '"sent"');
   rig.model.script(answer(sendMail({ to: 'bob' })), answer(text('It is sent.')));
-  const first = new Command(['chat', '--session', 'killed'], { env: { ...rest, APTIX_KEY }, cwd: folder });
+  const first = new Command(['chat', '--session', 'killed'], { env: { ...rest, APTIX_KEY }, cwd: folder, terminal: true });
   await first.until('> ');
   first.type('Mail bob.');
   await first.until('Run it?');
   first.process.kill('SIGKILL');
   await first.ended;
   const waits = await run(['watch', 'killed']);
-  assert.deepEqual([waits.code, /waits: agent_approve_tool/.test(waits.err)], [4, true]);
-  const second = new Command(['chat', '--continue'], { env, cwd: folder });
+  assert.deepEqual([waits.code, /waits: send_mail, which needs consent/.test(waits.err)], [4, true], waits.err);
+  const second = new Command(['chat', '--continue'], { env, cwd: folder, terminal: true });
   await second.until('Going on with the turn');
   await second.until('It leaves the house.');
+  await second.until('Run it?');
   second.type('y');
   await second.until('It is sent.');
   rig.model.script(answer(sendMail({ to: 'eve' })), answer(text('Not sent.')));
   second.type('Mail eve.');
-  await second.until('"eve"');
+  await second.until('Run it?', 2);
   second.type('no, she is away');
   await second.until('Not sent.');
-  second.process.stdin.end();
+  second.keys('\u0004');
   assert.equal(await second.ended, 0);
-  assert.match(second.err, /It goes on with: aptix-edge chat --session killed/);
+  assert.match(second.shown, /It goes on with: aptix-edge chat --session killed/);
   assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /she is away/);
   assert.equal(rig.tools.requests.length, 1);
 });

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Literal, TypeVar, overload
 
@@ -326,6 +326,7 @@ class Workspace:
         dry_run: bool = False,
         max_bytes: int = MAX_BYTES,
         max_file_bytes: int = LONGEST_BYTES,
+        include: Sequence[str] = (),
         on_progress: Callable[[int, int], object] | None = None,
     ) -> Synced:
         """Makes the index equal to a folder, or to these documents: compares their hashes, sends what is new or
@@ -341,6 +342,7 @@ class Workspace:
                 dry_run=dry_run,
                 max_bytes=max_bytes,
                 max_file_bytes=max_file_bytes,
+                include=include,
                 on_progress=on_progress,
             )
         )

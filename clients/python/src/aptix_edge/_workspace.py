@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import os
 import re
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar, cast
 from urllib.parse import quote
@@ -84,16 +84,19 @@ class AsyncWorkspace:
         dry_run: bool = False,
         max_bytes: int = MAX_BYTES,
         max_file_bytes: int = LONGEST_BYTES,
+        include: Sequence[str] = (),
         on_progress: Callable[[int, int], object] | None = None,
     ) -> Synced:
         """Makes the index equal to a folder, or to these documents: compares their hashes, sends what is new or
         changed, and no more. With `remove`, documents that are not listed are removed, or those of them that it
         says by their path. What is no text for an index, cannot be read, or is refused by the service is left out
-        and reported; what the index has of the latter two stays. With `dry_run` it only tells what would be sent
-        and removed. `on_progress` gets how many documents of how many were sent or removed.
+        and reported; what the index has of the latter two stays. `include` are patterns in the form of
+        .gitignore: what has such a name is taken, a secret, too, unless an ignore file leaves it out. With
+        `dry_run` it only tells what would be sent and removed. `on_progress` gets how many documents of how many were
+        sent or removed.
         """
         synced = Synced()
-        listed = await self._listed(source, max_file_bytes, synced)
+        listed = await self._listed(source, max_file_bytes, include, synced)
         needed, extra = await self._compare(listed, max_bytes, synced)
         kept = {each.path for each in synced.left_out if each.reason == "unreadable"}
         wanted = [path for path in extra if not any(_is_under(path, each) for each in kept)]
@@ -116,12 +119,16 @@ class AsyncWorkspace:
         return synced
 
     async def _listed(
-        self, source: str | os.PathLike[str] | Iterable[SourceDocument], max_file_bytes: int, synced: Synced
+        self,
+        source: str | os.PathLike[str] | Iterable[SourceDocument],
+        max_file_bytes: int,
+        include: Sequence[str],
+        synced: Synced,
     ) -> dict[str, SourceDocument]:
         if isinstance(source, (str, os.PathLike)):
             folder = source
             documents, synced.left_out[:] = await self._http.io.call(
-                lambda: folder_documents(folder, max_file_bytes=max_file_bytes), awaits=False
+                lambda: folder_documents(folder, max_file_bytes=max_file_bytes, include=include), awaits=False
             )
         else:
             documents = list(source)

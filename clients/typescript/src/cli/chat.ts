@@ -2,9 +2,10 @@
 // left goes on with the same session.
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { createInterface } from "node:readline";
 import { type ApprovalRequest, type Aptix, AptixError, type Decision, type Store, type Turn, type TurnRequest, formatJson } from "../index.js";
-import { fileTools } from "./file_tools.js";
+import { difference } from "./difference.js";
+import { type Consent, fileTools, isHidden } from "./file_tools.js";
+import { Person } from "./person.js";
 import { show } from "./shown_turn.js";
 import { EXIT, type Terminal, failed, shown, shownLines } from "./terminal.js";
 
@@ -21,40 +22,7 @@ export interface ChatArguments {
   turn: TurnRequest;
 }
 
-const LINES_SHOWN = 40;
-const HELP = "A line is a message. Ctrl-C cancels what runs; /quit, Ctrl-D or Ctrl-C at the prompt leave.\n";
-
-/** A person at this terminal: reads lines, and interrupts. */
-class Person {
-  readonly #lines;
-  readonly #reader;
-  /** What Ctrl-C ends; without it, the chat. */
-  running: AbortController | undefined;
-
-  constructor(private readonly terminal: Terminal) {
-    this.#reader = createInterface({ input: process.stdin, output: terminal.isInteractive ? process.stderr : undefined });
-    this.#lines = this.#reader[Symbol.asyncIterator]();
-    this.#reader.on("SIGINT", () => (this.running ? this.running.abort(new Error("interrupted")) : this.close()));
-  }
-
-  /** A line; `undefined` at the end. */
-  async ask(question: string): Promise<string | undefined> {
-    if (this.terminal.isInteractive) {
-      this.#reader.setPrompt(question);
-      this.#reader.prompt();
-    } else this.terminal.err(question);
-    const { done, value } = await this.#lines.next();
-    return done ? undefined : value;
-  }
-
-  async agrees(question: string): Promise<boolean> {
-    return /^y(es)?$/i.test((await this.ask(`${question} (y/n) `))?.trim() ?? "");
-  }
-
-  close(): void {
-    this.#reader.close();
-  }
-}
+const HELP = "A line or a paste is a message. Ctrl-C cancels what runs; /quit, Ctrl-D or Ctrl-C at the prompt leave.\n";
 
 export async function chat(aptix: Aptix, options: ChatArguments, store: Store, terminal: Terminal): Promise<number> {
   const folder = path.resolve(options.folder);
@@ -62,11 +30,13 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
   const continued = options.continues ? await store.get<string>(newest) : undefined;
   const sessionId = options.session ?? continued ?? `chat-${randomBytes(6).toString("hex")}`;
   const session = aptix.session(sessionId);
-  // One message that comes from a script has nobody to answer.
+  // One message that comes from a script leaves standard input alone.
   const person = options.words === undefined || terminal.isInteractive ? new Person(terminal) : undefined;
+  // Only a person at a terminal can be asked.
+  const asked = terminal.isInteractive ? person : undefined;
   const answers = {
-    ...(options.tools && { tools: fileTools(folder, consent(person, options.allowWrites)) }),
-    ...(person && { onApproval: (request: ApprovalRequest) => decided(person, request, terminal) }),
+    ...(options.tools && { tools: fileTools(folder, consent(asked, options.allowWrites, terminal)) }),
+    onApproval: (request: ApprovalRequest) => (asked ? decided(asked, request, terminal) : refused(request, terminal)),
     progress: true,
     cancelOnAbort: true,
   };
@@ -103,9 +73,9 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
     const send = (Instruction: string) => run((signal) => session.turn({ ...options.turn, Instruction }, { ...answers, signal }));
     if (options.words !== undefined) return await send(options.words);
     let code: number = EXIT.done;
-    for (let line; (line = await person!.ask("> ")) !== undefined && line.trim() !== "/quit"; ) {
+    for (let line; (line = await person!.message()) !== undefined && line.trim() !== "/quit"; ) {
       if (line.trim() === "/help") terminal.err(HELP);
-      else if (line.trim() !== "") code = await send(line);
+      else if (line.trim() !== "") code = await send(line.trimEnd());
     }
     if (!terminal.json) terminal.err(`\nIt goes on with: aptix-edge chat --session ${sessionId}\n`);
     // A person has seen what failed; a script that sends lines has not.
@@ -115,27 +85,38 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
   }
 }
 
-function consent(person: Person | undefined, allowWrites: boolean) {
+function consent(person: Person | undefined, allowWrites: boolean, terminal: Terminal): Consent {
+  const agrees = async (what: string, question: () => string) => {
+    if (person) return person.agrees(question());
+    terminal.err(`Nobody can be asked here, so it is refused to ${what}\n`);
+    return false;
+  };
   return {
-    mayRead: async (name: string) => (await person?.agrees(`Let the model read ${shown(name)}, which is no part of the folder's sources?`)) ?? false,
-    mayWrite: async (name: string, text: string, before: string | undefined) => {
-      if (allowWrites || !person) return allowWrites;
-      const lines = shownLines(text).split("\n");
-      const more = lines.length > LINES_SHOWN ? `\n… and ${lines.length - LINES_SHOWN} more lines` : "";
-      const change = before === undefined ? "a new file" : `now ${before.split("\n").length} lines`;
-      return person.agrees(`\n${lines.slice(0, LINES_SHOWN).map((line) => `+ ${line}`).join("\n")}${more}\nWrite ${shown(name)} (${change}, then ${lines.length} lines)?`);
+    mayRead: (name) => agrees(`read ${shown(name)}`, () => `Let the model read ${shown(name)}, which is no part of the folder's sources?`),
+    mayWrite: async (name, text, before) => {
+      if (allowWrites && !isHidden(name)) return true;
+      return agrees(`write ${shown(name)}`, () => {
+        const lines = before === undefined ? text.split("\n").map((line) => `+ ${line}`) : difference(before, text);
+        const kind = before === undefined ? "a new file" : "as it is shown above";
+        return `\n${lines.map(shownLines).join("\n")}\nWrite ${shown(name)} (${kind})?`;
+      });
     },
   };
 }
 
+function refused({ Name }: ApprovalRequest, { err }: Terminal): Decision {
+  err(`${shown(Name)} needs consent, and nobody can be asked here: it is refused.\n`);
+  return { Approved: false, Reason: "Nobody could be asked." };
+}
+
 /** Puts the question of a tool of the service. */
 async function decided(person: Person, { Name, ArgumentsJson, Message, AllowEdit }: ApprovalRequest, { err }: Terminal): Promise<Decision> {
-  err(`\n${Message ? `${shown(Message)}\n` : ""}${shown(Name)} ${shownLines(formatJson(ArgumentsJson))}\n`);
-  for (;;) {
-    const answer = (await person.ask(`Run it? (y)es, (n)o, or no and why${AllowEdit ? ", (e)dit" : ""}: `))?.trim() ?? "n";
+  const call = `${Message ? `${shown(Message)}\n` : ""}${shown(Name)} ${shownLines(formatJson(ArgumentsJson))}`;
+  for (let about = `\n${call}\n`; ; about = "") {
+    const answer = (await person.answer(`${about}Run it? (y)es, (n)o, or no and why${AllowEdit ? ", (e)dit" : ""}: `))?.trim() ?? "n";
     if (/^y(es)?$/i.test(answer)) return true;
     if (AllowEdit && /^e(dit)?$/i.test(answer)) {
-      const edited = (await person.ask("Arguments, as JSON on one line: ")) ?? "";
+      const edited = (await person.answer("Arguments, as JSON on one line: ")) ?? "";
       try {
         JSON.parse(edited);
         return { Approved: true, ArgumentsJson: edited };

@@ -1,10 +1,10 @@
 // The tools that a chat gives the model: files of one folder, and nothing outside of it, wherever links lead. What a
 // folder holds is src/folder.ts, so that the model sees what an index would. Writing is asked for.
-import { mkdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Tool } from "../index.js";
-import { textOf, walk } from "../folder.js";
-import { nodeFolder, rulesAbove } from "./node_folder.js";
+import { Names, isGits, textOf, walk } from "../folder.js";
+import { nodeFolder, rulesFor } from "./node_folder.js";
 
 const MOST_FILES = 2000;
 const MOST_MATCHES = 200;
@@ -20,14 +20,27 @@ const texts = (described: Record<string, string>, required: string[]) => ({
 /** The user is asked before a file is written, and before one is read that no index would hold: it may be a secret. */
 export interface Consent {
   mayRead(path: string): Promise<boolean>;
+  /** `before` is what the file holds; nothing, where there is none. */
   mayWrite(path: string, text: string, before: string | undefined): Promise<boolean>;
 }
 
+/** Hidden files steer other programs, and the files of rules say what may be read: both are asked for in any case. */
+export const isHidden = (path: string) => path.split("/").some((name) => name.startsWith("."));
+
 export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[] {
+  // What may be read unasked is said by the rules of the beginning: the model may have written those of now.
+  const beginning = (async () => {
+    const rules = await rulesFor(folder);
+    const names = new Names(rules);
+    for await (const _ of walk(nodeFolder(folder), rules, names));
+    return names;
+  })();
+  beginning.catch(() => {}); // It is told to whoever asks for a file.
   const files = async () => {
-    const rules = { above: await rulesAbove(folder) };
+    const names = await beginning;
+    const isOpen = (at: string) => !isHidden(at) && waysTo(at).every((each) => names.reason(each) === undefined);
     const found = [];
-    for await (const each of walk(nodeFolder(folder), rules)) if ("file" in each) found.push(each);
+    for await (const each of walk(nodeFolder(folder), await rulesFor(folder))) if ("file" in each && isOpen(each.path)) found.push(each);
     return found;
   };
   const below = (prefix: unknown) => {
@@ -52,8 +65,8 @@ export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[
       parameters: texts({ path: "Relative to the folder." }, ["path"]),
       repeatable: true,
       async run({ path: name }) {
-        const at = await inside(folder, name);
-        const relative = path.relative(await realpath(folder), at).split(path.sep).join("/");
+        const { at, relative, isThere } = await inside(folder, name);
+        if (!isThere) throw new Error(`${name} is not there.`);
         const isListed = (await files()).some((each) => each.path === relative);
         const found = textOf(name, await readFile(at));
         const reason = "reason" in found ? found.reason : undefined;
@@ -90,10 +103,12 @@ export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[
       parameters: texts({ path: "Relative to the folder.", text: "All that the file is to hold." }, ["path", "text"]),
       async run({ path: name, text }) {
         if (typeof text !== "string") throw new Error("text must be a string.");
-        const at = await inside(folder, name);
-        const before = await readFile(at, "utf8").catch(() => undefined);
+        const { at, relative, isThere } = await inside(folder, name);
+        const now = () => (isThere ? readFile(at, "utf8") : undefined);
+        const before = await now();
         if (before === text) return { Written: false, Unchanged: true };
-        if (!(await mayWrite(name, text, before))) throw new Error("The user does not want this file to be written.");
+        if (!(await mayWrite(relative, text, before))) throw new Error("The user does not want this file to be written.");
+        if ((await now()) !== before) throw new Error(`${name} has changed while the user was asked.`);
         await mkdir(path.dirname(at), { recursive: true });
         await writeFile(at, text);
         return { Written: true };
@@ -102,8 +117,11 @@ export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[
   ];
 }
 
-/** The file of that name. Neither `..` nor a link leads out of the folder. */
-async function inside(folder: string, name: unknown): Promise<string> {
+/** The folders on the way to a path, and the path. */
+const waysTo = (at: string) => at.split("/").map((_, count, names) => names.slice(0, count + 1).join("/") + (count + 1 < names.length ? "/" : ""));
+
+/** The file of that name, which may be none yet. Neither `..` nor a link leads out of the folder, or to what is git's own. */
+async function inside(folder: string, name: unknown): Promise<{ at: string; relative: string; isThere: boolean }> {
   if (typeof name !== "string" || name === "") throw new Error("path must be a text.");
   const root = await realpath(folder);
   let known = path.resolve(root, name);
@@ -111,12 +129,18 @@ async function inside(folder: string, name: unknown): Promise<string> {
   // A file that is not there yet lies where the nearest folder that is there leads.
   for (;;) {
     const real = await realpath(known).catch(() => undefined);
-    if (real !== undefined) {
-      const at = path.join(real, rest);
-      if (at !== root && !at.startsWith(root.endsWith(path.sep) ? root : root + path.sep)) throw new Error(`${name} is outside of the folder.`);
-      return at;
+    if (real === undefined) {
+      rest = path.join(path.basename(known), rest);
+      known = path.dirname(known);
+      continue;
     }
-    rest = path.join(path.basename(known), rest);
-    known = path.dirname(known);
+    const at = path.join(real, rest);
+    const relative = path.relative(root, at).split(path.sep).join("/");
+    if (path.isAbsolute(relative) || relative.split("/")[0] === ".." || relative === "") throw new Error(`${name} is outside of the folder.`);
+    if (relative.split("/").some(isGits)) throw new Error(`${name} is git's own, and neither read nor written.`);
+    const isThere = rest === "";
+    // What is no file, such as a named pipe, may have no end.
+    if (isThere && !(await stat(at)).isFile()) throw new Error(`${name} is no file.`);
+    return { at, relative, isThere };
   }
 }

@@ -2,12 +2,13 @@
 // The command line: which command is meant, where the service is, and with which key. A key is never an argument, since
 // every user of a computer can see those.
 import { createHash } from "node:crypto";
-import { createInterface } from "node:readline/promises";
+import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { Aptix, type Operation, type SearchRequest, type SessionStatus } from "../index.js";
 import { chat } from "./chat.js";
 import { keep, keptKey } from "./keychain.js";
+import { Person } from "./person.js";
 import { show } from "./shown_turn.js";
 import { fileStore, stateFolder } from "./state.js";
 import { sync } from "./sync.js";
@@ -91,9 +92,9 @@ const COMMANDS: Record<string, Command> = {
     },
   },
   sync: {
-    usage: "sync FOLDER --workspace W [--watch] [--dry-run] [--keep] [--max-bytes N] [--verbose]",
+    usage: "sync FOLDER --workspace W [--watch] [--dry-run] [--keep] [--include PATTERN]… [--max-bytes N] [--verbose]",
     does: "Makes a workspace hold the text files of a folder, and nothing else. --keep removes nothing.",
-    options: { workspace: text, watch: flag, "dry-run": flag, keep: flag, "max-bytes": text, verbose: flag },
+    options: { workspace: text, watch: flag, "dry-run": flag, keep: flag, "max-bytes": text, include: list, verbose: flag },
     takes: [1, 1],
     run: ({ aptix, positionals, values, terminal }) => {
       const isSet = (name: string) => values[name] === true;
@@ -106,6 +107,7 @@ const COMMANDS: Record<string, Command> = {
         keep: isSet("keep"),
         verbose: isSet("verbose"),
         maxBytes: count(values, "max-bytes", 20_000_000),
+        include: values.include as string[] | undefined,
       };
       return sync(aptix, options, terminal);
     },
@@ -255,13 +257,13 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the service cannot be reached, 4 
 `;
 }
 
-async function agreed(question: string, terminal: Terminal): Promise<boolean> {
-  if (!terminal.isInteractive) throw new UsageError("Nobody can be asked here: say --yes.");
-  const reader = createInterface({ input: process.stdin, output: process.stderr });
+async function agreed(question: string, terminal: Terminal, otherwise = "say --yes."): Promise<boolean> {
+  if (!terminal.isInteractive) throw new UsageError(`Nobody can be asked here: ${otherwise}`);
+  const person = new Person(terminal);
   try {
-    return /^y(es)?$/i.test((await reader.question(`${question} (y/n) `, { signal: terminal.signal })).trim());
+    return await person.agrees(question);
   } finally {
-    reader.close();
+    person.close();
   }
 }
 
@@ -287,7 +289,7 @@ async function main(args: string[]): Promise<number> {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.failed));
   const terminal: Terminal = {
     env: process.env,
-    isInteractive: process.stdin.isTTY === true,
+    isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
     isTerminal: process.stderr.isTTY === true && process.env.NO_COLOR === undefined && process.env.TERM !== "dumb",
     json: args.includes("--json"),
     signal: controller.signal,
@@ -317,6 +319,11 @@ async function main(args: string[]): Promise<number> {
     if (positionals.length < least || positionals.length > most) throw new UsageError(`Usage: aptix-edge ${command.usage}`);
     url = optional(values, "url") ?? url;
     if (!/^https?:\/\//.test(url)) throw new UsageError(`The address of the service begins with https:// or http://, and ${url} does not.`);
+    if (isOpenToOthers(url) && process.env.APTIX_ALLOW_HTTP !== "1" && name !== "login" && name !== "logout") {
+      const question = `${url} is another machine, and http:// shows the key and all words to whoever is on the way. Go on? APTIX_ALLOW_HTTP=1 always does.`;
+      const otherwise = `${url} is another machine, to which http:// carries the key and all words for anybody to read. Use https://, or say APTIX_ALLOW_HTTP=1.`;
+      if (!(await agreed(question, terminal, otherwise))) return EXIT.failed;
+    }
     const credential = process.env.APTIX_KEY || (name === "login" || name === "logout" ? undefined : await keptKey(url));
     const user = optional(values, "user");
     const owner = createHash("sha256").update(`${url}\n${credential ?? ""}\n${user ?? ""}`).digest("hex");
@@ -327,6 +334,12 @@ async function main(args: string[]): Promise<number> {
   } catch (error) {
     return failed(terminal, error, url);
   }
+}
+
+/** Whether others on the way can read what goes to this address. */
+function isOpenToOthers(url: string): boolean {
+  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
+  return protocol === "http:" && !/^(?:localhost|(?:.+\.)localhost|127(?:\.\d+){3}|\[::1\])\.?$/i.test(hostname);
 }
 
 function parsed(command: Command, args: string[]): { values: Values; positionals: string[] } {

@@ -1,8 +1,11 @@
 // A folder of this computer, as src/folder.ts walks it. Links are not followed: where they lead is there anyway, is
-// another folder's, or is a circle.
-import { readFile, readdir, stat } from "node:fs/promises";
+// another folder's, or is a circle. What is no file, such as a named pipe, is never read: it may have no end.
+import { execFile } from "node:child_process";
+import { lstat, readFile, readdir, stat } from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
-import { type Entry, type FileSource, type FolderSource, RULE_FILES } from "../folder.js";
+import { promisify } from "node:util";
+import { type Entry, type FileSource, type FolderRules, type FolderSource, RULE_FILES, type WalkOptions } from "../folder.js";
 
 export const nodeFolder = (folder: string): FolderSource => ({
   async entries() {
@@ -23,24 +26,45 @@ async function nodeFile(at: string): Promise<FileSource> {
   return { size, version: `${ino} ${size} ${mtimeMs}`, bytes: () => readFile(at) };
 }
 
-/** The ignore files above a folder, up to the root of its repository, the uppermost first; none outside of one. */
-export async function rulesAbove(folder: string): Promise<{ prefix: string; lines: string }[]> {
-  const found: { prefix: string; lines: string }[] = [];
-  const read = (...at: string[]) => readFile(path.join(...at), "utf8").catch(() => undefined);
-  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
-    const relative = path.relative(at, path.resolve(folder)).split(path.sep).join("/");
-    const prefix = relative && `${relative}/`;
-    const isRoot = await stat(path.join(at, ".git")).then(() => true, () => false);
-    // A folder's own ignore files are read as it is walked.
-    for (const name of relative ? RULE_FILES.toReversed() : []) {
-      const lines = await read(at, name);
-      if (lines !== undefined) found.unshift({ prefix, lines });
-    }
-    if (isRoot) {
-      const lines = await read(at, ".git/info/exclude");
-      if (lines !== undefined) found.unshift({ prefix, lines });
-      return found;
-    }
-    if (path.dirname(at) === at) return [];
+/** The bytes of a file; of what is none, nothing. */
+const contents = async (file: string, look: typeof lstat = stat) => {
+  const isFile = await look(file).then((found) => found.isFile(), () => false);
+  return isFile ? readFile(file).catch(() => undefined) : undefined;
+};
+
+/** What holds for a folder besides its own ignore files: those above, up to the root of its repository, and the user's own. */
+export async function rulesFor(folder: string): Promise<Pick<WalkOptions, "above" | "foldsCase">> {
+  const foldsCase = process.platform === "win32" || process.platform === "darwin";
+  const walked = path.resolve(folder);
+  let root = walked;
+  for (; !(await stat(path.join(root, ".git")).then(() => true, () => false)); root = path.dirname(root)) {
+    if (path.dirname(root) === root) return { foldsCase };
   }
+  const base = path.relative(root, walked).split(path.sep).filter(Boolean);
+  const rules: FolderRules[] = [];
+  const add = (at: string, lines: Uint8Array | undefined) => lines && rules.push({ folder: at, lines });
+  add("", await contents(await usersRules(root)));
+  // A folder's own ignore files are read as it is walked, and with them the repository's, save where `.git` leads elsewhere.
+  if (base.length > 0 || (await contents(path.join(root, ".git")))) add("", await contents(path.join(await gitFolder(root), "info/exclude")));
+  for (const [at] of base.entries()) {
+    const above = base.slice(0, at);
+    // Git reads none that is a link.
+    for (const name of RULE_FILES) add(above.map((each) => `${each}/`).join(""), await contents(path.join(root, ...above, name), lstat));
+  }
+  return { foldsCase, above: { base: base.map((each) => `${each}/`).join(""), rules } };
+}
+
+/** The file of rules for all of a user's repositories. */
+async function usersRules(root: string): Promise<string> {
+  const asked = promisify(execFile)("git", ["-C", root, "config", "--path", "--get", "core.excludesFile"], { windowsHide: true });
+  const named = await asked.then(({ stdout }) => stdout.replace(/\n$/, ""), () => "");
+  return path.resolve(root, named || path.join(process.env.XDG_CONFIG_HOME || path.join(os.homedir(), ".config"), "git", "ignore"));
+}
+
+/** Where a repository keeps what is its own: of a worktree or a submodule, `.git` is a file that says where. */
+async function gitFolder(root: string): Promise<string> {
+  const [, leads] = /^gitdir: (.+?)\s*$/.exec((await contents(path.join(root, ".git")))?.toString() ?? "") ?? [];
+  if (leads === undefined) return path.join(root, ".git");
+  const folder = path.resolve(root, leads);
+  return path.resolve(folder, (await contents(path.join(folder, "commondir")))?.toString().trim() ?? ".");
 }

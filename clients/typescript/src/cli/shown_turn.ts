@@ -1,6 +1,6 @@
 // A turn on a terminal: its text as it comes, calls and progress beside it, and its end. Scripts get its events as they are.
-import { type FinalResponse, type Turn, formatJson } from "../index.js";
-import { EXIT, type Terminal, shown, shownLines } from "./terminal.js";
+import { type FinalResponse, type ToolCall, type Turn, formatJson } from "../index.js";
+import { EXIT, type Terminal, jsonOf, shown, shownLines } from "./terminal.js";
 
 /** The question whether a call may run is put by itself. */
 const APPROVAL = "agent_approve_tool";
@@ -16,7 +16,7 @@ export async function show(turn: Turn, terminal: Terminal): Promise<number> {
   };
   for await (const event of turn) {
     if (json) {
-      out(`${JSON.stringify(event)}\n`);
+      out(`${jsonOf(event)}\n`);
       continue;
     }
     if (event.type === "text") {
@@ -40,7 +40,7 @@ export async function show(turn: Turn, terminal: Terminal): Promise<number> {
   // A turn that waits for somebody else ends its events without a response.
   return turn.final().then(() => EXIT.done, (error) => {
     if (error?.code !== "turn_awaiting_tools") throw error;
-    if (!json) err(`The turn ${turn.turnId} waits: ${(error.details?.ToolCalls ?? []).map(({ Name }: { Name: string }) => Name).join(", ")}\n`);
+    if (!json) err(`The turn ${turn.turnId} waits: ${(error.details?.ToolCalls ?? []).map(waiting).join(", ")}\n`);
     return EXIT.waiting;
   });
 }
@@ -51,8 +51,18 @@ function ended({ UserWarnings, Usage, Files }: FinalResponse, terminal: Terminal
   if (Usage) terminal.err(dim(terminal, `${Usage.TotalTokens} tokens\n`));
 }
 
+/** What a call waits for: of a question, the tool that it is about. */
+function waiting({ Name, ArgumentsJson }: ToolCall): string {
+  if (Name !== APPROVAL) return shown(Name);
+  try {
+    return `${shown(String(JSON.parse(ArgumentsJson).Name))}, which needs consent`;
+  } catch {
+    return "consent";
+  }
+}
+
 const dim = ({ isTerminal }: Terminal, text: string) => (isTerminal ? `\u001b[2m${text}\u001b[22m` : text);
 function short(json: string): string {
-  const text = shown(formatJson(json));
+  const text = shown(formatJson(json).replace(/\n */g, " "));
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

@@ -5,7 +5,7 @@ import { stat } from "node:fs/promises";
 import type { Aptix } from "../index.js";
 import { type Passed, REASONS, counted, textOf, walk } from "../folder.js";
 import { type LeftOut, type SourceDocument, Workspace } from "../workspace.js";
-import { nodeFolder, rulesAbove } from "./node_folder.js";
+import { nodeFolder, rulesFor } from "./node_folder.js";
 import { EXIT, type Terminal, UsageError, documents, shown, tell } from "./terminal.js";
 
 export interface SyncArguments {
@@ -16,6 +16,8 @@ export interface SyncArguments {
   keep: boolean;
   verbose: boolean;
   maxBytes?: number;
+  /** Patterns of what is taken in any case. */
+  include?: string[];
 }
 
 /** What was read of a file, for as long as its version is the same. */
@@ -68,19 +70,19 @@ async function listedIn(options: SyncArguments, seen: Seen, signal: AbortSignal)
   const listed: SourceDocument[] = [];
   const passed: Passed[] = [];
   const present = new Set<string>();
-  const rules = { maxBytes: options.maxBytes, above: await rulesAbove(options.folder) };
+  const rules = { maxBytes: options.maxBytes, include: options.include, ...(await rulesFor(options.folder)) };
   for await (const found of walk(nodeFolder(options.folder), rules)) {
     signal.throwIfAborted();
     if ("reason" in found) {
       passed.push(found);
       continue;
     }
-    const { path, file } = found;
+    const { path, file, isIncluded } = found;
     present.add(path);
     try {
       let known = seen.get(path);
       if (known === undefined || known.version !== file.version) {
-        const found = textOf(path, await file.bytes());
+        const found = textOf(path, await file.bytes(), isIncluded);
         const read = "reason" in found ? found.reason : { sha256: createHash("sha256").update(found.text).digest("hex") };
         seen.set(path, (known = { version: file.version, read }));
       }
@@ -114,7 +116,7 @@ function report(
   for (const { path, error } of leftOut) lines.push(`! ${shown(path)}: ${shown(error.message)}`);
   for (const { path, error, reason } of passed) {
     if (reason === "unreadable" && isFirst) lines.push(`! ${shown(path)}: ${shown(error?.message ?? REASONS.unreadable)}`);
-    else if (isVerbose && isFirst) lines.push(`. ${shown(path)}: ${REASONS[reason]}`);
+    else if (isFirst && (isVerbose || reason === "secret")) lines.push(`. ${shown(path)}: ${REASONS[reason]}`);
   }
   const same = told.documents - sent.length - leftOut.length;
   lines.push(`${told.workspace}: ${documents(sent.length)} ${would}sent, ${removed.length} ${would}removed, ${same} unchanged`);

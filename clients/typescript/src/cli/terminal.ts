@@ -9,7 +9,7 @@ export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, waiting: 4, 
 
 export interface Terminal {
   env: Record<string, string | undefined>;
-  /** Whether a person can answer. */
+  /** Whether a person can read a question and answer it. */
   isInteractive: boolean;
   /** Whether what is told may move: colours, a progress bar. */
   isTerminal: boolean;
@@ -22,7 +22,7 @@ export interface Terminal {
 
 /** A result: as JSON on one line, or as people read it. */
 export const tell = (terminal: Terminal, value: unknown, text: string) =>
-  terminal.out(terminal.json ? `${JSON.stringify(value)}\n` : text && `${text}\n`);
+  terminal.out(terminal.json ? `${jsonOf(value)}\n` : text && `${text}\n`);
 
 /** Rows with their columns below each other; the last may be as long as it is. */
 export function table(rows: (string | number | undefined)[][]): string {
@@ -31,10 +31,25 @@ export function table(rows: (string | number | undefined)[][]): string {
   return cells.map((row) => row.map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at]!))).join("  ").trimEnd()).join("\n");
 }
 
-/** A text that others have written on one line of a terminal: without what would move its cursor. */
-export const shown = (text: string) => text.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu, " ");
+/**
+ * Characters that a terminal obeys, that turn the order in which others are read, or that nobody sees. The joiner within
+ * an emoji, and joiners between letters of scripts that are written with them, are none.
+ */
+const JOINED = String.raw`[\p{scx=Arab}\p{scx=Syrc}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}\p{scx=Mong}]`;
+const UNSEEN = new RegExp(
+  String.raw`(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic}))(?!(?<=${JOINED})[\u200c\u200d](?=${JOINED}))` +
+    String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]`,
+  "gu",
+);
+const written = (text: string) => Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
+
+/** A text that others have written, on one line of a terminal: what would move its cursor, or deceive a reader, is written as `\u…`. */
+export const shown = (text: string) => text.replace(UNSEEN, written);
 /** The same of a text that has lines. */
-export const shownLines = (text: string) => text.replace(/[^\P{Cc}\n\t]+|\p{Bidi_Control}+/gu, "");
+export const shownLines = (text: string) => text.replace(UNSEEN, (found) => (found === "\n" || found === "\t" ? found : written(found)));
+/** A value as JSON, with the same characters as `\u…`, so that it is the same value. */
+export const jsonOf = (value: unknown, indent?: number) =>
+  JSON.stringify(value, undefined, indent)?.replace(UNSEEN, (found) => (found === "\n" ? found : written(found)));
 
 const plural = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 export const documents = (count: number) => plural(count, "document");
@@ -44,12 +59,12 @@ export function failed(terminal: Terminal, error: unknown, url: string): number 
   if (terminal.signal.aborted) return EXIT.interrupted;
   const told = error instanceof AptixError ? error : undefined;
   if (terminal.json) {
-    terminal.err(`${JSON.stringify({ error: told ?? { code: error instanceof UsageError ? "usage" : "failed", message: String((error as Error)?.message ?? error) } })}\n`);
+    terminal.err(`${jsonOf({ error: told ?? { code: error instanceof UsageError ? "usage" : "failed", message: String((error as Error)?.message ?? error) } })}\n`);
   } else if (error instanceof AptixConnectionError) {
-    terminal.err(`${shown(error.message)}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service.\n`);
+    terminal.err(`${shownLines(error.message)}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service.\n`);
   } else if (told) {
-    terminal.err(`${told.code}: ${shown(told.message)}\n${hint(told)}`);
-  } else terminal.err(`${shown(String((error as Error)?.message ?? error))}\n`);
+    terminal.err(`${told.code}: ${shownLines(told.message)}\n${hint(told)}`);
+  } else terminal.err(`${shownLines(String((error as Error)?.message ?? error))}\n`);
   if (error instanceof UsageError) return EXIT.usage;
   if (error instanceof AptixConnectionError) return EXIT.unreachable;
   return told?.code === "turn_awaiting_tools" || told?.code === "turn_in_progress" ? EXIT.waiting : EXIT.failed;

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import type { Aptix, ErasureReceipt, ForkRequest, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
 import { User } from "../users.js";
 import { Workspace } from "../workspace.js";
-import { EXIT, type Terminal, UsageError, documents, shown, shownLines, table, tell } from "./terminal.js";
+import { EXIT, type Terminal, UsageError, documents, jsonOf, shown, shownLines, table, tell } from "./terminal.js";
 
 const when = (time: string) => `${time.slice(0, 16).replace("T", " ")}Z`;
 const DEFAULT_SESSIONS = 50;
@@ -49,7 +49,7 @@ export async function turnOf(aptix: Aptix, sessionId: string, turnId?: string): 
 }
 
 export async function exportSession(aptix: Aptix, sessionId: string, file: string | undefined, terminal: Terminal): Promise<number> {
-  const text = `${JSON.stringify(await aptix.session(sessionId).export(), undefined, terminal.json ? 0 : 2)}\n`;
+  const text = `${jsonOf(await aptix.session(sessionId).export(), terminal.json ? 0 : 2)}\n`;
   if (file === undefined) terminal.out(text);
   // It is a conversation: for its owner alone.
   else await writeFile(file, text, { mode: 0o600, flag: "wx" });
