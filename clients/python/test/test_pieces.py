@@ -150,3 +150,15 @@ def test_a_webhook_that_the_library_signs_is_taken_and_any_other_is_not() -> Non
             verify_webhook(text, given, secret)
     with pytest.raises(ValueError, match="whsec_ and base64"):
         verify_webhook(body, headers(), "whsec_?")
+    for none in ("", "whsec_", "whsec_ ", "whsec_ß", "secret", [], ["whsec_", secret], [secret, ""]):
+        for given in (headers(), {}):
+            with pytest.raises(ValueError, match="secret"):
+                verify_webhook(body, given, none)
+    hostile = ["9" * 5000, "\ud800", "\0", "1e400", "-0", "٣", "²", " ", "v1,\ud800", "v1," * 10_000, "v1,ß"]
+    for name in ("webhook-id", "webhook-timestamp", "WEBHOOK-SIGNATURE"):
+        for value in hostile:
+            plain = {key.lower(): each for key, each in headers().items()}
+            with pytest.raises(WebhookError):
+                verify_webhook(body, {**plain, name.lower(): value}, secret)
+    with pytest.raises(WebhookError):
+        verify_webhook("\ud800", headers(), secret)

@@ -74,7 +74,7 @@ export function memoryStore(): Store {
 export interface ToolOptions {
   /** What the model may call and the client runs. */
   tools?: Tool[];
-  /** Decides about calls of the service's tools that need consent; without it they are refused. */
+  /** Decides about calls of the service's tools that need consent; with `tools` alone they are refused. */
   onApproval?(request: ApprovalRequest, context: ToolContext): Decision | PromiseLike<Decision>;
 }
 

@@ -53,7 +53,8 @@ export type HeadersLike = { get(name: string): string | null } | Record<string, 
 const PREFIX = "whsec_";
 
 /**
- * The message, if one of the secrets (`whsec_…`) has signed it; else throws a `WebhookError`. `body` are the bytes as they
+ * The message, if one of the secrets (`whsec_…`) has signed it; else throws a `WebhookError`, whatever the headers and the
+ * body are. A secret without the bytes of a key is a `TypeError`: with an empty key, anybody could sign. `body` are the bytes as they
  * came, before any parser. While a secret is being changed, both are given.
  */
 export async function verifyWebhook(
@@ -62,6 +63,8 @@ export async function verifyWebhook(
   secrets: string | readonly string[],
   options: VerifyOptions = {},
 ): Promise<ReceivedWebhook> {
+  const keys = [secrets].flat().map(keyOf);
+  if (keys.length === 0) throw new TypeError("There is no signing secret.");
   const [id, sentAt, signatures] = ["id", "timestamp", "signature"].map((name) => header(headers, `webhook-${name}`));
   if (!id || !sentAt || !signatures) throw new WebhookError("The message has no webhook-id, webhook-timestamp or webhook-signature.");
   // What is no number is not within the tolerance either.
@@ -70,7 +73,7 @@ export async function verifyWebhook(
   }
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
   const signed = joined(new TextEncoder().encode(`${id}.${sentAt}.`), bytes);
-  if (!(await isSigned(signed, signatures, [secrets].flat()))) throw new WebhookError("No signature of the message is that of a secret.");
+  if (!(await isSigned(signed, signatures, keys))) throw new WebhookError("No signature of the message is that of a secret.");
   try {
     return { id, event: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as WebhookEvent };
   } catch (error) {
@@ -78,12 +81,17 @@ export async function verifyWebhook(
   }
 }
 
-/** Whether one of the signatures (`v1,…`, with spaces between) is that of one of the secrets. */
-async function isSigned(signed: Uint8Array<ArrayBuffer>, signatures: string, secrets: readonly string[]): Promise<boolean> {
+/** The bytes of a secret. */
+function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+  const key = typeof secret === "string" && secret.startsWith(PREFIX) ? fromBase64(secret.slice(PREFIX.length)) : undefined;
+  if (!key?.length) throw new TypeError(`A signing secret is ${PREFIX} and base64.`);
+  return key;
+}
+
+/** Whether one of the signatures (`v1,…`, with spaces between) is that of one of the keys. */
+async function isSigned(signed: Uint8Array<ArrayBuffer>, signatures: string, keys: readonly Uint8Array<ArrayBuffer>[]): Promise<boolean> {
   const given = signatures.split(" ").flatMap((each) => (each.startsWith("v1,") ? fromBase64(each.slice(3)) ?? [] : []));
-  for (const secret of secrets) {
-    const bytes = secret?.startsWith(PREFIX) ? fromBase64(secret.slice(PREFIX.length)) : undefined;
-    if (!bytes?.length) throw new TypeError(`A signing secret is ${PREFIX} and base64.`);
+  for (const bytes of keys) {
     const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
     // `verify` takes the same time whatever differs.
     for (const signature of given) if (await crypto.subtle.verify("HMAC", key, signature, signed)) return true;

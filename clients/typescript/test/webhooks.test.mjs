@@ -1,9 +1,14 @@
 // What a receiver verifies: messages as the service sends them, and as the specification's own library signs them.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { after, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { eventually, resultOf, rigForFile, userTurn } from '../../../tests/e2e/harness.mjs';
 import { answer, text } from '../../../tests/e2e/scripted_model.mjs';
+import { pages } from '../../../tests/docs/pages.mjs';
 import { recorded, serve } from '../../../tests/local_server.mjs';
 import { WebhookError, verifyWebhook } from '../dist/webhooks.js';
 
@@ -49,7 +54,11 @@ test('a message of the service is taken in every form of body and headers, and n
   for (const missing of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) await refused(body, { [missing]: undefined });
   for (const wrong of ['v1,', 'v1,####', 'v1a,AAAA', 'AAAA', '']) await refused(body, { 'webhook-signature': wrong });
   for (const at of [`${Number(headers['webhook-timestamp']) - 301}`, `${Number(headers['webhook-timestamp']) + 400}`, 'NaN', '']) await refused(body, { 'webhook-timestamp': at });
-  for (const secret of ['', undefined, 'whsec_', 'secret', []]) await assert.rejects(verifyWebhook(body, headers, secret));
+  for (const secret of ['', undefined, null, 7, 'whsec_', 'whsec_  ', 'whsec_====', 'whsec_ß', 'secret', [], ['whsec_', SECRET], [SECRET, '']]) {
+    for (const heads of [headers, {}, { ...headers, 'webhook-signature': '' }]) await assert.rejects(verifyWebhook(body, heads, secret), TypeError);
+  }
+  const hostile = ['9'.repeat(5000), '\ud800', '\0', '1e400', '-0', '٣', ' ', 'v1,\ud800', `v1,${'A'.repeat(1 << 20)}`, 'v1,'.repeat(10_000), '\u{1f600}'];
+  for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) for (const value of hostile) await refused(body, { [name]: value });
 });
 
 test('what the library of the specification signs is taken, with the tolerance that is asked for', async () => {
@@ -65,4 +74,35 @@ test('what the library of the specification signs is taken, with the tolerance t
   const [, headers] = sign(0, [SECRET]);
   const broken = new Webhook(SECRET).sign('msg_1', new Date(Number(headers['Webhook-Timestamp'][0]) * 1000), 'no JSON');
   await assert.rejects(verifyWebhook('no JSON', { ...headers, 'Webhook-Signature': broken }, SECRET), /no JSON/);
+});
+
+test('the receiver of the page takes what is signed and nothing else, and does not start without a secret', { timeout: 60_000 }, async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-receiver-'));
+  const { blocks } = pages().find(({ name }) => name === 'docs/webhooks.md');
+  const saved = Object.fromEntries(blocks.filter(({ marks }) => marks.file).map(({ marks, text }) => [marks.file, text]));
+  const probe = await serve(() => {});
+  const { port } = new URL(probe.origin);
+  await probe.close();
+  for (const [name, words] of Object.entries(saved)) writeFileSync(path.join(folder, name), words.replaceAll('8788', port));
+  const started = (secret) => spawn(process.execPath, [path.join(folder, 'receiver.mjs')], { env: { PATH: process.env.PATH, ...(secret !== undefined && { HOOK_SECRET: secret }) }, stdio: ['ignore', 'pipe', 'ignore'] });
+  const codeOf = (child) => new Promise((resolve) => child.once('close', resolve));
+  try {
+    for (const secret of [undefined, '', 'whsec_', 'whsec_AAAA']) assert.equal(await codeOf(started(secret)), 1, `${secret}`);
+    const child = started(SECRET);
+    const ended = codeOf(child);
+    await child.stdout.take(1).toArray();
+    const body = '{"type":"ping","data":{"é":"ü"}}';
+    const post = async (key, secondsAgo = 0, changed = {}) => {
+      const at = new Date(Date.now() - secondsAgo * 1000);
+      const signed = new Webhook(key).sign('msg_1', at, body);
+      const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': `${Math.floor(at / 1000)}`, 'webhook-signature': signed, ...changed };
+      return (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body })).status;
+    };
+    assert.equal(await post(SECRET), 204);
+    assert.deepEqual([await post(OTHER), await post(SECRET, 400), await post(SECRET, 0, { 'webhook-timestamp': 'x' }), await post(SECRET, 0, { 'webhook-signature': 'v1,' })], [401, 401, 401, 401]);
+    child.kill();
+    await ended;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
