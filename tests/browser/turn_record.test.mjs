@@ -23,17 +23,35 @@ const pause = (more = {}) => ({
 const after = (...events) => events.reduce(turns.after, turns.begun('t', { text: 'Hello', pictures: [], files: [] }, 0));
 const texts = ({ steps }) => steps.filter(({ kind }) => kind === 'text').map((step) => step.text);
 
+const calls = [call, { ...call, ToolCallId: 'd' }];
+const given = (ToolCallId, ResultJson = '1') => ({ ToolCallId, ExecutionMs: 1, ResultJson });
+const standing = (record) => record.steps.filter(({ kind }) => kind === 'client_call').map((step) => turns.standingOf(step, record).at);
+
+test('an answer waits for the others of its pause, is on its way with them, and counts once the service has it', () => {
+  const asked = after(pause({ ToolCalls: calls }));
+  assert.deepEqual(standing(asked), ['asked', 'asked']);
+  const first = turns.answered(asked, given('c'));
+  assert.deepEqual([standing(first), first.status], [['decided', 'asked'], 'awaiting_tools']);
+  assert.deepEqual(standing(turns.takenBack(first, 'c')), ['asked', 'asked']);
+  const whole = turns.answered(first, given('d'));
+  assert.deepEqual([standing(whole), whole.status, turns.isSending(whole)], [['sending', 'sending'], 'awaiting_tools', true]);
+  // Of what is on its way nothing can be taken back, and nothing be answered once more.
+  assert.deepEqual(turns.takenBack(turns.answered(whole, given('c', '2')), 'd'), whole);
+  assert.deepEqual(turns.answersTo(whole, calls), [given('c'), given('d')]);
+  const taken = turns.taken(whole);
+  assert.deepEqual([standing(taken), taken.status], [['taken', 'taken'], 'running']);
+  assert.deepEqual(turns.overtaken(taken), taken);
+  assert.deepEqual(standing(turns.overtaken(whole)), ['elsewhere', 'elsewhere']);
+  assert.deepEqual(standing(turns.failed(first, { code: 'turn_aborted', message: '' })), ['unanswered', 'unanswered']);
+});
+
 test('an answer that the service refused waits again with what was wrong, and the others of its pause stay', () => {
-  const calls = [call, { ...call, ToolCallId: 'd' }];
-  const given = (ToolCallId) => ({ ToolCallId, ExecutionMs: 1, ResultJson: '1' });
-  const whole = turns.answered(turns.answered(after(pause({ ToolCalls: calls })), given('c')), given('d'));
-  assert.equal(whole.status, 'running');
-  const again = turns.refused(whole, calls, new Map([[1, 'wrong']]));
+  const whole = [given('c'), given('d')].reduce(turns.answered, after(pause({ ToolCalls: calls })));
+  const again = turns.refused(whole, new Map([['d', 'wrong']]));
   assert.deepEqual(turns.unanswered(again), [calls[1]]);
-  assert.deepEqual(again.steps[1], { kind: 'client_call', call: calls[1], refused: { answer: given('d'), message: 'wrong' } });
-  const done = turns.answered(again, { ...given('d'), ResultJson: '2' });
-  assert.equal(done.status, 'running');
-  assert.deepEqual(turns.resultsOfPause(done, calls).map(({ ResultJson }) => ResultJson), ['1', '2']);
+  assert.deepEqual(again.steps[1], { kind: 'client_call', call: calls[1], answering: { at: 'asked', refused: { answer: given('d'), message: 'wrong' } } });
+  const done = turns.answered(again, given('d', '2'));
+  assert.deepEqual(turns.answersTo(done, calls).map(({ ResultJson }) => ResultJson), ['1', '2']);
 });
 
 test('words that were added stand where they came, and what is told late takes nothing back', () => {
@@ -70,8 +88,8 @@ test('what is said beside a call is shown once and stays; the same pause that co
   assert.deepEqual([paused.status, texts(paused), turns.unanswered(paused)], ['awaiting_tools', ['I read it.'], [call]]);
   const result = { ToolCallId: 'c', ExecutionMs: 1, ResultJson: '1' };
   const answered = turns.answered(paused, result);
-  assert.deepEqual([answered.status, turns.resultsOfPause(answered, [call])], ['running', [result]]);
-  const ended = turns.after(turns.after(answered, text(1, 'Do')), final('Done.'));
+  assert.deepEqual([answered.status, turns.answersTo(answered, [call])], ['awaiting_tools', [result]]);
+  const ended = turns.after(turns.after(turns.taken(answered), text(1, 'Do')), final('Done.'));
   assert.deepEqual([texts(ended), turns.answerOf(ended)], [['I read it.', 'Done.'], 'Done.']);
 });
 

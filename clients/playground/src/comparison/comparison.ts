@@ -104,7 +104,7 @@ async function ask(side: Side, shown: Signal<turns.TurnRecord>, request: TurnReq
       let waiting: readonly ToolCall[] = [];
       for await (const event of events) {
         if (event.type === 'tool_calls' || event.type === 'tool_results') continue;
-        record = turns.after(record, event);
+        record = turns.after(turns.taken(record), event);
         if (event.type === 'result' && event.response.Kind !== 'final') waiting = event.response.ToolCalls;
         frame ??= requestAnimationFrame(paint);
       }

@@ -1,5 +1,5 @@
 // A conversation as Markdown, for humans to keep. Pure.
-import type { Asked, Step, TurnRecord } from '../store/turn_record.js';
+import { givenTo, type Asked, type Step, type TurnRecord } from '../store/turn_record.js';
 
 export function markdownOf(title: string, records: readonly TurnRecord[]): string {
   const parts = records.flatMap((record) => ['## You', ...askedOf(record.asked), '## The agent', ...record.steps.flatMap(toldOf), ...endOf(record)]);
@@ -29,7 +29,7 @@ function toldOf(step: Step): string[] {
     case 'server_tool':
       return calledOf(step.name, step.argumentsJson, step.result);
     case 'client_call':
-      return calledOf(step.call.Name, step.call.ArgumentsJson, step.answer);
+      return calledOf(step.call.Name, step.call.ArgumentsJson, givenTo(step));
   }
 }
 

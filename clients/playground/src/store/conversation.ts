@@ -12,6 +12,7 @@ import {
   type TurnRequest,
 } from '../../../typescript/src/index.js';
 import { placeIn } from './address.js';
+import * as answering from './answering.js';
 import { attachments, pictureAt, type Attachment } from './attachments.js';
 import * as connection from './connection.js';
 import { argumentsOf } from './history.js';
@@ -126,7 +127,11 @@ export async function catchUp(): Promise<void> {
 function takeOver(exported: SessionExport): void {
   const taken = new Set(exported.Turns.map(({ TurnId }) => TurnId));
   shownTurns.value = merged(shownTurns.peek(), exported, shown);
-  for (const turn of shownTurns.peek()) if (taken.has(turn.record.peek().turnId)) hasLeft(turn);
+  for (const turn of shownTurns.peek()) {
+    if (!taken.has(turn.record.peek().turnId)) continue;
+    hasLeft(turn);
+    answering.settle(turn);
+  }
   parent.value = exported.Parent;
   boundContexts.value = { agent: exported.AgentContextId, conversation: exported.ConversationContextId };
   const live = liveTurn.peek();
@@ -152,7 +157,7 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
   used(sessionId.value, words || held.map(({ name }) => name).join(', '));
   history.replaceState(null, '', `#${sessionId.value}`);
   const { turnId, asked } = turn.record.peek();
-  outbox.put({ session: turn.session, id: turnId, text: words, attached: held.map(({ name }) => name), whole: { request: turn.request!, asked } });
+  outbox.words.put({ session: turn.session, id: turnId, text: words, attached: held.map(({ name }) => name), whole: { request: turn.request!, asked } });
   begin(turn);
   return turn;
 }
@@ -173,19 +178,20 @@ connection.isLost.subscribe((isLost) => {
   for (const turn of shownTurns.peek()) {
     if (turn.record.peek().status === 'running' && !turn.isTaken && turn.request) keepUnsent(turn);
     else turn.change(turns.withWaitingSteers);
+    if (answering.areReady(turn)) keepAnswers(turn);
   }
 });
 
 /** The service has the turn, so that nothing of it waits any longer. */
 function hasLeft(turn: ShownTurn): void {
   turn.isTaken = true;
-  outbox.take(turn.record.peek().turnId);
+  outbox.words.take(turn.record.peek().turnId);
 }
 
 /** Shows the words of the open session that a reload found waiting. */
 function restore(): void {
   const known = new Set(shownTurns.peek().map(({ record }) => record.peek().turnId));
-  for (const { id, text, attached, steers, whole } of outbox.waitingIn(sessionId.peek())) {
+  for (const { id, text, attached, steers, whole } of outbox.words.in(sessionId.peek())) {
     if (known.has(id) || steers !== undefined) continue;
     const asked = whole?.asked ?? { text, pictures: [], files: attached };
     const request = whole?.request ?? (attached.length === 0 ? composed(text, []) : undefined);
@@ -196,14 +202,14 @@ function restore(): void {
 /** Adds the words that a reload found waiting for a turn. Where they come too late, they are a turn. */
 function restoreSteers(): void {
   const steers = new Set(shownTurns.peek().flatMap(({ record }) => record.peek().steps.flatMap((step) => (step.kind === 'steer' ? [step.id] : []))));
-  for (const entry of outbox.waitingIn(sessionId.peek())) {
+  for (const entry of outbox.words.in(sessionId.peek())) {
     const { steers: turnId, ...words } = entry;
     if (turnId === undefined) continue;
     const live = shownTurns.peek().find(({ record }) => record.peek().turnId === turnId && turns.isLive(record.peek()));
     const asked = { text: words.text, pictures: [], files: words.attached };
-    if (steers.has(words.id)) outbox.take(words.id);
+    if (steers.has(words.id)) outbox.words.take(words.id);
     else if (live && words.attached.length === 0) void addWords(live, { id: words.id, asked, content: contentOf(words.text, []) });
-    else outbox.put(words);
+    else outbox.words.put(words);
   }
   restore();
 }
@@ -227,7 +233,7 @@ export function sendWithoutFiles(turn: ShownTurn): void {
 export function drop(turn: ShownTurn): void {
   const { turnId } = turn.record.peek();
   turn.watching?.abort();
-  outbox.take(turnId);
+  outbox.words.take(turnId);
   // What the dropped words were to tell, the next ones do.
   if (turn.request?.SolutionContextText !== undefined) settings.sentSolution.value = undefined;
   shownTurns.value = shownTurns.value.filter((each) => each !== turn);
@@ -248,9 +254,9 @@ export async function add(turn: ShownTurn, words: string, interrupt = false): Pr
 
 async function addWords(turn: ShownTurn, words: steering.Words, interrupt = false): Promise<'taken' | 'ended' | 'waiting' | 'failed'> {
   const { id, asked } = words;
-  outbox.put({ session: turn.session, id, text: asked.text, attached: [...asked.pictures.map(() => 'picture'), ...asked.files], steers: turn.record.peek().turnId });
+  outbox.words.put({ session: turn.session, id, text: asked.text, attached: [...asked.pictures.map(() => 'picture'), ...asked.files], steers: turn.record.peek().turnId });
   const done = await steering.add(turn, words, interrupt);
-  if (done !== 'waiting') outbox.take(id);
+  if (done !== 'waiting') outbox.words.take(id);
   if (done === 'taken') tell(turn.session);
   announced.value = {
     taken: 'Your words are added; the model gets them with its next call.',
@@ -303,29 +309,40 @@ export async function cancel(turn: ShownTurn): Promise<void> {
     tell(turn.session);
     // A turn that waits is watched by nobody.
     if (!turn.watching) turn.record.value = turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' });
+    answering.settle(turn);
     if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
   } catch (error) {
     announced.value = failureOf(error).message;
   }
 }
 
-/** The user's answer to a call. With the last one of the pause the turn goes on. */
+/** The user's answer to a call. With the last one of the pause all of them are sent. */
 export function answer(turn: ShownTurn, given: SubmittedToolResult): void {
-  const before = turn.record.peek();
-  turn.record.value = turns.answered(before, given);
-  const isComplete = before.status === 'awaiting_tools' && turn.record.value.status === 'running';
-  if (isComplete) goOn(turn);
+  if (turn.record.peek().status !== 'awaiting_tools') return;
+  answering.give(turn, given);
+  if (answering.areReady(turn)) sendAnswers(turn);
+  else announced.value = 'Your answer is sent together with those to the other calls.';
 }
 
-/** The calls of a turn's pause, whose results go back together. */
-const pauses = new WeakMap<ShownTurn, readonly ToolCall[]>();
+export const takeBack = answering.takeBack;
 
-function goOn(turn: ShownTurn): void {
-  const calls = pauses.get(turn) ?? [];
-  const ToolResults = turns.resultsOfPause(turn.record.value, calls);
-  const body = { SessionId: turn.session, TurnId: turn.record.value.turnId, ToolResults };
-  const decided = calls.filter(({ Name }) => Name === turns.APPROVAL).map(({ ToolCallId }) => ToolCallId);
-  watch(turn, (signal) => aptix.stream(body, { progress: true, signal }), () => tell(turn.session, decided));
+/** Sends the answers of a pause that has all of them: the same request, wherever an earlier attempt has come to. */
+export function sendAnswers(turn: ShownTurn): void {
+  if (!answering.areReady(turn) || turn.watching) return;
+  if (connection.isLost.peek()) {
+    keepAnswers(turn);
+    return connection.askNow();
+  }
+  const body = answering.requestOf(turn);
+  void watch(turn, (signal) => aptix.stream(body, { progress: true, signal }));
+}
+
+/** Has answers wait that could not be sent. What happens behind them while the page hears nothing is fetched at the end. */
+function keepAnswers(turn: ShownTurn): void {
+  turn.watching?.abort();
+  delete turn.watching;
+  turn.isPartial = true;
+  announced.value = 'Waiting for the network. Your answer is sent by itself.';
 }
 
 /** Whether steers may have changed their state, or another tab has added one; what came while the line was cut was missed. */
@@ -334,17 +351,14 @@ const isBoundary = (event: StreamEvent): boolean =>
 
 type Events = (signal: AbortSignal) => AsyncIterable<StreamEvent | TurnEvent> | Turn;
 
-/** Somebody else has answered the calls meanwhile, so the turn is elsewhere. */
-const MOVED_ON = ['turn_not_awaiting_tools', 'tool_results_mismatch', 'turn_conflict'];
-
 /** `isTaken` is called once the service has what was sent. */
 async function watch(turn: ShownTurn, events: Events, isTaken?: () => void): Promise<void> {
   turn.watching?.abort();
   const watching = (turn.watching = new AbortController());
   const painter = new Painter(turn);
-  painter.record = { ...turn.record.value, status: 'running' };
-  const { failure: _, endedAt: __, ...cleared } = painter.record;
-  painter.record = cleared;
+  const { failure: _, endedAt: __, ...cleared } = turn.record.value;
+  // A turn whose calls are being answered waits until the service has the answers.
+  painter.record = turns.isSending(cleared) ? cleared : { ...cleared, status: 'running' };
   painter.paint();
   painters.set(turn, painter);
   let paused: AgentExecuteResponse | undefined;
@@ -356,6 +370,7 @@ async function watch(turn: ShownTurn, events: Events, isTaken?: () => void): Pro
       hasLeft(turn);
       isTaken?.();
       isTaken = undefined;
+      if (turns.isSending(painter.record)) answering.areTaken(turn);
       if (event.type === 'tool_calls' || event.type === 'tool_results') continue;
       painter.take(event);
       if (isBoundary(event) && steering.isBehind(painter.record)) void steering.refresh(turn);
@@ -367,11 +382,11 @@ async function watch(turn: ShownTurn, events: Events, isTaken?: () => void): Pro
   } catch (error) {
     painter.paint();
     if (watching.signal.aborted) return;
-    const failure = failureOf(error);
-    if (MOVED_ON.includes(failure.code) && pauses.delete(turn)) return follow(turn);
-    if (error instanceof AptixError && waitAgain(turn, error)) return;
     painters.delete(turn);
-    end(turn, failure, error);
+    delete turn.watching;
+    const failure = failureOf(error);
+    if (turns.isSending(turn.record.peek())) answersFailed(turn, failure, error);
+    else end(turn, failure, error);
   } finally {
     if (turn.watching === watching) delete turn.watching;
     if (painters.get(turn) === painter || !painters.has(turn)) {
@@ -384,21 +399,45 @@ async function watch(turn: ShownTurn, events: Events, isTaken?: () => void): Pro
   }
 }
 
+/** Nothing can be reached where an answer of the service was to come. */
+const isUnreachable = ({ code }: turns.Failure, error: unknown): boolean =>
+  code === 'connection_lost' && !(error instanceof AptixError && error.status > 0 && error.status < 500);
+
+/** Somebody else has answered the calls, or ended the turn. */
+const OVERTAKEN = ['turn_not_awaiting_tools', 'tool_results_mismatch', 'turn_conflict', 'turn_aborted'];
+
+/** The service has told nothing of having taken the answers to a pause. */
+function answersFailed(turn: ShownTurn, failure: turns.Failure, error: unknown): void {
+  if (isUnreachable(failure, error)) {
+    connection.noteLoss();
+    keepAnswers(turn);
+  } else if (OVERTAKEN.includes(failure.code)) {
+    answering.areOvertaken(turn);
+    announced.value = 'Somebody else has answered first.';
+    void catchUp().catch(() => {});
+  } else if (error instanceof AptixError && error.status !== 200) {
+    announced.value = answering.areRefused(turn, error);
+  } else {
+    // What fails within a stream has begun.
+    answering.areTaken(turn);
+    end(turn, failure, error);
+  }
+}
+
 /** What another turn of the session keeps from being begun. */
 const HELD_UP = ['turn_in_progress', 'turn_awaiting_tools', 'turn_conflict'];
 
 /** A turn has not come to its response, or the page has lost sight of it. */
 function end(turn: ShownTurn, failure: turns.Failure, error: unknown): void {
-  const status = error instanceof AptixError ? error.status : 0;
-  const isUnreachable = failure.code === 'connection_lost' && (status === 0 || status >= 500);
-  if (isUnreachable) connection.noteLoss();
-  if (isUnreachable && !turn.isTaken && turn.request) return keepUnsent(turn);
+  const isLost = isUnreachable(failure, error);
+  if (isLost) connection.noteLoss();
+  if (isLost && !turn.isTaken && turn.request) return keepUnsent(turn);
   // What fails within a stream has begun.
-  if (status === 200) hasLeft(turn);
+  if (error instanceof AptixError && error.status === 200) hasLeft(turn);
   const ended = turns.failed(turn.record.value, failure);
   turn.record.value = turn.isTaken ? ended : { ...ended, status: 'failed' };
   announced.value = failure.message;
-  if (!turn.isTaken) outbox.take(ended.turnId);
+  if (!turn.isTaken) outbox.words.take(ended.turnId);
   // The page is to show the turn that was in the way.
   if (HELD_UP.includes(failure.code)) void catchUp().catch(() => {});
 }
@@ -410,24 +449,12 @@ function afterwards(turn: ShownTurn): void {
   sendWaiting();
 }
 
-/** Puts calls back whose answers the service refused by their place; it then waits as before. */
-function waitAgain(turn: ShownTurn, { errors }: AptixError): boolean {
-  const places = errors.flatMap(({ Path, Message }) => {
-    const [, place] = /^\/ToolResults\/(\d+)\//.exec(Path ?? '') ?? [];
-    return place === undefined ? [] : [[Number(place), Message] as const];
-  });
-  const calls = pauses.get(turn);
-  if (!calls || places.length === 0) return false;
-  turn.record.value = turns.refused(turn.record.value, calls, new Map(places));
-  announced.value = places.map(([, message]) => message).join(' ');
-  return true;
-}
-
 /** Answers what the page answers by itself; the rest waits for the user. */
 function pause(turn: ShownTurn, calls: readonly ToolCall[]): void {
-  pauses.set(turn, calls);
   delete turn.watching;
+  answering.paused(turn, calls);
   answerReady(turn);
+  sendAnswers(turn);
   const waiting = turns.unanswered(turn.record.value);
   if (waiting.length === 0) return;
   const asks = waiting.some(({ Name }) => Name === turns.APPROVAL);

@@ -72,13 +72,13 @@ export const argumentsOf = ({ ArgumentsJson, Approval }: ExportedCall): string =
 function stepsOf(call: ExportedCall, turn: ExportedTurn): Step[] {
   const { ToolCallId, Name, ArgumentsJson, Answer, Approval } = call;
   if (call.RunsOn === 'client') {
-    return [{ kind: 'client_call', call: { ToolCallId, Name, ArgumentsJson }, ...(Answer && { answer: Answer as never, isTold: true as const }) }];
+    return [{ kind: 'client_call', call: { ToolCallId, Name, ArgumentsJson }, answering: Answer ? { at: 'elsewhere', answer: Answer as never } : { at: 'asked' } }];
   }
   const state = !Answer ? (isLive({ status: turn.Status }) ? 'runs' : 'failed') : Answer.ErrorMessage === undefined ? 'done' : 'failed';
   const ran = Answer && { result: Answer, ms: Answer.ExecutionMs };
   const run: Step = { kind: 'server_tool', id: ToolCallId, name: Name, state, argumentsJson: argumentsOf(call), ...ran };
   if (!Approval) return [run];
-  if (Approval.Decision === undefined) return [{ kind: 'client_call', call: questionOf(call, turn) }];
+  if (Approval.Decision === undefined) return [{ kind: 'client_call', call: questionOf(call, turn), answering: { at: 'asked' } }];
   const decision = decisionOf(call, `apr_${ToolCallId}`);
   return Approval.Decision === 'refused' ? [decision] : [decision, run];
 }

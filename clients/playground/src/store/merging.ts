@@ -1,9 +1,9 @@
 // The turns of a session as the service has them, and as this page shows them, made one. Owns which of both is newer: of a
 // turn that this page watches, the page; of any other one, the service.
-import type { SessionExport } from '../../../typescript/src/index.js';
+import type { SessionExport, ToolCall } from '../../../typescript/src/index.js';
 import { keptRequestOf, recordsOf } from './history.js';
 import type { ShownTurn } from './shown_turn.js';
-import { isLive, unanswered, type TurnRecord } from './turn_record.js';
+import { isLive, openCalls, type TurnRecord } from './turn_record.js';
 
 /** The turns to show, oldest first; `shown` makes one that is new to the page. */
 export function merged(before: readonly ShownTurn[], exported: SessionExport, shown: (record: TurnRecord) => ShownTurn): ShownTurn[] {
@@ -35,12 +35,11 @@ function inOrder(before: readonly ShownTurn[], taken: readonly ShownTurn[]): Sho
 function isBehind(turn: ShownTurn, record: TurnRecord): boolean {
   if (turn.watching) return false;
   const { status } = turn.record.peek();
-  const waits = status === 'awaiting_tools' && isLive(record) && isStillAsked(turn, record);
+  const open = openCalls(turn.record.peek());
+  const waits = status === 'awaiting_tools' && isLive(record) && open.length > 0 && isSameCalls(open, openCalls(record));
   return !waits && (turn.isPartial || status !== record.status);
 }
 
-/** Whether all that a paused turn asks is unanswered in the service, too. */
-const isStillAsked = (turn: ShownTurn, { steps }: TurnRecord): boolean =>
-  unanswered(turn.record.peek()).every(({ ToolCallId }) =>
-    steps.some((step) => step.kind === 'client_call' && step.call.ToolCallId === ToolCallId && !step.answer),
-  );
+/** Whether two accounts of a pause have the same calls open. */
+export const isSameCalls = (some: readonly ToolCall[], others: readonly ToolCall[]): boolean =>
+  some.length === others.length && some.every(({ ToolCallId }) => others.some((other) => other.ToolCallId === ToolCallId));

@@ -1,7 +1,8 @@
-// Words that have not left this page, because the service could not be reached. Owns what the browser keeps of them: the
-// text, the ids with which it is sent, and the names of its files, in this tab's storage, until the service has them, the
-// human drops them, or somebody else sits before the tab.
-import type { TurnRequest } from '../../../typescript/src/index.js';
+// What has not left this page, because the service could not be reached or a part of it is missing: words, and answers to the
+// calls of a pause. Owns what the browser keeps of it, in this tab's storage, until the service has it, the human drops it,
+// or somebody else sits before the tab: of words the text, the ids with which they are sent, and the names of their files.
+import type { SubmittedToolResult, TurnRequest } from '../../../typescript/src/index.js';
+import { ofTab } from './storage.js';
 import type { Asked } from './turn_record.js';
 import { user } from './user.js';
 
@@ -18,43 +19,70 @@ export interface Waiting {
   whole?: { request: TurnRequest; asked: Asked };
 }
 
-const PLACE = 'aptix-edge.outbox';
-let waiting: readonly Waiting[] = stored();
-let owner = user.peek();
-user.subscribe((name) => {
-  if (name === owner) return;
-  owner = name;
-  keep([]);
-});
-
-export const waitingIn = (session: string): readonly Waiting[] => waiting.filter((each) => each.session === session);
-export const waitingElsewhere = (session: string): readonly Waiting[] => waiting.filter((each) => each.session !== session);
-
-export const put = (entry: Waiting): void => keep([...waiting.filter(({ id }) => id !== entry.id), entry]);
-
-/** Forgets words: the service has them, or they were dropped. */
-export function take(id: string): void {
-  if (waiting.some((each) => each.id === id)) keep(waiting.filter((each) => each.id !== id));
+/** Answers to the calls of a turn's pause, in the calls' order. */
+export interface WaitingAnswers {
+  session: string;
+  /** The id of the turn. */
+  id: string;
+  answers: readonly SubmittedToolResult[];
+  /** Each call of the pause has its answer, so that they can be sent. */
+  isWhole: boolean;
 }
 
-export const forgetSession = (session: string): void => keep(waitingElsewhere(session));
+/** The entries of one kind: at most one of each id. */
+class Entries<T extends { session: string; id: string }> {
+  #all: readonly T[];
 
-function keep(entries: readonly Waiting[]): void {
-  waiting = entries;
-  try {
-    if (entries.length === 0) sessionStorage.removeItem(PLACE);
-    else sessionStorage.setItem(PLACE, JSON.stringify(entries.map(({ whole: _, ...kept }) => kept)));
-  } catch {
-    // A browser that keeps nothing has them until the page is left.
+  constructor(
+    private readonly place: string,
+    isRight: (entry: Partial<T>) => boolean,
+  ) {
+    this.#all = stored(place).filter((entry) => typeof entry?.session === 'string' && typeof entry.id === 'string' && isRight(entry));
+  }
+
+  in(session: string): readonly T[] {
+    return this.#all.filter((each) => each.session === session);
+  }
+
+  elsewhere(session: string): readonly T[] {
+    return this.#all.filter((each) => each.session !== session);
+  }
+
+  put(entry: T): void {
+    this.keep([...this.#all.filter(({ id }) => id !== entry.id), entry]);
+  }
+
+  /** Forgets an entry: the service has it, or it was dropped. */
+  take(id: string): void {
+    if (this.#all.some((each) => each.id === id)) this.keep(this.#all.filter((each) => each.id !== id));
+  }
+
+  keep(entries: readonly T[]): void {
+    this.#all = entries;
+    if (entries.length === 0) ofTab.remove(this.place);
+    else ofTab.set(this.place, JSON.stringify(entries, (member, value) => (member === 'whole' ? undefined : value)));
   }
 }
 
-function stored(): Waiting[] {
+function stored(place: string): any[] {
   try {
-    const held: unknown = JSON.parse(sessionStorage.getItem(PLACE) ?? '[]');
-    if (!Array.isArray(held)) return [];
-    return held.filter((each) => [each?.session, each?.id, each?.text].every((member) => typeof member === 'string') && Array.isArray(each.attached));
+    const held: unknown = JSON.parse(ofTab.get(place) ?? '[]');
+    return Array.isArray(held) ? held : [];
   } catch {
     return [];
   }
 }
+
+export const words = new Entries<Waiting>('aptix-edge.outbox', ({ text, attached }) => typeof text === 'string' && Array.isArray(attached));
+export const answers = new Entries<WaitingAnswers>('aptix-edge.answers', ({ answers: given }) => Array.isArray(given) && given.every((each) => typeof each?.ToolCallId === 'string'));
+
+export function forgetSession(session: string): void {
+  for (const each of [words, answers] as readonly Entries<any>[]) each.keep(each.elsewhere(session));
+}
+
+let owner = user.peek();
+user.subscribe((name) => {
+  if (name === owner) return;
+  owner = name;
+  for (const each of [words, answers]) each.keep([]);
+});

@@ -1,16 +1,18 @@
 // What happens to the open session elsewhere: in another tab, by a script, while the service could not be reached. Owns when
 // the page asks the service for it: when another tab tells, when somebody comes back to the page, when the service is there
 // again, and now and then while a human is waited for. Nothing is asked of a page that nobody sees.
-import { leave, addAgain, announced, catchUp, failureOf, follow, liveTurn, loadFault, sendWaiting, sessionId, shownTurns } from './conversation.js';
-import { onReturn } from './connection.js';
+import { leave, addAgain, announced, catchUp, failureOf, follow, liveTurn, loadFault, sendAnswers, sendWaiting, sessionId, shownTurns } from './conversation.js';
+import { effect, untracked } from '@preact/signals';
+import { isLost, onReturn } from './connection.js';
+import { isSameCalls } from './merging.js';
 import * as outbox from './outbox.js';
 import { access, aptix, isLetIn, knock } from './service.js';
 import { unlist } from './session_list.js';
 import type { ShownTurn } from './shown_turn.js';
 import * as steering from './steering.js';
 import { onTold, tell } from './tabs.js';
-import { isLive, unanswered } from './turn_record.js';
-import type { SessionView } from '../../../typescript/src/index.js';
+import { isLive, openCalls } from './turn_record.js';
+import { AptixError, type SessionView } from '../../../typescript/src/index.js';
 
 /** How often a turn that waits for a human is looked at: somebody else may have answered. */
 const WAITING_MS = 10_000;
@@ -28,6 +30,10 @@ export function start(): void {
   });
   setInterval(() => liveTurn.peek()?.record.peek().status === 'awaiting_tools' && look(), WAITING_MS);
   onReturn(() => void goOn());
+  // What waits in a session that is left goes by itself.
+  effect(() => {
+    if (sessionId.value && isLetIn.value) untracked(() => void sendElsewhere());
+  });
 }
 
 /** Looks what has happened to the open session. What is asked for meanwhile is one further look. */
@@ -76,8 +82,7 @@ function isShown(taken: readonly ShownTurn[], { TurnId, Status, ToolCalls = [] }
   const turn = taken.find(({ record }) => record.peek().turnId === TurnId);
   if (!turn || turn.watching) return turn !== undefined;
   const record = turn.record.peek();
-  const asked = new Set(ToolCalls.map(({ ToolCallId }) => ToolCallId));
-  return record.status === Status && unanswered(record).every(({ ToolCallId }) => asked.has(ToolCallId));
+  return record.status === Status && isSameCalls(openCalls(record), ToolCalls);
 }
 
 /** An erased session is shown as one: what was said in it is nowhere else. */
@@ -101,6 +106,8 @@ async function goOn(): Promise<void> {
     turn.isPartial = true;
     follow(turn);
   }
+  // Before what was missed is fetched: an answer that has come through is then known as this page's.
+  for (const turn of shownTurns.peek()) sendAnswers(turn);
   if (loadFault.peek() || shownTurns.peek().some(({ isTaken }) => isTaken)) {
     await catchUp().catch((error) => {
       if (failureOf(error).code === 'session_not_found') loadFault.value = '';
@@ -108,7 +115,13 @@ async function goOn(): Promise<void> {
   }
   for (const turn of shownTurns.peek()) for (const id of steering.waitingOf(turn.record.peek())) await addAgain(turn, id);
   sendWaiting();
-  for (const each of outbox.waitingElsewhere(sessionId.peek())) await sendDetached(each);
+  await sendElsewhere();
+}
+
+async function sendElsewhere(): Promise<void> {
+  if (isLost.peek()) return;
+  for (const each of outbox.words.elsewhere(sessionId.peek())) await sendDetached(each);
+  for (const each of outbox.answers.elsewhere(sessionId.peek())) await sendAnswersDetached(each);
 }
 
 /** Sends words that wait in a session that is not open; the turn runs without being watched. */
@@ -117,9 +130,21 @@ async function sendDetached({ session, id, text, attached, steers, whole }: outb
   if (steers !== undefined || !request) return;
   try {
     await aptix.session(session).turn(request, { turnId: id }).detach();
-    outbox.take(id);
+    outbox.words.take(id);
     tell(session);
   } catch {
     // The words wait on, and say why when their session is opened.
+  }
+}
+
+/** Sends the answers to a pause of a session that is not open. Where somebody else has answered first, theirs count. */
+async function sendAnswersDetached({ session, id, answers, isWhole }: outbox.WaitingAnswers): Promise<void> {
+  if (!isWhole) return;
+  try {
+    await aptix.detach({ SessionId: session, TurnId: id, ToolResults: [...answers] as never });
+    outbox.answers.take(id);
+    tell(session, answers.map(({ ToolCallId }) => ToolCallId));
+  } catch (error) {
+    if (error instanceof AptixError && error.status === 409) outbox.answers.take(id);
   }
 }

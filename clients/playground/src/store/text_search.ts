@@ -6,7 +6,7 @@ import { onTheLine } from '../breaking/line.js';
 import { recordsOf } from './history.js';
 import { aptix, headersOfUser } from './service.js';
 import { listed, type Listed } from './session_list.js';
-import type { Asked, Step, TurnRecord } from './turn_record.js';
+import { givenTo, type Asked, type Step, type TurnRecord } from './turn_record.js';
 import { user } from './user.js';
 import { searched } from './user_sessions.js';
 import { patternOf } from './pattern.js';
@@ -134,7 +134,7 @@ const saidIn = ({ asked, steps }: TurnRecord): string[] => [...wordsOf(asked), .
 function saidBy(step: Step): string[] {
   const said = (): (string | null | undefined)[] => {
     if (step.kind === 'server_tool') return [step.name, step.argumentsJson, step.result?.ResultJson];
-    if (step.kind === 'client_call') return [step.call.Name, step.call.ArgumentsJson, step.answer?.ResultJson];
+    if (step.kind === 'client_call') return [step.call.Name, step.call.ArgumentsJson, givenTo(step)?.ResultJson];
     if (step.kind === 'steer') return step.asked ? wordsOf(step.asked) : [];
     return 'text' in step ? [step.text] : [];
   };

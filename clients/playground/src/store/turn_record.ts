@@ -27,14 +27,29 @@ export type Step =
   | { kind: 'text'; segment: number; text: string; isKept: boolean }
   | { kind: 'reasoning' | 'commentary'; text: string }
   | { kind: 'server_tool'; id: string; name: string; state: 'runs' | 'done' | 'failed'; ms?: number; argumentsJson?: string; result?: ToolResult }
-  /**
-   * `refused`: the answer that the service did not take, and why. The call still waits. `isTold`: the answer is known from
-   * the service, so that another client may have given it.
-   */
-  | { kind: 'client_call'; call: ToolCall; answer?: SubmittedToolResult; refused?: { answer: SubmittedToolResult; message: string }; isTold?: true }
+  | ClientCall
   | Decision
   | SteerStep
   | { kind: 'note'; text: string };
+
+/** A call that a client answers. What is shown of it follows from `answering`, and from nothing else. */
+export interface ClientCall {
+  kind: 'client_call';
+  call: ToolCall;
+  answering: Answering;
+}
+
+export type Answering =
+  /** Nobody has answered. `refused`: the answer that the service did not take, and why. */
+  | { at: 'asked'; refused?: { answer: SubmittedToolResult; message: string } }
+  /** Answered here; nothing is sent before the other calls of the pause are answered as well. */
+  | { at: 'decided'; answer: SubmittedToolResult }
+  /** Answered here, and on its way or waiting for the network: the service has it or not. */
+  | { at: 'sending'; answer: SubmittedToolResult }
+  /** The service has the answer of this page. */
+  | { at: 'taken'; answer: SubmittedToolResult }
+  /** The answer is what the service tells, whoever gave it; it is missing until it is told. */
+  | { at: 'elsewhere'; answer?: SubmittedToolResult };
 
 /** What a human has decided about a call, as the service tells it. */
 export interface Decision {
@@ -105,9 +120,27 @@ export const isLive = ({ status }: Pick<TurnRecord, 'status'>): boolean => statu
 /** Whether the turn has come to its end, however it did. */
 export const isOver = ({ status }: TurnRecord): boolean => status === 'completed' || status === 'failed' || status === 'aborted';
 
+const callsAt = ({ steps }: Pick<TurnRecord, 'steps'>, ...places: Answering['at'][]): ToolCall[] =>
+  steps.flatMap((step) => (step.kind === 'client_call' && places.includes(step.answering.at) ? [step.call] : []));
+
 /** The calls that still wait for an answer. */
-export const unanswered = ({ status, steps }: TurnRecord): ToolCall[] =>
-  status === 'awaiting_tools' ? steps.flatMap((step) => (step.kind === 'client_call' && !step.answer ? [step.call] : [])) : [];
+export const unanswered = (record: TurnRecord): ToolCall[] => (record.status === 'awaiting_tools' ? callsAt(record, 'asked') : []);
+
+/** The calls of which the service, as far as this page knows, has no answer. */
+export const openCalls = (record: Pick<TurnRecord, 'steps'>): ToolCall[] => callsAt(record, 'asked', 'decided', 'sending');
+
+/** Whether answers of this page are on their way, or wait for the network. */
+export const isSending = (record: TurnRecord): boolean => callsAt(record, 'sending').length > 0;
+
+/** The answer to a call, wherever it has come to. */
+export const givenTo = ({ answering }: ClientCall): SubmittedToolResult | undefined => ('answer' in answering ? answering.answer : undefined);
+
+/** How a call stands: `unanswered` where its turn is over, `coming` before its turn waits for it. */
+export function standingOf({ answering }: ClientCall, record: TurnRecord): Answering | { at: 'unanswered' | 'coming' } {
+  const isOpen = answering.at !== 'taken' && answering.at !== 'elsewhere';
+  if (!isOpen || record.status === 'awaiting_tools') return answering;
+  return { at: isOver(record) ? 'unanswered' : 'coming' };
+}
 
 /** The text of the answer, without what stood beside tool calls. */
 export const answerOf = ({ steps }: TurnRecord): string => {
@@ -175,7 +208,7 @@ function afterResult(record: TurnRecord, response: AgentExecuteResponse): TurnRe
     const known = new Set(steps.map((step) => (step.kind === 'client_call' ? step.call.ToolCallId : '')));
     const calls = response.ToolCalls.filter(({ ToolCallId }) => !known.has(ToolCallId));
     const said = calls.length > 0 && response.ToolContinuationMessage ? [text(response.ToolContinuationMessage)] : [];
-    const waiting = calls.map((call): Step => ({ kind: 'client_call', call }));
+    const waiting = calls.map((call): Step => ({ kind: 'client_call', call, answering: { at: 'asked' } }));
     return { ...rest, status: 'awaiting_tools', mode: response.ModeDisplayName, steps: [...steps, ...said, ...waiting] };
   }
   const results = new Map((response.ToolResults ?? []).map((result) => [result.ToolCallId, result]));
@@ -218,31 +251,43 @@ export function anew(record: TurnRecord): TurnRecord {
   return { ...rest, steps: record.steps.filter((step) => step.kind !== 'text' || step.isKept) };
 }
 
-/** The user's answer to a call; the turn goes on when it was the last one. */
+const withCalls = (record: TurnRecord, moved: (answering: Answering, id: string) => Answering): TurnRecord => ({
+  ...record,
+  steps: record.steps.map((step) => (step.kind === 'client_call' ? { ...step, answering: moved(step.answering, step.call.ToolCallId) } : step)),
+});
+
+/** The user's answer to a call. With the last one of the pause all of them are on their way. */
 export function answered(record: TurnRecord, answer: SubmittedToolResult): TurnRecord {
-  const steps = record.steps.map((step) =>
-    step.kind === 'client_call' && step.call.ToolCallId === answer.ToolCallId ? { kind: step.kind, call: step.call, answer } : step,
-  );
-  const next = { ...record, steps };
-  return unanswered(next).length === 0 ? { ...next, status: 'running' } : next;
+  const next = withCalls(record, (held, id) => (held.at === 'asked' && id === answer.ToolCallId ? { at: 'decided', answer } : held));
+  if (unanswered(next).length > 0) return next;
+  return withCalls(next, (held) => (held.at === 'decided' ? { ...held, at: 'sending' } : held));
 }
 
-/** Answers of the newest pause that the service has refused, by their place: their calls wait again, the others stay answered. */
-export function refused(record: TurnRecord, calls: readonly ToolCall[], messages: ReadonlyMap<number, string>): TurnRecord {
-  const steps = record.steps.map((step): Step => {
-    if (step.kind !== 'client_call' || !step.answer) return step;
-    const { call, answer } = step;
-    const message = messages.get(calls.findIndex(({ ToolCallId }) => ToolCallId === call.ToolCallId));
-    return message === undefined ? step : { kind: 'client_call', call, refused: { answer, message } };
+/** The user thinks again about an answer that was not sent yet. */
+export const takenBack = (record: TurnRecord, call: string): TurnRecord =>
+  withCalls(record, (held, id) => (held.at === 'decided' && id === call ? { at: 'asked' } : held));
+
+/** The service has the answers that were on their way, so the turn goes on. */
+export const taken = (record: TurnRecord): TurnRecord =>
+  isSending(record) ? { ...withCalls(record, (held) => (held.at === 'sending' ? { ...held, at: 'taken' } : held)), status: 'running' } : record;
+
+/** The service has not taken the answers because of some of them, by the ids of their calls: these wait again. */
+export const refused = (record: TurnRecord, messages: ReadonlyMap<string, string>): TurnRecord =>
+  withCalls(record, (held, id) => {
+    if (held.at !== 'sending') return held;
+    const message = messages.get(id);
+    return message === undefined ? { ...held, at: 'decided' } : { at: 'asked', refused: { answer: held.answer, message } };
   });
-  return { ...record, status: 'awaiting_tools', steps };
-}
 
-/** The results of the newest pause, in the calls' order. */
-export function resultsOfPause(record: TurnRecord, calls: readonly ToolCall[]): SubmittedToolResult[] {
+/** Somebody else has answered first. */
+export const overtaken = (record: TurnRecord): TurnRecord =>
+  withCalls(record, (held) => (held.at === 'taken' || held.at === 'elsewhere' ? held : { at: 'elsewhere' }));
+
+/** The answers to these calls, in the calls' order, as far as they are given. */
+export function answersTo({ steps }: TurnRecord, calls: readonly ToolCall[]): SubmittedToolResult[] {
   return calls.flatMap(({ ToolCallId }) => {
-    const step = record.steps.find((each) => each.kind === 'client_call' && each.call.ToolCallId === ToolCallId);
-    return step?.kind === 'client_call' && step.answer ? [step.answer] : [];
+    const step = steps.find((each) => each.kind === 'client_call' && each.call.ToolCallId === ToolCallId);
+    return (step?.kind === 'client_call' && givenTo(step)) || [];
   });
 }
 

@@ -1,16 +1,18 @@
 // An approval: the exact call that waits, and the user's decision about it (interface §12). What is shown is the text that
 // runs, and a change leaves every other token of it as it was.
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
-import { formatJson, type ToolCall } from '../../../typescript/src/index.js';
+import { formatJson, type SubmittedToolResult, type ToolCall } from '../../../typescript/src/index.js';
 import { isSameJson, membersOf } from '../../../typescript/src/json_text.js';
 import { announced, answer } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { deciderOf } from '../store/tabs.js';
-import { isLive, seconds, type Decision, type Step } from '../store/turn_record.js';
+import { seconds, type Answering, type ClientCall, type Decision } from '../store/turn_record.js';
 import { useFold, type Fold } from './fold.js';
 import { Icon } from './icon.js';
 import { Json, JsonText } from './json_text.js';
-import { Unanswered } from './tool_cards.js';
+import { Call } from './tool_cards.js';
+
+type Refused = Extract<Answering, { at: 'asked' }>['refused'];
 
 interface Asked {
   name: string;
@@ -46,19 +48,22 @@ function isObject(text: string): boolean {
   }
 }
 
-type ClientStep = Extract<Step, { kind: 'client_call' }>;
-
-export function Approval({ turn, step }: { turn: ShownTurn; step: ClientStep }) {
+export function Approval({ turn, step }: { turn: ShownTurn; step: ClientCall }) {
   const asked = useMemo(() => readAsked(step.call), [step.call]);
-  const { record } = turn;
-  if (step.answer) return <Decided step={decisionOf(asked, step)} />;
-  if (record.value.status === 'awaiting_tools') return <Question turn={turn} step={step} asked={asked} />;
-  return isLive(record.value) ? null : <Unanswered name={asked.name} json={asked.argumentsJson} />;
+  const forms = {
+    question: (refused: Refused) => <Question turn={turn} call={step.call} refused={refused} asked={asked} />,
+    given: (answer: SubmittedToolResult) => {
+      const decision = decisionOf(asked, step.call, answer);
+      return { by: 'your decision', state: wordsOf(decision), inside: <WhatIsDecided decision={decision} /> };
+    },
+    told: (answer: SubmittedToolResult) => <Decided step={decisionOf(asked, step.call, answer)} />,
+  };
+  return <Call turn={turn} step={step} name={asked.name} json={asked.argumentsJson} forms={forms} />;
 }
 
 /** What this page has answered, as the service will tell it. */
-function decisionOf(asked: Asked, { call, answer: given }: ClientStep): Decision {
-  const decision = membersOf(given?.ResultJson ?? '{}');
+function decisionOf(asked: Asked, call: ToolCall, given: SubmittedToolResult): Decision {
+  const decision = membersOf(given.ResultJson ?? '{}');
   const edited = decision.get('Arguments');
   const message = textOf(decision.get('Reason'));
   return {
@@ -69,13 +74,23 @@ function decisionOf(asked: Asked, { call, answer: given }: ClientStep): Decision
     argumentsJson: edited ?? asked.argumentsJson,
     isEdited: edited !== undefined,
     ...(message !== undefined && { message }),
-    ...(given && { waitedMs: given.ExecutionMs }),
+    waitedMs: given.ExecutionMs,
   };
 }
 
+const wordsOf = ({ isApproved, isEdited }: Decision): string => (isApproved ? (isEdited ? 'approved with changes' : 'approved') : 'refused');
+
+const WhatIsDecided = ({ decision: { argumentsJson, message } }: { decision: Decision }) => (
+  <>
+    <Json json={argumentsJson} />
+    {message && <p dir="auto">{message}</p>}
+  </>
+);
+
 /** A decision, and who made it: here, in another tab, or as the service names them. */
-export function Decided({ step: { id, name, isApproved, isEdited, argumentsJson, message, decidedBy, waitedMs } }: { step: Decision }) {
-  const words = isApproved ? (isEdited ? 'approved with changes' : 'approved') : 'refused';
+export function Decided({ step }: { step: Decision }) {
+  const { id, name, isApproved, decidedBy, waitedMs } = step;
+  const words = wordsOf(step);
   return (
     <details class={`card ${isApproved ? 'good' : 'bad'}`}>
       <summary>
@@ -86,8 +101,7 @@ export function Decided({ step: { id, name, isApproved, isEdited, argumentsJson,
         <Icon name="chevron" />
       </summary>
       <div class="card-body">
-        <Json json={argumentsJson} />
-        {message && <p dir="auto">{message}</p>}
+        <WhatIsDecided decision={step} />
       </div>
     </details>
   );
@@ -103,7 +117,7 @@ function whoDecided(id: string, decidedBy: string | undefined): string {
   return `${who} decided`;
 }
 
-function Question({ turn, step: { call, refused }, asked }: { turn: ShownTurn; step: ClientStep; asked: Asked }) {
+function Question({ turn, call, refused, asked }: { turn: ShownTurn; call: ToolCall; refused: Refused; asked: Asked }) {
   const id = useId();
   const since = useRef(performance.now());
   const [box, setBox] = useState<HTMLElement | null>(null);

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { addressOf, attach, attachments, detach, filesBeingRead, refusedFiles, type Attachment } from '../store/attachments.js';
 import { add, cancel, liveTurn, send, sessionId, shownTurns } from '../store/conversation.js';
+import { unanswered } from '../store/turn_record.js';
 import { draft } from '../store/unsent.js';
 import { Icon } from './icon.js';
 import { hasTouchKeyboard } from './screen.js';
@@ -11,7 +12,7 @@ const LONGEST_PX = 240;
 export function Composer() {
   const box = useRef<HTMLTextAreaElement>(null);
   const turn = liveTurn.value;
-  const waits = turn?.record.value.status === 'awaiting_tools';
+  const waits = turn !== undefined && unanswered(turn.record.value).length > 0;
   const canSend = filesBeingRead.value === 0 && (draft.value.trim() !== '' || attachments.value.length > 0);
   useLayoutEffect(() => {
     if (!hasTouchKeyboard()) box.current?.focus();

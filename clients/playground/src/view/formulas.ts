@@ -2,6 +2,7 @@
 // ends; until it is drawn, and where it cannot be, it stands as it is written. math.ts, which draws it, is fetched with the
 // first one.
 import type { MarkedExtension, Tokens } from 'marked';
+import { fetched } from './parts.js';
 
 /** What is longer is shown as it is written. */
 const LONGEST = 4000;
@@ -53,9 +54,10 @@ export function formulas(escaped: (text: string) => string): MarkedExtension {
 export async function draw(place: HTMLElement | null): Promise<void> {
   const all = [...(place?.querySelectorAll<HTMLElement>('.math:not([data-drawn])') ?? [])].filter(({ dataset }) => dataset.tex!.length <= LONGEST);
   if (all.length === 0) return;
-  const { drawn } = await import('./math.js');
+  const part = await fetched(import('./math.js'));
+  if (!part) return;
   for (const element of all) {
-    const math = drawn(element.dataset.tex!, 'displayed' in element.dataset);
+    const math = part.drawn(element.dataset.tex!, 'displayed' in element.dataset);
     if (math) element.replaceChildren(math);
     element.dataset.drawn = String(math !== undefined);
   }

@@ -7,6 +7,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Blocks } from './blocks.js';
 import { copyText } from './clipboard.js';
 import { draw, formulas } from './formulas.js';
+import { fetched } from './parts.js';
 import { Table, type TablePiece } from './table.js';
 
 const escaped = (text: string): string =>
@@ -98,9 +99,10 @@ const Block = memo(
 async function colour(place: HTMLElement | null): Promise<void> {
   const codes = [...(place?.querySelectorAll<HTMLElement>('code[data-language]') ?? [])];
   if (codes.length === 0) return;
-  const { coloured } = await import('./highlight.js');
+  const part = await fetched(import('./highlight.js'));
+  if (!part) return;
   for (const code of codes) {
-    const html = coloured(code.textContent ?? '', code.dataset.language ?? '');
+    const html = part.coloured(code.textContent ?? '', code.dataset.language ?? '');
     if (html !== undefined) code.innerHTML = clean(html);
   }
 }

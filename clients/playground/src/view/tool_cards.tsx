@@ -1,16 +1,17 @@
 // Tools as cards: what the service runs, and what it asks this page to run.
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
-import type { SubmittedToolResult, ToolResult } from '../../../typescript/src/index.js';
-import { answer, failureOf, fetchArguments } from '../store/conversation.js';
+import type { SubmittedToolResult, ToolCall, ToolResult } from '../../../typescript/src/index.js';
+import { isLost } from '../store/connection.js';
+import { answer, failureOf, fetchArguments, takeBack } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { READY } from '../store/ready_tools.js';
-import { isLive, seconds, type Step } from '../store/turn_record.js';
+import { deciderOf } from '../store/tabs.js';
+import { seconds, standingOf, type Answering, type ClientCall, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { Json } from './json_text.js';
 
 type ServerStep = Extract<Step, { kind: 'server_tool' }>;
-type ClientStep = Extract<Step, { kind: 'client_call' }>;
 
 const WORDS = { runs: 'running', done: 'done', failed: 'failed' } as const;
 
@@ -71,29 +72,92 @@ export function ServerTool({ turn, step }: { turn: ShownTurn; step: ServerStep }
   );
 }
 
-export function ClientTool({ turn, step }: { turn: ShownTurn; step: ClientStep }) {
-  const { call, answer: given, isTold } = step;
-  if (!given && turn.record.value.status === 'awaiting_tools') return <ToolQuestion turn={turn} step={step} />;
-  if (!given) return isLive(turn.record.value) ? null : <Unanswered name={call.Name} json={call.ArgumentsJson} />;
-  const isFailed = given.ErrorMessage != null;
-  const state = `${isFailed ? 'failed' : 'done'} · ${seconds(given.ExecutionMs)}`;
-  return (
-    <FoldedCard name={call.Name} by={isTold ? 'run by the client' : 'run by this page'} state={state} tone={isFailed ? 'bad' : 'good'}>
-      <Arguments json={call.ArgumentsJson} />
-      <Result result={given} />
-    </FoldedCard>
-  );
+/** The forms of a call that a client answers; which one is shown follows from how the call stands. */
+interface Forms {
+  question(refused: Extract<Answering, { at: 'asked' }>['refused']): ComponentChildren;
+  /** An answer that the service does not have yet. */
+  given(answer: SubmittedToolResult): { by: string; state: string; inside: ComponentChildren };
+  /** An answer that counts. */
+  told(answer: SubmittedToolResult): ComponentChildren;
 }
 
-/** A call whose turn ended, or went on elsewhere, before it was answered here. */
-export const Unanswered = ({ name, json }: { name: string; json: string }) => (
-  <FoldedCard name={name} by="waited for you" state="not answered" tone="bad">
+/** A call that a client answers, as it stands. `name` and `json`: what is called. */
+export function Call({ turn, step, name, json, forms }: { turn: ShownTurn; step: ClientCall; name: string; json: string; forms: Forms }) {
+  const standing = standingOf(step, turn.record.value);
+  switch (standing.at) {
+    case 'coming':
+      return null;
+    case 'asked':
+      return <>{forms.question(standing.refused)}</>;
+    case 'decided':
+    case 'sending':
+      return <Given turn={turn} call={step.call.ToolCallId} at={standing.at} name={name} given={forms.given(standing.answer)} />;
+    case 'taken':
+      return <>{forms.told(standing.answer)}</>;
+    case 'elsewhere':
+      return standing.answer ? <>{forms.told(standing.answer)}</> : <Closed name={name} json={json} by="answered elsewhere first" state="asking by whom…" tone="busy" />;
+    case 'unanswered':
+      return <Closed name={name} json={json} by="waited for you" state="not answered" tone="bad" />;
+  }
+}
+
+/** A call without an answer to show. */
+const Closed = ({ json, ...head }: Omit<CardProps, 'children'> & { json: string }) => (
+  <FoldedCard {...head}>
     <Arguments json={json} />
   </FoldedCard>
 );
 
+const WAITS = { decided: 'waits for the other calls', sending: 'being sent' } as const;
+
+/** An answer that the service does not have yet, and for what it waits. */
+function Given({ turn, call, at, name, given }: { turn: ShownTurn; call: string; at: keyof typeof WAITS; name: string; given: ReturnType<Forms['given']> }) {
+  return (
+    <div class="given" role="group" aria-label={`Your answer to ${name}`}>
+      <FoldedCard name={name} by={given.by} state={`${given.state} · ${WAITS[at]}`} tone="busy">
+        {given.inside}
+      </FoldedCard>
+      {at === 'decided' ? (
+        <p class="note">
+          It is sent together with your answers to the other calls, and is kept over a reload.
+          <button type="button" class="plain" onClick={() => takeBack(turn, call)}>
+            Answer anew
+          </button>
+        </p>
+      ) : (
+        isLost.value && <p class="note">It waits for the network. It is sent by itself, also after a reload.</p>
+      )}
+    </div>
+  );
+}
+
+export function ClientTool({ turn, step }: { turn: ShownTurn; step: ClientCall }) {
+  const { Name, ArgumentsJson, ToolCallId } = step.call;
+  const inside = (answer: SubmittedToolResult) => (
+    <>
+      <Arguments json={ArgumentsJson} />
+      <Result result={answer} />
+    </>
+  );
+  const told = (answer: SubmittedToolResult) => (
+    <FoldedCard name={Name} by={RAN_BY[deciderOf(ToolCallId) ?? 'elsewhere']} state={`${wordOf(answer)} · ${seconds(answer.ExecutionMs)}`} tone={isFailed(answer) ? 'bad' : 'good'}>
+      {inside(answer)}
+    </FoldedCard>
+  );
+  const forms: Forms = {
+    question: (refused) => <ToolQuestion turn={turn} call={step.call} refused={refused} />,
+    given: (answer) => ({ by: 'run by this page', state: wordOf(answer), inside: inside(answer) }),
+    told,
+  };
+  return <Call turn={turn} step={step} name={Name} json={ArgumentsJson} forms={forms} />;
+}
+
+const RAN_BY = { 'this tab': 'run by this page', 'another tab': 'run in another tab', elsewhere: 'run by the client' } as const;
+const isFailed = ({ ErrorMessage }: SubmittedToolResult): boolean => ErrorMessage != null;
+const wordOf = (answer: SubmittedToolResult): string => (isFailed(answer) ? 'failed' : 'done');
+
 /** A call that the user answers: with JSON or plain text, a file, or an error. */
-function ToolQuestion({ turn, step: { call, refused } }: { turn: ShownTurn; step: ClientStep }) {
+function ToolQuestion({ turn, call, refused }: { turn: ShownTurn; call: ToolCall; refused: Extract<Answering, { at: 'asked' }>['refused'] }) {
   const [text, setText] = useState(refused?.answer.ResultJson ?? '');
   const since = useRef(performance.now());
   const id = useId();
