@@ -15,9 +15,19 @@ const FILES = path.join(TO, 'playground');
 // as links, pictures and attributes.
 const NOT_OF_FORMULAS =
   /temml\/src\/(auto-render|unicodeSymbols|environments\/(borderTree|cd)|functions\/(bordermatrix|cancelto|char|html|includegraphics|pmb|reflect|sfrac|vcenter|verb))\.js$/;
-const lighter = {
-  name: 'lighter',
-  setup: (bundle) => bundle.onLoad({ filter: NOT_OF_FORMULAS }, () => ({ contents: 'module.exports = {};', loader: 'js' })),
+// The library for colours goes on behind a piece of code where the next one begins, and does not let its users have that.
+const CORE_OF_COLOURS = /highlight\.js\/lib\/core\.js$/;
+const [WITHOUT, WITH] = ['context.code, ignoreIllegals)', 'context.code, ignoreIllegals, optionsOrCode.continuation)'];
+const fitted = {
+  name: 'fitted',
+  setup(bundle) {
+    bundle.onLoad({ filter: NOT_OF_FORMULAS }, () => ({ contents: 'module.exports = {};', loader: 'js' }));
+    bundle.onLoad({ filter: CORE_OF_COLOURS }, async ({ path: file }) => {
+      const source = await readFile(file, 'utf8');
+      if (source.split(WITHOUT).length !== 2) throw new Error('highlight.js calls its own part otherwise than build.mjs knows');
+      return { contents: source.replace(WITHOUT, WITH), loader: 'js' };
+    });
+  },
 };
 const common = {
   outdir: FILES,
@@ -36,7 +46,7 @@ const { metafile } = await build({
   entryPoints: [path.join(HERE, 'src/main.tsx')],
   entryNames: 'page-[hash]',
   chunkNames: 'part-[hash]',
-  plugins: [lighter],
+  plugins: [fitted],
   splitting: true,
   format: 'esm',
   jsx: 'automatic',

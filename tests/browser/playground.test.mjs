@@ -17,13 +17,13 @@ const KEY = 'key-of-the-playground';
 /** A picture of one dot. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
-test('the page is less than 200 KB gzipped, and its types hold', () => {
+test('the page is less than 210 KB gzipped, and its types hold', () => {
   assert.ok(existsSync(path.join(PAGE, 'index.html')), 'the page is not built: make build');
   // The licences are beside the page, and no part of it.
   const files = readdirSync(path.join(PAGE, 'playground')).filter((file) => !file.startsWith('licences-'));
   const bytes = files.map((file) => gzipSync(readFileSync(path.join(PAGE, 'playground', file)), { level: 9 }).length);
   const all = bytes.reduce((sum, each) => sum + each, 0);
-  assert.ok(all < 200_000, `${all} bytes`);
+  assert.ok(all < 210_000, `${all} bytes`);
   execFileSync(path.join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'clients/playground'], { cwd: ROOT, stdio: 'inherit' });
 });
 

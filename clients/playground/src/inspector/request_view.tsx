@@ -5,7 +5,7 @@ import { sessionId } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { senders } from '../store/service.js';
 import { copyText } from '../view/clipboard.js';
-import { Code } from '../view/markdown.js';
+import { Code } from '../view/code.js';
 
 const FORMS = {
   curl: { label: 'curl', language: 'bash', write: asCurl },

@@ -1,5 +1,6 @@
 // How the page looks, as the browser keeps it for all sessions: its theme and the widths of its panes.
 import { effect, signal } from '@preact/signals';
+import { ofBrowser } from './storage.js';
 import { keptTheme, showTheme, THEME_PLACE } from './theme.js';
 
 const PANES_PLACE = 'aptix-edge.panes';
@@ -29,7 +30,7 @@ addEventListener('storage', ({ key }) => {
 
 function keptWidths(): { sidebar?: number; panel?: number } {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(PANES_PLACE) ?? '{}');
+    const kept: unknown = JSON.parse(ofBrowser.get(PANES_PLACE) ?? '{}');
     return Object.fromEntries(Object.entries(kept ?? {}).filter(([pane, width]) => /^(sidebar|panel)$/.test(pane) && Number.isFinite(width)));
   } catch {
     return {};
@@ -37,10 +38,6 @@ function keptWidths(): { sidebar?: number; panel?: number } {
 }
 
 function keep(place: string, text: string | undefined): void {
-  try {
-    if (text === undefined) localStorage.removeItem(place);
-    else localStorage.setItem(place, text);
-  } catch {
-    // A browser that keeps nothing shows it until the page is left.
-  }
+  if (text === undefined) ofBrowser.remove(place);
+  else ofBrowser.set(place, text);
 }

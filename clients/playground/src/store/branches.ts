@@ -2,6 +2,7 @@
 // Ids alone, nothing of what was said. The service itself tells the parent of a fork; a branch before the first turn is no
 // fork, so that only this list knows where it comes from. Owns where they are kept: of a user's sessions in the tab alone.
 import { effect, signal } from '@preact/signals';
+import { ofBrowser, ofTab, type Kept } from './storage.js';
 import { user } from './user.js';
 
 export interface Branch {
@@ -26,38 +27,29 @@ const PLACE = 'aptix-edge.branches';
 /** The newest ones that are kept. */
 const MOST_KEPT = 1000;
 /** Those of a user stay in the tab, and go when the user signs out. */
-const storageOf = (name: string | undefined): Storage => (name === undefined ? localStorage : sessionStorage);
+const storageOf = (name: string | undefined): Kept => (name === undefined ? ofBrowser : ofTab);
 
 export const branches = signal<readonly Branch[]>([]);
 
 let shownOf: string | undefined;
 effect(() => {
   const name = user.value;
-  if (shownOf !== undefined && shownOf !== name) sessionStorage.removeItem(PLACE);
+  if (shownOf !== undefined && shownOf !== name) ofTab.remove(PLACE);
   shownOf = name;
   branches.value = stored();
 });
 // Another tab has made a branch.
 addEventListener('storage', ({ key, storageArea }) => {
-  if (key === PLACE && storageArea === storageOf(shownOf)) branches.value = stored();
+  if (key === PLACE && storageOf(shownOf).is(storageArea)) branches.value = stored();
 });
 
 function stored(): Branch[] {
-  try {
-    const held: unknown = JSON.parse(storageOf(shownOf).getItem(PLACE) ?? '[]');
-    return Array.isArray(held) ? held.filter((each) => typeof each?.id === 'string' && typeof each.parent === 'string').slice(0, MOST_KEPT) : [];
-  } catch {
-    return [];
-  }
+  return storageOf(shownOf).list<Branch>(PLACE, (each) => typeof each?.id === 'string' && typeof each.parent === 'string').slice(0, MOST_KEPT);
 }
 
 function keep(all: readonly Branch[]): void {
   branches.value = all.slice(0, MOST_KEPT);
-  try {
-    storageOf(shownOf).setItem(PLACE, JSON.stringify(branches.value));
-  } catch {
-    // A browser that keeps nothing knows the branches of this page only.
-  }
+  storageOf(shownOf).set(PLACE, JSON.stringify(branches.value));
 }
 
 export const branched = (branch: Branch): void => keep([branch, ...branches.value.filter(({ id }) => id !== branch.id)]);

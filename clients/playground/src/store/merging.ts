@@ -37,7 +37,9 @@ function isBehind(turn: ShownTurn, record: TurnRecord): boolean {
   const { status } = turn.record.peek();
   const open = openCalls(turn.record.peek());
   const waits = status === 'awaiting_tools' && isLive(record) && open.length > 0 && isSameCalls(open, openCalls(record));
-  return !waits && (turn.isPartial || status !== record.status);
+  // What has come to its answer does not run again: that was told before it did.
+  const isStale = status === 'completed' && isLive(record);
+  return !waits && !isStale && (turn.isPartial || status !== record.status);
 }
 
 /** Whether two accounts of a pause have the same calls open. */

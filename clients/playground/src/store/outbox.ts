@@ -1,6 +1,7 @@
 // What has not left this page, because the service could not be reached or a part of it is missing: words, and answers to the
 // calls of a pause. Owns what the browser keeps of it, in this tab's storage, until the service has it, the human drops it,
 // or somebody else sits before the tab: of words the text, the ids with which they are sent, and the names of their files.
+import { signal } from '@preact/signals';
 import type { SubmittedToolResult, TurnRequest } from '../../../typescript/src/index.js';
 import { ofTab } from './storage.js';
 import type { Asked } from './turn_record.js';
@@ -29,6 +30,9 @@ export interface WaitingAnswers {
   isWhole: boolean;
 }
 
+/** Whether the browser has kept what was put here last: a full storage, or none, keeps it until the page is left. */
+export const outlivesPage = signal(true);
+
 /** The entries of one kind: at most one of each id. */
 class Entries<T extends { session: string; id: string }> {
   #all: readonly T[];
@@ -37,7 +41,7 @@ class Entries<T extends { session: string; id: string }> {
     private readonly place: string,
     isRight: (entry: Partial<T>) => boolean,
   ) {
-    this.#all = stored(place).filter((entry) => typeof entry?.session === 'string' && typeof entry.id === 'string' && isRight(entry));
+    this.#all = ofTab.list(place, (entry) => typeof entry?.session === 'string' && typeof entry.id === 'string' && isRight(entry));
   }
 
   in(session: string): readonly T[] {
@@ -60,16 +64,7 @@ class Entries<T extends { session: string; id: string }> {
   keep(entries: readonly T[]): void {
     this.#all = entries;
     if (entries.length === 0) ofTab.remove(this.place);
-    else ofTab.set(this.place, JSON.stringify(entries, (member, value) => (member === 'whole' ? undefined : value)));
-  }
-}
-
-function stored(place: string): any[] {
-  try {
-    const held: unknown = JSON.parse(ofTab.get(place) ?? '[]');
-    return Array.isArray(held) ? held : [];
-  } catch {
-    return [];
+    else outlivesPage.value = ofTab.set(this.place, JSON.stringify(entries, (member, value) => (member === 'whole' ? undefined : value)));
   }
 }
 

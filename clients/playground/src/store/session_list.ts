@@ -4,6 +4,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { SessionEntry } from '../../../typescript/src/index.js';
 import { forgetBranch } from './branches.js';
+import { ofBrowser } from './storage.js';
 import { user } from './user.js';
 import { begunByUser, ofUser } from './user_sessions.js';
 
@@ -21,29 +22,17 @@ const LONGEST_TITLE = 60;
 /** The newest ones that are kept. Older sessions stay in the service, under their address. */
 export const MOST_KEPT = 1000;
 
-const ofBrowser = signal<readonly Listed[]>(stored());
-effect(() => {
-  try {
-    localStorage.setItem(PLACE, JSON.stringify(ofBrowser.value));
-  } catch {
-    // A browser that keeps nothing shows the sessions of this page only.
-  }
-});
-export const listed = computed<readonly Listed[]>(() => (user.value === undefined ? ofBrowser.value : ofUser.value));
+const inBrowser = signal<readonly Listed[]>(stored());
+effect(() => void ofBrowser.set(PLACE, JSON.stringify(inBrowser.value)));
+export const listed = computed<readonly Listed[]>(() => (user.value === undefined ? inBrowser.value : ofUser.value));
 
 // Another tab has changed the list.
 addEventListener('storage', ({ key }) => {
-  if (key === PLACE) ofBrowser.value = stored();
+  if (key === PLACE) inBrowser.value = stored();
 });
 
 function stored(): Listed[] {
-  try {
-    const held: unknown = JSON.parse(localStorage.getItem(PLACE) ?? '[]');
-    if (!Array.isArray(held)) return [];
-    return held.filter((each) => typeof each?.id === 'string' && typeof each.title === 'string').slice(0, MOST_KEPT);
-  } catch {
-    return [];
-  }
+  return ofBrowser.list<Listed>(PLACE, (each) => typeof each?.id === 'string' && typeof each.title === 'string').slice(0, MOST_KEPT);
 }
 
 /** Puts a session at the top of the list; the title is that of its first use. */
@@ -51,14 +40,14 @@ export function used(id: string, words: string): void {
   const line = words.replace(/^[\s#>*`-]+/, '').split('\n')[0]!.trim();
   const title = line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE - 1)}…` : line || 'Without words';
   if (user.peek() !== undefined) return begunByUser(id, title);
-  const known = ofBrowser.value.find((each) => each.id === id);
+  const known = inBrowser.value.find((each) => each.id === id);
   const first = { id, title: known?.title ?? title, at: Date.now() };
-  ofBrowser.value = [first, ...ofBrowser.value.filter((each) => each.id !== id)].slice(0, MOST_KEPT);
+  inBrowser.value = [first, ...inBrowser.value.filter((each) => each.id !== id)].slice(0, MOST_KEPT);
 }
 
 export function unlist(id: string): void {
   forgetBranch(id);
   const kept = (each: Listed) => each.id !== id;
-  if (user.peek() === undefined) ofBrowser.value = ofBrowser.value.filter(kept);
+  if (user.peek() === undefined) inBrowser.value = inBrowser.value.filter(kept);
   else ofUser.value = ofUser.value.filter(({ id: held }) => held !== id);
 }

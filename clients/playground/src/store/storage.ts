@@ -9,6 +9,16 @@ export class Kept {
     return this.#memory.get(key) ?? this.#with((storage) => storage.getItem(key)) ?? null;
   }
 
+  /** A list that was kept as JSON; what is none, or of another form, is left out. */
+  list<T>(key: string, isRight: (entry: any) => boolean): T[] {
+    try {
+      const held: unknown = JSON.parse(this.get(key) ?? '[]');
+      return Array.isArray(held) ? held.filter(isRight) : [];
+    } catch {
+      return [];
+    }
+  }
+
   /** Whether it outlives the page. */
   set(key: string, text: string): boolean {
     const isKept = this.#with((storage) => (storage.setItem(key, text), true)) ?? false;

@@ -1,5 +1,7 @@
 // Light, dark, or as the system has it; the browser keeps it. It is shown before the page is painted for the first time, by
 // first.ts: what stands here is all that is loaded then.
+import { ofBrowser } from './storage.js';
+
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
@@ -8,12 +10,8 @@ export const THEME_PLACE = 'aptix-edge.theme';
 const AROUND = { light: '#ffffff', dark: '#101216' };
 
 export function keptTheme(): Theme {
-  try {
-    const kept = localStorage.getItem(THEME_PLACE) as Theme;
-    return THEMES.includes(kept) ? kept : 'system';
-  } catch {
-    return 'system';
-  }
+  const kept = ofBrowser.get(THEME_PLACE) as Theme;
+  return THEMES.includes(kept) ? kept : 'system';
 }
 
 export function showTheme(theme: Theme): void {

@@ -8,6 +8,7 @@ import { sessionId, shownTurns } from './conversation.js';
 import { droppedFiles } from './ready_tools.js';
 import { attempts } from './service.js';
 import { changedSettings, setAgain, settingsIn, type Settings } from './settings.js';
+import { ofBrowser, ofTab, type Kept } from './storage.js';
 import { user } from './user.js';
 
 /** The words that are being written. */
@@ -36,7 +37,7 @@ const attached = new Map<string, readonly Attachment[]>();
 
 const ownPrefix = (name: string | undefined): string => `${PREFIX}${name === undefined ? '' : `~${encodeURIComponent(name)}`}/`;
 const keyOf = ({ user: name, session }: Place): string => ownPrefix(name) + session;
-const storageOf = ({ user: name, session }: Place): Storage => (name === undefined && session !== '' ? localStorage : sessionStorage);
+const storageOf = ({ user: name, session }: Place): Kept => (name === undefined && session !== '' ? ofBrowser : ofTab);
 
 /** Goes on in another session, or as somebody else. */
 function moveTo(next: Place): void {
@@ -65,10 +66,8 @@ function leave(name: string | undefined): void {
   attached.clear();
   droppedFiles.value = new Map();
   attempts.value = [];
-  if (name !== undefined) for (const key of keysOf(sessionStorage, ownPrefix(name))) sessionStorage.removeItem(key);
+  if (name !== undefined) for (const key of ofTab.keys(ownPrefix(name))) ofTab.remove(key);
 }
-
-const keysOf = (storage: Storage, prefix: string): string[] => Object.keys(storage).filter((key) => key.startsWith(prefix));
 
 /** Forgets what is kept of a session that is erased. */
 export function forget(session: string): void {
@@ -77,21 +76,16 @@ export function forget(session: string): void {
   attached.delete(keyOf(erased));
 }
 
-const drop = (from: Place): void => storageOf(from).removeItem(keyOf(from));
+const drop = (from: Place): void => storageOf(from).remove(keyOf(from));
 
 function keep(at: Place, text: string): void {
   held = text;
   const { draft: words, settings } = JSON.parse(text) as Unsent;
-  try {
-    if (words === '' && Object.keys(settings).length === 0) drop(at);
-    else storageOf(at).setItem(keyOf(at), JSON.stringify({ at: Date.now(), draft: words, settings }));
-  } catch {
-    // What does not fit is not kept, and nor is what stood there before.
-    drop(at);
-  }
+  if (words === '' && Object.keys(settings).length === 0) drop(at);
+  else storageOf(at).set(keyOf(at), JSON.stringify({ at: Date.now(), draft: words, settings }));
 }
 
-const read = (from: Place): Unsent | undefined => parsed(storageOf(from).getItem(keyOf(from)));
+const read = (from: Place): Unsent | undefined => parsed(storageOf(from).get(keyOf(from)));
 
 function parsed(text: string | null): (Unsent & { at: number }) | undefined {
   if (text === null) return undefined;
@@ -115,9 +109,9 @@ effect(() => {
 
 // Another tab has sent or changed the draft that stands here, too.
 addEventListener('storage', ({ key, oldValue, newValue, storageArea }) => {
-  if (!place || storageArea !== localStorage || key !== keyOf(place)) return;
+  if (!place || !ofBrowser.is(storageArea) || key !== keyOf(place)) return;
   if (draft.peek() === (parsed(oldValue)?.draft ?? '')) draft.value = parsed(newValue)?.draft ?? '';
 });
 
-const oldest = keysOf(localStorage, PREFIX).map((key) => ({ key, at: parsed(localStorage.getItem(key))?.at ?? 0 })).sort((one, other) => other.at - one.at).slice(MOST_KEPT);
-for (const { key } of oldest) localStorage.removeItem(key);
+const oldest = ofBrowser.keys(PREFIX).map((key) => ({ key, at: parsed(ofBrowser.get(key))?.at ?? 0 })).sort((one, other) => other.at - one.at).slice(MOST_KEPT);
+for (const { key } of oldest) ofBrowser.remove(key);

@@ -4,15 +4,16 @@ import { signal } from '@preact/signals';
 import type { UserErasureReceipt } from '../../../typescript/src/index.js';
 import { User } from '../../../typescript/src/users.js';
 import { actFor, tenant } from './service.js';
+import { ofTab } from './storage.js';
 
 const PLACE = 'aptix-edge.user';
 /** The wait between two looks at an erasure that goes on, in ms. */
 const LOOK_MS = 500;
 
-export const user = signal<string | undefined>(sessionStorage.getItem(PLACE) ?? undefined);
+export const user = signal<string | undefined>(ofTab.get(PLACE) ?? undefined);
 user.subscribe((name) => {
-  if (name === undefined) sessionStorage.removeItem(PLACE);
-  else sessionStorage.setItem(PLACE, name);
+  if (name === undefined) ofTab.remove(PLACE);
+  else ofTab.set(PLACE, name);
   actFor(name);
 });
 

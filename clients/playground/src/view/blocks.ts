@@ -5,6 +5,9 @@ import type { Marked, Token, Tokens } from 'marked';
 /** The rows of a table that are read, and shown, as one. */
 export const ROWS = 20;
 
+/** A block that stands as it is written. */
+export const AS_WRITTEN = 'as-written';
+
 export class Blocks {
   #text = '';
   #closed: Token[] = [];
@@ -16,8 +19,17 @@ export class Blocks {
 
   constructor(readonly marked: Marked) {}
 
-  /** The blocks of the text; those that are closed are the same objects as before. */
+  /** The blocks of the text; those that are closed are the same objects as before. What cannot be read is one block. */
   of(text: string): Token[] {
+    try {
+      return this.#read(text);
+    } catch {
+      this.#reset();
+      return [{ type: AS_WRITTEN, raw: text }];
+    }
+  }
+
+  #read(text: string): Token[] {
     if (!text.startsWith(this.#text)) this.#reset();
     this.#text = text;
     const tail = this.#head + text.slice(this.#at);

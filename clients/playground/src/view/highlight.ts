@@ -46,8 +46,36 @@ const aliases = { c: ['h'], javascript: ['js', 'jsx', 'mjs', 'cjs'], typescript:
 for (const [name, language] of Object.entries(languages)) core.registerLanguage(name, language);
 for (const [languageName, names] of Object.entries(aliases)) core.registerAliases(names, { languageName });
 
-/** The code as HTML with classes; `undefined` for a language that is not known. */
-export function coloured(code: string, language: string): string | undefined {
+/**
+ * What reads one piece of code behind the other, and gives each as the library writes it: `span` elements with classes, and
+ * text. `undefined` for a language that is not known.
+ */
+export function reader(language: string): ((piece: string) => string) | undefined {
   const name = language === 'aptix-json' ? 'json' : language;
-  return core.getLanguage(name) ? core.highlight(code, { language: name, ignoreIllegals: true }).value : undefined;
+  if (!core.getLanguage(name)) return undefined;
+  let continuation: unknown;
+  return (piece) => {
+    const options = { language: name, ignoreIllegals: true, continuation };
+    const { value, _top } = core.highlight(piece, options);
+    continuation = _top;
+    return value;
+  };
+}
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'" };
+
+/** A piece as nodes; no text of a model is read as HTML. */
+export function nodesOf(html: string): Node[] {
+  const root = document.createElement('span');
+  let now: Element = root;
+  for (const [, opened, closed, text] of html.matchAll(/<span class="([^"]*)">|(<\/span>)|([^<]+)/g)) {
+    if (opened !== undefined) {
+      const span = document.createElement('span');
+      span.className = opened;
+      now.append(span);
+      now = span;
+    } else if (closed) now = now.parentElement ?? root;
+    else now.append(text!.replace(/&(amp|lt|gt|quot|#x27);/g, (_, name: string) => ENTITIES[name]!));
+  }
+  return [...root.childNodes];
 }

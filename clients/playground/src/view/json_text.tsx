@@ -2,7 +2,7 @@
 import type { RefCallback } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { formatJson } from '../../../typescript/src/index.js';
-import { Code, copy } from './markdown.js';
+import { Code, copy } from './code.js';
 
 /** Longer texts are shown in one colour: the browser would lay out each of their tokens by itself. */
 const MOST_COLOURED = 20_000;
@@ -13,7 +13,7 @@ const UNSEEN = /((?:\\u[0-9a-f]{4}| {3,})+)/;
 
 /** A card's piece of JSON, as it is written. */
 export function Json({ json }: { json: string }) {
-  return <Code text={useMemo(() => formatJson(json), [json])} />;
+  return <Code text={useMemo(() => formatJson(json), [json])} language="json" />;
 }
 
 interface Props {

@@ -4,10 +4,10 @@ import DOMPurify from 'dompurify';
 import { Marked, type Token, type Tokens } from 'marked';
 import { memo } from 'preact/compat';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { Blocks } from './blocks.js';
-import { copyText } from './clipboard.js';
+import { AS_WRITTEN, Blocks } from './blocks.js';
+import { BoundedTokenizer } from './bounded_marked.js';
+import { Code, colour, copy } from './code.js';
 import { draw, formulas } from './formulas.js';
-import { fetched } from './parts.js';
 import { Table, type TablePiece } from './table.js';
 
 const escaped = (text: string): string =>
@@ -16,6 +16,8 @@ const escaped = (text: string): string =>
 const isWeb = (address: string): boolean => /^(https?:|mailto:|\/files\/)/i.test(address);
 const link = (address: string, html: string): string =>
   isWeb(address) ? `<a href="${escaped(address)}" target="_blank" rel="noopener noreferrer">${html}</a>` : html;
+
+const languageOf = (lang: string | undefined): string => /^[\w+#.-]+/.exec(lang ?? '')?.[0] ?? '';
 
 const marked = new Marked({
   gfm: true,
@@ -38,10 +40,11 @@ const marked = new Marked({
       const body = rows.map((cells) => row(cells.map(cell('td', 'cell')))).join('');
       return `<div class="table" tabindex="0" role="group" aria-label="Table"><table><thead>${row(header.map(cell('th', 'columnheader')))}</thead><tbody>${body}</tbody></table></div>`;
     },
+    // In a list or a quotation.
     code({ text, lang }) {
-      const language = /^[\w+#.-]+/.exec(lang ?? '')?.[0] ?? '';
+      const language = languageOf(lang);
       return (
-        `<div class="code"><div class="code-head"><span>${escaped(language || 'text')}</span>` +
+        `<div class="code" dir="ltr"><div class="code-head"><span>${escaped(language || 'text')}</span>` +
         `<button type="button" class="copy">Copy</button></div>` +
         `<pre tabindex="0" role="group" aria-label="Code"><code data-language="${escaped(language)}">${escaped(text)}</code></pre></div>`
       );
@@ -50,6 +53,7 @@ const marked = new Marked({
 });
 
 marked.use(formulas(escaped));
+marked.setOptions({ tokenizer: new BoundedTokenizer() });
 
 const clean = (html: string): string =>
   DOMPurify.sanitize(html, { USE_PROFILES: { html: true }, ADD_ATTR: ['target'], FORBID_TAGS: ['style', 'img', 'form', 'input'], FORBID_ATTR: ['style'] });
@@ -68,8 +72,22 @@ export function Markdown({ text, isGrowing = false }: { text: string; isGrowing?
 }
 
 const BlockView = memo(
-  ({ token, isWhole }: { token: Token; isWhole: boolean }) =>
-    token.type === 'table' ? <Table table={token as Tokens.Table} isWhole={isWhole} render={piece} /> : <Block raw={token.raw} isWhole={isWhole} render={() => marked.parser([token])} />,
+  ({ token, isWhole }: { token: Token; isWhole: boolean }) => {
+    switch (token.type) {
+      case 'table':
+        return <Table table={token as Tokens.Table} isWhole={isWhole} render={piece} />;
+      case 'code':
+        return (
+          <div class="block">
+            <Code text={(token as Tokens.Code).text} language={languageOf((token as Tokens.Code).lang)} isGrowing={!isWhole} />
+          </div>
+        );
+      case AS_WRITTEN:
+        return <p class="block as-written" dir="auto">{token.raw}</p>;
+      default:
+        return <Block raw={token.raw} isWhole={isWhole} render={() => marked.parser([token])} />;
+    }
+  },
   (before, next) => before.token === next.token && before.isWhole === next.isWhole,
 );
 
@@ -81,42 +99,26 @@ interface BlockProps {
   render(): string;
 }
 
-/** A paragraph, a list, a piece of code: only the one that has changed is made anew. */
+/** What cannot be drawn is shown as it is written. */
+function htmlOf(raw: string, render: () => string): string {
+  try {
+    return clean(render());
+  } catch {
+    return `<p class="as-written">${escaped(raw)}</p>`;
+  }
+}
+
+/** A paragraph, a list: only the one that has changed is made anew. */
 const Block = memo(
-  ({ render, isWhole }: BlockProps) => {
+  ({ raw, render, isWhole }: BlockProps) => {
     const place = useRef<HTMLDivElement>(null);
-    const html = clean(render());
+    const html = htmlOf(raw, render);
     useEffect(() => {
       if (!isWhole) return;
-      void colour(place.current);
+      for (const code of place.current!.querySelectorAll<HTMLElement>('code[data-language]')) void colour(code, code.dataset.language!);
       void draw(place.current);
     }, [html, isWhole]);
     return <div ref={place} class="block" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />;
   },
   (before, next) => before.raw === next.raw && before.isWhole === next.isWhole,
 );
-
-async function colour(place: HTMLElement | null): Promise<void> {
-  const codes = [...(place?.querySelectorAll<HTMLElement>('code[data-language]') ?? [])];
-  if (codes.length === 0) return;
-  const part = await fetched(import('./highlight.js'));
-  if (!part) return;
-  for (const code of codes) {
-    const html = part.coloured(code.textContent ?? '', code.dataset.language ?? '');
-    if (html !== undefined) code.innerHTML = clean(html);
-  }
-}
-
-/** For a click on a piece of code: copies it where its button was meant. */
-export async function copy({ target }: Event): Promise<void> {
-  const button = target as HTMLElement;
-  if (!button.matches?.('button.copy')) return;
-  await copyText(button.closest('.code')?.querySelector('code')?.textContent ?? '', 'The code is copied.');
-  button.textContent = 'Copied';
-}
-
-/** JSON or other text as a piece of code. */
-export function Code({ text, language = 'json' }: { text: string; language?: string }) {
-  const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
-  return <Markdown text={`${fence}${language}\n${text}\n${fence}`} />;
-}

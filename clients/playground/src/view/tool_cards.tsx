@@ -4,12 +4,14 @@ import { useId, useRef, useState } from 'preact/hooks';
 import type { SubmittedToolResult, ToolCall, ToolResult } from '../../../typescript/src/index.js';
 import { isLost } from '../store/connection.js';
 import { answer, failureOf, fetchArguments, takeBack } from '../store/conversation.js';
+import { outlivesPage } from '../store/outbox.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { READY } from '../store/ready_tools.js';
 import { deciderOf } from '../store/tabs.js';
 import { seconds, standingOf, type Answering, type ClientCall, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { Json } from './json_text.js';
+import { OUTLIVES } from './unsent_card.js';
 
 type ServerStep = Extract<Step, { kind: 'server_tool' }>;
 
@@ -119,13 +121,13 @@ function Given({ turn, call, at, name, given }: { turn: ShownTurn; call: string;
       </FoldedCard>
       {at === 'decided' ? (
         <p class="note">
-          It is sent together with your answers to the other calls, and is kept over a reload.
+          It is sent together with your answers to the other calls{OUTLIVES[`${outlivesPage.value}`]}
           <button type="button" class="plain" onClick={() => takeBack(turn, call)}>
             Answer anew
           </button>
         </p>
       ) : (
-        isLost.value && <p class="note">It waits for the network. It is sent by itself, also after a reload.</p>
+        isLost.value && <p class="note">It waits for the network. It is sent by itself{OUTLIVES[`${outlivesPage.value}`]}</p>
       )}
     </div>
   );

@@ -1,8 +1,12 @@
 // Words that have not left this page: that they wait, why, and what may be done with them.
 import { askNow, isLost } from '../store/connection.js';
 import { drop, sendWithoutFiles } from '../store/conversation.js';
+import { outlivesPage } from '../store/outbox.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { Icon } from './icon.js';
+
+/** What a reload does with what waits. */
+export const OUTLIVES = { true: ', also after a reload.', false: '. A reload would lose it: this browser has no room for it.' } as const;
 
 export function Unsent({ turn }: { turn: ShownTurn }) {
   const hasAll = turn.request !== undefined;
@@ -13,7 +17,7 @@ export function Unsent({ turn }: { turn: ShownTurn }) {
       </h3>
       <p>
         {hasAll
-          ? 'This message has not left this page. It is sent by itself as soon as the service can be reached, also after a reload.'
+          ? `This message has not left this page. It is sent by itself as soon as the service can be reached${OUTLIVES[`${outlivesPage.value}`]}`
           : 'A reload has kept the words of this message, and not its files. Attach them to a new message, or send the words alone.'}
       </p>
       <div class="actions">
