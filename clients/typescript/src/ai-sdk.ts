@@ -6,13 +6,13 @@ import type { Chunk, WrittenArguments, WrittenResult } from "./ai-sdk/chunk.js";
 import { ChunkWriter, type Before } from "./ai-sdk/chunks.js";
 import { earlierParts } from "./ai-sdk/earlier.js";
 import { Forks, suffix } from "./ai-sdk/forks.js";
-import { type ChatMessage, answerId, answers, asked, steerIdOf, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
+import { type ChatMessage, MessageError, answerId, answers, asked, steerIdOf, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
 import { Watch } from "./ai-sdk/watch.js";
 import { type Store, type Tool, toolsJson } from "./tools.js";
 import type { Turn } from "./turn.js";
 import type { TurnEvent } from "./types.js";
 
-export { chatHandler } from "./ai-sdk/handler.js";
+export { type ChatHandlerOptions, chatHandler } from "./ai-sdk/handler.js";
 export type { ChatMessage, Chunk, WrittenArguments, WrittenResult };
 
 /** What a chat's turns are made with. */
@@ -75,7 +75,7 @@ export class AptixChatTransport {
 
   async sendMessages({ trigger, chatId, messageId, messages, abortSignal, body }: SendOptions): Promise<ReadableStream<Chunk>> {
     const last = messages.at(-1);
-    if (last === undefined) throw new TypeError("There is no message to send.");
+    if (last === undefined) throw new MessageError("There is no message to send.");
     const session = await this.#forks.sessionOf(chatId);
     if (this.options.cancelOnStop) abortSignal?.addEventListener("abort", () => void this.cancel(chatId).catch(() => {}), { once: true });
     if (last.role === "assistant") return this.#continued(session, last, abortSignal);
@@ -192,7 +192,7 @@ export class AptixChatTransport {
   #continued(session: Session, message: ChatMessage, signal?: AbortSignal): ReadableStream<Chunk> {
     const turnId = turnIdOf(message);
     const ToolResults = answers(message);
-    if (turnId === undefined || !ToolResults) throw new TypeError("The last message waits for answers that it does not have.");
+    if (turnId === undefined || !ToolResults) throw new MessageError("The last message waits for answers that it does not have.");
     const refused = asked(message).filter(({ approval }) => approval?.approved === false);
     const body = { SessionId: session.sessionId, TurnId: turnId, ToolResults };
     const watch = new Watch(turnId, (signal) => this.options.client.stream(body, this.#watching(signal)));

@@ -47,6 +47,9 @@ export interface StreamOptions extends RequestOptions {
 
 /** A client of one deployment. It holds no connection, and no state but the results of running tools. */
 export class Aptix {
+  /** Whom its key acts for. */
+  readonly user: string | undefined;
+
   readonly #shared: Shared;
 
   readonly #http: Http;
@@ -57,7 +60,8 @@ export class Aptix {
     if (!/^(https?:\/)?\//i.test(baseUrl)) throw new TypeError(`The baseUrl has to begin with http:// or https://, which "${baseUrl}" does not.`);
     this.#http = { ...options, bearer: new Bearer(credential ?? apiKey), learnt: {} };
     if (user !== undefined) this.#http.headers = { ...options.headers, "Aptix-User": encodeURIComponent(user) };
-    this.#shared = { http: this.#http, store: store ?? memoryStore(), running: new Map() };
+    this.user = user;
+    this.#shared = { http: this.#http, user, store: store ?? memoryStore(), running: new Map() };
   }
 
   /** The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent. */

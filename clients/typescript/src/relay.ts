@@ -1,5 +1,6 @@
 // The other side of `turn.toReadableStream()`: a webview, or a page behind one's own back end. An entry of its own, which
 // holds no key and calls nobody. Owns that whatever comes in place of a turn's events is told as an `AptixError`.
+import { Lines } from "./events.js";
 import { AptixConnectionError, AptixError, type TurnEvent } from "./index.js";
 
 /** How much of what is no event is shown. */
@@ -16,8 +17,7 @@ export async function* readTurnEvents(source: ReadableStream<Uint8Array> | Respo
   const stream = "headers" in source ? source.body : source;
   if (!stream) throw new AptixConnectionError("The response has no body.", { status });
   const reader = stream.getReader();
-  const decoder = new TextDecoder();
-  let rest = "";
+  const lines = new Lines();
   let ended = false;
   try {
     for (;;) {
@@ -25,15 +25,14 @@ export async function* readTurnEvents(source: ReadableStream<Uint8Array> | Respo
         throw new AptixConnectionError(`The connection was lost: ${(cause as Error)?.message}.`, { status, cause });
       });
       if (done) break;
-      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
-      rest = lines.pop()!;
-      for (const line of lines) {
+      for (const line of lines.of(value)) {
         const event = eventOf(line, status);
-        ended = event.type === "tool_calls" || (event.type === "result" && event.response.Kind === "final");
+        ended = event.type === "tool_calls" || (event.type === "result" && event.response?.Kind === "final");
         yield event;
       }
     }
     // What stands behind the last line break was cut, or is no event at all.
+    const { rest } = lines;
     if (!ended && rest.trim() && !rest.startsWith("{")) eventOf(rest, status);
     if (!ended) throw new AptixConnectionError("The events end before the turn.", { status });
   } finally {
@@ -48,8 +47,7 @@ function eventOf(line: string, status: number | undefined): TurnEvent {
   } catch (cause) {
     throw new AptixConnectionError(`What came is no event of a turn: ${line.trim().slice(0, SHOWN)}`, { status, cause });
   }
-  if (event?.type === "error") throw AptixError.from(event.error);
-  if (typeof event?.type !== "string") throw refused(line, status ?? 0);
+  if (event?.type === "error" || typeof event?.type !== "string") throw refused(line, status ?? 0);
   return event;
 }
 
@@ -60,7 +58,7 @@ function refused(text: string, status: number): AptixError {
     if (type === "error") return AptixError.from(error);
     if (Errors.length > 0) return new AptixError(status, Errors);
   } catch {
-    // A page of something in between.
+    // A page of something in between, or an error that is none.
   }
   return new AptixConnectionError(`The answer of status ${status} holds no events of a turn: ${text.trim().slice(0, SHOWN)}`, { status });
 }

@@ -31,6 +31,8 @@ export type Fork = Session & ForkResult;
 /** What the sessions of one client share. */
 export interface Shared {
   http: Http;
+  /** Whose they are, where a key acts for somebody. */
+  user: string | undefined;
   store: Store;
   running: Map<string, Promise<SubmittedToolResult>>;
 }
@@ -159,7 +161,10 @@ export class Session {
   }
 
   #runner(turnId: string, options: TurnOptions): ToolRunner {
-    return new ToolRunner(options, this.#shared.store, this.#shared.running, this.sessionId, turnId);
+    const { store, running, user } = this.#shared;
+    // Two users may have sessions and turns of the same ids. No session's id has a tilde.
+    const of = user ? `~${encodeURIComponent(user)}/` : "";
+    return new ToolRunner(options, store, running, `aptix:${of}${this.sessionId}/${turnId}`);
   }
 
   #turn(turnId: string, options: TurnOptions, first: Submission, request?: TurnRequest): Turn {

@@ -95,18 +95,13 @@ export const toolsJson = (tools: Omit<Tool, "run">[]) =>
 
 /** Answers the calls of one turn. */
 export class ToolRunner {
-  readonly #key: string;
-
-  /** `running` is shared by all turns of a client: two that watch the same one share its runs. */
+  /** `key` is the turn's in the store; `running` is shared by all turns of a client: two that watch the same one share its runs. */
   constructor(
     private readonly options: ToolOptions,
     private readonly store: Store,
     private readonly running: Map<string, Promise<SubmittedToolResult>>,
-    sessionId: string,
-    turnId: string,
-  ) {
-    this.#key = `aptix:${sessionId}/${turnId}`;
-  }
+    private readonly key: string,
+  ) {}
 
   /** Whether there is anybody to answer. */
   get answers(): boolean {
@@ -122,11 +117,11 @@ export class ToolRunner {
 
   /** The turn has ended: nothing of it will be asked for again. */
   async forget(): Promise<void> {
-    if (await this.store.get(this.#key)) await this.store.update(this.#key, undefined);
+    if (await this.store.get(this.key)) await this.store.update(this.key, undefined);
   }
 
   async #once(call: ToolCall, signal?: AbortSignal): Promise<SubmittedToolResult> {
-    const id = `${this.#key} ${call.ToolCallId}`;
+    const id = `${this.key} ${call.ToolCallId}`;
     for (;;) {
       let run = this.running.get(id);
       if (!run) {
@@ -144,10 +139,11 @@ export class ToolRunner {
 
   async #recorded(call: ToolCall, signal?: AbortSignal): Promise<SubmittedToolResult> {
     const tool = this.options.tools?.find(({ name }) => name === call.Name);
-    const records = async () => ({ ...(await this.store.get<Records>(this.#key)) });
+    const records = async () => ({ ...(await this.store.get<Records>(this.key)) });
     const record = async (result: SubmittedToolResult | null) =>
-      this.store.update(this.#key, { ...(await records()), [call.ToolCallId]: result });
-    const known = (await records())[call.ToolCallId];
+      this.store.update(this.key, { ...(await records()), [call.ToolCallId]: result });
+    // Of its own members: the model service chooses the id, which may be a name that every object has.
+    const known = new Map(Object.entries(await records())).get(call.ToolCallId);
     if (known) return known;
     if (known === null && call.Name !== APPROVAL && !tool?.repeatable) {
       return failed(call, "The call was interrupted and is not run again: whether it took effect is not known.");

@@ -5,7 +5,8 @@ import * as ai from 'ai';
 import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
 import { serve } from '../../../tests/local_server.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
-import { isAnswered } from '../dist/ai-sdk.js';
+import { AptixChatTransport, chatHandler, isAnswered } from '../dist/ai-sdk.js';
+import { Aptix, memoryStore } from '../dist/index.js';
 import { chatOf } from './chats.mjs';
 
 const KEY = 'key-that-no-page-may-see';
@@ -102,4 +103,22 @@ test('what a page sends besides words is no setting of the turn, and what is ref
   const { Ticket } = await given.json();
   assert.match(Ticket, /^apt1\./);
   assert.equal((await fetches.Hono('http://app/ticket', { method: 'POST' })).status, 401);
+});
+
+test('a chat goes on in a fork of its own user, whoever else has a chat of that id', { timeout: 60_000 }, async () => {
+  const forks = memoryStore();
+  const handler = chatHandler((request) => new AptixChatTransport({ client: new Aptix({ baseUrl: `${rig.url}`, credential: KEY, user: request.headers.get('x-user') }), forks }));
+  const fetchOf = async (url, init) => handler(new Request(url, init));
+  const [ann, bob] = ['ann', 'bob'].map((user) => newChat(fetchOf, { id: 'the-same', user }));
+  for (const [chat, words] of [[ann, 'I am Ann.'], [bob, 'I am Bob.']]) {
+    said(text('Hello.'));
+    await chat.sendMessage({ text: words });
+  }
+  said(text('Hello again.'));
+  await bob.regenerate();
+  said(text('You are Ann.'));
+  await ann.sendMessage({ text: 'Who am I?' });
+  assert.deepEqual([ann.error, bob.error], [undefined, undefined]);
+  const heard = JSON.stringify(rig.model.requests.at(-1).conversation);
+  assert.ok(heard.includes('I am Ann.') && !heard.includes('Bob'), heard);
 });

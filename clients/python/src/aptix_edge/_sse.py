@@ -1,5 +1,6 @@
 """Server-sent events of a body, by the rules of the HTML standard: lines end with LF, CR or CRLF, data may take several
-lines, comments are skipped, and an event that was cut before its blank line is dropped.
+lines, comments are skipped, and an event that was cut before its blank line is dropped. Owns that reading takes a time
+in proportion to the bytes, however long a line is and in however many pieces it comes.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-# A CR at the very end may be the first half of a CRLF.
-_END_OF_LINE = re.compile(r"\r\n|\n|\r(?!\Z)")
+_END_OF_LINE = re.compile(r"\r\n?|\n")
 
 
 @dataclass
@@ -34,21 +34,27 @@ class EventReader:
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._rest = ""
+        # Of the line whose end has not come. They are joined once, since to join a growing text takes its length each
+        # time.
+        self._pieces: list[str] = []
+        self._ended_in_cr = False
         self._open = _Open()
 
     def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
         """The events that these bytes complete."""
-        # What was searched before holds no end of a line, save a CR that stood at its end.
-        search_from = max(len(self._rest) - 1, 0)
-        text = self._rest + self._decoder.decode(chunk)
-        begin = 0
-        for end in _END_OF_LINE.finditer(text, search_from):
-            event = self._line(text[begin : end.start()])
-            begin = end.end()
+        text = self._decoder.decode(chunk)
+        if not text:
+            return
+        # The line feed behind a CR that came before is of the same end.
+        first, *more = _END_OF_LINE.split(text.removeprefix("\n") if self._ended_in_cr else text)
+        self._ended_in_cr = text.endswith("\r")
+        self._pieces.append(first)
+        for following in more:
+            line = "".join(self._pieces)
+            self._pieces = [following]
+            event = self._line(line)
             if event:
                 yield event
-        self._rest = text[begin:]
 
     def _line(self, line: str) -> ServerSentEvent | None:
         if line == "":

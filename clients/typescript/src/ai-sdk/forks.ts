@@ -19,9 +19,15 @@ export class Forks {
     private readonly store: Store | undefined,
   ) {}
 
+  /** No key of a turn's results, which has a slash. Chats of two users may have the same id. */
+  #key(chatId: string): string {
+    const { user } = this.client;
+    return `aptix:session-of:${user === undefined ? "" : `${encodeURIComponent(user)}:`}${encodeURIComponent(chatId)}`;
+  }
+
   /** The session that the chat goes on in: of its own id, until there is a fork. */
   async sessionOf(chatId: string): Promise<Session> {
-    return this.client.session((await this.store?.get<string>(key(chatId))) ?? chatId);
+    return this.client.session((await this.store?.get<string>(this.#key(chatId))) ?? chatId);
   }
 
   /**
@@ -54,16 +60,13 @@ export class Forks {
     if (!isFollowed) return { ...of, session };
     const next = AfterTurnId === undefined ? this.client.session(newId()) : await session.fork({ AfterTurnId, ConversationContextId });
     // Before anything is sent there: a page that is reloaded from now on finds it.
-    await this.store?.update(key(chatId), next.sessionId);
+    await this.store?.update(this.#key(chatId), next.sessionId);
     return { ...of, session: next };
   }
 }
 
 /** What makes another turn of the same message. */
 export const suffix = () => `:${Math.random().toString(36).slice(2, 12)}`;
-
-/** No key of a turn's results, which has a slash. */
-const key = (chatId: string) => `aptix:session-of:${encodeURIComponent(chatId)}`;
 
 /** The newest answer before the newest message: its place, and its turn. */
 async function answered(session: Session, messages: readonly ChatMessage[]): Promise<{ at: number; turnId?: string }> {

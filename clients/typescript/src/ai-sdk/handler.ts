@@ -1,7 +1,9 @@
 // A back end between `useChat` and the service: the page knows this address alone, and the key stays here. Owns the HTTP form
-// of the AI SDK's stream (its `DefaultChatTransport`), and that a page says words, and no settings of a turn.
+// of the AI SDK's stream (its `DefaultChatTransport`), that a page says words, and no settings of a turn, and that a page is
+// told what the service says of a failure, and nothing that this program says.
+import { AptixError } from "../index.js";
 import type { Chunk } from "./chunk.js";
-import type { ChatMessage } from "./messages.js";
+import { type ChatMessage, MessageError } from "./messages.js";
 
 const HEADERS = {
   "Content-Type": "text/event-stream",
@@ -10,6 +12,14 @@ const HEADERS = {
   "X-Vercel-AI-UI-Message-Stream": "v1",
 };
 
+export interface ChatHandlerOptions {
+  /** Told of every failure, as it was thrown: what the page is not told stands here. Unless given, the console is. */
+  onError?(error: unknown, request: Request): void;
+  /** The longest body of a request, in bytes: a chat sends all its messages. 16 MiB. */
+  maxBodyBytes?: number;
+}
+const MAX_BODY_BYTES = 16 << 20;
+
 /**
  * Serves a chat's two routes, `POST …` and `GET …/{chatId}/stream`, in whatever takes a `Request` and gives a `Response`: Hono,
  * Next, Workers, Deno, Bun. `transportOf` says who asks: it makes the transport with a client that acts for that user, whose
@@ -17,17 +27,23 @@ const HEADERS = {
  */
 export function chatHandler(
   transportOf: (request: Request, chatId: string) => Transport | PromiseLike<Transport>,
+  options: ChatHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
+  const { onError = (error: unknown) => console.error(error), maxBodyBytes = MAX_BODY_BYTES } = options;
   return async (request) => {
+    // A page that has left is no failure.
+    const told = (error: unknown) => void (request.signal.aborted || onError(error, request));
     try {
-      const { chatId, open } = await asked(request);
+      const { chatId, open } = await asked(request, maxBodyBytes);
       const transport = await transportOf(request, chatId);
-      return await answered(await open(transport));
+      return await answered(await open(transport), told);
     } catch (error) {
       if (error instanceof Response) return error;
-      if (error instanceof SyntaxError) return new Response("The request is no JSON.", { status: 400 });
-      const { status = 0 } = error as { status?: number };
-      return new Response(textOf(error) ?? "The turn could not be sent.", { status: status >= 400 ? status : error instanceof TypeError ? 400 : 502 });
+      if (error instanceof MessageError) return new Response(error.message, { status: 400 });
+      told(error);
+      const service = ofService(error);
+      const status = service ? (service.status >= 400 ? service.status : 502) : 500;
+      return new Response(textOf(error) ?? "The turn could not be sent.", { status });
     }
   };
 }
@@ -47,27 +63,63 @@ interface Transport {
 type Open = (transport: Transport) => Promise<ReadableStream<Chunk> | null>;
 
 /** Which chat is meant, and what is asked of it. */
-async function asked(request: Request): Promise<{ chatId: string; open: Open }> {
+async function asked(request: Request, maxBytes: number): Promise<{ chatId: string; open: Open }> {
   const { signal: abortSignal, method, url } = request;
   if (method === "GET") {
     const [, id] = /\/([^/]+)\/stream$/.exec(new URL(url).pathname) ?? [];
-    if (id === undefined) throw new Response("There is no such chat.", { status: 404 });
-    const chatId = decodeURIComponent(id);
+    const chatId = id === undefined ? undefined : decoded(id);
+    if (chatId === undefined) throw new Response("There is no such chat.", { status: 404 });
     return { chatId, open: (transport) => transport.reconnectToStream({ chatId, abortSignal }) };
   }
   if (method !== "POST") throw new Response("A chat takes GET and POST.", { status: 405, headers: { Allow: "GET, POST" } });
-  const { id: chatId, messages, trigger, messageId } = (await request.json()) as {
+  const { id: chatId, messages, trigger, messageId } = ((await json(request, maxBytes)) ?? {}) as {
     id: string;
     messages: ChatMessage[];
     trigger: "submit-message" | "regenerate-message";
     messageId?: string;
   };
-  if (typeof chatId !== "string" || !Array.isArray(messages)) throw new Response("A chat has an id and messages.", { status: 400 });
+  if (typeof chatId !== "string" || !Array.isArray(messages) || !messages.every(isMessage)) throw new MessageError("A chat has an id and messages.");
   return { chatId, open: (transport) => transport.sendMessages({ chatId, messages, trigger, messageId, abortSignal }) };
 }
 
+const isMessage = (message: unknown): message is ChatMessage => {
+  const { id, role, parts } = (message ?? {}) as Partial<ChatMessage>;
+  return typeof id === "string" && typeof role === "string" && Array.isArray(parts) && parts.every((part) => typeof part?.type === "string");
+};
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The body, of which no more is held than is permitted. */
+async function json(request: Request, maxBytes: number): Promise<unknown> {
+  const tooLong = () => new Response(`The request is longer than ${maxBytes} bytes.`, { status: 413 });
+  if (Number(request.headers.get("Content-Length")) > maxBytes) throw tooLong();
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  const reader = request.body?.getReader();
+  for (let length = 0; reader; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.length;
+    if (length > maxBytes) {
+      await reader.cancel().catch(() => {});
+      throw tooLong();
+    }
+    pieces.push(value);
+  }
+  try {
+    return JSON.parse(await new Blob(pieces).text());
+  } catch {
+    throw new Response("The request is no JSON.", { status: 400 });
+  }
+}
+
 /** The response, once something has come: what fails before is a failure of the request. */
-async function answered(stream: ReadableStream<Chunk> | null): Promise<Response> {
+async function answered(stream: ReadableStream<Chunk> | null, told: (error: unknown) => void): Promise<Response> {
   if (!stream) return new Response(null, { status: 204 });
   const reader = stream.getReader();
   let next: ReadableStreamReadResult<Chunk> | undefined = await reader.read();
@@ -81,6 +133,7 @@ async function answered(stream: ReadableStream<Chunk> | null): Promise<Response>
         controller.enqueue(line(done ? "[DONE]" : JSON.stringify(value)));
         if (done) controller.close();
       } catch (error) {
+        told(error);
         controller.enqueue(line(JSON.stringify({ type: "error", errorText: textOf(error) ?? "The turn failed." })));
         controller.close();
       }
@@ -90,9 +143,15 @@ async function answered(stream: ReadableStream<Chunk> | null): Promise<Response>
   return new Response(body, { headers: HEADERS });
 }
 
+/** The service's failure, which a lost connection wraps in the words that a chat knows it by. */
+function ofService(error: unknown): AptixError | undefined {
+  const { cause } = (error ?? {}) as { cause?: unknown };
+  return [error, cause].find((each) => each instanceof AptixError);
+}
+
 /** What a page is told: the code and the words of the service; of anything else, nothing. */
 function textOf(error: unknown): string | undefined {
-  const { code, message, cause } = error as { code?: string; message?: string; cause?: { code?: string } };
-  if (cause?.code === "connection_lost" || code === "connection_lost") return "connection_lost: The service cannot be reached.";
-  return code === undefined ? undefined : `${code}: ${message}`;
+  const service = ofService(error);
+  if (service?.code === "connection_lost") return "connection_lost: The service cannot be reached.";
+  return service && `${service.code}: ${service.message}`;
 }

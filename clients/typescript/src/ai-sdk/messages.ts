@@ -11,6 +11,9 @@ export interface ChatMessage {
   metadata?: any;
 }
 
+/** What a page has sent can't be sent on. */
+export class MessageError extends TypeError {}
+
 /** Messages of the service are known by this beginning of their id; their turn's id follows. */
 const ANSWER = "answer:";
 /** What follows the words that were added to a turn is a message of its own: the steer's id comes behind that of the turn. */
@@ -32,7 +35,7 @@ export function turnOf(message: ChatMessage): TurnRequest {
   for (const [at, { type, mediaType, filename, url }] of message.parts.entries()) {
     if (type !== "file") continue;
     const [, DataBase64] = /^data:[^,]*;base64,(.*)$/s.exec(url) ?? [];
-    if (DataBase64 === undefined) throw new TypeError("A file of a message has to be a data URL with base64.");
+    if (DataBase64 === undefined) throw new MessageError("A file of a message has to be a data URL with base64.");
     const name = filename ?? `file-${at + 1}`;
     if (IMAGES.includes(mediaType)) images.push({ Id: `${at + 1}`, MimeType: mediaType, DataBase64 });
     else {
