@@ -44,6 +44,11 @@ impl Grants {
         *self == Self::default()
     }
 
+    /// Whether they are those of an API key, whose holder pays for what is asked and may choose what it costs.
+    pub fn are_of_a_key(&self) -> bool {
+        self.issued_at.is_none()
+    }
+
     /// `forbidden` for an operation that is not among them.
     pub fn permit(&self, operation: Operation) -> Result<(), Fault> {
         match &self.operations {

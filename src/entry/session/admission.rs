@@ -7,7 +7,7 @@
 use serde_json::json;
 
 use super::alarm::Alarm;
-use super::permission::permit_turn;
+use super::permission::{permit_turn, permits_agent};
 use super::registration::not_registered;
 use super::session_host::{find_session, find_turn};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT};
@@ -199,7 +199,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let NewTurn { ordinal, request, fingerprint, tools_by_server, caller } = turn;
         let catalog = self.context.catalog()?;
         self.give_title(&mut session, request, catalog);
-        let mut faults = other_contexts(&session, request);
+        let mut faults = other_contexts(&session, request, &caller.grants);
         if catalog.agent_context(&session.agent_context).is_none() {
             faults.push(unknown_context("AgentContext"));
         }
@@ -234,16 +234,22 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let conversation_id = request.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
         let conversation = catalog.conversation_context(conversation_id);
         let granted = conversation.filter(|_| grants.permit_context(conversation_id));
-        let Some(conversation) = granted else {
-            let mut faults = vec![unknown_context("ConversationContext")];
-            let given = request.agent_context_id.as_ref();
-            if given.is_some_and(|id| catalog.agent_context(id).is_none()) {
+        let named = request.agent_context_id.as_ref();
+        let permitted =
+            granted.filter(|known| permits_agent(grants, named, &known.agent_context_id));
+        let Some(conversation) = permitted else {
+            let mut faults = Vec::new();
+            if granted.is_none() {
+                faults.push(unknown_context("ConversationContext"));
+            }
+            let is_known =
+                |id: &String| grants.are_of_a_key() && catalog.agent_context(id).is_some();
+            if named.is_some_and(|id| !is_known(id)) {
                 faults.push(unknown_context("AgentContext"));
             }
             return Err(faults);
         };
-        let agent_id =
-            request.agent_context_id.as_deref().unwrap_or(&conversation.agent_context_id);
+        let agent_id = named.unwrap_or(&conversation.agent_context_id);
         let now = self.platform.now_ms();
         Ok(Session {
             session_id: request.session_id.clone(),
@@ -314,22 +320,27 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     }
 }
 
-/// The faults of contexts that differ from those of the session's first turn.
-fn other_contexts(session: &Session, request: &UserTurn) -> Vec<Fault> {
-    let members = [
-        ("AgentContextId", &request.agent_context_id, &session.agent_context),
-        ("ConversationContextId", &request.conversation_context_id, &session.conversation_context),
-    ];
-    let others = members
-        .into_iter()
-        .filter(|(_, given, bound)| given.as_ref().is_some_and(|given| given != *bound));
-    others
-        .map(|(member, _, bound)| {
+/// The faults of contexts that differ from those of the session's first turn. An agent context that the credential may not
+/// name is as one that does not exist.
+fn other_contexts(session: &Session, request: &UserTurn, grants: &Grants) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let mut check = |member: &str, given: &Option<String>, bound: &String| {
+        if given.as_ref().is_some_and(|given| given != bound) {
             let message = format!("{member} was bound to {bound} by the session's first turn. Leave it out, or start another session.");
-            Fault::new(ErrorCode::InvalidField, message)
-            .at(format!("/{member}"))
-        })
-        .collect()
+            faults.push(Fault::new(ErrorCode::InvalidField, message).at(format!("/{member}")));
+        }
+    };
+    let (agent, bound) = (&request.agent_context_id, &session.agent_context);
+    let is_hidden = !permits_agent(grants, agent.as_ref(), bound);
+    if !is_hidden {
+        check("AgentContextId", agent, bound);
+    }
+    let bound = &session.conversation_context;
+    check("ConversationContextId", &request.conversation_context_id, bound);
+    if is_hidden {
+        faults.push(unknown_context("AgentContext"));
+    }
+    faults
 }
 
 /// The fault of a context that the catalog lacks. It does not repeat the id, which can be any text.

@@ -1,4 +1,4 @@
-//! What a credential must permit for a new turn (interface §13), as far as the request says it.
+//! What a credential must permit for a new turn (interface §13), as far as the request and its context say it.
 
 use crate::contract::{Fault, Operation, UserTurn};
 use crate::entry::response::no_turn;
@@ -18,4 +18,10 @@ pub(super) fn permit_turn(request: &UserTurn, grants: &Grants) -> Result<(), Vec
         }
         None => Ok(()),
     }
+}
+
+/// Whether a credential may name an agent context, which decides the model and the budget: a key any one, a ticket or a
+/// token only `own`, which applies in any case.
+pub(super) fn permits_agent(grants: &Grants, named: Option<&String>, own: &str) -> bool {
+    grants.are_of_a_key() || named.is_none_or(|named| named == own)
 }

@@ -6,7 +6,7 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 
 use super::erasing::was_erased;
-use super::permission::permit_turn;
+use super::permission::{permit_turn, permits_agent};
 use super::session_host::SessionHost;
 use crate::catalog::DEFAULT_CONTEXT;
 use crate::contract::{ExecuteRequest, Fault};
@@ -36,7 +36,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         let named = turn.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
         let Some(conversation) = catalog.conversation_context(named) else { return Ok(None) };
-        let is_refused = permit_turn(turn, grants).is_err() || !grants.permit_context(named);
+        let agent = turn.agent_context_id.as_ref();
+        let is_refused = permit_turn(turn, grants).is_err()
+            || !grants.permit_context(named)
+            || !permits_agent(grants, agent, &conversation.agent_context_id);
         if is_refused || self.store.session()?.is_some() || self.store.is_building_fork()? {
             return Ok(None);
         }
