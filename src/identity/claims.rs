@@ -18,7 +18,8 @@ const LATEST_S: f64 = 9_007_199_254_740_992.0;
 pub struct Claims {
     pub tenant: String,
     pub user: UserId,
-    /// When the provider issued it, in milliseconds since the Unix epoch; 0 where the token does not say.
+    /// When it counts as issued, in milliseconds since the Unix epoch: when the provider says, less what that one's clock
+    /// may run ahead; 0 where the token does not say.
     pub issued_at: u64,
 }
 
@@ -45,7 +46,7 @@ impl Claims {
         let tenant = tenant(provider, payload)?;
         let user = user(provider, payload, &tenant)?;
         times.check(provider, now_ms)?;
-        Ok(Self { tenant, user, issued_at: times.issued_at() })
+        Ok(Self { tenant, user, issued_at: times.issued_at(provider) })
     }
 }
 
@@ -81,9 +82,10 @@ impl Times {
         if self.expires + skew <= now { Err(Refusal::Expired) } else { Ok(()) }
     }
 
-    fn issued_at(&self) -> u64 {
+    fn issued_at(&self, provider: &Provider) -> u64 {
         // A float saturates when it is cast.
-        self.issued.map_or(0, |issued| (issued * 1000.0) as u64)
+        let skew = provider.revocation_skew_s as f64;
+        self.issued.map_or(0, |issued| ((issued - skew) * 1000.0) as u64)
     }
 }
 

@@ -31,6 +31,7 @@ const PROVIDER: ObjectShape = ObjectShape::new(
         "RequiredClaims",
         "AuthorizedParties",
         "ClockSkewS",
+        "RevocationSkewS",
         "MaxAgeS",
         "Operations",
         "Workspaces",
@@ -62,8 +63,10 @@ pub struct Provider {
     pub required_claims: Vec<(String, RequiredValue)>,
     /// The clients whose tokens are taken; `None` for any.
     pub authorized_parties: Option<Vec<String>>,
-    /// How far its clock and the deployment's may differ, and the longest life of a token, in seconds.
+    /// How far its clock and the deployment's may differ, how much of that its clock may run ahead where credentials are
+    /// revoked, and the longest life of a token, in seconds.
     pub clock_skew_s: u64,
+    pub revocation_skew_s: u64,
     pub max_age_s: u64,
     pub operations: Vec<Operation>,
     pub workspaces: Vec<String>,
@@ -92,9 +95,11 @@ pub enum RequiredValue {
 }
 
 impl Providers {
-    /// The longest life of a token, in milliseconds, with the difference of clocks that its provider permits.
+    /// The longest life of a token, in milliseconds, with the differences of clocks that its provider permits.
     pub fn longest_token_ms(&self) -> u64 {
-        let life = |provider: &Provider| provider.max_age_s + provider.clock_skew_s;
+        let life = |provider: &Provider| {
+            provider.max_age_s + provider.clock_skew_s + provider.revocation_skew_s
+        };
         self.0.iter().map(life).max().unwrap_or(0).saturating_mul(1000)
     }
 
@@ -182,6 +187,7 @@ impl Provider {
             required_claims: Vec::new(),
             authorized_parties: None,
             clock_skew_s: 60,
+            revocation_skew_s: 0,
             max_age_s: 86_400,
             operations: Operation::DEFAULT.to_vec(),
             workspaces: Vec::new(),
@@ -193,6 +199,10 @@ impl Provider {
             .read(node, fault, |member, node, fault| read.take(member, node, fault, &mut tenants));
         if tenants != 1 {
             fault.add(node, Problem::Invalid("must have one of Tenant and Tenants"));
+        }
+        if read.revocation_skew_s > read.clock_skew_s {
+            let member = node.member("RevocationSkewS", node.json);
+            fault.add(member, Problem::Invalid("must be at most ClockSkewS"));
         }
         read
     }
@@ -240,6 +250,7 @@ impl Provider {
             }
             "AuthorizedParties" => self.authorized_parties = Some(texts(node, fault, is_filled)),
             "ClockSkewS" => self.clock_skew_s = integer(node, fault, 0, MOST_SKEW_S),
+            "RevocationSkewS" => self.revocation_skew_s = integer(node, fault, 0, MOST_SKEW_S),
             "MaxAgeS" => self.max_age_s = integer(node, fault, 1, MOST_AGE_S),
             "Operations" => {
                 let names = texts(node, fault, |name| {

@@ -130,6 +130,8 @@ pub enum ObjectQuestion {
     Report,
     /// A session asks its user's object for tokens: `users::LeaseQuestion`.
     Lease,
+    /// Whoever lets a user's credential in asks the user's object which are void; the reply is a `users::Revocation`.
+    Revoked,
     /// A user's object asks a session what the list shows of it: `users::SummaryQuestion`. The session's name is
     /// `{tenant}/~{user}/{SessionId}`.
     Summary,
@@ -152,7 +154,7 @@ impl ObjectQuestion {
             Self::Search => ObjectClass::Workspace,
             Self::Tools => ObjectClass::McpLists,
             Self::Keys => ObjectClass::KeySet,
-            Self::Register | Self::Report | Self::Lease => ObjectClass::User,
+            Self::Register | Self::Report | Self::Lease | Self::Revoked => ObjectClass::User,
             Self::Summary
             | Self::Erase
             | Self::Collected
@@ -171,6 +173,7 @@ impl ObjectQuestion {
             Self::Register => "/user/register",
             Self::Report => "/user/report",
             Self::Lease => "/user/lease",
+            Self::Revoked => "/user/revoked",
             Self::Summary => "/session/summary",
             Self::Erase => "/session/erase",
             Self::Collected => "/session/collected",

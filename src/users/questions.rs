@@ -120,10 +120,18 @@ pub struct Collection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {}
 
-/// The user's object makes earlier credentials void (`ObjectQuestion::Revoke`).
+/// Which credentials of a user are void: what the user's object tells sessions (`ObjectQuestion::Revoke`), and whoever
+/// asks (`ObjectQuestion::Revoked`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Revocation {
     /// Credentials that were issued before are void, in milliseconds since the Unix epoch.
     pub tickets_before: u64,
+}
+
+impl Revocation {
+    /// Whether a credential is void. `issued_at` is absent for a key, which nothing but its removal voids.
+    pub fn voids(self, issued_at: Option<u64>) -> bool {
+        issued_at.is_some_and(|issued_at| issued_at < self.tickets_before)
+    }
 }

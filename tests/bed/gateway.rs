@@ -131,11 +131,16 @@ impl Gateway for TestGateway {
 
     async fn ask_object(
         &self,
-        _name: &str,
-        _question: ObjectQuestion,
-        _body: String,
+        name: &str,
+        question: ObjectQuestion,
+        body: String,
     ) -> Result<String, HttpFault> {
-        Err(HttpFault("the bed keeps no keys".to_owned()))
+        match question.class() {
+            ObjectClass::User if self.world.has_users.get() => {
+                self.world.user(name).reply(&self.world, question.path(), body).await
+            }
+            _ => Err(HttpFault("the bed keeps no such object".to_owned())),
+        }
     }
 
     async fn file_size(&self, key: &str) -> Result<Option<u64>, FileFault> {

@@ -30,8 +30,15 @@ const PROVIDERS = [
   }),
   provider('https://mapped.example', '/mapped', { Tenant: undefined, Tenants: { Claim: 'org', Map: { o1: 'one', o2: 'two' } } }),
   provider('https://narrow.example', '/narrow', { Operations: ['Watch'] }),
+  provider('https://ahead.example', '/ahead', {
+    Tenant: 'of-main',
+    UserPrefix: 'ahead:',
+    Operations: ['Read', 'Search'],
+    Workspaces: ['handbook'],
+    RevocationSkewS: 60,
+  }),
 ];
-for (const path of ['/main', '/strict', '/narrow']) idp.keys(path, [RSA, EC, ED]);
+for (const path of ['/main', '/strict', '/narrow', '/ahead']) idp.keys(path, [RSA, EC, ED]);
 idp.keys('/ec', [RSA, EC]);
 idp.keys('/mapped', [EC]);
 
@@ -106,6 +113,20 @@ test('a provider gives its tokens no more operations than it has', async () => {
   assert.deepEqual(refusalOf(answered), [403, 'forbidden']);
   assert.equal(answered.json.Errors[0].Details.Operation, 'Read');
   assert.deepEqual(refusalOf(await rig.get('/workspaces/handbook', { headers: { authorization: `Bearer ${await good()}` } })), [403, 'forbidden']);
+});
+
+test('a token is void at sessions and workspaces from a revocation on, also one of a clock that runs ahead', async () => {
+  const ahead = (changes) => joseToken(claimsOf('https://ahead.example', changes), EC);
+  const [before, early] = [await ahead({}), await ahead({ iat: inSeconds(55) })];
+  const searched = (token) =>
+    rig.request('POST', '/workspaces/handbook/search', { json: { Query: 'pelican' }, headers: { authorization: `Bearer ${token}` } });
+  for (const token of [before, early]) assert.deepEqual(resultOf(await searched(token)).Chunks, []);
+  resultOf(await rig.request('POST', '/users/ahead%3Aalice-5c2f/revoke', { key: KEY }));
+  for (const token of [before, early]) {
+    assert.deepEqual(refusalOf(await searched(token)), [401, 'credential_expired']);
+    assert.deepEqual(refusalOf(await tried(token)), [401, 'credential_expired'], 'before a session that has not begun');
+  }
+  assert.deepEqual(resultOf(await searched(await ahead({ iat: inSeconds(59), sub: 'bob' }))).Chunks, []);
 });
 
 test('1: only the provider\'s algorithms are taken, by their exact names', async () => {

@@ -42,6 +42,19 @@ fn a_good_token_says_whose_it_is_and_since_when() {
 }
 
 #[test]
+fn a_token_of_a_clock_that_runs_ahead_counts_as_issued_earlier() {
+    let issued = |skew: u64, iat: u64| {
+        let changes = json!({ "RevocationSkewS": skew });
+        read(changes, json!({ "iat": iat })).unwrap().issued_at
+    };
+    assert_eq!(issued(0, NOW_S + 55), (NOW_S + 55) * 1000);
+    assert_eq!(issued(60, NOW_S + 55), (NOW_S - 5) * 1000, "a revocation now makes it void");
+    assert_eq!(issued(60, NOW_S - 10), (NOW_S - 70) * 1000);
+    let first = json!({ "RevocationSkewS": 60, "MaxAgeS": 1_u64 << 31 });
+    assert_eq!(read(first, json!({ "iat": 5 })).unwrap().issued_at, 0);
+}
+
+#[test]
 fn each_time_is_held_to_the_second_of_the_skew() {
     let now = i64::try_from(NOW_S).unwrap();
     for (name, by, expected) in [

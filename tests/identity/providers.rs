@@ -18,7 +18,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(read.algorithms, [Algorithm::Rs256, Algorithm::Es256, Algorithm::Ed25519]);
     assert_eq!(read.types, ["at+jwt", "jwt"]);
     assert_eq!((read.user_claim.as_str(), read.user_prefix.as_str()), ("sub", ""));
-    assert_eq!((read.clock_skew_s, read.max_age_s), (60, 86_400));
+    assert_eq!((read.clock_skew_s, read.revocation_skew_s, read.max_age_s), (60, 0, 86_400));
     assert_eq!(read.operations, Operation::DEFAULT);
     assert_eq!(
         (read.workspaces.len(), &read.contexts, &read.authorized_parties),
@@ -107,6 +107,15 @@ fn a_fault_names_its_place_and_no_value() {
         (json!({ "AuthorizedParties": [] }), "[0].AuthorizedParties must not be empty"),
         (json!({ "ClockSkewS": 301 }), "[0].ClockSkewS must be a whole number from 0 to 300"),
         (json!({ "ClockSkewS": "60" }), "[0].ClockSkewS must be a whole number from 0 to 300"),
+        (json!({ "RevocationSkewS": 61 }), "[0].RevocationSkewS must be at most ClockSkewS"),
+        (
+            json!({ "RevocationSkewS": 1, "ClockSkewS": 0 }),
+            "[0].RevocationSkewS must be at most ClockSkewS",
+        ),
+        (
+            json!({ "RevocationSkewS": -1 }),
+            "[0].RevocationSkewS must be a whole number from 0 to 300",
+        ),
         (json!({ "MaxAgeS": 0 }), "[0].MaxAgeS must be a whole number from 1 to 2147483648"),
         (json!({ "MaxAgeS": 1.5 }), "[0].MaxAgeS must be a whole number from 1 to 2147483648"),
         (json!({ "Operations": ["Mint"] }), "[0].Operations[0] is no operation"),

@@ -8,5 +8,6 @@ mod forks;
 mod interleavings;
 mod listing;
 mod people;
+mod revocation;
 mod rows;
 mod webhooks;

@@ -16,6 +16,7 @@ use super::openapi::openapi;
 use super::permission::logged;
 use super::playground::{is_on, page_headers, page_path};
 use super::request_body::read_body;
+use super::revocation::refuse_void;
 use super::tickets::mint_ticket;
 use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary};
 use crate::entry::request::{RequestHead, decoded};
@@ -24,7 +25,7 @@ use crate::entry::response::{Header, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute, no_such_endpoint, query_members};
 use crate::entry::trace_header::trace_context;
 use crate::identity::Caller;
-use crate::ports::{Deployment, Gateway, LoggedUsers, ObjectRequest};
+use crate::ports::{Deployment, Gateway, LoggedUsers, ObjectClass, ObjectRequest};
 
 /// The settings that the Worker needs before it asks an object. Variables and secrets never change
 /// within an isolate, so an isolate reads them once.
@@ -204,11 +205,15 @@ impl FrontDoor {
             None
         };
         if let (Route::Tickets, Some(body)) = (&route, &body) {
+            refuse_void(gateway, caller).await?;
             let minting =
                 |body: &[u8]| mint_ticket(arrival, gateway, &self.credentials, admitted, body);
             return body.read(minting).map(FrontResponse::Own);
         }
         let (class, name) = addressee(caller, &route, body.as_ref())?;
+        if class == ObjectClass::Workspace {
+            refuse_void(gateway, caller).await?;
+        }
         if caller.has_key() && caller.user.is_some() {
             let mut line = json!({ "event": "act_as", "level": "info", "tenant": caller.tenant });
             if let Some(members) = line.as_object_mut() {

@@ -16,6 +16,7 @@ mod openapi;
 mod permission;
 mod playground;
 mod request_body;
+mod revocation;
 mod tickets;
 mod warm_up;
 

@@ -24,7 +24,9 @@ use crate::contract::{
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
-use crate::entry::response::{JSON, Response, object_failed, refusal_line};
+use crate::entry::response::{
+    JSON, Response, credential_expired, object_failed, refusal_line,
+};
 use crate::entry::route::{Route, SessionRoute};
 use crate::entry::trace_header::trace_context;
 use crate::live_text::{EventStream, Timings};
@@ -91,6 +93,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let request_id = RequestId::sent(head);
         let id = request_id.as_ref();
         let responded = self.respond(source, head, body, id, &mut durations).await;
+        let responded = match sent_caller(head) {
+            Ok(caller) if self.is_void_without_a_session(&caller.grants).await => {
+                Err(credential_expired().into())
+            }
+            _ => responded,
+        };
         let mut response = responded.unwrap_or_else(|faults| {
             self.platform.log(refusal_line(&faults, id));
             Response::refusal(faults)

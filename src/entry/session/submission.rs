@@ -15,8 +15,9 @@ use crate::identity::{Grants, SentCaller};
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
 use crate::mcp::ToolsByServer;
 use crate::persistence::{Ending, Session, StoredOutcome, Turn};
-use crate::ports::{Database, Deployment, Platform};
+use crate::ports::{Database, Deployment, ObjectQuestion, Platform};
 use crate::reasoner::{abort, turn_aborted};
+use crate::users::Revocation;
 
 /// A submission with all that its admission needs and that takes long to find out.
 pub(super) struct Submission {
@@ -163,11 +164,28 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// `credential_expired` for a credential that was issued before the time of the user's latest revocation.
     pub(super) fn refuse_void(&self, grants: &Grants) -> Result<(), Fault> {
-        let Some(issued_at) = grants.issued_at else { return Ok(()) };
-        match issued_at < self.store.tickets_before()? {
+        if grants.issued_at.is_none() {
+            return Ok(());
+        }
+        let tickets_before = self.store.tickets_before()?;
+        match (Revocation { tickets_before }).voids(grants.issued_at) {
             true => Err(credential_expired()),
             false => Ok(()),
         }
+    }
+
+    /// Whether a credential is void that asked for a session which has no row, and so was told of no revocation: the
+    /// user's object knows. Where that does not answer, the session's own answer stands, which shows nothing.
+    pub(super) async fn is_void_without_a_session(&self, grants: &Grants) -> bool {
+        let has_session = || !matches!(self.store.session(), Ok(None));
+        let Some(object) = self.reporter.user_object() else { return false };
+        if grants.issued_at.is_none() || has_session() {
+            return false;
+        }
+        let asked = ObjectQuestion::Revoked;
+        let reply = self.platform.ask_object(&object, asked, String::new()).await;
+        let revoked = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
+        revoked.is_some_and(|revoked: Revocation| revoked.voids(grants.issued_at))
     }
 
     /// Watches a turn (`GET …/stream`): its latest submission, running or ended.

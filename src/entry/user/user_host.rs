@@ -21,7 +21,8 @@ use crate::entry::route::{Route, SessionRoute, UserRoute};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Deployment, HttpFault, ObjectQuestion, Platform, failure_line};
 use crate::users::{
-    Registering, Registration, RegistrationReply, Report, ReportReply, Standing, UserIndex,
+    Registering, Registration, RegistrationReply, Report, ReportReply, Revocation, Standing,
+    UserIndex,
 };
 
 /// The attempts to bring an earlier life of a session to its end before the session is registered.
@@ -100,10 +101,12 @@ impl<D: Database> UserHost<D> {
         if target == ObjectQuestion::Lease.path() {
             return reply(&self.index.lease(&question(body).await?, platform.now_ms())?);
         }
+        if target == ObjectQuestion::Revoked.path() {
+            return reply(&self.revoked()?);
+        }
         let route = Route::find(head.method, target)?;
         let grants = sent_caller(head)?.grants;
-        let tickets_before = self.index.user()?.map_or(0, |user| user.tickets_before);
-        if grants.issued_at.is_some_and(|issued_at| issued_at < tickets_before) {
+        if self.revoked()?.voids(grants.issued_at) {
             return Err(credential_expired().into());
         }
         let every_ms = every_ms(platform, source);
@@ -139,6 +142,12 @@ impl<D: Database> UserHost<D> {
         Ok(Response::result(&result))
     }
 
+    /// Which credentials of the user are void.
+    fn revoked(&self) -> Result<Revocation, Fault> {
+        let tickets_before = self.index.user()?.map_or(0, |user| user.tickets_before);
+        Ok(Revocation { tickets_before })
+    }
+
     /// Registers a session that is about to begin, durably.
     async fn register<P: Platform>(
         &self,
@@ -152,7 +161,7 @@ impl<D: Database> UserHost<D> {
             if erased_at > 0 && new.received_at <= erased_at {
                 return Ok(RegistrationReply::Erased);
             }
-            if new.issued_at.is_some_and(|issued_at| issued_at < tickets_before) {
+            if (Revocation { tickets_before }).voids(new.issued_at) {
                 return Ok(RegistrationReply::Revoked);
             }
             match self.index.register(new, platform.now_ms())? {
@@ -182,7 +191,7 @@ impl<D: Database> UserHost<D> {
             self.alarm.set(platform, platform.now_ms())?;
             self.index.mark(&known, Standing::Expiring)?;
         }
-        let tickets_before = self.index.user()?.map_or(0, |user| user.tickets_before);
+        let Revocation { tickets_before } = self.revoked()?;
         Ok(ReportReply { tickets_before })
     }
 }

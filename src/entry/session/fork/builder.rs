@@ -17,6 +17,7 @@ use crate::entry::response::{credential_expired, no_session, object_failed};
 use crate::persistence::{ForkBuild, ForkHead, ForkStep, NewForkContext, OutcomePlace};
 use crate::ports::{Database, ObjectQuestion, Platform, failure_line, object_name};
 use crate::reasoner::boot_message;
+use crate::users::Revocation;
 
 /// How often a build is begun or resumed before it is given up.
 const MOST_ATTEMPTS: u32 = 10;
@@ -130,8 +131,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Makes the session, unless the credential of its request has become void meanwhile.
     fn finish(&self, context: &AdmissionContext, build: &ForkBuild) -> Result<u64, Fault> {
         let plan = &build.plan;
-        let void_before = self.store.tickets_before()?;
-        if plan.issued_at.is_some_and(|issued_at| issued_at < void_before) {
+        let tickets_before = self.store.tickets_before()?;
+        if (Revocation { tickets_before }).voids(plan.issued_at) {
             return Err(self.given_up(credential_expired()));
         }
         let new_context = match &plan.request.conversation_context_id {
