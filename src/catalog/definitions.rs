@@ -94,6 +94,9 @@ pub struct AgentContext {
     pub max_iterations: Option<u32>,
     /// Days without activity after which a session erases itself, 1 to 36500. Absent: never.
     pub retention_days: Option<u32>,
+    /// The hosts whose addresses a result of a ticket's or a token's client may hand to the model, as those of
+    /// [`ServerTool::file_hosts`]. Default: none.
+    pub file_hosts: Vec<String>,
 }
 
 /// Members that an operator adds to the requests to the model service, none of them a member that the
@@ -339,6 +342,8 @@ pub struct ServerTool {
     pub http: HttpService,
     /// The hosts whose addresses its result may hand to the model, as a URL writes them, in any case. Default: none.
     pub file_hosts: Vec<String>,
+    /// Whether its result may name files that the model service keeps. Default `false`.
+    pub file_ids: bool,
     /// Whether it gets the place of the call in its client's trace. Default `false`.
     pub trace_context: bool,
 }

@@ -28,6 +28,7 @@ const SERVER_TOOL: ObjectShape = ObjectShape::new(
         "Approval",
         "Http",
         "FileHosts",
+        "FileIds",
         "TraceContext",
     ],
     &["Name", "Description", "Http"],
@@ -121,6 +122,7 @@ fn server_tool<'d>(
             tool.http.check(node, findings);
         }
         "FileHosts" => tool.file_hosts = file_hosts(node, findings),
+        "FileIds" => tool.file_ids = flag(node, findings),
         "TraceContext" => tool.trace_context = flag(node, findings),
         // `Parameters` is read below: its rules depend on `Strict`, which may follow it.
         _ => {}
@@ -129,7 +131,8 @@ fn server_tool<'d>(
     tool
 }
 
-fn file_hosts(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
+/// `FileHosts` of a tool, or of an agent context.
+pub(super) fn file_hosts(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
     let (mut hosts, mut seen) = (Vec::new(), Seen::new());
     node.elements(findings, |node, findings| {
         findings.unique(node, "host", &mut seen);

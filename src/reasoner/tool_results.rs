@@ -3,9 +3,12 @@
 use serde_json::{Value, json};
 
 use super::approval::{ResultIntake, tool_call};
-use crate::contract::{ErrorCode, Fault, ToolCall, ToolContinuation, ToolResult, TurnStatus};
+use crate::contract::{
+    ErrorCode, Fault, ToolCall, ToolContinuation, ToolOutcome, ToolResult, TurnStatus,
+};
 use crate::persistence::{Call, Session, SessionStore, Turn};
 use crate::ports::Database;
+use crate::server_tools::{FileSources, ForeignFile};
 
 /// The calls that a paused turn waits for, as clients see them; none for a turn that is not paused.
 pub(crate) fn pending_calls<D: Database>(
@@ -22,11 +25,12 @@ pub(crate) fn pending_calls<D: Database>(
 }
 
 /// Takes each result in its call and returns those calls. The results must match the pending calls in
-/// count, ids and order (AGN-033 §3.3), and each decision must be one.
+/// count, ids and order (AGN-033 §3.3), each decision must be one, and no result may name a file beside `sources`.
 pub(super) fn match_results(
     calls: &mut [Call],
     results: &[ToolResult],
     intake: &ResultIntake,
+    sources: Option<FileSources<'_>>,
 ) -> Result<Vec<Call>, Vec<Fault>> {
     let mut pending: Vec<&mut Call> = calls.iter_mut().filter(|call| call.is_pending()).collect();
     let expected: Vec<String> = pending.iter().filter_map(|call| call.client_id()).collect();
@@ -49,7 +53,8 @@ pub(super) fn match_results(
     }
     let mut faults = Vec::new();
     for (place, (call, result)) in pending.iter_mut().zip(results).enumerate() {
-        if let Err(problem) = intake.accept(call, result) {
+        let taken = check_files(result, sources).and_then(|()| intake.accept(call, result));
+        if let Err(problem) = taken {
             let message = format!("ToolResults[{place}].ResultJson {problem}.");
             let fault = Fault::new(ErrorCode::InvalidField, message);
             faults.push(fault.at(format!("/ToolResults/{place}/ResultJson")));
@@ -59,6 +64,21 @@ pub(super) fn match_results(
         true => Ok(pending.into_iter().map(|call| call.clone()).collect()),
         false => Err(faults),
     }
+}
+
+/// What is wrong with a result that names a file beside these sources.
+fn check_files(given: &ToolResult, sources: Option<FileSources<'_>>) -> Result<(), String> {
+    let (Some(sources), ToolOutcome::Result(json)) = (sources, &given.outcome) else {
+        return Ok(());
+    };
+    let what = match sources.foreign_file(json) {
+        None => return Ok(()),
+        Some(ForeignFile::Host) => {
+            "names a picture or a file at a host that FileHosts of the agent context does not list"
+        }
+        Some(ForeignFile::Id) => "names a file by its file_id, which takes an API key",
+    };
+    Err(format!("{what}; send it as a data: URL"))
 }
 
 /// The fault of results for a turn that awaits none: `turn_conflict` where the turn awaited them before.

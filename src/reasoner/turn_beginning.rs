@@ -24,6 +24,7 @@ use crate::persistence::{
     Turn, TurnProgress, TurnTrace,
 };
 use crate::ports::Database;
+use crate::server_tools::FileSources;
 
 /// A new user turn, and what it is composed from.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ pub(crate) struct NewContinuation<'a> {
     /// The calls that the turn waits for.
     pub(crate) open: OpenCalls,
     pub(crate) results: &'a [ToolResult],
+    /// What the results may hand to the model; `None` for anything.
+    pub(crate) sources: Option<FileSources<'a>>,
     pub(crate) fingerprint: &'a str,
     pub(crate) caller: &'a SentCaller,
     pub(crate) trace: Option<&'a TraceContext>,
@@ -189,7 +192,7 @@ pub(crate) fn continue_turn<D: Database>(
     let SentCaller { caller, grants } = new.caller;
     let intake = ResultIntake::new(store, &turn, &calls, caller.decider(), now_ms)?;
     intake.permit(&calls, new.caller)?;
-    let given = match_results(&mut calls, new.results, &intake)?;
+    let given = match_results(&mut calls, new.results, &intake, new.sources)?;
     before_writing()?;
     let waited_ms = now_ms.saturating_sub(turn.updated_at);
     turn.progress.usage_before = turn.progress.usage;

@@ -1,5 +1,6 @@
-//! The addresses that a tool's result hands to the model (interface §6): a picture or a file that the model service
-//! would fetch. A tool must not choose what is fetched from inside another network, so its entry lists the hosts.
+//! The pictures and files that a result hands to the model by an address or an id (interface §2, §6): the model service
+//! would fetch them. Neither a tool nor a ticket's client may choose what is read from inside another network or out of the
+//! operator's own files, so the catalog lists the hosts.
 //!
 //! Composition tells content from data by stricter rules; what it takes for content is checked here.
 
@@ -10,25 +11,54 @@ use serde::Deserialize;
 use crate::encoding::authority_of;
 use crate::json::Object;
 
-/// Whether a result, which is JSON, names a picture or a file at a host other than these.
-pub(super) fn names_another_host(result: &str, hosts: &[String]) -> bool {
-    if !result.trim_start().starts_with('[') {
-        return false;
+/// What a result may hand to the model, beside the contents of `data:` URLs.
+#[derive(Clone, Copy, Debug)]
+pub struct FileSources<'a> {
+    /// The hosts of its addresses.
+    pub hosts: &'a [String],
+    /// Whether it may name files that the model service keeps.
+    pub ids: bool,
+}
+
+/// Why a result is not handed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignFile {
+    /// It names another host.
+    Host,
+    /// It names a file by its id.
+    Id,
+}
+
+impl FileSources<'_> {
+    /// What a result, which is JSON, names beside these sources.
+    pub fn foreign_file(self, result: &str) -> Option<ForeignFile> {
+        if !result.trim_start().starts_with('[') {
+            return None;
+        }
+        // A list with another element is data.
+        let parts: Vec<Object<Part<'_>>> = serde_json::from_str(result).unwrap_or_default();
+        let is_content =
+            |part: &Part<'_>| matches!(part.kind.as_ref(), "input_image" | "input_file");
+        let parts = parts.iter().map(|Object(part)| part).filter(|part| is_content(part));
+        parts.filter_map(|part| self.foreign_part(part)).next()
     }
-    // A list with another element is data.
-    let parts: Vec<Object<Part<'_>>> = serde_json::from_str(result).unwrap_or_default();
-    let is_foreign = |address: &Cow<'_, str>| {
-        !address.starts_with("data:")
-            && !host_of(address)
-                .is_some_and(|host| hosts.iter().any(|known| known.eq_ignore_ascii_case(host)))
-    };
-    // Contents and ids are no addresses; some services take one there, too.
-    let is_foreign_address = |text: &Cow<'_, str>| text.contains("://") && is_foreign(text);
-    parts.iter().any(|Object(part)| {
-        matches!(part.kind.as_ref(), "input_image" | "input_file")
-            && ([&part.image_url, &part.file_url].into_iter().flatten().any(is_foreign)
-                || [&part.file_data, &part.file_id].into_iter().flatten().any(is_foreign_address))
-    })
+
+    fn foreign_part(self, part: &Part<'_>) -> Option<ForeignFile> {
+        let is_foreign = |address: &Cow<'_, str>| {
+            !address.starts_with("data:")
+                && !host_of(address).is_some_and(|host| {
+                    self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
+                })
+        };
+        // Contents and ids are no addresses; some services take one there, too.
+        let is_foreign_address = |text: &Cow<'_, str>| text.contains("://") && is_foreign(text);
+        let mut addresses = [&part.image_url, &part.file_url].into_iter().flatten();
+        let mut others = [&part.file_data, &part.file_id].into_iter().flatten();
+        if addresses.any(is_foreign) || others.any(is_foreign_address) {
+            return Some(ForeignFile::Host);
+        }
+        (part.file_id.is_some() && !self.ids).then_some(ForeignFile::Id)
+    }
 }
 
 #[derive(Deserialize)]
@@ -68,7 +98,8 @@ mod tests {
         let hosts = ["files.example".to_owned(), "[2001:db8::1]".to_owned()];
         let part = |kind: &str, member: &str, address: &str| {
             let part = serde_json::json!({ "type": kind, member: address });
-            names_another_host(&format!(" [{part}]"), &hosts)
+            let sources = FileSources { hosts: &hosts, ids: true };
+            sources.foreign_file(&format!(" [{part}]")) == Some(ForeignFile::Host)
         };
         for address in [
             "data:image/png;base64,AA==",
@@ -108,13 +139,31 @@ mod tests {
     }
 
     #[test]
+    fn files_of_the_model_service_are_named_only_where_that_is_permitted() {
+        for (part, by_id) in [
+            (r#"{"type":"input_image","file_id":"file-1"}"#, true),
+            (r#"{"type":"input_file","file_id":""}"#, true),
+            (
+                r#"{"type":"input_file","file_data":"data:text/plain;base64,QQ==","file_id":"f"}"#,
+                true,
+            ),
+            (r#"{"type":"input_file","file_data":"QQ==","file_id":null}"#, false),
+            (r#"{"type":"input_text","text":"a","file_id":"file-1"}"#, false),
+        ] {
+            let result = format!(r#"[{{"type":"input_text","text":"a"}},{part}]"#);
+            let foreign = |ids| FileSources { hosts: &[], ids }.foreign_file(&result);
+            assert_eq!(foreign(false), by_id.then_some(ForeignFile::Id), "{part}");
+            assert_eq!(foreign(true), None, "{part}");
+        }
+    }
+
+    #[test]
     fn what_is_no_content_may_hold_any_address() {
+        let names =
+            |result: &str| FileSources { hosts: &[], ids: true }.foreign_file(result).is_some();
         let foreign = r#"{"type":"input_image","image_url":"http://10.0.0.1/"}"#;
-        assert!(names_another_host(&format!("[{foreign}]"), &[]));
-        assert!(names_another_host(
-            &format!(r#"[{{"type":"input_text","text":"a"}},{foreign}]"#),
-            &[]
-        ));
+        assert!(names(&format!("[{foreign}]")));
+        assert!(names(&format!(r#"[{{"type":"input_text","text":"a"}},{foreign}]"#)));
         for data in [
             foreign,
             &format!(r#"{{"a":[{foreign}]}}"#),
@@ -123,7 +172,7 @@ mod tests {
             r#"[{"image_url":"http://10.0.0.1/"}]"#,
             r#""[http://10.0.0.1/]""#,
         ] {
-            assert!(!names_another_host(data, &[]), "{data}");
+            assert!(!names(data), "{data}");
         }
     }
 }

@@ -55,6 +55,10 @@ pub(crate) enum ToolFailure {
         "its result hands the model a picture or a file at a host that FileHosts of its entry does not list"
     )]
     FileHost,
+    #[error(
+        "its result names a file of the model service by its file_id, which its entry permits with \"FileIds\": true"
+    )]
+    FileId,
     /// The limit, in bytes.
     #[error("The turn's tools have given more than {0} bytes.")]
     TurnTooLarge(usize),
@@ -82,6 +86,7 @@ impl ToolFailure {
                 | McpFailure::UnknownVersion,
             ) => "protocol".into(),
             Self::FileHost => "file_host".into(),
+            Self::FileId => "file_id".into(),
             Self::TurnTooLarge(_) => "too_large".into(),
         }
     }

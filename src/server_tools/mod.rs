@@ -16,9 +16,9 @@ use crate::files::{FileLinks, OutputFile, keep_files};
 use crate::mcp::{Connection, ToolRef, call_tool};
 use crate::outbound::ServiceFailure;
 use crate::ports::Platform;
-use file_hosts::names_another_host;
 use http_tool::ToolFailure;
 
+pub use file_hosts::{FileSources, ForeignFile};
 pub use http_tool::ToolInvocation;
 pub use mode_tools::RequestedMode;
 
@@ -143,8 +143,10 @@ async fn call_http_tool<P: Platform>(
     if result.len() > MAX_RESULT_BYTES {
         return Err(ServiceFailure::TooLarge(MAX_RESULT_BYTES).into());
     }
-    if names_another_host(&result, &tool.file_hosts) {
-        return Err(ToolFailure::FileHost);
+    let sources = FileSources { hosts: &tool.file_hosts, ids: tool.file_ids };
+    match sources.foreign_file(&result) {
+        None => Ok((result, files)),
+        Some(ForeignFile::Host) => Err(ToolFailure::FileHost),
+        Some(ForeignFile::Id) => Err(ToolFailure::FileId),
     }
-    Ok((result, files))
 }

@@ -19,7 +19,7 @@ pub(crate) fn full() -> Value {
                 },
                 "Compaction": { "By": "Service", "Threshold": 200_000, "Prompt": "Sum up." },
                 "Budget": { "TurnTokens": 500_000, "SessionTokens": 4_294_967_295_u32 },
-                "MaxIterations": 1000, "RetentionDays": 90,
+                "MaxIterations": 1000, "RetentionDays": 90, "FileHosts": ["Pictures.example.com"],
                 "Retrieval": { "Http": {
                     "Url": "http://localhost:9200/find", "Headers": { "X-Key": "${FIND_KEY}" },
                     "TimeoutMs": 5000, "Limit": 3, "MaxBytes": 1000
@@ -87,7 +87,7 @@ pub(crate) fn full() -> Value {
                 "Headers": { "X-Org": "acme", "Authorization": "Bearer ${LOOKUP_KEY}" },
                 "TimeoutMs": 900_000
             },
-            "FileHosts": ["files.example.com", "[2001:db8::1]"], "TraceContext": true
+            "FileHosts": ["files.example.com", "[2001:db8::1]"], "FileIds": true, "TraceContext": true
         } ],
         "McpServers": {
             "docs": {

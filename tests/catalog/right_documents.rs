@@ -89,6 +89,7 @@ fn a_full_document_is_read_member_by_member() {
             },
             max_iterations: Some(1000),
             retention_days: Some(90),
+            file_hosts: vec!["Pictures.example.com".into()],
         })
     );
     let retrieval = |id| catalog.agent_context(id).map(|context| context.retrieval.clone());
@@ -187,6 +188,7 @@ fn a_full_document_is_read_member_by_member() {
                 timeout_ms: 900_000,
             },
             file_hosts: vec!["files.example.com".into(), "[2001:db8::1]".into()],
+            file_ids: true,
             trace_context: true,
         })
     );
@@ -314,6 +316,7 @@ fn absent_members_have_the_documented_defaults() {
             budget: Budget::default(),
             max_iterations: None,
             retention_days: None,
+            file_hosts: vec![],
         })
     );
     assert_eq!(
@@ -377,6 +380,7 @@ fn absent_members_have_the_documented_defaults() {
                 timeout_ms: 30_000
             },
             file_hosts: vec![],
+            file_ids: false,
             trace_context: false,
         })
     );

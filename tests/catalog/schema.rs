@@ -42,6 +42,8 @@ fn the_schema_and_the_checker_accept_the_same_right_documents() {
         // Without a secret http may go anywhere.
         with("/AgentContexts/plain/BaseUrl", json!("http://10.0.0.5:8000/v1")),
         with("/ServerTools/0/FileHosts", json!([])),
+        with("/ServerTools/0/FileIds", json!(false)),
+        with("/AgentContexts/plain/FileHosts", json!(["10.0.0.5"])),
         with("/ServerTools/0/Http/TimeoutMs", json!(1)),
         with("/ServerTools/0/Http/Headers/Content-Type", json!("application/json")),
     ]);

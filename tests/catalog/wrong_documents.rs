@@ -301,6 +301,8 @@ pub(crate) fn all() -> Vec<Wrong> {
     let far = "http://10.0.0.5:8000/v1";
     all.extend([
         replaced("/ServerTools/0/FileHosts", json!("a.example"), "must be an array, not a string"),
+        replaced("/ServerTools/0/FileIds", json!("yes"), "must be true or false, not a string"),
+        replaced(&at(agent, "FileHosts/0"), json!("https://a.example"), host),
         replaced("/ServerTools/0/FileHosts/0", json!("https://a.example"), host),
         replaced("/ServerTools/0/FileHosts/0", json!("a.example:443"), host),
         replaced("/ServerTools/0/FileHosts/0", json!("*.a.example"), host),

@@ -119,6 +119,9 @@ fn a_result_hands_the_model_data_and_listed_hosts_and_nothing_that_it_would_fetc
     for result in [picture(inside), file] {
         assert_eq!(result_from(HttpReply::new(200, &result)).unwrap_err(), why);
     }
+    let kept = r#"[{"type":"input_file","file_id":"file-1"}]"#;
+    let why = "its result names a file of the model service by its file_id, which its entry permits with \"FileIds\": true";
+    assert_eq!(result_from(HttpReply::new(200, kept)).unwrap_err(), of_the_tool(why));
     // As data the model reads the address, and nobody fetches it.
     let data = format!(r#"{{"found":{}}}"#, picture(inside));
     assert_eq!(result_from(HttpReply::new(200, &data)), Ok(data));

@@ -1,6 +1,7 @@
 //! The sessions of users as clients see them (interface §13): the list, its completeness through crashes, and the
 //! erasure of users.
 
+mod addresses;
 mod contexts;
 mod crash;
 mod erasing;

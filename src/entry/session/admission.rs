@@ -21,8 +21,8 @@ use crate::persistence::{
 };
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
-    NewContinuation, NewUserTurn, StartedTurn, begin_turn, conflict, continue_turn, not_awaiting,
-    pending_calls, resume_turn, turn_aborted,
+    FileSources, NewContinuation, NewUserTurn, StartedTurn, begin_turn, conflict, continue_turn,
+    not_awaiting, pending_calls, resume_turn, turn_aborted,
 };
 use crate::users::title_of;
 
@@ -129,11 +129,13 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             return Err(fault.with("MaxContinuations", most).into());
         }
         self.context.contexts_of(&session)?;
+        let sources = self.sources(&session, &caller.grants)?;
         let new = NewContinuation {
             session,
             turn,
             open,
             results: &request.tool_results,
+            sources,
             fingerprint,
             caller,
             trace: self.context.trace.as_ref(),
@@ -144,6 +146,17 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             self.log_decision(&started.turn, call, caller);
         }
         Ok(Admitted::Run(started))
+    }
+
+    /// What a client's results may hand to the model in a session: anything, for a key.
+    fn sources(
+        &self,
+        session: &Session,
+        grants: &Grants,
+    ) -> Result<Option<FileSources<'_>>, Fault> {
+        let agent = self.context.catalog()?.agent_context(&session.agent_context);
+        let hosts = agent.map_or(&[][..], |agent| &agent.file_hosts);
+        Ok((!grants.are_of_a_key()).then_some(FileSources { hosts, ids: false }))
     }
 
     /// Logs who decided on a call; never an argument or a reason.
@@ -326,7 +339,9 @@ fn other_contexts(session: &Session, request: &UserTurn, grants: &Grants) -> Vec
     let mut faults = Vec::new();
     let mut check = |member: &str, given: &Option<String>, bound: &String| {
         if given.as_ref().is_some_and(|given| given != bound) {
-            let message = format!("{member} was bound to {bound} by the session's first turn. Leave it out, or start another session.");
+            let message = format!(
+                "{member} was bound to {bound} by the session's first turn. Leave it out, or start another session."
+            );
             faults.push(Fault::new(ErrorCode::InvalidField, message).at(format!("/{member}")));
         }
     };
