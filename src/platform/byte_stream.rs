@@ -33,13 +33,15 @@ pub(super) struct ByteReader {
     ended: bool,
     /// The buffer of the last read, which the next read uses again.
     buffer: Option<Uint8Array>,
+    /// The buffer has fewer bytes than [`CHUNK_BYTES`].
+    is_small: bool,
 }
 
 impl ByteReader {
     pub(super) fn new(stream: &ReadableStream) -> Result<Self, JsValue> {
         let mode = to_js(&ReaderOptions { mode: "byob" })?;
         let reader = stream.unchecked_ref::<ByteStream>().reader(&mode)?;
-        Ok(Self { stream: stream.clone(), reader, ended: false, buffer: None })
+        Ok(Self { stream: stream.clone(), reader, ended: false, buffer: None, is_small: false })
     }
 
     /// Gives the rest of the body back. The reader can be dropped, but reads nothing more.
@@ -60,6 +62,15 @@ impl ByteReader {
         Ok(self.bytes())
     }
 
+    /// Reads as many bytes and no more, into a buffer of that length: for a body that may never come, and would hold the
+    /// buffer meanwhile.
+    pub(super) async fn read_exactly(&mut self, bytes: usize) -> Result<Option<Vec<u8>>, JsValue> {
+        let bytes = bytes.clamp(1, CHUNK_BYTES) as u32;
+        self.is_small = true;
+        self.fill(bytes, Uint8Array::new_with_length(bytes)).await?;
+        Ok(self.bytes())
+    }
+
     /// The bytes of the last read; `None` when there were none.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         let chunk = self.buffer.as_ref()?.to_vec();
@@ -68,13 +79,18 @@ impl ByteReader {
 
     /// Reads the next bytes into the buffer, without a copy into this module's memory.
     pub(super) async fn skip(&mut self, at_least: usize) -> Result<(), JsValue> {
-        let buffer = match self.buffer.take() {
+        let used = self.buffer.take().filter(|_| !self.is_small);
+        self.is_small = false;
+        let buffer = match used {
             Some(used) => Uint8Array::new(&used.buffer()),
             None => SPARE
                 .with_borrow_mut(Vec::pop)
                 .unwrap_or_else(|| Uint8Array::new_with_length(CHUNK_BYTES as u32)),
         };
-        let at_least = at_least.clamp(1, CHUNK_BYTES) as u32;
+        self.fill(at_least.clamp(1, CHUNK_BYTES) as u32, buffer).await
+    }
+
+    async fn fill(&mut self, at_least: u32, buffer: Uint8Array) -> Result<(), JsValue> {
         let reading = self.reader.read_at_least(at_least, buffer);
         let read: ReadResult = match settled(&reading).await {
             Ok(read) => read.unchecked_into(),
@@ -96,7 +112,7 @@ impl ByteReader {
 
 impl Drop for ByteReader {
     fn drop(&mut self) {
-        if let Some(used) = self.buffer.take() {
+        if let Some(used) = self.buffer.take().filter(|_| !self.is_small) {
             SPARE.with_borrow_mut(|spare| {
                 if spare.len() < SPARE_BUFFERS {
                     spare.push(Uint8Array::new(&used.buffer()));

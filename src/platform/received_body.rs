@@ -15,7 +15,8 @@ use crate::ports::{CHUNK_BYTES, HttpFault, Upload};
 pub(super) enum ReceivedBody {
     /// It is at most [`CHUNK_BYTES`] long, and nothing of it was taken.
     Short(Request),
-    Long(ByteReader),
+    /// With the number of its bytes that have come, up to [`CHUNK_BYTES`].
+    Long(ByteReader, usize),
     Ended,
 }
 
@@ -27,7 +28,7 @@ impl ReceivedBody {
             return Ok(Some(Self::Short(Clone::clone(request))));
         }
         let reader = request.body().as_ref().map(ByteReader::new).transpose()?;
-        Ok(reader.map(Self::Long))
+        Ok(reader.map(|reader| Self::Long(reader, 0)))
     }
 
     /// All of it. It stands in this module's memory alone, and but for a moment only once.
@@ -46,14 +47,21 @@ impl ReceivedBody {
 impl Upload for ReceivedBody {
     async fn piece(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
         match self {
-            Self::Long(reader) if !reader.ended() => Ok(reader.read(at_least).await?),
+            Self::Long(reader, came) if !reader.ended() => {
+                if *came >= CHUNK_BYTES || at_least >= CHUNK_BYTES {
+                    return Ok(reader.read(at_least).await?);
+                }
+                let piece = reader.read_exactly(at_least).await?;
+                *came += piece.as_ref().map_or(0, Vec::len);
+                Ok(piece)
+            }
             Self::Short(request) => {
                 let taking = request.array_buffer()?;
                 *self = Self::Ended;
                 let bytes = Uint8Array::new(&settled(&taking).await?).to_vec();
                 Ok((!bytes.is_empty()).then_some(bytes))
             }
-            Self::Long(_) | Self::Ended => Ok(None),
+            Self::Long(..) | Self::Ended => Ok(None),
         }
     }
 }

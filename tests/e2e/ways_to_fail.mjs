@@ -1,5 +1,6 @@
 // A way to produce each code of the error dictionary on the real runtime. Owns the rigs that it takes; the tests judge.
 import assert from 'node:assert/strict';
+import net from 'node:net';
 import { IdentityProvider, claimsOf, inSeconds, joseToken, keyPair } from './identity_provider.mjs';
 import { release, take } from '../shared.mjs';
 import { exchange } from './raw_http.mjs';
@@ -31,11 +32,14 @@ export const rig = new Rig({
   },
 });
 const slow = new Rig({ vars: { BODY_TIMEOUT_MS: '200' } });
+/** The longest body that is permitted, and a rig that permits it. */
+const LONGEST = 24 << 20;
+const roomy = new Rig({ vars: { MAX_BODY_BYTES: String(LONGEST) } });
 const rated = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'one' }) }, rate: 1 });
 const miscatalogued = new Rig({ catalog: '{}' });
 const misconfigured = new Rig({ vars: { MAX_ITERATIONS: 'many' } });
 const crashing = new Rig({ vars: { UPSTREAM_IDLE_TIMEOUT_MS: '20000' } });
-const rigs = [rig, slow, rated, miscatalogued, misconfigured, crashing];
+const rigs = [rig, slow, roomy, rated, miscatalogued, misconfigured, crashing];
 
 const start = async () => {
   for (const each of rigs) await each.start();
@@ -114,8 +118,16 @@ export const WAYS = {
   method_not_allowed: async () => [await rig.get('/execute')],
   request_timeout: async () => [await halfSent(slow, 100)],
   overloaded: async () => {
-    const long = Array.from({ length: 4 }, () => halfSent(slow, 8 << 20));
-    const [refused] = await Promise.all([Promise.race(long), ...long]);
+    const filling = net.connect(Number(roomy.url.port), roomy.url.hostname);
+    filling.on('error', () => {});
+    filling.write(`POST /execute HTTP/1.1\r\nHost: ${roomy.url.host}\r\nContent-Length: ${LONGEST}\r\n\r\n`);
+    filling.write(Buffer.alloc(LONGEST - 1, ' '));
+    let refused;
+    await eventually(async () => {
+      refused = await roomy.post(`${' '.repeat(70_000)}{`);
+      return refused.status === 503;
+    }, 'the body fills the room');
+    filling.destroy();
     return [refused];
   },
   identity_unavailable: () => withToken('https://down.example', 100),

@@ -147,8 +147,8 @@ fn long_bodies_beyond_the_room_for_them_are_refused_and_plain_turns_are_not() {
         bed.ask_in_pieces("POST", "/execute", headers, pieces)
     };
     let announced = ("Content-Length", "12000000");
-    let long = [begun(&[announced], 1), begun(&[announced], 1)];
-    for refused in [begun(&[announced], 0), begun(&[], 3 << 20)] {
+    let long = [begun(&[announced], 11_999_999), begun(&[announced], 11_999_999)];
+    for refused in [begun(&[announced], 3 << 20), begun(&[], 3 << 20)] {
         let heard = bed.wait(&refused).unwrap();
         assert_eq!(heard.failure(), (503, "overloaded"));
         assert_eq!(heard.headers["Retry-After"], "2");
@@ -158,4 +158,46 @@ fn long_bodies_beyond_the_room_for_them_are_refused_and_plain_turns_are_not() {
         assert_eq!(bed.wait(&late).unwrap().failure(), (408, "request_timeout"));
     }
     assert_eq!(bed.wait(&begun(&[announced], 1)).unwrap().failure().0, 408, "there is room again");
+}
+
+#[test]
+fn what_a_hundred_clients_announce_and_do_not_send_keeps_nobody_out() {
+    let bed = Bed::new();
+    let announced = ("Content-Length", "8388608");
+    let idle: Vec<Pending> = (0..100)
+        .map(|_| {
+            let pieces = vec![Piece::text("{"), Piece::EndlessSilence];
+            bed.ask_in_pieces("POST", "/execute", &[announced], pieces)
+        })
+        .collect();
+    bed.run_at_once();
+    let long = format!("{}{}", " ".repeat(8_000_000), turn("t", "Hello"));
+    assert_eq!(posted(&bed, &[announced], &long).status, 200);
+    assert!(idle.iter().all(|idle| idle.heard().is_none()), "nobody is refused for nothing");
+    assert_eq!(bed.wait(&idle[0]).unwrap().failure(), (408, "request_timeout"));
+}
+
+#[test]
+fn a_body_that_stops_coming_is_refused_when_another_needs_its_room_and_not_before() {
+    let bed = Bed::new();
+    bed.deploy("MAX_BODY_BYTES", "12000000");
+    let announced = ("Content-Length", "12000000");
+    let stopping = || {
+        let pieces = vec![Piece::Bytes(vec![b' '; 11_999_999]), Piece::EndlessSilence];
+        bed.ask_in_pieces("POST", "/execute", &[announced], pieces)
+    };
+    let stopped = [stopping(), stopping()];
+    let after = |ms: u64, id: &str| {
+        let body = format!("{}{}", " ".repeat(3 << 20), turn(id, "Hello"));
+        let pieces = vec![Piece::Silence(ms), Piece::text(&body)];
+        bed.ask_in_pieces("POST", "/execute", &[], pieces)
+    };
+    let early = bed.wait(&after(4_900, "t1")).unwrap();
+    assert_eq!(early.failure(), (503, "overloaded"));
+    assert!(stopped.iter().all(|stopped| stopped.heard().is_none()));
+    assert_eq!(bed.wait(&after(200, "t2")).unwrap().status, 200);
+    let first = bed.wait(&stopped[0]).unwrap();
+    assert_eq!(first.failure(), (503, "overloaded"));
+    assert!(first.body["Errors"][0]["Message"].as_str().unwrap().starts_with("Less than 16 KiB"));
+    assert_eq!(bed.wait(&stopped[1]).unwrap().failure(), (408, "request_timeout"));
 }

@@ -1,4 +1,6 @@
-//! The room for request bodies in an isolate's memory (interface §3): a body that finds none is `overloaded`.
+//! The room for request bodies in an isolate's memory (interface §3): it is taken as bytes come, whatever a client
+//! announces. A body that finds none is `overloaded`, unless others have to give way: bodies that hardly come, and those of
+//! whoever holds more than a share.
 //!
 //! The room owns a body, not the request: when a client leaves, the runtime drops the request without a
 //! notice to anyone. The body of such a request is freed when its time is over.
@@ -6,35 +8,58 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use super::body_shares::{Holdings, Owner, ROOM_BYTES};
 use crate::contract::{ErrorCode, Fault};
 use crate::ports::RequestBody;
 
-/// All bodies at once, in bytes: an isolate has 128 MB for everything.
-const ROOM_BYTES: usize = 32 << 20;
-
-/// The part of the room that long bodies may fill.
+/// The part of the room that long bodies may fill, so that plain turns get in meanwhile.
 const LONG_ROOM_BYTES: usize = 24 << 20;
 
 /// The longest body that counts as short.
-const SHORT_BYTES: usize = 64 << 10;
+pub(super) const SHORT_BYTES: usize = 64 << 10;
 
 /// The longest body that finds room.
 pub(super) const LONGEST_BYTES: usize = LONG_ROOM_BYTES;
 
+/// A body of which fewer bytes than these came in this time gives way to whoever needs its room.
+pub(super) const PACE_BYTES: usize = 16 << 10;
+const PACE_MS: u64 = 5_000;
+
 /// All bodies that an isolate's Worker holds at the moment.
 #[derive(Debug, Default)]
 pub(super) struct BodyRoom {
+    /// The oldest first.
     slots: RefCell<Vec<Rc<Slot>>>,
+    /// The bytes of all of them.
+    taken: Cell<usize>,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
-    bytes: RefCell<Vec<u8>>,
-    /// The bytes of the room that the body takes: all that have come, or all that were announced.
+    owner: Owner,
+    /// The bytes that have come; of a whole body, one piece.
+    pieces: RefCell<Vec<Vec<u8>>>,
+    /// The bytes of the room that it takes.
     taken: Cell<usize>,
+    /// It announces, or has come to, more than [`SHORT_BYTES`].
+    is_long: Cell<bool>,
+    is_whole: Cell<bool>,
+    /// When the latest [`PACE_BYTES`] had come, in milliseconds since the epoch, and the bytes by then.
+    paced: Cell<(u64, usize)>,
     /// When the slot is freed, in milliseconds since the epoch.
     until_ms: Cell<u64>,
-    is_freed: Cell<bool>,
+    freed: Cell<Option<Freed>>,
+}
+
+/// Why a body has no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Freed {
+    /// There is none, or the body's time was over.
+    Full,
+    /// It hardly came, and another one needed the room.
+    Slow,
+    /// Its owner holds more than a share, and another one needed the room.
+    Share,
 }
 
 /// A body in the room. Dropping it frees its slot.
@@ -46,88 +71,172 @@ pub(super) struct HeldBody {
 
 impl BodyRoom {
     /// A slot for a body of which nothing has come. Slots whose time is over are freed.
-    pub(super) fn slot(self: &Rc<Self>, now_ms: u64, until_ms: u64) -> HeldBody {
+    pub(super) fn slot(
+        self: &Rc<Self>,
+        owner: Owner,
+        announced: Option<usize>,
+        now_ms: u64,
+        until_ms: u64,
+    ) -> HeldBody {
         let mut slots = self.slots.borrow_mut();
         slots.retain(|slot| {
             let stays = slot.until_ms.get() >= now_ms;
             if !stays {
-                slot.free();
+                self.free(slot, Freed::Full);
             }
             stays
         });
-        let slot = Rc::new(Slot { until_ms: Cell::new(until_ms), ..Slot::default() });
+        let slot = Rc::new(Slot {
+            owner,
+            is_long: Cell::new(announced.is_some_and(|length| length > SHORT_BYTES)),
+            paced: Cell::new((now_ms, 0)),
+            until_ms: Cell::new(until_ms),
+            ..Slot::default()
+        });
         slots.push(Rc::clone(&slot));
         HeldBody { room: Rc::clone(self), slot }
     }
 
-    fn taken(&self) -> usize {
-        self.slots.borrow().iter().map(|slot| slot.taken.get()).sum()
+    /// Frees the room of a body, which takes nothing from then on.
+    fn free(&self, slot: &Slot, why: Freed) {
+        if slot.freed.get().is_none() {
+            slot.freed.set(Some(why));
+        }
+        self.taken.set(self.taken.get().saturating_sub(slot.taken.take()));
+        slot.pieces.take();
+    }
+
+    /// Makes room for more bytes of a body, of which `lacking` find none. Others give way only where that is enough.
+    fn make_room(
+        &self,
+        asking: &Rc<Slot>,
+        bytes: usize,
+        lacking: usize,
+        now_ms: u64,
+    ) -> Result<(), Freed> {
+        let slots = self.slots.borrow();
+        let others =
+            || slots.iter().filter(|slot| !Rc::ptr_eq(slot, asking) && slot.may_give_way());
+        let mut holdings = Holdings::of(slots.iter().map(|slot| (&slot.owner, slot.taken.get())));
+        let mut giving: Vec<(&Rc<Slot>, Freed)> = Vec::new();
+        let mut still = lacking;
+        let mut slow: Vec<_> = others().filter(|slot| slot.is_slow(now_ms)).collect();
+        slow.sort_by_key(|slot| slot.paced.get());
+        for slot in slow {
+            if still == 0 {
+                break;
+            }
+            still = still.saturating_sub(slot.taken.get());
+            holdings.take_out(&slot.owner, slot.taken.get());
+            giving.push((slot, Freed::Slow));
+        }
+        if still > 0 && holdings.would_exceed(&asking.owner, bytes) {
+            return Err(Freed::Share);
+        }
+        while still > 0 {
+            let is_given =
+                |slot: &Rc<Slot>| giving.iter().any(|(given, _)| Rc::ptr_eq(given, slot));
+            let left = others()
+                .filter(|slot| !is_given(slot))
+                .filter_map(|slot| Some((holdings.gives_way(&slot.owner, &asking.owner)?, slot)));
+            // Of several the newest one, which has cost least.
+            let next = left.reduce(|one, other| if other.0 >= one.0 { other } else { one });
+            let (_, next) = next.ok_or(Freed::Full)?;
+            still = still.saturating_sub(next.taken.get());
+            holdings.take_out(&next.owner, next.taken.get());
+            giving.push((next, Freed::Share));
+        }
+        giving.into_iter().for_each(|(slot, why)| self.free(slot, why));
+        Ok(())
     }
 }
 
 impl Slot {
-    fn free(&self) {
-        self.is_freed.set(true);
-        self.taken.set(0);
-        self.bytes.take();
+    /// Whether freeing it makes room: it holds some, and its object does not read it yet.
+    fn may_give_way(&self) -> bool {
+        !self.is_whole.get() && self.taken.get() > 0
+    }
+
+    fn is_slow(&self, now_ms: u64) -> bool {
+        now_ms.saturating_sub(self.paced.get().0) >= PACE_MS
     }
 }
 
 impl HeldBody {
-    /// Takes room for `bytes` in all. Part of the room is for short bodies alone, so that long bodies do not
-    /// keep other clients' plain turns out.
-    pub(super) fn take_room(&self, bytes: usize) -> Result<(), Fault> {
-        let taken = self.slot.taken.get();
-        if bytes <= taken {
-            return Ok(());
+    /// Adds bytes that have come, and takes room for them.
+    pub(super) fn add(&self, piece: Vec<u8>, now_ms: u64) -> Result<(), Fault> {
+        self.check()?;
+        let (room, slot) = (&self.room, &self.slot);
+        let length = slot.taken.get() + piece.len();
+        slot.is_long.set(slot.is_long.get() || length > SHORT_BYTES);
+        let limit = if slot.is_long.get() { LONG_ROOM_BYTES } else { ROOM_BYTES };
+        let lacking = (room.taken.get() + piece.len()).saturating_sub(limit);
+        if lacking > 0 {
+            room.make_room(slot, piece.len(), lacking, now_ms).map_err(Freed::fault)?;
         }
-        let room = if bytes <= SHORT_BYTES { ROOM_BYTES } else { LONG_ROOM_BYTES };
-        if self.slot.is_freed.get() || self.room.taken() - taken + bytes > room {
-            let message = "Too many long bodies are being received. Wait as Retry-After says, and send the request again.";
-            return Err(Fault::new(ErrorCode::Overloaded, message));
+        room.taken.set(room.taken.get() + piece.len());
+        slot.taken.set(length);
+        if length - slot.paced.get().1 >= PACE_BYTES {
+            slot.paced.set((now_ms, length));
         }
-        self.slot.taken.set(bytes);
+        slot.pieces.borrow_mut().push(piece);
         Ok(())
     }
 
-    /// Makes the memory for `bytes` in all, for which room was taken.
-    pub(super) fn expect(&self, bytes: usize) {
-        self.slot.bytes.borrow_mut().reserve_exact(bytes);
+    /// `overloaded` where the body had to give way.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        self.slot.freed.get().map_or(Ok(()), |why| Err(why.fault()))
     }
 
-    /// Adds bytes that have come.
-    pub(super) fn add(&self, piece: &[u8]) -> Result<(), Fault> {
-        self.take_room(self.length() + piece.len())?;
-        self.slot.bytes.borrow_mut().extend_from_slice(piece);
-        Ok(())
-    }
-
-    /// Reads what has come.
-    pub(super) fn read<T>(&self, read: impl FnOnce(&[u8]) -> T) -> T {
-        read(&self.slot.bytes.borrow())
-    }
-
-    /// Keeps the body until then, in milliseconds since the epoch: the object's time to take it.
+    /// Keeps the body, of which all has come, until then, in milliseconds since the epoch: the object's time to take it.
     pub(super) fn keep_until(&self, until_ms: u64) {
         self.slot.until_ms.set(until_ms);
+        self.slot.is_whole.set(true);
+        let mut pieces = self.slot.pieces.borrow_mut();
+        if pieces.len() > 1 {
+            *pieces = vec![pieces.concat()];
+        }
+    }
+
+    /// Reads a whole body.
+    pub(super) fn read<T>(&self, read: impl FnOnce(&[u8]) -> T) -> T {
+        read(self.slot.pieces.borrow().first().map_or(&[][..], Vec::as_slice))
+    }
+}
+
+impl Freed {
+    fn fault(self) -> Fault {
+        let message = match self {
+            Self::Full => {
+                "Too many long bodies are being received. Wait as Retry-After says, and send the request again."
+            }
+            Self::Slow => {
+                "Less than 16 KiB of the body came in 5 s, and its room went to a request that waited. Send the request again, and the body faster."
+            }
+            Self::Share => {
+                "The caller's bodies filled more than a share of the room, and others waited. Wait as Retry-After says, and send fewer at once."
+            }
+        };
+        Fault::new(ErrorCode::Overloaded, message)
     }
 }
 
 impl RequestBody for HeldBody {
     fn length(&self) -> usize {
-        self.slot.bytes.borrow().len()
+        self.slot.taken.get()
     }
 
     fn piece(&self, from: usize, most: usize) -> Option<Vec<u8>> {
-        let bytes = self.slot.bytes.borrow();
-        let rest = bytes.get(from..)?;
-        Some(rest.get(..most).unwrap_or(rest).to_vec())
+        self.read(|bytes| {
+            let rest = bytes.get(from..)?;
+            Some(rest.get(..most).unwrap_or(rest).to_vec())
+        })
     }
 }
 
 impl Drop for HeldBody {
     fn drop(&mut self) {
-        self.slot.free();
+        self.room.free(&self.slot, Freed::Full);
         self.room.slots.borrow_mut().retain(|slot| !Rc::ptr_eq(slot, &self.slot));
     }
 }
@@ -135,6 +244,8 @@ impl Drop for HeldBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MIB: usize = 1 << 20;
 
     /// A generator of numbers: 64-bit xorshift.
     struct Numbers(u64);
@@ -148,17 +259,40 @@ mod tests {
         }
     }
 
+    fn owner(tenant: &str, user: &str) -> Owner {
+        let user = Some(user.to_owned()).filter(|user| !user.is_empty());
+        Owner { tenant: tenant.to_owned(), user }
+    }
+
+    /// A body that announces 8 MiB, and of which so many bytes have come.
+    fn come(room: &Rc<BodyRoom>, of: &Owner, bytes: usize, now_ms: u64) -> HeldBody {
+        let body = room.slot(of.clone(), Some(8 * MIB), now_ms, now_ms + 30_000);
+        body.add(vec![0; bytes], now_ms).unwrap();
+        body
+    }
+
+    fn code(body: &HeldBody) -> Option<Freed> {
+        body.slot.freed.get()
+    }
+
     #[test]
     fn the_room_is_never_overfilled_and_all_of_it_is_given_back_on_every_way() {
+        let owners: Vec<Owner> =
+            ["a", "b", "c"].iter().flat_map(|t| ["", "u", "v"].map(|u| owner(t, u))).collect();
+        let mut met = [0; 3];
         for seed in 1..200 {
             let mut numbers = Numbers(seed);
             let (room, mut now) = (Rc::new(BodyRoom::default()), 0);
             let mut held: Vec<HeldBody> = Vec::new();
             let mut forgotten = Vec::new();
             for _ in 0..300 {
-                now += numbers.below(20) as u64;
+                now += numbers.below(500) as u64;
                 match numbers.below(6) {
-                    0 | 1 => held.push(room.slot(now, now + 100)),
+                    0 | 1 => {
+                        let announced = [None, Some(10), Some(8 * MIB)][numbers.below(3)];
+                        let owner = owners[numbers.below(owners.len())].clone();
+                        held.push(room.slot(owner, announced, now, now + 20_000));
+                    }
                     // A client leaves, and the runtime drops its request without running destructors.
                     2 if !held.is_empty() => {
                         forgotten.push(held.swap_remove(numbers.below(held.len())))
@@ -166,49 +300,160 @@ mod tests {
                     3 if !held.is_empty() => drop(held.swap_remove(numbers.below(held.len()))),
                     _ if !held.is_empty() => {
                         let body = &held[numbers.below(held.len())];
-                        let before = room.taken();
-                        let longest = [SHORT_BYTES, 12 << 20][numbers.below(2)];
-                        let bytes = numbers.below(longest);
-                        if body.take_room(bytes).is_err() {
-                            assert_eq!(room.taken(), before, "a refusal takes nothing");
+                        let before = (room.taken.get(), body.length());
+                        let had = code(body);
+                        let most = [SHORT_BYTES, 12 * MIB][numbers.below(2)];
+                        let bytes = numbers.below(most);
+                        if body.add(vec![0; bytes], now).is_err() {
+                            let after = (room.taken.get(), body.length());
+                            assert_eq!(after, before, "a refusal takes nothing and frees nothing");
+                            met[usize::from(had.is_some())] += 1;
+                        } else if room.taken.get() < before.0 + bytes {
+                            met[2] += 1;
                         }
                     }
                     _ => {}
                 }
-                assert!(room.taken() <= ROOM_BYTES);
+                assert!(room.taken.get() <= ROOM_BYTES);
+                let all: usize = room.slots.borrow().iter().map(|slot| slot.taken.get()).sum();
+                assert_eq!(room.taken.get(), all);
             }
             drop(held);
-            drop(room.slot(now + 101, now + 101));
-            assert_eq!((room.taken(), room.slots.borrow().len()), (0, 0));
-            let late = forgotten.iter().map(|body| (body.take_room(1).is_err(), body.length()));
+            drop(room.slot(Owner::default(), None, now + 20_001, now + 20_001));
+            assert_eq!((room.taken.get(), room.slots.borrow().len()), (0, 0));
+            let late =
+                forgotten.iter().map(|body| (body.add(vec![0], now).is_err(), body.length()));
             assert!(
                 late.into_iter().all(|late| late == (true, 0)),
                 "a freed slot takes nothing more"
             );
         }
+        assert!(met.iter().all(|times| *times > 20), "{met:?}");
+    }
+
+    #[test]
+    fn what_is_announced_takes_no_room() {
+        let room = Rc::new(BodyRoom::default());
+        let idle: Vec<HeldBody> = (0..1_000)
+            .map(|_| {
+                let body = room.slot(owner("a", "u"), Some(8 * MIB), 0, 30_000);
+                body.add(vec![0], 0).unwrap();
+                body
+            })
+            .collect();
+        assert_eq!(room.taken.get(), 1_000);
+        let whole = come(&room, &owner("b", "v"), 8 * MIB, 29_999);
+        assert!(idle.iter().all(|body| body.check().is_ok()), "nobody needed their room");
+        drop(whole);
     }
 
     #[test]
     fn long_bodies_leave_room_for_short_ones() {
         let room = Rc::new(BodyRoom::default());
-        let long = room.slot(0, 1);
-        long.take_room(LONG_ROOM_BYTES).unwrap();
-        let refused = room.slot(0, 1).take_room(SHORT_BYTES + 1).unwrap_err();
+        let long: Vec<_> = ["a", "b", "c"].map(|t| come(&room, &owner(t, ""), 8 * MIB, 0)).into();
+        let other = room.slot(owner("d", ""), None, 0, 1);
+        other.add(vec![0; SHORT_BYTES], 0).unwrap();
+        let refused = other.add(vec![0], 0).unwrap_err();
         assert_eq!(refused.code, ErrorCode::Overloaded);
-        let most = (ROOM_BYTES - LONG_ROOM_BYTES) / SHORT_BYTES;
-        let short: Vec<HeldBody> = (0..most).map(|_| room.slot(0, 1)).collect();
-        assert!(short.iter().all(|body| body.take_room(SHORT_BYTES).is_ok()));
-        assert!(room.slot(0, 1).take_room(1).is_err());
+        let most = (ROOM_BYTES - LONG_ROOM_BYTES) / SHORT_BYTES - 1;
+        let short: Vec<HeldBody> =
+            (0..most).map(|_| room.slot(owner("e", ""), None, 0, 1)).collect();
+        assert!(short.iter().all(|body| body.add(vec![0; SHORT_BYTES], 0).is_ok()));
+        assert!(room.slot(owner("d", ""), None, 0, 1).add(vec![0], 0).is_err());
         drop(long);
-        room.slot(0, 1).take_room(SHORT_BYTES + 1).unwrap();
+        other.add(vec![0], 0).unwrap();
+    }
+
+    #[test]
+    fn a_user_over_a_quarter_gives_way_the_newest_body_first_and_only_to_others() {
+        let room = Rc::new(BodyRoom::default());
+        let (guest, mate, other) = (owner("a", "guest"), owner("a", "mate"), owner("b", "v"));
+        let held: Vec<_> = (0..3).map(|_| come(&room, &guest, 8 * MIB - 1, 0)).collect();
+        // The guest's own fourth body is refused, and takes nothing from the others.
+        let fourth = room.slot(guest.clone(), Some(8 * MIB), 0, 30_000);
+        let refused = fourth.add(vec![0; MIB], 0).unwrap_err();
+        assert!(refused.message.contains("more than a share"), "{}", refused.message);
+        assert!(held.iter().all(|body| body.check().is_ok()));
+        drop(fourth);
+        let first = come(&room, &other, 80_000, 0);
+        assert_eq!(held.iter().map(code).collect::<Vec<_>>(), [None, None, Some(Freed::Share)]);
+        let second = come(&room, &mate, 8 * MIB, 0);
+        assert_eq!(code(&held[1]), Some(Freed::Share), "of the same tenant, too");
+        // What is left is a quarter at most, and stays.
+        let third = come(&room, &owner("c", "w"), 7 * MIB, 0);
+        let last = room.slot(other, Some(8 * MIB), 0, 30_000);
+        assert!(last.add(vec![0; 2 * MIB], 0).unwrap_err().message.starts_with("Too many"));
+        for body in [&held[0], &first, &second, &third] {
+            assert_eq!(code(body), None);
+        }
+    }
+
+    #[test]
+    fn a_tenant_over_a_half_gives_way_to_another_tenant_whatever_users_it_has() {
+        let room = Rc::new(BodyRoom::default());
+        let held: Vec<_> =
+            ["u", "v", "w"].map(|user| come(&room, &owner("a", user), 8 * MIB, 0)).into();
+        let own = room.slot(owner("a", "x"), Some(8 * MIB), 0, 30_000);
+        assert!(own.add(vec![0; 80_000], 0).is_err(), "the tenant's own users wait");
+        assert!(held.iter().all(|body| body.check().is_ok()));
+        let other = come(&room, &owner("b", ""), 8 * MIB, 0);
+        assert_eq!(held.iter().map(code).collect::<Vec<_>>(), [None, None, Some(Freed::Share)]);
+        // Half of the room is the tenant's for as long as it likes.
+        let more = room.slot(owner("b", ""), Some(8 * MIB), 0, 30_000);
+        assert!(more.add(vec![0; 80_000], 0).is_err());
+        assert_eq!((code(&held[0]), code(&held[1]), code(&other)), (None, None, None));
+    }
+
+    #[test]
+    fn an_only_body_is_as_long_as_permitted_and_gives_way_for_no_share() {
+        let room = Rc::new(BodyRoom::default());
+        let only = come(&room, &owner("a", "u"), 20 * MIB, 0);
+        let other = room.slot(owner("b", "v"), Some(8 * MIB), 0, 30_000);
+        other.add(vec![0; 4 * MIB], 0).unwrap();
+        assert!(other.add(vec![0; 1], 0).unwrap_err().message.starts_with("Too many"));
+        assert_eq!(code(&only), None);
+        drop(other);
+        only.add(vec![0; 4 * MIB], 0).unwrap();
+        // A second body of the same user makes both of them a matter of shares.
+        let second = room.slot(owner("a", "u"), Some(8 * MIB), 0, 30_000);
+        assert!(second.add(vec![0; MIB], 0).unwrap_err().message.contains("share"));
+    }
+
+    #[test]
+    fn a_body_that_hardly_comes_gives_way_after_5_s_and_only_when_its_room_is_needed() {
+        let room = Rc::new(BodyRoom::default());
+        let hold = |tenant: &str| come(&room, &owner(tenant, ""), 8 * MIB - 80_000, 0);
+        let [steady, dribbling, stopped] = ["a", "b", "c"].map(hold);
+        for second in 1..=5 {
+            let now = second * 1_000;
+            steady.add(vec![0; PACE_BYTES / 5 + 1], now).unwrap();
+            dribbling.add(vec![0; PACE_BYTES / 5 - 1], now).unwrap();
+        }
+        let other = room.slot(owner("d", ""), Some(8 * MIB), 4_999, 30_000);
+        assert!(other.add(vec![0; MIB], 4_999).is_err(), "nobody was slow for 5 s");
+        assert_eq!([&steady, &dribbling, &stopped].map(code), [None; 3]);
+        other.add(vec![0; MIB], 5_000).unwrap();
+        assert_eq!([&steady, &dribbling, &stopped].map(code), [None, Some(Freed::Slow), None]);
+        other.add(vec![0; 7 * MIB + 160_000], 5_000).unwrap();
+        assert_eq!(code(&stopped), Some(Freed::Slow));
+        assert_eq!(code(&steady), None);
+        // One that has come whole waits for its object, not for its client.
+        steady.keep_until(60_000);
+        let last = room.slot(owner("e", ""), Some(8 * MIB), 20_000, 60_000);
+        last.add(vec![0; 16 * MIB], 20_000).unwrap();
+        assert_eq!(code(&other), Some(Freed::Slow));
+        assert!(last.add(vec![0; MIB], 20_000).is_err());
+        assert_eq!(code(&steady), None);
     }
 
     #[test]
     fn a_body_is_kept_as_it_came_and_read_piece_by_piece() {
         let room = Rc::new(BodyRoom::default());
-        let body = room.slot(0, 1);
-        body.add(b"abc").unwrap();
-        body.add(b"de").unwrap();
+        let body = room.slot(Owner::default(), None, 0, 1);
+        assert_eq!((body.read(<[u8]>::to_vec), body.piece(0, 2)), (Vec::new(), Some(Vec::new())));
+        body.add(b"abc".to_vec(), 0).unwrap();
+        body.add(b"de".to_vec(), 0).unwrap();
+        body.keep_until(1);
         assert_eq!(body.read(<[u8]>::to_vec), b"abcde");
         let piece = |from| body.piece(from, 2);
         assert_eq!(piece(0).unwrap(), b"ab");

@@ -9,7 +9,8 @@ use serde_json::json;
 use super::addressee::addressee;
 use super::arrival::Arrival;
 use super::body_room::{BodyRoom, LONGEST_BYTES};
-use super::credentials::{Admitted, Barred, Credentials, warn};
+use super::body_shares::Owner;
+use super::credentials::{Admitted, Barred, Credentials, refuse_ticket_in_url, warn};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
 use super::openapi::openapi;
@@ -200,7 +201,7 @@ impl FrontDoor {
         keep_to_rate(gateway, caller).await?;
         let body = if route.has_body() {
             let deployment = self.deployment.as_ref().map_err(Fault::clone)?;
-            Some(read_body(head, gateway, deployment, &self.bodies).await?)
+            Some(read_body(head, gateway, deployment, &self.bodies, Owner::of(caller)).await?)
         } else {
             None
         };

@@ -7,6 +7,7 @@ mod addressee;
 mod arrival;
 mod authentication;
 mod body_room;
+mod body_shares;
 mod credentials;
 mod cross_origin;
 mod file_download;

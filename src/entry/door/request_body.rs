@@ -1,23 +1,29 @@
 //! Request bodies (interface §3): JSON without a content encoding, of at most `MAX_BODY_BYTES`, complete
-//! within `BODY_TIMEOUT_MS`. A body that is too long, or finds no room, is refused before it is held in
-//! memory.
+//! within `BODY_TIMEOUT_MS`. A body that is too long is refused before it is held in memory, one that finds no room or
+//! loses it as soon as that shows.
 
 use std::pin::pin;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 
-use super::body_room::{BodyRoom, HeldBody};
+use super::body_room::{BodyRoom, HeldBody, PACE_BYTES, SHORT_BYTES};
+use super::body_shares::Owner;
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::request::RequestHead;
-use crate::ports::{CHUNK_BYTES, Deployment, Gateway, RequestBody, Upload};
+use crate::ports::{Deployment, Gateway, RequestBody, Upload};
 
-/// Reads a JSON body into the room for bodies.
+/// How often the reading of a long body looks whether its room was given to another one, in milliseconds. Nobody else may
+/// end it: what belongs to one request cannot be touched from another.
+const CHECK_MS: u64 = 1_000;
+
+/// Reads a JSON body of a caller's into the room for bodies.
 pub(super) async fn read_body<G: Gateway>(
     head: &RequestHead<'_>,
     gateway: &G,
     deployment: &Deployment,
     room: &Rc<BodyRoom>,
+    owner: Owner,
 ) -> Result<HeldBody, Fault> {
     if let Some(kind) = head.header("Content-Type") {
         let kind = kind.split(';').next().unwrap_or(&kind).trim().to_ascii_lowercase();
@@ -31,23 +37,40 @@ pub(super) async fn read_body<G: Gateway>(
     }
     let most_bytes = deployment.max_body_bytes;
     let timeout_ms = deployment.body_timeout_ms;
-    let now = gateway.now_ms();
-    let body = room.slot(now, now.saturating_add(timeout_ms));
     let announced = head.header("Content-Length").and_then(|length| length.parse::<usize>().ok());
-    if let Some(length) = announced {
-        if length > most_bytes {
-            return Err(too_large(most_bytes));
-        }
-        body.take_room(length)?;
+    if announced.is_some_and(|length| length > most_bytes) {
+        return Err(too_large(most_bytes));
     }
-    let late = pin!(gateway.sleep(timeout_ms));
-    match select(pin!(receive(gateway, &body, announced, most_bytes)), late).await {
-        Either::Left((received, _)) => received?,
-        Either::Right(_) => return Err(too_late(timeout_ms)),
-    }
+    let until_ms = gateway.now_ms().saturating_add(timeout_ms);
+    let body = room.slot(owner, announced, gateway.now_ms(), until_ms);
+    receive_in_time(gateway, &body, announced, deployment).await?;
     // From here on the body waits for its object.
     body.keep_until(gateway.now_ms().saturating_add(timeout_ms));
     Ok(body)
+}
+
+/// Receives a body within its time.
+async fn receive_in_time<G: Gateway>(
+    gateway: &G,
+    body: &HeldBody,
+    announced: Option<usize>,
+    deployment: &Deployment,
+) -> Result<(), Fault> {
+    let timeout_ms = deployment.body_timeout_ms;
+    // A short one is taken whole, and holds no room before.
+    let is_short = announced.is_some_and(|length| length <= SHORT_BYTES);
+    let check_ms = if is_short { timeout_ms } else { CHECK_MS };
+    let mut receiving = pin!(receive(gateway, body, announced, deployment.max_body_bytes));
+    let mut left_ms = timeout_ms;
+    while left_ms > 0 {
+        let wait_ms = check_ms.min(left_ms);
+        match select(receiving.as_mut(), pin!(gateway.sleep(wait_ms))).await {
+            Either::Left((received, _)) => return received,
+            Either::Right(_) => body.check()?,
+        }
+        left_ms -= wait_ms;
+    }
+    Err(too_late(timeout_ms))
 }
 
 async fn receive<G: Gateway>(
@@ -59,17 +82,15 @@ async fn receive<G: Gateway>(
     let Some(mut upload) = gateway.upload().map_err(|_| broken_off())? else { return Ok(()) };
     let longest = announced.unwrap_or(most_bytes);
     loop {
-        // With one byte more than is left, the same read shows whether the body ends there.
+        // With one byte more than is left, the same read shows whether the body ends there. A read that waits for more
+        // would hide the pace of a body from the room.
         let rest = longest.saturating_sub(body.length()).saturating_add(1);
-        let piece = upload.piece(rest.min(CHUNK_BYTES)).await.map_err(|_| broken_off())?;
+        let piece = upload.piece(rest.min(PACE_BYTES)).await.map_err(|_| broken_off())?;
         let Some(piece) = piece else { return Ok(()) };
         if body.length() + piece.len() > most_bytes {
             return Err(too_large(most_bytes));
         }
-        if body.length() == 0 {
-            body.expect(announced.unwrap_or(piece.len()));
-        }
-        body.add(&piece)?;
+        body.add(piece, gateway.now_ms())?;
     }
 }
 
