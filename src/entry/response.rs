@@ -10,7 +10,7 @@ use super::request_id::RequestId;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, TurnId};
 
 /// The longest period of the platform's rate limiter, in seconds: a client that waits as long is let in.
-const RATE_PERIOD_S: &str = "60";
+const RATE_PERIOD_S: u64 = 60;
 
 /// A long body is received, and taken by its object, within seconds.
 const OVERLOAD_S: u64 = 2;
@@ -72,9 +72,9 @@ impl<S> Response<S> {
         match response.status {
             401 => response.headers.push(("WWW-Authenticate", challenge.to_owned())),
             405 => response.headers.push(("Allow", allowed)),
-            429 => response.headers.push(("Retry-After", RATE_PERIOD_S.to_owned())),
-            503 => {
-                let seconds = retry_after_s.unwrap_or(OVERLOAD_S);
+            429 | 503 => {
+                let usual = if response.status == 429 { RATE_PERIOD_S } else { OVERLOAD_S };
+                let seconds = retry_after_s.unwrap_or(usual);
                 response.headers.push(("Retry-After", seconds.to_string()));
             }
             _ => {}

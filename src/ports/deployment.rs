@@ -88,6 +88,8 @@ deployment! {
             "steers that one turn takes.";
         max_turns: u64 = "MAX_TURNS", 1.., 10_000,
             "turns that one session may have.";
+        max_fork_bytes_per_hour: u64 = "MAX_FORK_BYTES_PER_HOUR", 1.., 100_000_000,
+            "bytes that forks of one user may copy in an hour, where a ticket or a token asks for them.";
         upstream_idle_timeout_ms: u64 = "UPSTREAM_IDLE_TIMEOUT_MS", 1.., 120_000,
             "the longest silence of the model service.";
         response_id_wait_ms: u64 = "RESPONSE_ID_WAIT_MS", 1.., 2_000,
@@ -168,6 +170,7 @@ mod tests {
             max_continuations: 1_000,
             max_steers: 100,
             max_turns: 10_000,
+            max_fork_bytes_per_hour: 100_000_000,
             upstream_idle_timeout_ms: 120_000,
             response_id_wait_ms: 2_000,
             turn_timeout_ms: 900_000,
@@ -204,6 +207,7 @@ mod tests {
                 ("MAX_CONTINUATIONS", "9"),
                 ("MAX_STEERS", "13"),
                 ("MAX_TURNS", "10"),
+                ("MAX_FORK_BYTES_PER_HOUR", "14"),
             ]),
             Ok(Deployment {
                 base_url: "http://localhost:1/v1".to_owned(),
@@ -216,6 +220,7 @@ mod tests {
                 max_continuations: 9,
                 max_steers: 13,
                 max_turns: 10,
+                max_fork_bytes_per_hour: 14,
                 upstream_idle_timeout_ms: 3,
                 response_id_wait_ms: 12,
                 turn_timeout_ms: 4,
@@ -271,6 +276,7 @@ mod tests {
             "MAX_CONTINUATIONS",
             "MAX_STEERS",
             "MAX_TURNS",
+            "MAX_FORK_BYTES_PER_HOUR",
         ] {
             for value in ["", "0", "-1", "1.5", "10s", "1_000", "18446744073709551616"] {
                 assert_eq!(

@@ -296,6 +296,15 @@ impl<D: Database> UserIndex<D> {
         self.save_spent(&user.spent, &spent, now_ms)
     }
 
+    /// Counts the bytes that a fork copies, as [`Spent::copy`] does, durably.
+    pub fn copy(&self, bytes: u64, most: u64, now_ms: u64) -> Result<Result<(), u64>, Fault> {
+        let mut spent = self.user()?.map(|user| user.spent).unwrap_or_default();
+        let before = spent.clone();
+        let counted = spent.copy(bytes, most, now_ms);
+        self.save_spent(&before, &spent, now_ms)?;
+        Ok(counted)
+    }
+
     fn save_spent(&self, before: &Spent, spent: &Spent, now_ms: u64) -> Result<(), Fault> {
         if before == spent {
             return Ok(());

@@ -11,6 +11,7 @@ use crate::encoding::timestamp;
 pub const LEASE_LIFE_MS: u64 = 24 * 60 * 60 * 1000;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+const MINUTE_MS: u64 = 60 * 1000;
 
 /// The limits of a user, in tokens, and the size of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +72,24 @@ pub struct Spent {
     /// The id of the newest lease.
     newest: u64,
     leases: Vec<Lease>,
+    /// The bytes that forks have copied, by the minute, the earliest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    copies: Vec<Copied>,
+}
+
+/// The bytes that forks have copied in a minute, which is counted from the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Copied {
+    minute: u64,
+    bytes: u64,
+}
+
+impl Copied {
+    /// When it is over an hour old, in milliseconds since the Unix epoch.
+    fn ends_at(self) -> u64 {
+        self.minute.saturating_add(61).saturating_mul(MINUTE_MS)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +116,35 @@ impl Spent {
 
     /// When nothing of it counts any more, in milliseconds since the Unix epoch.
     pub fn counts_until(&self, now_ms: u64) -> u64 {
-        if self.month == month_of(now_ms) { next_month(now_ms) } else { 0 }
+        let of_tokens = if self.month == month_of(now_ms) { next_month(now_ms) } else { 0 };
+        self.copies.last().map_or(0, |copied| copied.ends_at()).max(of_tokens)
+    }
+
+    /// Whether a budget has bounded the user's tokens.
+    pub fn has_tokens(&self) -> bool {
+        !self.month.is_empty()
+    }
+
+    /// Counts the bytes of a fork, of which there may be `most` in an hour. Where they are too many nothing is counted, and
+    /// the error is the time until they are not, in milliseconds.
+    pub fn copy(&mut self, bytes: u64, most: u64, now_ms: u64) -> Result<(), u64> {
+        self.copies.retain(|copied| copied.ends_at() > now_ms);
+        let all = self.copies.iter().fold(bytes, |all, copied| all.saturating_add(copied.bytes));
+        let minute = now_ms / MINUTE_MS;
+        if all > most {
+            let mut left = all;
+            let ends = self.copies.iter().find(|copied| {
+                left = left.saturating_sub(copied.bytes);
+                left <= most
+            });
+            let ends_at = ends.copied().unwrap_or(Copied { minute, bytes }).ends_at();
+            return Err(ends_at.saturating_sub(now_ms));
+        }
+        match self.copies.last_mut() {
+            Some(newest) if newest.minute == minute => newest.bytes += bytes,
+            _ => self.copies.push(Copied { minute, bytes }),
+        }
+        Ok(())
     }
 
     /// Takes a lease back, and gives another one. A session that does not know of its lease gets the same again.
@@ -276,6 +323,38 @@ mod tests {
         assert_eq!(granted(spent.lease(&month(ended), february)), Some((2, 100)));
         assert_eq!(spent.tokens(february), (100, 100));
         assert_eq!(spent.tokens(february + DAY_MS), (0, 0), "nobody gave it back");
+    }
+
+    #[test]
+    fn forks_copy_no_more_in_any_hour_than_they_may() {
+        let mut spent = Spent::default();
+        assert_eq!(spent.copy(60, 100, NOON), Ok(()));
+        assert_eq!(spent.copy(40, 100, NOON + 30 * MINUTE_MS + 1), Ok(()));
+        assert_eq!(spent.copy(0, 100, NOON + 30 * MINUTE_MS + 2), Ok(()));
+        let before = spent.clone();
+        let late = NOON + 59 * MINUTE_MS;
+        // The first copy is over an hour old two minutes later, the second one half an hour after it.
+        assert_eq!(spent.copy(1, 100, late), Err(2 * MINUTE_MS));
+        assert_eq!(spent.copy(60, 100, late), Err(2 * MINUTE_MS));
+        assert_eq!(spent.copy(61, 100, late), Err(32 * MINUTE_MS));
+        assert_eq!(spent.copy(101, 100, late), Err(61 * MINUTE_MS), "it never may");
+        assert_eq!(spent, before, "what is refused counts nothing");
+        assert_eq!(spent.counts_until(late), NOON + 91 * MINUTE_MS);
+        assert_eq!(spent.copy(60, 100, late + 2 * MINUTE_MS), Ok(()));
+        assert!(!spent.has_tokens());
+        let mut random = 7_u64;
+        let mut copied: Vec<(u64, u64)> = Vec::new();
+        for minute in 0..500 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (now, bytes) =
+                (late + minute * MINUTE_MS + (random >> 40) % MINUTE_MS, (random >> 33) % 30);
+            if spent.copy(bytes, 100, now).is_ok() {
+                copied.push((now, bytes));
+            }
+            let hour = copied.iter().filter(|(at, _)| at + 60 * MINUTE_MS > now);
+            assert!(hour.map(|(_, bytes)| bytes).sum::<u64>() <= 100);
+        }
+        assert!(spent.copies.len() <= 61);
     }
 
     proptest! {

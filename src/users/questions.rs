@@ -20,6 +20,9 @@ pub struct Registration {
     /// Key of the mode in which the session would start.
     pub mode: String,
     pub title: String,
+    /// The bytes that a fork copies, where they count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork_bytes: Option<u64>,
 }
 
 /// The reply to a [`Registration`].
@@ -37,6 +40,12 @@ pub enum RegistrationReply {
     Erased,
     /// The submission's credential is void.
     Revoked,
+    /// The user's forks have copied as many bytes as they may.
+    CopiedTooMuch {
+        /// As many in an hour.
+        most: u64,
+        retry_after_ms: u64,
+    },
     /// The storage failed, or an earlier erasure of the session could not be brought to its end.
     Failed,
 }

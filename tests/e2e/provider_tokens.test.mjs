@@ -119,7 +119,7 @@ test('a token is void at sessions and workspaces from a revocation on, also one 
   const ahead = (changes) => joseToken(claimsOf('https://ahead.example', changes), EC);
   const [before, early] = [await ahead({}), await ahead({ iat: inSeconds(55) })];
   const searched = (token) =>
-    rig.request('POST', '/workspaces/handbook/search', { json: { Query: 'pelican' }, headers: { authorization: `Bearer ${token}` } });
+    rig.request('POST', '/workspaces/handbook/search', { body: { Query: 'pelican' }, headers: { authorization: `Bearer ${token}` } });
   for (const token of [before, early]) assert.deepEqual(resultOf(await searched(token)).Chunks, []);
   resultOf(await rig.request('POST', '/users/ahead%3Aalice-5c2f/revoke', { key: KEY }));
   for (const token of [before, early]) {

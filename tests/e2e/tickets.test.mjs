@@ -97,7 +97,7 @@ test('another user’s session, and one that never was, are answered alike at ev
 });
 
 test('a key acts for a user by its right alone, and names the user in UTF-8', async () => {
-  for (const user of ['', ' alice', '%20alice', 'a%00b', 'ü'.repeat(65), '%FF']) {
+  for (const user of ['', ' alice', '%20alice', 'a%00b', 'ü'.repeat(65), '%FF', '%', 'a%4', '%zz']) {
     const refused = await rig.get('/sessions/s', { key: KEY, headers: { 'aptix-user': /^[ -~]*$/.test(user) ? user : encodeURIComponent(user) } });
     if (user === ' alice') continue; // White space around a header's value is no part of it.
     assert.deepEqual(refusalOf(refused), [400, 'invalid_field'], user);
@@ -275,6 +275,9 @@ test('a ticket stands in the URL of a stream alone, for one turn and a minute', 
     [`/sessions/${SessionId}?Ticket=${ticket}`, { key: KEY }],
     [`/sessions/${SessionId}/turns/${TurnId}?Ticket=${ticket}`],
     [`${stream}?Ticket=`],
+    [`/sessions?Ticket=${ticket}`],
+    [`/sessions?Ticket=${ticket}&Limit=none`, { key: KEY }],
+    [`/nowhere?Ticket=${ticket}`],
   ];
   for (const wider of [{ Operations: ['Watch', 'Read'] }, { Sessions: [`${SessionId}*`] }, { Sessions: [SessionId, 'b'] }, { Turns: undefined }, { Turns: [TurnId, 'u'] }, { ExpiresInS: 120 }]) {
     refused.push([`${stream}?Ticket=${await mint({ ...narrow, ...wider })}`]);

@@ -222,3 +222,60 @@ fn a_browser_that_asks_first_is_told_what_the_endpoint_takes() {
     assert_eq!(preflight("/nowhere", PAGE, "GET").status, 404);
     assert_eq!(asked(&bed, "OPTIONS", "/execute", &[]).status, 405, "that is no preflight");
 }
+
+#[test]
+fn a_user_in_the_header_is_percent_encoded_well_or_named_as_wrong() {
+    let bed = Bed::new();
+    for (header, status) in [
+        ("al%69ce", 404),
+        ("100%25", 404),
+        ("%C3%A9", 404),
+        ("%", 400),
+        ("alice%", 400),
+        ("a%2", 400),
+        ("%zz", 400),
+        ("%+1", 400),
+        ("%%41", 400),
+        ("%C3", 400),
+        ("", 400),
+    ] {
+        let heard = asked(&bed, "GET", "/sessions/s", &[("Aptix-User", header)]);
+        assert_eq!(heard.status, status, "{header}: {}", heard.text);
+        if status == 400 {
+            let fault = &heard.body["Errors"][0];
+            assert_eq!(
+                (&fault["ErrorCode"], &fault["Path"]),
+                (&"invalid_field".into(), &"/User".into())
+            );
+        }
+    }
+}
+
+#[test]
+fn a_ticket_in_the_url_of_anything_but_a_stream_is_refused_before_the_query_is_looked_at() {
+    let bed = closed();
+    let key = ("Authorization", "Bearer right");
+    for target in [
+        "/sessions?Ticket=a",
+        "/sessions?Limit=x&Ticket=a",
+        "/sessions/s?Ticket=a",
+        "/sessions/s/turns?Limit=0&Ticket=a",
+        "/sessions/s/turns/t/stream/?Ticket=a",
+        "/sessions/%FF/turns/t/stream?Ticket=a",
+        "/workspaces/w?Ticket=%FF",
+        "/health?Ticket=a",
+        "/nowhere?Ticket=a",
+        "/execute?Ticket=",
+    ] {
+        for headers in [vec![], vec![key]] {
+            bed.world.log.take();
+            let heard = asked(&bed, "GET", target, &headers);
+            assert_eq!(heard.failure(), (401, "unauthenticated"), "{target}");
+            assert_eq!(bed.world.log.take()[0]["reason"], "ticket: not for a URL");
+        }
+    }
+    let stream = "/sessions/s/turns/t/stream?Ticket=";
+    assert_eq!(asked(&bed, "GET", &format!("{stream}a"), &[]).failure(), (401, "unauthenticated"));
+    assert_eq!(asked(&bed, "POST", &format!("{stream}a"), &[key]).failure().0, 405);
+    assert_eq!(asked(&bed, "GET", "/sessions/s?Tickets=a", &[key]).failure().0, 404);
+}

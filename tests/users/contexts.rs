@@ -67,9 +67,7 @@ fn a_fork_goes_on_under_the_agent_context_of_its_conversation_context() {
         bed.ask_with(&ticket, "POST", "/execute", &body.to_string())
     };
     say("a", "t1", json!({})).final_text();
-    for (fork, context, agent) in
-        [("own", None, "default"), ("other", Some("replay"), "replay")]
-    {
+    for (fork, context, agent) in [("own", None, "default"), ("other", Some("replay"), "replay")] {
         let body = json!({ "SessionId": fork, "ConversationContextId": context });
         let made = bed.ask_with(&ticket, "POST", "/sessions/a/fork", &body.to_string());
         assert_eq!(made.status, 201, "{}", made.text);

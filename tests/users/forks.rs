@@ -112,3 +112,53 @@ fn what_ends_the_user_or_the_credential_meanwhile_leaves_no_part_of_a_fork() {
     println!("{met:?}");
     assert!(met.contains_key(&(0, 201)) && met.keys().any(|(_, status)| *status != 201), "{met:?}");
 }
+
+#[test]
+fn forks_of_a_user_copy_no_more_bytes_in_an_hour_than_they_may() {
+    let bed = people();
+    bed.deploy("MAX_FORK_BYTES_PER_HOUR", "1500000");
+    bed.say("alice", "a", "t1", "Small").final_text();
+    bed.say("alice", "a", "t2", &"long ".repeat(100_000)).final_text();
+    bed.say("alice", "b", "t1", "Hello").final_text();
+    let ticket = ticket_for(&bed, json!({}));
+    let fork = |parent: &str, id: &str| {
+        bed.ask_with(&ticket, "POST", &format!("/sessions/{parent}/fork"), &fork_body(id))
+    };
+    let mut made = 0;
+    let refused = loop {
+        let heard = fork("a", &format!("f{made}"));
+        if heard.status != 201 {
+            break heard;
+        }
+        made += 1;
+        assert!(made < 10, "nothing bounds the copies");
+    };
+    assert!((1..=3).contains(&made), "each has the 500 kB of the words, at least once: {made}");
+    assert_eq!(refused.failure(), (429, "rate_limited"));
+    let wait: u64 = refused.headers["Retry-After"].parse().unwrap();
+    assert!((1..=3_660).contains(&wait), "{wait}");
+    assert_eq!(refused.details()["Limit"], "fork_bytes");
+    let id = format!("f{made}");
+    assert_eq!(bed.ask_with(&ticket, "GET", &format!("/sessions/{id}"), "").status, 404);
+
+    // What was made before is shown, what is short has room, and what comes later in the conversation is not counted.
+    let again = fork("a", "f0");
+    assert_eq!((again.status, again.headers["Idempotent-Replayed"].as_str()), (201, "true"));
+    assert_eq!(fork("b", "g").status, 201);
+    // The count outlives the sessions and the instance of the user's object.
+    for made in 0..made {
+        assert_eq!(bed.ask_as("alice", "DELETE", &format!("/sessions/f{made}"), "").status, 200);
+    }
+    bed.world.user("local/~alice").restart(&bed.world);
+    assert_eq!(fork("a", &id).failure(), (429, "rate_limited"));
+    // Neither another user's forks count nor those of the tenant's keys.
+    for key in 0..4 {
+        let heard = bed.ask_as("alice", "POST", "/sessions/a/fork", &fork_body(&format!("k{key}")));
+        assert_eq!(heard.status, 201, "{}", heard.text);
+    }
+    assert!(bed.asked("GET", "/users/alice", "").result().get("Tokens").is_none());
+    bed.ring_for(wait.div_ceil(60) + 1);
+    let later = ticket_for(&bed, json!({}));
+    let heard = bed.ask_with(&later, "POST", "/sessions/a/fork", &fork_body(&id));
+    assert_eq!(heard.status, 201, "{}", heard.text);
+}

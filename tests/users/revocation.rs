@@ -33,7 +33,11 @@ fn a_void_ticket_searches_nothing_and_makes_no_other_ticket() {
         let bed = library();
         bed.say("alice", "a", "t1", "Hello").final_text();
         let ticket = ticket_for(&bed);
-        let others = bed.asked("POST", "/tickets", &json!({ "User": "bob", "Operations": ["Search"], "Workspaces": ["w"] }).to_string());
+        let others = bed.asked(
+            "POST",
+            "/tickets",
+            &json!({ "User": "bob", "Operations": ["Search"], "Workspaces": ["w"] }).to_string(),
+        );
         let others = others.result()["Ticket"].as_str().unwrap().to_owned();
         assert_eq!(searched(&bed, &ticket).result()["Chunks"].as_array().unwrap().len(), 1);
         let narrower = bed.ask_with(&ticket, "POST", "/tickets", r#"{"ExpiresInS":60}"#);
@@ -48,7 +52,11 @@ fn a_void_ticket_searches_nothing_and_makes_no_other_ticket() {
             assert_eq!(minted.failure(), (401, "credential_expired"), "{end:?}");
         }
         assert_eq!(searched(&bed, &others).status, 200, "another user is not concerned");
-        assert_eq!(searched(&bed, &ticket_for(&bed)).status, 200, "nor is what is issued afterwards");
+        assert_eq!(
+            searched(&bed, &ticket_for(&bed)).status,
+            200,
+            "nor is what is issued afterwards"
+        );
         let by_key = bed.ask_as("alice", "POST", "/workspaces/w/search", QUERY);
         assert_eq!(by_key.status, 200, "nor a key");
     }

@@ -18,6 +18,9 @@ use crate::ports::{Gateway, LoggedUsers};
 /// The header by which a key acts for a user, percent-encoded.
 const USER: &str = "Aptix-User";
 
+/// The reason of a refusal.
+const NOT_FOR_A_URL: &str = "ticket: not for a URL";
+
 /// What the deployment knows credentials by.
 #[derive(Debug)]
 pub(super) struct Credentials {
@@ -90,7 +93,6 @@ impl Credentials {
         &self,
         gateway: &G,
         head: &RequestHead<'_>,
-        route: &Route,
         origins: &AllowedOrigins,
         now_ms: u64,
     ) -> Result<Admitted, Barred> {
@@ -101,15 +103,15 @@ impl Credentials {
             let caller = for_user(head, caller)?;
             Ok(Admitted { caller, ticket: None, is_in_url: false })
         };
-        if let Some(in_url) = TicketInUrl::of(head, route)? {
-            let reason = "ticket: not for a URL";
-            if authorization.is_some() || in_url.is_elsewhere {
-                return Err(unauthenticated(reason));
+        let mut in_url = query_members(head.target(), "Ticket");
+        if let Some(ticket) = in_url.next() {
+            if authorization.is_some() || in_url.next().is_some() {
+                return Err(unauthenticated(NOT_FOR_A_URL));
             }
-            let admitted = self.admit_ticket(head, &in_url.ticket, now_ms)?;
+            let admitted = self.admit_ticket(head, &decoded(ticket)?, now_ms)?;
             let may_stand = admitted.ticket.as_ref().is_some_and(|t| t.may_stand_in_a_url(now_ms));
             let admitted = Admitted { is_in_url: true, ..admitted };
-            return if may_stand { Ok(admitted) } else { Err(unauthenticated(reason)) };
+            return if may_stand { Ok(admitted) } else { Err(unauthenticated(NOT_FOR_A_URL)) };
         }
         match (presented, &self.keyring, &self.tokens) {
             (Presented::Ticket(ticket), ..) => self.admit_ticket(head, ticket, now_ms),
@@ -173,20 +175,16 @@ fn keys<K: Default>(
     })
 }
 
-/// A ticket in the query of a request.
-struct TicketInUrl {
-    ticket: String,
-    /// It stands where none may: in another endpoint's URL, or twice.
-    is_elsewhere: bool,
-}
-
-impl TicketInUrl {
-    fn of(head: &RequestHead<'_>, route: &Route) -> Result<Option<Self>, Fault> {
-        let mut tickets = query_members(head.target(), "Ticket");
-        let Some(ticket) = tickets.next() else { return Ok(None) };
-        let is_stream = matches!(route, Route::Session(_, SessionRoute::Stream(_)));
-        let is_elsewhere = !is_stream || tickets.next().is_some();
-        Ok(Some(Self { ticket: decoded(ticket)?.into_owned(), is_elsewhere }))
+/// Refuses a ticket in any URL but a stream's, whatever else the URL has: it may stand in logs and histories by then.
+pub(super) fn refuse_ticket_in_url(head: &RequestHead<'_>) -> Result<(), Barred> {
+    let target = head.target();
+    if query_members(target, "Ticket").next().is_none() {
+        return Ok(());
+    }
+    let path = target.split('?').next().unwrap_or(target);
+    match Route::find("GET", path) {
+        Ok(Route::Session(_, SessionRoute::Stream(_))) => Ok(()),
+        _ => Err(unauthenticated(NOT_FOR_A_URL)),
     }
 }
 
@@ -200,9 +198,24 @@ fn for_user(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
 /// The user that the header names.
 fn user_of(header: &str) -> Result<UserId, Fault> {
     let refused = |message: String| Fault::new(ErrorCode::InvalidField, message).at("/User");
+    if !is_well_encoded(header) {
+        return Err(refused(format!(
+            "The header {USER} holds a % that two hexadecimal digits do not follow. Percent-encode the user."
+        )));
+    }
     let text = decoded(header).map_err(|fault| refused(fault.message))?;
     UserId::parse(&text)
         .ok_or_else(|| refused(format!("The user in the header {USER} {}.", UserId::RULE)))
+}
+
+/// Whether each `%` begins an encoded byte.
+fn is_well_encoded(text: &str) -> bool {
+    let mut after = text.split('%').skip(1);
+    after.all(|after| {
+        let mut digits = after.bytes().take(2);
+        let mut is_digit = || digits.next().is_some_and(|digit| digit.is_ascii_hexdigit());
+        is_digit() && is_digit()
+    })
 }
 
 fn refused_token(refusal: Refusal) -> Barred {

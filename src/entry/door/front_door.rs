@@ -132,6 +132,7 @@ impl FrontDoor {
         id: &RequestId,
     ) -> Result<FrontResponse<G>, Refused> {
         let received_at = gateway.now_ms();
+        refuse_ticket_in_url(head)?;
         let route = Route::find(head.method, head.target())?;
         let deployment = self.deployment.as_ref().map_err(Fault::clone);
         let public = match &route {
@@ -155,10 +156,8 @@ impl FrontDoor {
             | Route::Session(..)
             | Route::User(..)
             | Route::Workspace(..) => {
-                let admitted = self
-                    .credentials
-                    .admit(gateway, head, &route, &self.origins, received_at)
-                    .await?;
+                let admitted =
+                    self.credentials.admit(gateway, head, &self.origins, received_at).await?;
                 let arrival = Arrival { head, id, received_at };
                 let response = self.serve(&arrival, gateway, &admitted, route).await;
                 return response.map_err(|faults| Refused {

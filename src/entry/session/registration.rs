@@ -9,7 +9,7 @@ use super::erasing::was_erased;
 use super::permission::{permit_turn, permits_agent};
 use super::session_host::SessionHost;
 use crate::catalog::DEFAULT_CONTEXT;
-use crate::contract::{ExecuteRequest, Fault};
+use crate::contract::{ErrorCode, ExecuteRequest, Fault};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::credential_expired;
 use crate::identity::Grants;
@@ -50,6 +50,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             issued_at: grants.issued_at,
             mode: catalog.turn_mode(None, conversation).key.clone(),
             title: instruction.map(title_of).unwrap_or_default(),
+            fork_bytes: None,
         };
         self.ask_to_register(&question).await
     }
@@ -74,6 +75,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             RegistrationReply::Erased => Err(was_erased()),
             RegistrationReply::Revoked => Err(credential_expired()),
+            RegistrationReply::CopiedTooMuch { most, retry_after_ms } => {
+                let message = "Forks of this user copied as many bytes in this hour as the deployment permits. Wait as Retry-After says, or have it forked with an API key.";
+                let fault = Fault::new(ErrorCode::RateLimited, message).with("Limit", "fork_bytes");
+                Err(fault.with("MaxForkBytesPerHour", most).with("RetryAfterMs", retry_after_ms))
+            }
             RegistrationReply::Failed => Err(not_registered()),
         }
     }

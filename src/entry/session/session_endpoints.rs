@@ -24,9 +24,7 @@ use crate::contract::{
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
-use crate::entry::response::{
-    JSON, Response, credential_expired, object_failed, refusal_line,
-};
+use crate::entry::response::{JSON, Response, credential_expired, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute};
 use crate::entry::trace_header::trace_context;
 use crate::live_text::{EventStream, Timings};

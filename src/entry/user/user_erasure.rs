@@ -11,7 +11,7 @@ use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, UserId};
 use crate::encoding::timestamp;
 use crate::ports::{Database, ObjectQuestion, Platform};
-use crate::users::{Done, Revocation, Spent, StatusCounts};
+use crate::users::{Done, Revocation, StatusCounts};
 
 /// The sessions that the request to erase a user asks itself; the alarm asks the others.
 const AT_FIRST: u32 = 10;
@@ -95,7 +95,7 @@ impl<D: Database> UserHost<D> {
         let view = UserView {
             user,
             sessions: SessionsView { total, by_status, erasing },
-            tokens: (known.spent != Spent::default()).then(|| {
+            tokens: known.spent.has_tokens().then(|| {
                 let now = platform.now_ms();
                 let ((today, this_month), (leases, leased)) =
                     (known.spent.tokens(now), known.spent.leased());

@@ -93,7 +93,7 @@ impl<D: Database> UserHost<D> {
     ) -> Result<PlainResponse, Vec<Fault>> {
         let target = head.target();
         if target == ObjectQuestion::Register.path() {
-            return reply(&self.register(platform, &question(body).await?).await?);
+            return reply(&self.register(platform, source, &question(body).await?).await?);
         }
         if target == ObjectQuestion::Report.path() {
             return reply(&self.take_report(platform, &question(body).await?)?);
@@ -152,8 +152,10 @@ impl<D: Database> UserHost<D> {
     async fn register<P: Platform>(
         &self,
         platform: &P,
+        source: &ContextSource,
         new: &Registration,
     ) -> Result<RegistrationReply, Fault> {
+        let mut uncounted = new.fork_bytes;
         for _ in 0..MOST_ATTEMPTS {
             let user = self.index.user()?;
             let (tickets_before, erased_at) =
@@ -163,6 +165,12 @@ impl<D: Database> UserHost<D> {
             }
             if (Revocation { tickets_before }).voids(new.issued_at) {
                 return Ok(RegistrationReply::Revoked);
+            }
+            if let Some(bytes) = uncounted.take() {
+                let most = source.deployment(platform)?.max_fork_bytes_per_hour;
+                if let Err(retry_after_ms) = self.index.copy(bytes, most, platform.now_ms())? {
+                    return Ok(RegistrationReply::CopiedTooMuch { most, retry_after_ms });
+                }
             }
             match self.index.register(new, platform.now_ms())? {
                 Registering::Registered(registration) => {

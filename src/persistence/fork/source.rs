@@ -90,6 +90,35 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
+    /// The bytes that a fork copies: the documents of the turns up to an ordinal, and the texts that turns may share. No
+    /// text is read for it.
+    pub(crate) fn fork_bytes(&self, turns: u64) -> Result<u64, Fault> {
+        let mut bytes = 0_u64;
+        let mut add = |statement: &str| -> Result<(), Fault> {
+            let row = self.database.first(statement, &[turns.into()])?;
+            bytes = bytes.saturating_add(row.map_or(Ok(0), |row| row.get("bytes"))?);
+            Ok(())
+        };
+        for table in COPIED.iter().filter(|table| !table.documents.is_empty()) {
+            if !self.has_table(table.name)? {
+                continue;
+            }
+            let lengths = table.documents.iter();
+            let lengths =
+                lengths.map(|document| format!("COALESCE(OCTET_LENGTH({}), 0)", document.column));
+            let lengths = lengths.collect::<Vec<_>>().join(" + ");
+            let (name, turn) = (table.name, table.turn);
+            add(&format!(
+                "SELECT COALESCE(SUM({lengths}), 0) AS bytes FROM {name} WHERE {turn} <= ?"
+            ))?;
+        }
+        add("SELECT COALESCE(SUM(OCTET_LENGTH(text)), 0) AS bytes FROM texts
+             WHERE hash NOT LIKE 'entry %' OR hash IN (
+                SELECT SUBSTR(items, 2) FROM conversation
+                WHERE turn <= ? AND OCTET_LENGTH(items) <= 65 AND items LIKE '@%')")?;
+        Ok(bytes)
+    }
+
     /// The rows of the turns up to an ordinal, from a place on.
     pub(crate) fn fork_rows(&self, turns: u64, place: RowPlace) -> Result<RowPage, Fault> {
         let mut page = RowPage { rows: Vec::new(), texts: Vec::new(), next: None };

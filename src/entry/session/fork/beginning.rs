@@ -42,7 +42,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         if !self.store.is_building_fork()? {
             let Some(plan) = question.plan.clone() else { return Ok(ForkReply::Absent) };
-            let registration = self.register_fork(&plan).await?;
+            let registration = self.register_fork(&plan, question.bytes).await?;
             if let Some(known) = self.known_fork(&question, true)? {
                 return Ok(known);
             }
@@ -82,14 +82,20 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })))
     }
 
-    /// Has the user's object know the session before it has a row; 0 for a session of the tenant's own.
-    pub(super) async fn register_fork(&self, plan: &ForkPlan) -> Result<u64, Fault> {
+    /// Has the user's object know the session before it has a row; 0 for a session of the tenant's own. `bytes` are those
+    /// that the user's object is to count.
+    pub(super) async fn register_fork(
+        &self,
+        plan: &ForkPlan,
+        bytes: Option<u64>,
+    ) -> Result<u64, Fault> {
         let question = Registration {
             session_id: plan.request.session_id.clone(),
             received_at: plan.received_at,
             issued_at: plan.issued_at,
             mode: plan.mode.clone(),
             title: plan.title.clone().unwrap_or_default(),
+            fork_bytes: bytes,
         };
         self.ask_to_register(&question).await.map(Option::unwrap_or_default)
     }

@@ -76,7 +76,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let mut id = build.id;
         if build.attempts > 1 {
             // What the user's object had told was lost with the instance.
-            let registered = self.register_fork(&build.plan).await;
+            let registered = self.register_fork(&build.plan, None).await;
             let build = self.current(id)?;
             match registered {
                 Ok(registration) if registration == build.registration => {}

@@ -19,6 +19,9 @@ pub(super) struct ForkQuestion {
     /// Absent where the parent cannot be forked by this request any more: only a fork that is known already is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) plan: Option<ForkPlan>,
+    /// The bytes that the fork copies; absent for a key, whose bytes nobody counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bytes: Option<u64>,
 }
 
 /// The reply to a [`ForkQuestion`].

@@ -125,7 +125,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Ok(plan) => (Some(plan), None),
             Err(fault) => (None, Some(fault)),
         };
-        let question = ForkQuestion { parent: parent.clone(), request, plan };
+        let counted = plan.as_ref().filter(|plan| plan.issued_at.is_some());
+        let bytes = counted.map(|plan| self.store.fork_bytes(plan.turns)).transpose()?;
+        let question = ForkQuestion { parent: parent.clone(), request, plan, bytes };
         let asked = text_of(&question)?;
         let reply = self.platform.ask_object(&object, ObjectQuestion::Fork, asked).await;
         let reply = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
