@@ -27,7 +27,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22, which node_modules/.bin holds.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build build-dev client test test-steps test-native test-worker test-long bench bench-limits bench-retrieval check-catalog \
+.PHONY: help setup dev build build-dev client check test test-steps test-native test-worker test-long bench bench-limits bench-retrieval check-catalog \
 	replay-bundle check-openapi check-dependencies sbom deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,12 @@ dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a cha
 scripts = $(sort $(shell find tests $(client)/test $(python)/test -name node_modules -prune -o -name '*.test.mjs' -print))
 timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs hostile_bytes.test.mjs cold_start.test.mjs)
 step := tools/test_run/step
+
+check: setup ## while editing: format, lints and the native tests that the change can concern; within a minute once the crate is compiled
+	cargo fmt --check
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	tools/test_run/concerned
+	@echo 'make check: passed; make test runs everything'
 
 test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 7 minutes, the first time 15; REPORT=1 lists what each step and file cost
 	@echo 'make test: about 7 minutes; 15 where nothing is compiled yet'
@@ -71,7 +77,7 @@ test-worker:
 test-long: build client ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, and one whose process is ended KILLS=30 times (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture interleavings:: rows::
 	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture fuzz::
-	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs $(client)/test/ignored.test.mjs $(python)/test/python.test.mjs
+	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs $(client)/test/ag_ui_streams.test.mjs $(client)/test/ignored.test.mjs $(python)/test/python.test.mjs
 	node tests/long/mixed_load.mjs
 	node tests/long/kills.mjs
 	$(MAKE) check-openapi

@@ -14,7 +14,7 @@ import { startBrowser } from './chromium.mjs';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SHOTS = fileURLToPath(new URL('../../build-playground-shots/', import.meta.url));
 /** The longest wait for what a page should show, in ms. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 780 };
 
@@ -28,11 +28,11 @@ export class Playground {
 
   /**
    * `vars` and `catalog` as for a `Rig`; without `catalog`, that of `make dev`. `wordMs`: the stand-in's pause before each
-   * word. `tickets`: with the back end that gives the page tickets, whose port is `ticketPort`.
+   * word of a slow answer, or with `paced` of any one. `tickets`: with the back end that gives the page tickets, whose port is `ticketPort`.
    */
-  static async start({ vars = {}, catalog, wordMs = 2, browser = true, tickets = false } = {}) {
+  static async start({ vars = {}, catalog, wordMs = 2, paced = false, browser = true, tickets = false } = {}) {
     const playground = new Playground();
-    playground.#model = await standIn({ wordMs });
+    playground.#model = await standIn({ wordMs, atOnce: !paced });
     const url = playground.#model.url;
     const changes = (document, services) => {
       document.AgentContexts.default.BaseUrl = url;

@@ -12,7 +12,6 @@ const rig = rigForFile({
   },
 });
 const path = ({ SessionId, TurnId }) => `/sessions/${SessionId}/turns/${TurnId}`;
-const traceOf = async (turn) => resultOf(await rig.get(`${path(turn)}/trace`));
 const WORDS = ['The ', 'answer ', 'takes ', 'its ', 'time.'];
 const TEXT = WORDS.join('');
 const queries = () => rig.model.reads.map(({ query }) => query);
@@ -26,7 +25,7 @@ test('a cut is read on behind the newest event, and the client sees no break', a
   assert.deepEqual(queries(), ['stream=true&starting_after=5']);
   const told = stream.of('progress').map(({ data }) => JSON.parse(data)).filter(({ Kind }) => Kind === 'retry');
   assert.deepEqual(told, [{ Kind: 'retry', AfterMs: 200, Resumed: 1 }]);
-  const { ModelCalls } = await traceOf(turn);
+  const { ModelCalls } = await rig.trace(turn);
   assert.deepEqual(ModelCalls.map(({ Background, Resumed, Retries }) => [Background, Resumed, Retries]), [[true, 1, []]]);
   assert.equal(resultOf(await rig.get(path(turn))).Usage.TotalTokens, USAGE.total_tokens);
   assert.equal(rig.model.bodies[0].background, true);
@@ -99,7 +98,7 @@ test('a service that refuses background responses is asked without for the rest 
   for (const said of ['One.', 'Two.']) {
     const turn = userTurn({ SessionId, TurnId: said });
     assert.equal(resultOf(await rig.post(turn)).PrimaryOutputText, said);
-    assert.equal((await traceOf(turn)).ModelCalls.at(-1).Unsupported, 'background');
+    assert.equal((await rig.trace(turn)).ModelCalls.at(-1).Unsupported, 'background');
   }
   assert.deepEqual(rig.model.bodies.map(({ background }) => background), [true, undefined, undefined]);
 });

@@ -41,7 +41,7 @@ const DOCUMENTS = [
 /** It shares no word with the document that it asks for. */
 const ASKED = `How are bills erased? ${QUESTION}`;
 
-const put = (workspace, Documents = DOCUMENTS) => rig.request('PUT', `/workspaces/${workspace}/documents`, { body: { Documents } });
+const put = (workspace, Documents = DOCUMENTS) => rig.put(workspace, Documents);
 const search = async (workspace, Query, explain = '') => {
   const got = await rig.request('POST', `/workspaces/${workspace}/search${explain}`, { body: { Query } });
   return { chunks: resultOf(got).Chunks, paths: resultOf(got).Chunks.map(({ Path }) => Path), warnings: codes(got) };

@@ -4,7 +4,8 @@
 //
 // The build is taken from `build/`, or from the directory that the variable BUILD_DIR names.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import childProcess from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
@@ -35,7 +36,7 @@ const PAGE_DIR = path.join(ROOT, 'build-playground');
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
 
 /** The longest wait for a response, in ms: a Worker that hangs fails the test that made it hang. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 /** Must appear in no response. Distinctive, so that a match is no accident. */
 export const API_KEY = 'sk-e2e-7f3d-never-shown';
@@ -113,6 +114,8 @@ export class Rig {
   #hidden;
   #folder;
   #miniflare;
+  /** The process that Miniflare started last. */
+  #started = {};
 
   /**
    * `vars`: bindings of the Worker besides the usual ones, `undefined` removes one.
@@ -150,8 +153,7 @@ export class Rig {
 
   /** The process of the Worker, and of what Miniflare puts beside it. */
   get processId() {
-    const children = execFileSync('ps', ['--ppid', String(process.pid), '-o', 'pid=,comm='], { encoding: 'utf8' });
-    return Number(/(\d+) workerd/.exec(children)?.[1]);
+    return this.#started.pid;
   }
 
   /** What the Worker holds: `{wasmBytes, references}` (measured_worker.mjs). The Worker has to be `measured`. */
@@ -230,6 +232,7 @@ export class Rig {
       headers: {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...ONE_REQUEST,
         ...headers,
       },
       body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
@@ -248,6 +251,26 @@ export class Rig {
     return this.request('GET', route, more);
   }
 
+  /** A turn as its view shows it, or `undefined`. `turn` is what has been posted. */
+  async turn({ SessionId, TurnId }, more) {
+    return (await this.get(`/sessions/${SessionId}/turns/${TurnId}`, more)).json?.Result;
+  }
+
+  /** A turn's trace. */
+  async trace({ SessionId, TurnId }, more) {
+    return resultOf(await this.get(`/sessions/${SessionId}/turns/${TurnId}/trace`, more));
+  }
+
+  /** Sends documents to a workspace. */
+  put(workspace, Documents, more) {
+    return this.request('PUT', `/workspaces/${workspace}/documents`, { body: { Documents }, ...more });
+  }
+
+  /** Resolves when so many spans of this name have ended. */
+  ended(name, times) {
+    return eventually(() => this.spans.named(name).filter((span) => span.ended).length === times, `${times} of ${name} have ended`);
+  }
+
   /** Sends a request that gets server-sent events; resolves to the stream when the response head has arrived. */
   async stream(body, { method = 'POST', route = '/execute', key, headers = {}, signal } = {}) {
     const response = await fetch(new URL(route, this.url), {
@@ -255,6 +278,7 @@ export class Rig {
       headers: {
         ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...ONE_REQUEST,
         ...headers,
       },
       body: method === 'POST' ? JSON.stringify(body) : undefined,
@@ -340,7 +364,7 @@ export class Rig {
     const declared = await declaration();
     const objects = declared.durableObjects.filter(([binding]) => !unbound.includes(binding));
     const worker = await this.#worker(bindings, declared, objects);
-    this.#miniflare = new Miniflare({
+    this.#miniflare = starting.run(this.#started, () => new Miniflare({
       log: new Log(LogLevel.ERROR),
       handleStructuredLogs: ({ message }) => {
         if (message.startsWith(SPAN_EVENT)) this.spans.take(JSON.parse(message.slice(SPAN_EVENT.length)));
@@ -353,7 +377,7 @@ export class Rig {
       r2Persist: path.join(this.#folder, 'files'),
       kvPersist: path.join(this.#folder, 'kv'),
       workers: [worker, ...(catalog === false ? [] : [CATALOG_STORE]), ...(traced ? [LISTENER] : [])],
-    });
+    }));
     this.url = await this.#miniflare.ready;
     await this.#putCatalog();
   }
@@ -426,6 +450,16 @@ export function rigForFile(options) {
 /** The test catalog as it is. */
 export const PLAIN = sharedBy({});
 
+/** Miniflare does not tell its process, and several Workers may run at once: whoever starts one is told here. */
+const starting = new AsyncLocalStorage();
+const { spawn } = childProcess;
+childProcess.spawn = (...command) => {
+  const started = spawn(...command);
+  const owner = starting.getStore();
+  if (owner) owner.pid = started.pid;
+  return started;
+};
+
 const CATALOG_URL = 'http://catalog.test/';
 /** A Worker that stores the catalog. Miniflare's own way to a namespace starts a thread for each Worker. */
 const CATALOG_STORE = {
@@ -435,6 +469,9 @@ const CATALOG_STORE = {
   modules: true,
   script: "export default { async fetch(request, { CATALOG }) { await CATALOG.put('catalog', await request.text()); return new Response(); } };",
 };
+
+/** Where the machine stalls, the Worker may just have closed a connection that lay idle, and a request on it is lost. */
+const ONE_REQUEST = { connection: 'close' };
 
 const idOf = (response) => response.headers.get('aptix-request-id');
 const inFront = (modules) => modules.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));
@@ -465,7 +502,7 @@ export function refusalOf(answer) {
 }
 
 /** Polls `probe` until it returns something truthy, and resolves to that. */
-export async function eventually(probe, what, withinMs = 20_000) {
+export async function eventually(probe, what, withinMs = 60_000) {
   for (const deadline = performance.now() + withinMs; ; await pause(20)) {
     const seen = await probe();
     if (seen) return seen;

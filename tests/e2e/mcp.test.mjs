@@ -71,7 +71,7 @@ beforeEach(() => Object.values(servers).forEach((server) => server.clear()));
 const turn = (server, calls, more = {}) => calling(rig, server, calls, { key: KEY, Instruction: INSTRUCTION, ...more });
 const get = (route) => rig.get(route, { key: KEY });
 const post = (body) => rig.post(body, { key: KEY });
-const traceOf = async ({ SessionId, TurnId }) => resultOf(await get(`/sessions/${SessionId}/turns/${TurnId}/trace`));
+const traceOf = (turn) => rig.trace(turn, { key: KEY });
 
 test('the reference server: its tools are offered with their names, called, and each kind of result reaches the model', async () => {
   const { offered, outputs, result } = await turn('everything', [

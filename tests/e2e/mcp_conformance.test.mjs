@@ -12,8 +12,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import path from 'node:path';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { host } from '../mcp_servers/conformance_client.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CLIENT = `${process.execPath} ${path.join(ROOT, 'tests/mcp_servers/conformance_client.mjs')}`;
@@ -30,10 +31,14 @@ const SCENARIOS = {
 };
 
 describe('the protocol\'s own suite', { concurrency: 2 }, () => {
+  let turns;
+  before(async () => (turns = await host()));
+  after(() => turns.close());
+
   for (const [scenario, revisions] of Object.entries(SCENARIOS)) {
     for (const revision of revisions) {
       test(`the Worker passes ${scenario} of ${revision}`, async () => {
-        const { code, said } = await judged('--scenario', scenario, '--spec-version', revision);
+        const { code, said } = await judged(turns.origin, '--scenario', scenario, '--spec-version', revision);
         assert.equal(code, 0, said);
         assert.match(said, /Passed: [1-9]/);
       });
@@ -42,9 +47,9 @@ describe('the protocol\'s own suite', { concurrency: 2 }, () => {
 });
 
 /** What the suite says of the Worker: its exit code and its words. */
-function judged(...options) {
+function judged(CONFORMANCE_HOST, ...options) {
   return new Promise((resolve) => {
     const all = [SUITE, 'client', '--command', CLIENT, '--timeout', '60000', ...options];
-    execFile(process.execPath, all, (error, ...output) => resolve({ code: error?.code ?? 0, said: output.join('\n') }));
+    execFile(process.execPath, all, { env: { ...process.env, CONFORMANCE_HOST } }, (error, ...output) => resolve({ code: error?.code ?? 0, said: output.join('\n') }));
   });
 }

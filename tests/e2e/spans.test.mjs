@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { API_KEY, BOOT_PROMPT, MODEL, TOOL_SECRET, eventually, httpTool, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { isOurs } from './span_listener.mjs';
 import { Gate, USAGE, answer, call, text } from './scripted_model.mjs';
 
 const canary = (place) => `canary-of-the-${place}-7c2d`;
@@ -21,9 +22,6 @@ const rig = rigForFile({
 });
 
 const AGENT = 'invoke_agent default';
-const isOurs = ({ name }) => /^(invoke_agent|chat|execute_tool|retrieval|embeddings|fetch)\b/.test(name);
-const ended = (times) =>
-  eventually(() => rig.spans.named(AGENT).filter((span) => span.ended).length === times, `${times} turns have ended`);
 const trees = () => rig.spans.trees(AGENT, isOurs);
 const TREE = [AGENT, `  chat ${MODEL}`, '    fetch', '  execute_tool look_up', '    fetch', `  chat ${MODEL}`, '    fetch'];
 
@@ -46,7 +44,7 @@ test('a turn is one tree below its invocation, with every attribute and without 
   const posted = await rig.post(turn, { headers: { traceparent: PARENT, tracestate: 'vendor=1' } });
   resultOf(posted);
   for (const name of posted.headers.keys()) assert.doesNotMatch(name, /^trace/);
-  await ended(1);
+  await rig.ended(AGENT, 1);
   assert.deepEqual(trees(), [TREE]);
   const [agent] = rig.spans.named(AGENT);
   const invocation = rig.spans.spans.find(({ id }) => id === agent.parent);
@@ -120,7 +118,7 @@ test('equal turns have equal trees', async () => {
     scriptTurn();
     resultOf(await rig.post(turnOf()));
   }
-  await ended(2);
+  await rig.ended(AGENT, 2);
   assert.deepEqual(trees(), [TREE, TREE]);
   const [one, two] = rig.spans.named(AGENT).map(({ attributes }) => ({ ...attributes, 'gen_ai.conversation.id': '' }));
   assert.deepEqual(one, two);
@@ -135,7 +133,7 @@ test('of two sessions at once no span is below one of the other', async () => {
   gates[1].open();
   gates[0].open();
   for (const { status } of await Promise.all(posted)) assert.equal(status, 200);
-  await ended(2);
+  await rig.ended(AGENT, 2);
   const tree = [AGENT, `  chat ${MODEL}`, '    fetch'];
   assert.deepEqual(trees(), [tree, tree]);
   assert.equal(new Set(rig.spans.named(AGENT).map(({ trace }) => trace)).size, 2);
@@ -144,7 +142,7 @@ test('of two sessions at once no span is below one of the other', async () => {
 test('the usage of a model call stands on its span alone', async () => {
   rig.model.script(answer(text('Counted.')));
   resultOf(await rig.post(turnOf()));
-  await ended(1);
+  await rig.ended(AGENT, 1);
   const [chat] = rig.spans.named(`chat ${MODEL}`);
   assert.equal(chat.attributes['gen_ai.usage.input_tokens'], USAGE.input_tokens);
   const names = Object.keys(rig.spans.named(AGENT)[0].attributes);

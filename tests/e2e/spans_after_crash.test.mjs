@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MODEL, eventually, httpTool, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { isOurs } from './span_listener.mjs';
 import { Gate, USAGE, answer, call, text } from './scripted_model.mjs';
 
 // The runtime tells the spans below an alarm until the next alarm rings: the second attempt ends before.
@@ -21,7 +22,6 @@ const rig = rigForFile({
 const AGENT = 'invoke_agent default';
 const LASTING = 'invoke_agent lasting';
 const CHAT = `chat ${MODEL}`;
-const isOurs = ({ name }) => /^(invoke_agent|chat|execute_tool|fetch)\b/.test(name);
 const ended = (agent) => rig.spans.named(agent).filter((span) => span.ended);
 const parentOf = ({ parent }) => rig.spans.spans.find(({ id }) => id === parent).name;
 

@@ -7,6 +7,7 @@ import { dualServer } from '../mcp_servers/dual.mjs';
 import { embeddings } from '../model_service/embeddings.mjs';
 import { serve } from '../local_server.mjs';
 import { API_KEY, BOOT_PROMPT, MODEL, TOOL_SECRET, eventually, httpTool, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { isOurs } from './span_listener.mjs';
 import { Gate, answer, call, httpError, reasoning, text } from './scripted_model.mjs';
 
 const canary = (place) => `canary-of-the-${place}-51fe`;
@@ -38,10 +39,7 @@ const rig = rigForFile({
 const AGENT = 'invoke_agent default';
 const CHAT = `chat ${MODEL}`;
 const OURS = /^(invoke_agent|chat|execute_tool|retrieval|embeddings)\b/;
-const isShown = ({ name }) => OURS.test(name) || name === 'fetch';
-const ended = (times) =>
-  eventually(() => rig.spans.named(AGENT).filter((span) => span.ended).length === times, `${times} runs have ended`);
-const tree = (number) => rig.spans.trees(AGENT, isShown).at(number);
+const tree = (number) => rig.spans.trees(AGENT, isOurs).at(number);
 const last = (name) => rig.spans.named(name).at(-1).attributes;
 
 /** A test at whose end no span holds what was said, and no name an id. */
@@ -72,9 +70,9 @@ told('a turn with a search, an MCP tool, a human and a webhook has every request
   const ResultJson = JSON.stringify({ Approved: true });
   const { SessionId, TurnId } = turn;
   resultOf(await rig.post({ SessionId, TurnId, ToolResults: [{ ToolCallId, ExecutionMs: 5, ResultJson }] }));
-  await ended(2);
+  await rig.ended(AGENT, 2);
   await eventually(() => deliveries.length === 2, 'the webhook is told twice');
-  const [paused, continued] = rig.spans.trees(AGENT, isShown).map((lines) => lines.map((line) => line.trimEnd()));
+  const [paused, continued] = rig.spans.trees(AGENT, isOurs).map((lines) => lines.map((line) => line.trimEnd()));
   // The first call of a server is greeted, by requests whose number is the server's.
   const once = paused.filter((line, index) => line !== '    fetch' || paused[index - 1] !== line);
   const called = (name) => [`  execute_tool ${name}`, '    fetch'];
@@ -136,7 +134,7 @@ told('a steer that interrupts and a cancellation end the spans of what they stop
     assert.ok((await rig.request('POST', route, { body })).status < 300);
     await stream.end();
     gate.open();
-    await ended(1);
+    await rig.ended(AGENT, 1);
     const first = rig.spans.named(CHAT)[0].attributes;
     assert.deepEqual([first['error.type'], first['aptix.attempts']], [error, 1]);
     assert.ok(first['gen_ai.response.id'], 'what the call had learnt');
@@ -151,11 +149,11 @@ told('each attempt of a call is a request below its one span, and a turn that fa
   rig.model.script(httpError(503, { message: canary('failure') }, { 'retry-after-ms': '1' }), answer(text('Yes.')), httpError(400, refusal));
   const turn = userTurn();
   resultOf(await rig.post(turn));
-  await ended(1);
+  await rig.ended(AGENT, 1);
   assert.deepEqual(tree(-1), [AGENT, `  ${CHAT}`, '    fetch', '    fetch']);
   assert.deepEqual([last(CHAT)['aptix.attempts'], last(CHAT)['error.type']], [2, undefined]);
   assert.equal((await rig.post({ ...turn, TurnId: 'turn-2' })).status, 502);
-  await ended(2);
+  await rig.ended(AGENT, 2);
   assert.deepEqual([last(CHAT)['error.type'], last(CHAT)['gen_ai.response.finish_reasons']], ['400', 'error']);
   assert.deepEqual([last(AGENT)['error.type'], last(AGENT)['aptix.turn.status']], ['upstream_rejected', 'failed']);
 });
@@ -168,8 +166,8 @@ told('a fork has no span of a turn, and its turns have those of their own sessio
   const made = await rig.request('POST', `/sessions/${turn.SessionId}/fork`, { body: { SessionId: child } });
   assert.equal(made.status, 201, made.text);
   resultOf(await rig.post(userTurn({ SessionId: child, TurnId: 'turn-2' })));
-  await ended(2);
-  assert.deepEqual(rig.spans.trees(AGENT, isShown), [[AGENT, `  ${CHAT}`, '    fetch'], [AGENT, `  ${CHAT}`, '    fetch']]);
+  await rig.ended(AGENT, 2);
+  assert.deepEqual(rig.spans.trees(AGENT, isOurs), [[AGENT, `  ${CHAT}`, '    fetch'], [AGENT, `  ${CHAT}`, '    fetch']]);
   const [of, ofChild] = rig.spans.named(AGENT);
   assert.notEqual(of.trace, ofChild.trace);
   assert.notEqual(of.attributes['gen_ai.conversation.id'], ofChild.attributes['gen_ai.conversation.id']);

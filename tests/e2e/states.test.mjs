@@ -14,7 +14,6 @@ const rig = rigForFile({
   },
 });
 
-const traceOf = async ({ SessionId, TurnId }) => resultOf(await rig.get(`/sessions/${SessionId}/turns/${TurnId}/trace`));
 
 for (const AgentContextId of ['default', 'replay']) {
   const session = () => {
@@ -24,7 +23,7 @@ for (const AgentContextId of ['default', 'replay']) {
       turns += 1;
       const turn = { SessionId, TurnId: `turn-${turns}`, AgentContextId, Instruction };
       const answer = await rig.post(turn);
-      return { answer, trace: await traceOf(turn) };
+      return { answer, trace: await rig.trace(turn) };
     };
   };
   const told = ({ answer }) => resultOf(answer).PrimaryOutputText;

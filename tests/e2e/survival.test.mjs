@@ -8,8 +8,7 @@ import { Gate, answer, call, text } from './scripted_model.mjs';
 // A short alarm interval, so that no test waits long for recovery.
 const rig = rigForFile({ vars: { TURN_ALARM_MS: '300', KEEP_ALIVE_MS: '1000' } });
 const called = (times) => eventually(() => rig.model.requests.length === times, `the model is called ${times} times`);
-const turnOf = async ({ SessionId, TurnId }) => (await rig.get(`/sessions/${SessionId}/turns/${TurnId}`)).json?.Result;
-const statusOf = async (turn) => (await turnOf(turn))?.Status;
+const statusOf = async (turn) => (await rig.turn(turn))?.Status;
 
 test('fifty identical requests at once call the model once and get equal answers, and again after a restart', async () => {
   const gate = new Gate();
@@ -142,7 +141,7 @@ test('a turn that is lost twice fails as turn_interrupted, and a repeat goes on'
     await cut;
   }
   await eventually(async () => (await statusOf(turn)) === 'failed', 'the turn has failed');
-  assert.equal((await turnOf(turn)).Outcome.Errors[0].ErrorCode, 'turn_interrupted');
+  assert.equal((await rig.turn(turn)).Outcome.Errors[0].ErrorCode, 'turn_interrupted');
   rig.model.otherwise(answer(text('Here I am.')));
   assert.equal(resultOf(await rig.post(turn)).PrimaryOutputText, 'Here I am.');
   assert.equal(rig.model.lastSeen.split('Third time lucky.').length - 1, 1);

@@ -21,8 +21,7 @@ const rig = rigForFile({
 const INVOICES = 'pub struct InvoiceManager;\n\nimpl InvoiceManager {\n    pub fn close_month(&self) {}\n}\n';
 const SHIPPING = 'pub fn ship_parcel(weight: u32) -> u32 {\n    weight\n}\n';
 const document = (Path, Contents, more = {}) => ({ Path, Contents, ...more });
-const put = (workspace, Documents, more = { key }) =>
-  rig.request('PUT', `/workspaces/${workspace}/documents`, { body: { Documents }, ...more });
+const put = (workspace, Documents, more = { key }) => rig.put(workspace, Documents, more);
 const search = async (workspace, members, more = { key }) => {
   const got = await rig.request('POST', `/workspaces/${workspace}/search`, { body: members, ...more });
   return resultOf(got).Chunks;

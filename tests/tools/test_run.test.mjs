@@ -80,14 +80,14 @@ test('files of one lane have hooks of their own, and what each cost and came to 
     beforeEach(() => console.log('before ${name}'));
     for (const n of [1, 2]) test('${name}' + n, () => console.log('${name}' + n));
     test('not here', { skip: 'there is no browser' }, () => {});`;
-  const burning = `import { test } from 'node:test'; test('burns', () => { for (const end = Date.now() + 1000; Date.now() < end; ); });`;
+  const burning = `import { test } from 'node:test'; test('burns', () => { for (const from = process.cpuUsage(); process.cpuUsage(from).user < 300_000; ); });`;
   const { code, stdout, notes } = await ran({ a: hooked('a'), b: hooked('b'), c: burning });
   assert.equal(code, 0, stdout);
   for (const name of ['a', 'b']) {
     assert.match(stdout, new RegExp(`before ${name}\n${name}1\nbefore ${name}\n${name}2\n`));
     assert.deepEqual([notes[name].passed, notes[name].failed, notes[name].skipped], [2, [], { 'there is no browser': 1 }]);
   }
-  assert.ok(notes.c.processor > 0.2 && notes.c.wall >= 1, JSON.stringify(notes.c));
+  assert.ok(notes.c.processor >= 0.29 && notes.c.wall >= 0.29, JSON.stringify(notes.c));
 });
 
 test('a file that fails, is none, or ends its process is named, and the others run', async () => {

@@ -31,7 +31,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   });
 }
 await Promise.all(Array.from({ length: Math.min(lanes, names.length) }, work));
-for (const result of results.values()) note(result);
+for (const result of results.values()) if (result.file) note(result);
 process.exitCode = told([...results.values()]);
 
 /** Works through the files that wait, in one lane after another. */

@@ -5,7 +5,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { Rig } from '../../../tests/e2e/harness.mjs';
 import { answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { formatJson, memoryStore } from '../dist/index.js';
-import { REAL, declared, sendMail, withApproval } from './approvals.mjs';
+import { sendMail, withApproval } from './approvals.mjs';
 import { client } from './turns.mjs';
 
 const rig = new Rig({ catalog: withApproval });
@@ -15,7 +15,6 @@ afterEach(() => {
   assert.deepEqual(rig.model.leftovers, []);
   rig.clear();
 });
-const ToolsJson = JSON.stringify(declared.map((tool) => ({ type: 'function', ...tool })));
 let serial = 0;
 
 /** A turn that wants to send a mail, by a client that decides so; resolves to what the model was told of it. */
@@ -23,7 +22,7 @@ async function mailed(onApproval) {
   rig.tools.on('/send_mail', '{"sent":true}');
   rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('Done.')));
   const session = client(rig.url).session(`approval-${++serial}`);
-  await session.turn({ Instruction: 'Mail Ann.', ToolsJson }, { onApproval, ...(!onApproval && { tools: [] }) }).final();
+  await session.turn({ Instruction: 'Mail Ann.' }, { onApproval, ...(!onApproval && { tools: [] }) }).final();
   const posts = rig.tools.requests.filter(({ path }) => path === '/send_mail');
   return { output: rig.model.bodies.at(-1).input[0].output, posts };
 }
@@ -33,9 +32,9 @@ test('a user is asked with the call, and what is decided happens', async () => {
   const agreed = await mailed((request, { toolCallId }) => (asked.push([request, toolCallId]), true));
   const [[{ Name, Arguments, Message, AllowEdit }, toolCallId]] = asked;
   assert.deepEqual([Name, Arguments, Message, AllowEdit], ['send_mail', { to: 'Ann' }, 'It leaves the house.', false]);
-  assert.match(agreed.output, REAL ? /"sent":true/ : /"Approved":true/);
-  if (REAL) assert.deepEqual(agreed.posts.map(({ body }) => body.Arguments), [{ to: 'Ann' }]);
-  if (REAL) assert.match(toolCallId, /^apr_/);
+  assert.match(agreed.output, /"sent":true/);
+  assert.deepEqual(agreed.posts.map(({ body }) => body.Arguments), [{ to: 'Ann' }]);
+  assert.match(toolCallId, /^apr_/);
 
   rig.clear();
   const refused = await mailed(() => ({ Approved: false, Reason: 'wrong recipient' }));
@@ -52,7 +51,7 @@ async function ran(tool, decide) {
   rig.tools.on(`/${tool}`, '{"done":true}');
   rig.model.script(answer(call(tool, [WRITTEN])), answer(text('Done.')));
   const session = client(rig.url).session(`approval-${++serial}`);
-  await session.turn({ Instruction: 'Pay.', ToolsJson }, { onApproval: decide }).final();
+  await session.turn({ Instruction: 'Pay.' }, { onApproval: decide }).final();
   return rig.tools.requests.map((request) => /"Arguments":(.*),"SessionId"/s.exec(request.text)?.[1]);
 }
 
@@ -112,7 +111,7 @@ test('a decision outlives a reload; a question that was cut off is asked again',
   const reload = new AbortController();
   let asked = 0;
   const session = () => client(rig.url, { store }).session('reloaded');
-  const first = session().turn({ Instruction: 'Mail Ann.', ToolsJson }, {
+  const first = session().turn({ Instruction: 'Mail Ann.' }, {
     signal: reload.signal,
     onApproval: () => ((asked += 1), reload.abort(), new Promise(() => {})),
   });

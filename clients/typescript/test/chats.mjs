@@ -2,7 +2,6 @@
 import { eventually } from '../../../tests/e2e/harness.mjs';
 import { AptixChatTransport, isAnswered } from '../dist/ai-sdk.js';
 import { Aptix } from '../dist/index.js';
-import { declared } from './approvals.mjs';
 import * as ai6 from 'ai6';
 
 class State {
@@ -29,7 +28,7 @@ export function chatAt(url, ai, { id = `chat-${++serial}`, messages, transport =
     },
     transport: wholeTransport ?? new AptixChatTransport({
       client: new Aptix({ baseUrl: `${url}`, retryDelayMs: 1, ...client }),
-      tools: [read, ...declared],
+      tools: [read],
       holdText: ai === ai6,
       ...transport,
     }),

@@ -5,7 +5,7 @@ import { withoutBrowser } from '../../../tests/browser/chromium.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix } from '../dist/index.js';
 import { buildPage } from '../examples/use-chat/build.mjs';
-import { declared, sendMail } from './approvals.mjs';
+import { sendMail } from './approvals.mjs';
 import { inChromium } from './in_chromium.mjs';
 
 let page;
@@ -67,9 +67,7 @@ test('a page has an answer made anew in a fork, and goes on there after a reload
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
-test('a page asks its user about a call that needs consent', { skip: withoutBrowser, timeout: 120_000 }, async (t) => {
-  // The page declares the tools of a real page: the question comes from the Worker alone.
-  if (declared.length > 0) return t.skip('the Worker does not ask yet');
+test('a page asks its user about a call that needs consent', { skip: withoutBrowser, timeout: 120_000 }, async () => {
   rig.tools.on('/send_mail', '{"sent":true}');
   rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('The mail is out.')));
   await say('Mail Ann.');

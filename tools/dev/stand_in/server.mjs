@@ -21,8 +21,8 @@ import { reply, stateOf } from './conversation.mjs';
 
 const MEMORIES = ['full', 'none', 'refuses'];
 
-/** Listens until closed; resolves to `{ url, close }`. */
-export function standIn({ port = 0, wordMs = 12, windowTokens = 32_000, memory = 'full' } = {}) {
+/** Listens until closed; resolves to `{ url, close }`. `wordMs` stands before each word, or with `atOnce` before those of slow answers alone. */
+export function standIn({ port = 0, wordMs = 12, atOnce = false, windowTokens = 32_000, memory = 'full' } = {}) {
   const chain = new Chain();
   const background = new BackgroundResponses();
   const seenOnce = new Set();
@@ -42,7 +42,7 @@ export function standIn({ port = 0, wordMs = 12, windowTokens = 32_000, memory =
     const items = reply(body, conversation, state, windowTokens);
     const events = responseEvents(answer, items, { usage: (output) => usageOf(conversation, output) });
     const streamed = body.stream === true;
-    const pauseMs = wordMs * (state?.pace ?? 1);
+    const pauseMs = wordMs * (state?.pace ?? (atOnce ? 0 : 1));
     const keep = () => answer.status === 'completed' && chain.keep(owner, body, conversation, answer);
     if (streamed) openStream(response);
     if (streamed && body.background === true) {
@@ -57,7 +57,7 @@ export function standIn({ port = 0, wordMs = 12, windowTokens = 32_000, memory =
     for (const event of events) {
       const isWord = event.type === 'response.output_text.delta';
       if (isWord && wordsLeft-- === 0) return response.socket.destroySoon();
-      if (streamed && isWord) await pause(pauseMs);
+      if (streamed && isWord && pauseMs > 0) await pause(pauseMs);
       if (response.destroyed) return;
       // Stored before the last event is sent, so that a follow-up cannot come too soon.
       keep();
@@ -78,7 +78,7 @@ export function standIn({ port = 0, wordMs = 12, windowTokens = 32_000, memory =
 /** Makes a response without its reader. */
 async function makeInBackground(made, events, pauseMs, keep) {
   for (const event of events) {
-    if (event.type === 'response.output_text.delta') await pause(pauseMs);
+    if (event.type === 'response.output_text.delta' && pauseMs > 0) await pause(pauseMs);
     if (made.cancelled) return;
     keep();
     made.push(event);
