@@ -124,7 +124,7 @@ export class Exchange {
     const log = (more: { status?: number; error?: string }) =>
       onLog?.({ method, path, attempt, milliseconds: Date.now() - began, ...more });
     try {
-      const shown = (this.bearer = await this.#inTime(unlessAborted(bearer.get(), this.#controller.signal)));
+      const shown = (this.bearer = await this.#inTime(bearer.get()));
       // The global one is called where it stands, never stored: browsers refuse it as a method of something else.
       const plain: typeof globalThis.fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
       const send = middleware.reduceRight<typeof plain>((next, layer) => (url, init) => layer(url as string, init!, next), plain);
@@ -132,6 +132,8 @@ export class Exchange {
         method,
         body,
         signal: this.#controller.signal,
+        // The service sends nobody elsewhere, and a request has a key or words that are for nobody else.
+        redirect: "manual",
         headers: {
           ...headers,
           ...call.headers,
@@ -167,7 +169,7 @@ export class Exchange {
   /** The `Result` of a JSON response; anything but a successful one is thrown. */
   async result<T>(): Promise<T> {
     const response = this.#response!;
-    const answer: unknown = await response.json().catch((error: unknown) => {
+    const answer: unknown = await unlessAborted(response.json(), this.#controller.signal).catch((error: unknown) => {
       if (!(error instanceof SyntaxError)) throw error;
     });
     return resultOf<T>(answer, toldBy(response));
@@ -179,8 +181,12 @@ export class Exchange {
     this.#controller.abort();
   }
 
-  /** Waits for the other side, no longer than a live connection is silent. Time that the caller takes does not count. */
-  async #inTime<T>(wait: Promise<T>): Promise<T> {
+  /**
+   * Waits for the other side, no longer than a live connection is silent, and in no case after the end: another's `fetch` or
+   * `middleware` may know no signal. Time that the caller takes does not count.
+   */
+  async #inTime<T>(given: Promise<T>): Promise<T> {
+    const wait = unlessAborted(given, this.#controller.signal);
     if (!this.#isLive) return wait;
     const ms = this.options.idleTimeoutMs ?? 30_000;
     const timer = setTimeout(() => this.#controller.abort(new Error(`nothing came for ${ms} ms`)), ms);

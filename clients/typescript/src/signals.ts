@@ -31,11 +31,14 @@ export function onAbort(signal: AbortSignal | undefined, then: (reason: unknown)
 }
 
 /** Waits for something that knows no signal; rejects with the signal's reason as soon as it is aborted. */
-export const unlessAborted = <T>(wait: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    onAbort(signal, reject);
-    wait.then(resolve, reject);
-  });
+export async function unlessAborted<T>(wait: Promise<T>, signal: AbortSignal): Promise<T> {
+  let unlisten = () => {};
+  try {
+    return await Promise.race([wait, new Promise<never>((_, reject) => (unlisten = onAbort(signal, reject)))]);
+  } finally {
+    unlisten();
+  }
+}
 
 /** Waits so many ms; rejects with the signal's reason as soon as it is aborted. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {

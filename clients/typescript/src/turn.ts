@@ -1,7 +1,7 @@
 // A turn as its client lives it: submissions, pauses for tools, and at last one final response.
 import { AptixError } from "./errors.js";
 import { type Answer, type Http, type RequestOptions, request, toldBy } from "./http.js";
-import { type Signal, abortable } from "./signals.js";
+import { type Signal, abortable, onAbort } from "./signals.js";
 import { type Submission, detached, followed, newId, posted, submit, turnPath } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
 import type {
@@ -162,7 +162,9 @@ export class Turn implements AsyncIterable<TurnEvent> {
 
   /** The events as lines of JSON, for a webview or one's own back end. `readTurnEvents` reads them again. */
   toReadableStream(): ReadableStream<Uint8Array> {
-    const events = this[Symbol.asyncIterator]();
+    this.#read();
+    const left = new AbortController();
+    const events = this.#events(left);
     const line = (value: unknown) => new TextEncoder().encode(`${JSON.stringify(value)}\n`);
     return new ReadableStream({
       async pull(controller) {
@@ -177,6 +179,8 @@ export class Turn implements AsyncIterable<TurnEvent> {
         }
       },
       async cancel() {
+        // What waits for the next event ends now.
+        left.abort(gone());
         await events.return();
       },
     });
@@ -191,10 +195,12 @@ export class Turn implements AsyncIterable<TurnEvent> {
     }
   }
 
-  async *#events(): AsyncGenerator<TurnEvent, void, void> {
+  /** `left` ends the watching, and never the turn. */
+  async *#events(left = new AbortController()): AsyncGenerator<TurnEvent, void, void> {
     const { signal, dispose } = abortable(this.options.signal, this.#http.deadlineMs);
+    const unlisten = onAbort(signal, (reason) => left.abort(reason));
     try {
-      for await (const event of this.#submissions(signal)) {
+      for await (const event of this.#submissions(left.signal)) {
         for (const listener of this.#listeners) listener(event);
         yield event;
       }
@@ -205,9 +211,10 @@ export class Turn implements AsyncIterable<TurnEvent> {
       throw error;
     } finally {
       dispose();
+      unlisten();
       this.#accept();
       // Without effect where the turn has ended.
-      this.#settle.reject(new TypeError("The turn is no longer watched. Attach to it for its final response."));
+      this.#settle.reject(gone());
     }
   }
 
@@ -286,6 +293,8 @@ export class Turn implements AsyncIterable<TurnEvent> {
     this.#position = event.position;
   }
 }
+
+const gone = () => new TypeError("The turn is no longer watched. Attach to it for its final response.");
 
 function awaiting({ TurnId, ToolCalls }: ToolContinuationResponse): AptixError {
   const Message = "The turn waits for tool results that nobody here gives.";

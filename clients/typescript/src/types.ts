@@ -80,7 +80,8 @@ export type Progress =
       ExecutionMs?: number;
     }
   | { Kind: "mode"; ModeDisplayName: string }
-  | { Kind: "retry"; AfterMs: number }
+  /** `Resumed`: how often the call's background response has been read on; without it the call is made again. */
+  | { Kind: "retry"; AfterMs: number; Resumed?: number }
   | { Kind: "compaction" }
   | { Kind: "steer"; SteerId: string; State: "accepted" | "delivered" };
 

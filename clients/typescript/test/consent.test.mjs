@@ -106,6 +106,22 @@ test('without a terminal what needs consent is refused, by name, and nothing is 
   assert.deepEqual(rig.tools.requests, []);
 });
 
+test('arguments are edited from what they are', { timeout: 60_000, skip: noTerminal }, async () => {
+  rig.tools.on('/pay', '"paid"');
+  rig.model.script(answer(call('pay', { to: 'ann\u202e', sum: 12 })), answer(text('Paid.')));
+  const chat = atTerminal(['chat', '--no-tools']);
+  await chat.until('> ');
+  chat.type('Pay ann.');
+  await chat.until('(e)dit: ');
+  chat.type('e');
+  await chat.until('Arguments: { "to": "ann\\u202e", "sum": 12 }');
+  chat.keys('\u007f\u007f5 }\r');
+  await chat.until('Paid.');
+  await leave(chat);
+  const [{ body }] = rig.tools.requests;
+  assert.match(JSON.stringify(body), /125/);
+});
+
 test('a question before an erasure is not answered by what was typed before it', { timeout: 60_000, skip: noTerminal }, async () => {
   const erase = atTerminal(['erase', 'never-was']);
   erase.keys('y\r');

@@ -2,6 +2,7 @@
 // of the AI SDK's stream (its `DefaultChatTransport`), that a page says words, and no settings of a turn, and that a page is
 // told what the service says of a failure, and nothing that this program says.
 import { AptixError } from "../index.js";
+import { onAbort } from "../signals.js";
 import type { Chunk } from "./chunk.js";
 import { type ChatMessage, MessageError } from "./messages.js";
 
@@ -32,11 +33,13 @@ export function chatHandler(
   const { onError = (error: unknown) => console.error(error), maxBodyBytes = MAX_BODY_BYTES } = options;
   return async (request) => {
     // A page that has left is no failure.
-    const told = (error: unknown) => void (request.signal.aborted || onError(error, request));
+    const left = new AbortController();
+    onAbort(request.signal, (reason) => left.abort(reason));
+    const told = (error: unknown) => void (left.signal.aborted || onError(error, request));
     try {
-      const { chatId, open } = await asked(request, maxBodyBytes);
+      const { chatId, open } = await asked(request, maxBodyBytes, left.signal);
       const transport = await transportOf(request, chatId);
-      return await answered(await open(transport), told);
+      return await answered(await open(transport), left, told);
     } catch (error) {
       if (error instanceof Response) return error;
       if (error instanceof MessageError) return new Response(error.message, { status: 400 });
@@ -63,8 +66,8 @@ interface Transport {
 type Open = (transport: Transport) => Promise<ReadableStream<Chunk> | null>;
 
 /** Which chat is meant, and what is asked of it. */
-async function asked(request: Request, maxBytes: number): Promise<{ chatId: string; open: Open }> {
-  const { signal: abortSignal, method, url } = request;
+async function asked(request: Request, maxBytes: number, abortSignal: AbortSignal): Promise<{ chatId: string; open: Open }> {
+  const { method, url } = request;
   if (method === "GET") {
     const [, id] = /\/([^/]+)\/stream$/.exec(new URL(url).pathname) ?? [];
     const chatId = id === undefined ? undefined : decoded(id);
@@ -119,7 +122,7 @@ async function json(request: Request, maxBytes: number): Promise<unknown> {
 }
 
 /** The response, once something has come: what fails before is a failure of the request. */
-async function answered(stream: ReadableStream<Chunk> | null, told: (error: unknown) => void): Promise<Response> {
+async function answered(stream: ReadableStream<Chunk> | null, left: AbortController, told: (error: unknown) => void): Promise<Response> {
   if (!stream) return new Response(null, { status: 204 });
   const reader = stream.getReader();
   let next: ReadableStreamReadResult<Chunk> | undefined = await reader.read();
@@ -138,7 +141,11 @@ async function answered(stream: ReadableStream<Chunk> | null, told: (error: unkn
         controller.close();
       }
     },
-    cancel: (reason) => reader.cancel(reason),
+    // Not every server aborts the request of a page that has left.
+    cancel: (reason) => {
+      left.abort(reason);
+      return reader.cancel(reason);
+    },
   });
   return new Response(body, { headers: HEADERS });
 }

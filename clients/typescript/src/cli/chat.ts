@@ -116,7 +116,7 @@ async function decided(person: Person, { Name, ArgumentsJson, Message, AllowEdit
     const answer = (await person.answer(`${about}Run it? (y)es, (n)o, or no and why${AllowEdit ? ", (e)dit" : ""}: `))?.trim() ?? "n";
     if (/^y(es)?$/i.test(answer)) return true;
     if (AllowEdit && /^e(dit)?$/i.test(answer)) {
-      const edited = (await person.answer("Arguments, as JSON on one line: ")) ?? "";
+      const edited = (await person.answer("Arguments: ", formatJson(ArgumentsJson).replace(/\n */g, " "))) ?? "";
       try {
         JSON.parse(edited);
         return { Approved: true, ArgumentsJson: edited };

@@ -196,7 +196,7 @@ const COMMANDS: Record<string, Command> = {
     },
   },
   ticket: {
-    usage: "ticket --for USER [--sessions S,…] [--operations O,…] [--workspaces W,…] [--contexts C,…] [--origins O,…] [--actor A] [--tokens N] [--expires SECONDS]",
+    usage: "ticket --for USER [--sessions S,…] [--turns T,…] [--operations O,…] [--workspaces W,…] [--contexts C,…] [--origins O,…] [--actor A] [--tokens N] [--expires SECONDS]",
     does: "Mints a ticket for a page or a guest.",
     options: { for: text, sessions: text, turns: text, operations: text, workspaces: text, contexts: text, origins: text, actor: text, tokens: text, expires: text },
     takes: [0, 0],

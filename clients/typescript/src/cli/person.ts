@@ -50,20 +50,24 @@ export class Person {
   /** The next message; `undefined` at the end. What was typed meanwhile is one. */
   async message(): Promise<string | undefined> {
     const typed = this.#typed.shift();
-    if (typed === undefined) return this.#line("> ", this.#draft);
+    if (typed === undefined) {
+      const draft = this.#draft;
+      this.#draft = "";
+      return this.#line("> ", draft);
+    }
     if (this.terminal.isInteractive) this.terminal.err(`> ${shownLines(typed)}\n`);
     return typed;
   }
 
-  /** The answer to a question, of what is typed after it; `undefined` where there is none. */
-  async answer(question: string): Promise<string | undefined> {
+  /** The answer to a question, of what is typed after it; `undefined` where there is none. It may begin with a text to edit. */
+  async answer(question: string, begin = ""): Promise<string | undefined> {
     if (!this.terminal.isInteractive || this.#hasLeft) return undefined;
     await this.#settled();
     this.#draft += this.#pasted + this.#reader.line;
     this.#pasted = "";
     this.#reader.write(null, { ctrl: true, name: "e" });
     this.#reader.write(null, { ctrl: true, name: "u" });
-    return this.#line(question);
+    return this.#line(question, begin);
   }
 
   async agrees(question: string): Promise<boolean> {
@@ -75,7 +79,7 @@ export class Person {
     this.#reader.close();
   }
 
-  async #line(question: string, draft = ""): Promise<string | undefined> {
+  async #line(question: string, begin = ""): Promise<string | undefined> {
     if (this.#hasLeft) return undefined;
     const line = new Promise<string | undefined>((resolve) => (this.#wanted = resolve));
     if (this.terminal.isInteractive) {
@@ -84,15 +88,14 @@ export class Person {
       this.terminal.err(question.slice(0, last));
       this.#reader.setPrompt(question.slice(last));
       this.#reader.prompt();
-      if (draft !== "") this.#restore(draft);
+      if (begin !== "") this.#write(begin);
     } else this.terminal.err(question);
     return line;
   }
 
-  #restore(draft: string): void {
-    this.#draft = "";
+  #write(text: string): void {
     this.#isPasting = true;
-    this.#reader.write(draft);
+    this.#reader.write(text);
     this.#isPasting = false;
   }
 

@@ -173,14 +173,18 @@ function watched(folder: string, signal: AbortSignal): AsyncGenerator<void, void
   })();
 }
 
+/** The widest that it is. */
 const BAR = 30;
 /** A bar below what was told, on a terminal alone. */
 function progressBar({ isTerminal, json, err }: Terminal): { show(done: number, all: number): void; end(): void } {
   if (!isTerminal || json) return { show() {}, end() {} };
   return {
     show(done, all) {
-      const full = Math.round((BAR * done) / Math.max(1, all));
-      err(`\r${"█".repeat(full)}${"░".repeat(BAR - full)} ${done} of ${all}`);
+      const told = ` ${done} of ${all}`;
+      // A line that is full would begin the next one, which stays.
+      const width = Math.max(0, Math.min(BAR, (process.stderr.columns ?? 80) - told.length - 1));
+      const full = Math.round((width * done) / Math.max(1, all));
+      err(`\r${"█".repeat(full)}${"░".repeat(width - full)}${told}`);
     },
     end: () => err("\r\u001b[K"),
   };

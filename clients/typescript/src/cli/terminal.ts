@@ -61,7 +61,7 @@ export function failed(terminal: Terminal, error: unknown, url: string): number 
   if (terminal.json) {
     terminal.err(`${jsonOf({ error: told ?? { code: error instanceof UsageError ? "usage" : "failed", message: String((error as Error)?.message ?? error) } })}\n`);
   } else if (error instanceof AptixConnectionError) {
-    terminal.err(`${shownLines(error.message)}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service.\n`);
+    terminal.err(`${shownLines([error.message, ...reasonsOf(error)].join("\n"))}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service.\n`);
   } else if (told) {
     terminal.err(`${told.code}: ${shownLines(told.message)}\n${hint(told)}`);
   } else terminal.err(`${shownLines(String((error as Error)?.message ?? error))}\n`);
@@ -70,7 +70,16 @@ export function failed(terminal: Terminal, error: unknown, url: string): number 
   return told?.code === "turn_awaiting_tools" || told?.code === "turn_in_progress" ? EXIT.waiting : EXIT.failed;
 }
 
-function hint({ code }: AptixError): string {
+/** What lies behind a lost connection, such as a name that no server has, or a certificate. */
+function reasonsOf({ message, cause }: Error): string[] {
+  if (!(cause instanceof Error)) return [];
+  const [first] = cause instanceof AggregateError ? cause.errors : [];
+  const own = cause.message || String((first as Error | undefined)?.message ?? "");
+  return [...(own === "" || message.includes(own) ? [] : [own]), ...reasonsOf(cause)];
+}
+
+function hint({ code, path }: AptixError): string {
+  if (path === "/User") return "Here --user names the user.\n";
   if (code === "unauthenticated") return "Give the key in APTIX_KEY, or keep it in this system's keychain with: aptix-edge login\n";
   if (code === "forbidden" || code === "credential_expired") return "Another key or ticket is needed: APTIX_KEY, or aptix-edge login\n";
   if (code === "turn_awaiting_tools" || code === "turn_in_progress") return "Go on with it: aptix-edge chat --session ID; or give it up: aptix-edge cancel ID\n";
