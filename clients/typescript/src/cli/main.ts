@@ -253,6 +253,7 @@ function usage(name?: string): string {
 
 With every command: --url URL (or APTIX_URL; ${DEFAULT_URL}), --user USER (whom a key acts for), --json (for scripts), --help.
 The key is in APTIX_KEY, or in this system's keychain by \`aptix-edge login\`; it is never an argument.
+To another machine http:// is asked for, since others can read along; APTIX_ALLOW_HTTP=1 agrees.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the service cannot be reached, 4 the turn waits or runs, 5 done in part, 130 interrupted.
 `;
 }
