@@ -13,6 +13,7 @@ mod content_parts;
 mod context_block;
 mod mcp_tools;
 mod model_request;
+mod plain_words;
 mod retrieved_chunks;
 mod server_tools;
 mod shortened_output;
@@ -28,6 +29,7 @@ mod user_message;
 
 pub use call_parameters::{CallParameters, prompt_cache_key, safety_identifier};
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
+pub(crate) use plain_words::{plain_model_message, plain_user_message};
 pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub(crate) use shortened_output::shortened_output;
 pub(crate) use solution_context::{shows_solution_context, without_solution_context};

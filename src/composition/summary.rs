@@ -31,7 +31,7 @@ language of the conversation, in short paragraphs or lists, without an introduct
 
 /// The longest part of the record that is shown in full, in bytes: artifacts and tool outputs are far longer
 /// than what was concluded from them.
-const PART_BYTES: usize = 8 * 1024;
+pub(super) const PART_BYTES: usize = 8 * 1024;
 
 /// What stands before the summary in its message.
 const SUMMARY_FOLLOWS: &str = "\

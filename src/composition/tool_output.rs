@@ -80,7 +80,7 @@ pub(crate) fn replacement_output(refused: &RawValue) -> Result<Box<RawValue>, Fa
     output(&call_id_of(refused)?, &missing_outcome(NoResult::Refused))
 }
 
-/// The model's id of the call that a stored output belongs to.
+/// The model's id of a stored call, or of the call that a stored output belongs to.
 pub(super) fn call_id_of(output: &RawValue) -> Result<String, Fault> {
     #[derive(Deserialize)]
     struct Output {

@@ -14,6 +14,7 @@ impl CallFailure {
         };
         match &self.cause {
             Cause::Interrupt => "interrupted".to_owned(),
+            Cause::TooLarge => "request_too_large".to_owned(),
             Cause::Unreachable => "unreachable".to_owned(),
             Cause::Refused(refusal) => refusal.status.to_string(),
             Cause::Silent { .. } => "timeout".to_owned(),

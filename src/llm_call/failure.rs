@@ -28,6 +28,8 @@ pub struct CallFailure {
 pub enum Cause {
     /// The caller has dropped the call.
     Interrupt,
+    /// The request would have had more bytes than one may have, so it was not sent.
+    TooLarge,
     /// No response: refused, reset, no such host.
     Unreachable,
     /// A response with a status that is not a success.
@@ -69,6 +71,7 @@ impl CallFailure {
             Cause::Failed(error) => (Some(error.as_mut()), None),
             Cause::Incomplete { reason } => (None, Some(reason)),
             Cause::Interrupt
+            | Cause::TooLarge
             | Cause::Unreachable
             | Cause::Silent { .. }
             | Cause::BrokenOff
@@ -85,8 +88,21 @@ impl CallFailure {
 
     /// The end of a call that the caller has dropped.
     pub fn interrupt() -> Self {
-        let reported = ResponseReport::default();
-        Self { cause: Cause::Interrupt, request_id: None, reported }
+        Self::own(Cause::Interrupt)
+    }
+
+    /// The end of a call that was not made, since its request would have been too large.
+    pub fn too_large() -> Self {
+        Self::own(Cause::TooLarge)
+    }
+
+    fn own(cause: Cause) -> Self {
+        Self { cause, request_id: None, reported: ResponseReport::default() }
+    }
+
+    /// Whether nothing was sent.
+    pub fn is_unsent(&self) -> bool {
+        matches!(self.cause, Cause::TooLarge)
     }
 
     /// Whether the caller has dropped the call.
@@ -105,6 +121,7 @@ impl CallFailure {
             Cause::Refused(refusal) => refusal.retryable(),
             Cause::Failed(error) => can_pass(error),
             Cause::Interrupt
+            | Cause::TooLarge
             | Cause::Silent { .. }
             | Cause::Unreadable(_)
             | Cause::UnnameableCalls
@@ -123,9 +140,11 @@ impl CallFailure {
             | Cause::BrokenOff
             | Cause::Unreadable(_) => true,
             Cause::Refused(refusal) => matches!(refusal.status, 502 | 504),
-            Cause::Lost | Cause::UnnameableCalls | Cause::Failed(_) | Cause::Incomplete { .. } => {
-                false
-            }
+            Cause::TooLarge
+            | Cause::Lost
+            | Cause::UnnameableCalls
+            | Cause::Failed(_)
+            | Cause::Incomplete { .. } => false,
         }
     }
 
@@ -134,6 +153,7 @@ impl CallFailure {
         match &self.cause {
             Cause::Refused(refusal) => refusal.concerns_length(),
             Cause::Failed(error) => concerns_length(error),
+            Cause::TooLarge => true,
             Cause::Incomplete { reason } => reason.as_deref().is_some_and(names_length),
             Cause::Interrupt
             | Cause::Unreachable
@@ -203,11 +223,12 @@ impl CallFailure {
     }
 
     /// The error that the service reported, with the HTTP status of a refusal.
-    fn error(&self) -> Option<(Option<u16>, &ErrorBody)> {
+    pub(super) fn error(&self) -> Option<(Option<u16>, &ErrorBody)> {
         match &self.cause {
             Cause::Refused(refusal) => Some((Some(refusal.status), &refusal.body)),
             Cause::Failed(error) => Some((None, error)),
             Cause::Interrupt
+            | Cause::TooLarge
             | Cause::Unreachable
             | Cause::Silent { .. }
             | Cause::BrokenOff
@@ -223,6 +244,7 @@ impl CallFailure {
         let too_long = self.too_long();
         let mut fault = match self.cause {
             Cause::Interrupt => Fault::internal("A model call was dropped and not made again."),
+            Cause::TooLarge => Fault::new(ErrorCode::ContextWindowExceeded, TOO_LONG),
             Cause::Unreachable => Fault::new(
                 ErrorCode::UpstreamUnavailable,
                 "The model service could not be reached.",
@@ -266,7 +288,7 @@ impl CallFailure {
 const TOO_LONG: &str = "This turn does not fit into the model's context window. Send less at once.";
 
 /// Whether a failure inside a successful response concerns the moment and not the request.
-fn can_pass(error: &ErrorBody) -> bool {
+pub(super) fn can_pass(error: &ErrorBody) -> bool {
     let by_name = |name: &str| match name.parse() {
         // Gateways give the status of the service behind them.
         Ok(status) => status_can_pass(status),
@@ -308,7 +330,6 @@ fn sentence(fault: StreamFault) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm_call::refusal::is_plain;
 
     impl From<Cause> for CallFailure {
         fn from(cause: Cause) -> Self {
@@ -327,7 +348,7 @@ mod tests {
             param: own(param),
             message: own(Some(WORDS)),
         };
-        let refusal = Refusal { status, body, retry_after_ms: Some(7), is_final: false };
+        let refusal = Refusal { status, body, retry_after_ms: Some(7), ..Refusal::default() };
         CallFailure { request_id: own(Some("req_1")), ..Cause::Refused(Box::new(refusal)).into() }
     }
 
@@ -447,20 +468,6 @@ mod tests {
         let short = ["req"].into_iter();
         let other = CallFailure::new(Cause::BrokenOff, Some("req_1".to_owned()), short);
         assert_eq!(other.into_fault(1).details.unwrap()["RequestId"], "req_1");
-    }
-
-    #[test]
-    fn a_name_that_only_sounds_like_a_key_is_told() {
-        for (name, told) in [
-            ("risk-control", true),
-            ("disk-7.task-too-long", true),
-            ("sk-live-1", false),
-            ("key_sk-live-1", false),
-            ("a.sk-1:b", false),
-            ("key-sk-live-1", false),
-        ] {
-            assert_eq!(is_plain(name), told, "{name}");
-        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod error_type;
 mod failure;
 mod reading;
 mod refusal;
+mod unexplained;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};

@@ -22,6 +22,8 @@ pub struct Refusal {
     pub status: u16,
     /// The error in the body.
     pub body: ErrorBody,
+    /// The body is one of the shapes in which services report errors, and no page of a proxy.
+    pub is_error_object: bool,
     /// How long the service asks to wait.
     pub retry_after_ms: Option<u64>,
     /// The service says that the same request will be refused again.
@@ -98,6 +100,7 @@ pub(super) async fn read_refusal<P: Platform>(
         status: response.status,
         retry_after_ms: retry_after_ms(&response, platform.now_ms()),
         is_final: response.header("x-should-retry") == Some("false"),
+        is_error_object: ErrorBody::is_object(&body),
         body: ErrorBody::read(&body),
     }
 }
@@ -118,4 +121,23 @@ pub(super) fn is_plain(text: &str) -> bool {
     (1..=128).contains(&text.len())
         && text.bytes().all(is_of_names)
         && !text.split(['_', '.', ':', '-']).any(is_key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_only_sounds_like_a_key_is_told() {
+        for (name, told) in [
+            ("risk-control", true),
+            ("disk-7.task-too-long", true),
+            ("sk-live-1", false),
+            ("key_sk-live-1", false),
+            ("a.sk-1:b", false),
+            ("key-sk-live-1", false),
+        ] {
+            assert_eq!(is_plain(name), told, "{name}");
+        }
+    }
 }

@@ -4,8 +4,9 @@
 //! A turn without such responses neither reads nor writes anything here.
 
 use super::SessionStore;
+use super::entry_seq::EntrySeq;
 use super::pending_response::PendingResponse;
-use super::records::{EntrySeq, Session, Turn};
+use super::records::{Session, Turn};
 use super::schema::CANCELS;
 use crate::contract::{Fault, TurnStatus};
 use crate::ports::{Database, Row};

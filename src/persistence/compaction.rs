@@ -2,8 +2,10 @@
 //! storage, export and replays keep the whole conversation.
 
 use super::conversation::array_of;
-use super::records::{CompactionRecord, Entry, EntryKind, EntrySeq, Session, Turn, Window};
+use super::entry_seq::EntrySeq;
+use super::records::{Entry, EntryKind, Session, Turn};
 use super::session_store::SessionStore;
+use super::window::{CompactionRecord, Window};
 use crate::contract::Fault;
 use crate::ports::Database;
 
@@ -27,20 +29,16 @@ pub(super) fn note_window(
     let before = || session.state.window.clone();
     progress.window_before.get_or_insert_with(before);
     progress.compactions.push(record);
-    let system_message = session.state.window.system_message;
-    session.state.window = Window { system_message, ..window };
+    let Window { system_message, rung, turn, .. } = session.state.window;
+    session.state.window = Window { system_message, rung, turn, ..window };
     session.state.window_moved = true;
 }
 
 /// Brings back what the turn's compactions left out. What the model service refused stays out.
 pub(crate) fn take_compactions_back(session: &mut Session, turn: &mut Turn) {
     if let Some(before) = turn.progress.window_before.take() {
-        let window = &mut session.state.window;
-        *window = Window {
-            without_reasoning: window.without_reasoning,
-            without_solution_context: window.without_solution_context,
-            ..before
-        };
+        let rung = session.state.window.rung;
+        session.state.window.go_back_to(Window { rung, ..before });
     }
 }
 

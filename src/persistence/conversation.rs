@@ -3,7 +3,8 @@
 //! Architecture Invariant: no statement returns the items of the whole conversation, which may be longer
 //! than the memory. The list of entries has none, and a read returns a few short entries or one part.
 
-use super::records::{Entry, EntrySeq};
+use super::entry_seq::EntrySeq;
+use super::records::Entry;
 use super::session_store::SessionStore;
 use super::texts;
 use crate::contract::Fault;

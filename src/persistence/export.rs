@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 
 use super::SessionStore;
 use super::call::Call;
+use super::entry_seq::EntrySeq;
 use super::fork::ForkParent;
-use super::records::{EntrySeq, ModeChange, Session, Turn, from_json};
+use super::records::{ModeChange, Session, Turn, from_json};
 use super::steers::Steer;
 use crate::contract::{
     CallerRecord, Fault, SessionId, SteerContent, SteerId, SteerState, TurnId, TurnStatus, Usage,

@@ -5,7 +5,8 @@
 //! Architecture Invariant: it holds one session, one turn, one tool list, and a bounded end of the
 //! conversation, because the objects of many sessions share one memory.
 
-use super::records::{Entry, EntryKind, EntrySeq, Session, Turn};
+use super::entry_seq::EntrySeq;
+use super::records::{Entry, EntryKind, Session, Turn};
 
 /// What is known without a query.
 #[derive(Debug, Default)]

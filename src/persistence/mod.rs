@@ -11,9 +11,11 @@ mod background;
 mod call;
 mod compaction;
 mod conversation;
+mod entry_seq;
 mod erasure;
 mod export;
 mod fork;
+mod ladder;
 mod lease;
 mod memory;
 mod open_calls;
@@ -30,10 +32,12 @@ mod texts;
 mod turn_life_cycle;
 mod turn_trace;
 mod webhooks;
+mod window;
 
 pub(crate) use background::Cancel;
 pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
+pub use entry_seq::EntrySeq;
 pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
 pub(crate) use fork::{
@@ -45,17 +49,18 @@ pub use lease::Lease;
 pub use pending_response::PendingResponse;
 pub use pending_retrieval::PendingRetrieval;
 pub use records::{
-    Chain, ChainEnd, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, ModeChange,
-    OpenCalls, Session, SessionState, Shortening, StoredOutcome, Turn, TurnProgress, Window,
+    Chain, ChainEnd, Entry, EntryKind, ModeChange, OpenCalls, Session, SessionState, StoredOutcome,
+    Turn, TurnProgress,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
 pub use steer_counts::SteerCounts;
-pub(crate) use steers::NewSteer;
 pub use steers::Steer;
+pub(crate) use steers::{NewSteer, UnplacedSteer};
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
 pub use turn_life_cycle::{NewMode, NewSubmission};
 pub use turn_trace::TurnTrace;
 pub use webhooks::{DueWebhook, Ending, WebhookRecord, WebhookState};
 pub(crate) use webhooks::{PendingWebhook, WebhookStep};
+pub use window::{CompactionReason, CompactionRecord, Ladder, Rung, Shortening, Window};

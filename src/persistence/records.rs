@@ -4,12 +4,14 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::entry_seq::EntrySeq;
 use super::fork::ForkOrigin;
 use super::lease::Lease;
 use super::pending_response::PendingResponse;
 use super::pending_retrieval::PendingRetrieval;
 use super::steer_counts::SteerCounts;
 use super::turn_trace::TurnTrace;
+use super::window::{CompactionRecord, Ladder, Window};
 use crate::contract::closed_list;
 use crate::contract::{
     CallerRecord, Fault, InvokeResult, SessionId, TurnId, TurnStatus, Usage, Warning,
@@ -70,6 +72,9 @@ pub struct SessionState {
     pub model_calls: u64,
     /// What calls send of the conversation.
     pub window: Window,
+    /// How the session came to a rung of its window, where it has one or tries to do without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Box<Ladder>>,
     /// How the model service keeps the responses that calls continue.
     #[serde(skip_serializing_if = "Chain::is_new")]
     pub chain: Chain,
@@ -325,118 +330,6 @@ closed_list! {
         /// What stands for turns that are no longer sent. A [`Window`] refers to it.
         SummaryMessage = "stand_in",
     }
-}
-
-/// The place of an entry in the conversation, counted from 1; entries are never moved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct EntrySeq(pub(super) u64);
-
-impl EntrySeq {
-    /// The place before the first entry.
-    pub const START: Self = Self(0);
-
-    /// The place of the first entry, which is the system message when the session has one.
-    pub(super) const FIRST: Self = Self(1);
-
-    /// Whether it is the place right behind another one.
-    pub fn follows(self, other: Self) -> bool {
-        self.0 == other.0 + 1
-    }
-
-    fn is_start(&self) -> bool {
-        *self == Self::START
-    }
-
-    /// The place before this one.
-    pub(super) fn before(self) -> Self {
-        Self(self.0.saturating_sub(1))
-    }
-
-    /// The place with that number, counted from 1.
-    pub fn at(number: u64) -> Self {
-        Self(number)
-    }
-
-    /// Its number, counted from 1.
-    pub fn number(self) -> u64 {
-        self.0
-    }
-}
-
-/// What a call sends that continues no response: the system message, the summary message, and all from `from` on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Window {
-    /// The first entry that is sent. Of a model output there, what stands before its newest compaction item is
-    /// left out.
-    pub from: EntrySeq,
-    /// The entry that stands for the turns before.
-    #[serde(rename = "stand_in")]
-    pub summary_message: Option<EntrySeq>,
-    /// The number of turns that the summary message summarises.
-    pub turns_summarised: u64,
-    /// The number of turns before that no summary covers.
-    pub turns_left_out: u64,
-    /// Tool outputs that are sent in part.
-    pub shortened: Option<Shortening>,
-    /// The system message, where it is not the first entry: a fork may have got another one, or none
-    /// ([`EntrySeq::START`]).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub system_message: Option<EntrySeq>,
-    /// The last entry whose reasoning is not sent, because the model service refused it or one before it.
-    #[serde(skip_serializing_if = "EntrySeq::is_start")]
-    pub without_reasoning: EntrySeq,
-    /// The last entry whose solution context is not sent, for the same reason.
-    #[serde(skip_serializing_if = "EntrySeq::is_start")]
-    pub without_solution_context: EntrySeq,
-}
-
-impl Window {
-    /// Whether a compaction item of the model service stands for all that is not sent.
-    pub fn is_of_the_service(&self) -> bool {
-        self.from != EntrySeq::START && self.turns_summarised + self.turns_left_out == 0
-    }
-}
-
-/// Which tool outputs are shortened, and how far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shortening {
-    /// The last entry with such outputs.
-    pub through: EntrySeq,
-    /// What stays of each, in bytes.
-    pub bytes: u32,
-}
-
-closed_list! {
-    /// Why a conversation was compacted.
-    pub enum CompactionReason {
-        /// The estimated input had reached the agent context's `Threshold`.
-        Threshold = "threshold",
-        /// The model service refused the input for its length.
-        Refused = "refused",
-        /// The model service compacted it by itself.
-        Service = "service",
-    }
-}
-
-/// One compaction, as the trace shows it (interface §10).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct CompactionRecord {
-    /// Why it was made.
-    pub reason: CompactionReason,
-    /// Items of the whole conversation as it was sent before.
-    pub items_before: usize,
-    /// Items of it that are sent from here on.
-    pub items_after: usize,
-    /// Turns that no summary covers.
-    pub turns_left_out: u64,
-    /// Length of the summary.
-    pub summary_bytes: usize,
-    /// What the summary cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
 }
 
 /// An entry of the conversation, without its items: they may be long.

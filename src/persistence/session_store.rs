@@ -8,10 +8,9 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
+use super::entry_seq::EntrySeq;
 use super::memory::{Memory, Tables, UnsentEntries};
-use super::records::{
-    EntrySeq, ModeChange, Session, StoredOutcome, Submission, Turn, from_json, to_json,
-};
+use super::records::{ModeChange, Session, StoredOutcome, Submission, Turn, from_json, to_json};
 use super::{schema, texts};
 use crate::contract::{Fault, TurnId};
 use crate::encoding::timestamp;
@@ -29,8 +28,8 @@ pub struct SessionStore<D> {
     pub(super) memory: RefCell<Memory>,
     /// Credentials that were issued before are void, as the user's object told this instance.
     pub(super) tickets_before: Cell<u64>,
-    /// The turn that took the newest steer of this instance, and the number of its steers.
-    pub(super) steers_accepted: Cell<(u64, u32)>,
+    /// The turn that took the newest steer of this instance, and the number and the bytes of its steers.
+    pub(super) steers_accepted: Cell<(u64, u32, u64)>,
 }
 
 /// The columns of a turn's row that a [`Turn`] is made of.

@@ -15,9 +15,18 @@ pub struct SteerCounts {
     pub delivered: u32,
     /// Model calls of the latest submission that gave an output before the newest delivery.
     pub iterations_before: u32,
+    /// The bytes of all that were accepted.
+    pub accepted_bytes: u64,
+    /// The bytes of those that a model call of the turn has taken.
+    pub delivered_bytes: u64,
 }
 
 impl SteerCounts {
+    /// The bytes of those that no model call of the turn has taken.
+    pub(crate) fn undelivered_bytes(&self) -> u64 {
+        self.accepted_bytes.saturating_sub(self.delivered_bytes)
+    }
+
     pub(super) fn is_zero(&self) -> bool {
         *self == Self::default()
     }

@@ -6,9 +6,11 @@
 //! from the caller.
 
 use super::conversation::array_of;
-use super::records::{EntryKind, EntrySeq, Session, Turn, TurnProgress, from_json, to_json};
+use super::entry_seq::EntrySeq;
+use super::records::{EntryKind, Session, Turn, TurnProgress, from_json, to_json};
 use super::schema;
 use super::session_store::SessionStore;
+use super::steer_counts::SteerCounts;
 use crate::contract::{
     CallerRecord, Fault, SteerContent, SteerId, SteerRequest, SteerState, UserWarning,
 };
@@ -61,6 +63,8 @@ pub(crate) struct NewSteer<'a> {
     pub(crate) caller: &'a CallerRecord,
     /// A model call is dropped for it.
     pub(crate) interrupts: bool,
+    /// The length of its request.
+    pub(crate) bytes: usize,
     pub(crate) now_ms: u64,
 }
 
@@ -79,9 +83,11 @@ const STEERS: &str = "SELECT steers.*, standing FROM steers
 impl<D: Database> SessionStore<D> {
     /// Accepts a steer: from here on it is durable.
     pub(crate) fn accept_steer(&self, turn: &mut Turn, new: NewSteer<'_>) -> Result<(), Fault> {
-        let NewSteer { request, fingerprint, caller, interrupts, now_ms } = new;
-        let position = turn.progress.steers.accepted;
-        turn.progress.steers.accepted += 1;
+        let NewSteer { request, fingerprint, caller, interrupts, bytes, now_ms } = new;
+        let steers = &mut turn.progress.steers;
+        let position = steers.accepted;
+        steers.accepted += 1;
+        steers.accepted_bytes = steers.accepted_bytes.saturating_add(bytes as u64);
         self.durable_step(|| {
             self.database.execute(schema::STEERS, &[])?;
             self.database.execute(
@@ -100,7 +106,8 @@ impl<D: Database> SessionStore<D> {
             )?;
             self.save_progress(turn)
         })?;
-        self.steers_accepted.set((turn.ordinal, turn.progress.steers.accepted));
+        let steers = turn.progress.steers;
+        self.steers_accepted.set((turn.ordinal, steers.accepted, steers.accepted_bytes));
         Ok(())
     }
 
@@ -158,25 +165,33 @@ impl<D: Database> SessionStore<D> {
         turn: &mut Turn,
         messages: Vec<(u32, String)>,
     ) -> Result<(), Fault> {
+        self.take_accepted_steers(turn);
         for (position, item) in messages {
+            turn.progress.steers.placed = turn.progress.steers.placed.max(position + 1);
             let seq = self.append(turn.ordinal, EntryKind::Steer, &array_of(item))?;
             self.database.execute(
                 "UPDATE steers SET seq = ?, request = NULL WHERE turn = ? AND position = ?",
                 &[seq.0.into(), turn.ordinal.into(), position.into()],
             )?;
         }
-        self.take_accepted_steers(turn);
-        turn.progress.steers.placed = turn.progress.steers.accepted;
         Ok(())
     }
 
-    /// Notes that the turn's next model call takes all its steers, which are in the conversation.
-    pub(crate) fn deliver_steers(&self, turn: &mut Turn, now_ms: u64) -> Result<(), Fault> {
+    /// Notes that the turn's next model call takes all its steers that are in the conversation. `bytes` are those of the
+    /// accepted ones up to there.
+    pub(crate) fn deliver_steers(
+        &self,
+        turn: &mut Turn,
+        bytes: u64,
+        now_ms: u64,
+    ) -> Result<(), Fault> {
         let progress = &mut turn.progress;
         progress.steers.delivered = progress.steers.placed;
+        progress.steers.delivered_bytes = bytes;
         progress.steers.iterations_before = progress.iterations;
         self.database.execute(
-            "UPDATE steers SET delivered_at = ?, model_call = ? WHERE turn = ? AND model_call IS NULL",
+            "UPDATE steers SET delivered_at = ?, model_call = ?
+             WHERE turn = ? AND model_call IS NULL AND seq IS NOT NULL",
             &[now_ms.into(), progress.model_calls.into(), turn.ordinal.into()],
         )?;
         self.save_progress(turn)
@@ -222,13 +237,25 @@ impl<D: Database> SessionStore<D> {
 
     /// Takes the steers over that were accepted since the turn was read.
     pub(super) fn take_accepted_steers(&self, turn: &mut Turn) {
-        turn.progress.steers.accepted = self.accepted_steers(turn);
+        turn.progress.steers = self.count_steers(turn);
+    }
+
+    /// How far the steers of a turn are, those included that were accepted since it was read.
+    pub(crate) fn count_steers(&self, turn: &Turn) -> SteerCounts {
+        let (ordinal, accepted, bytes) = self.steers_accepted.get();
+        let known = turn.progress.steers;
+        match ordinal == turn.ordinal {
+            false => known,
+            true => SteerCounts {
+                accepted: known.accepted.max(accepted),
+                accepted_bytes: known.accepted_bytes.max(bytes),
+                ..known
+            },
+        }
     }
 
     fn accepted_steers(&self, turn: &Turn) -> u32 {
-        let (ordinal, accepted) = self.steers_accepted.get();
-        let known = if ordinal == turn.ordinal { accepted } else { 0 };
-        known.max(turn.progress.steers.accepted)
+        self.count_steers(turn).accepted
     }
 }
 

@@ -8,12 +8,12 @@
 use super::call::Call;
 use super::compaction::note_window;
 use super::conversation::array_of;
-use super::records::{
-    CompactionRecord, EntryKind, EntrySeq, OpenCalls, Session, StoredOutcome, Turn, Window, to_json,
-};
+use super::entry_seq::EntrySeq;
+use super::records::{EntryKind, OpenCalls, Session, StoredOutcome, Turn, to_json};
 use super::session_store::SessionStore;
 use super::texts;
 use super::webhooks::Ending;
+use super::window::{CompactionRecord, Window};
 use crate::contract::{CallerRecord, Fault, TurnId, TurnStatus};
 use crate::files::OutputFile;
 use crate::ports::Database;

@@ -18,7 +18,7 @@ use crate::persistence::{
     Call, ModelOutputRecord, RunsOn, StoredOutcome, TurnProgress, question_id,
 };
 use crate::ports::{Database, Platform};
-use crate::responses_api::{FunctionCall, HostedCall, ModelOutput};
+use crate::responses_api::{FunctionCall, HostedCall, ModelOutput, holds_unanswered_call};
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Calls the model and stores its output. `None` when the output holds calls, which run next.
@@ -27,6 +27,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
     ) -> Result<Option<StoredOutcome>, Fault> {
         self.note_trace(&mut running.turn);
+        running.refused_bodies.clear();
         let pending = running.turn.progress.pending.take();
         let (called, calling) = match pending {
             Some(pending) => {
@@ -70,6 +71,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         let iteration = running.turn.progress.iterations + 1;
         self.show_activity(running, Progress::ModelCall { iteration });
+        self.begin_on_rung(running);
         let input = Input::unsent(&self.store, running)?;
         let input = self.within_threshold(running, input).await?;
         self.take_lease(running).await?;
@@ -92,16 +94,20 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let segment = transcript.segment;
         transcript.hosted_calls =
             output.items.iter().filter_map(|item| HostedCall::read(item)).collect();
-        let compaction = self.compaction_in(running, &output.items)?;
+        let compaction = self.compaction_in(running, &output.items).await?;
         let calls = self.calls_of(running, &output)?;
         self.report.borrow_mut().tool_calls += u32::try_from(calls.len()).unwrap_or(u32::MAX);
         let change_mode = BuiltInTool::ChangeMode.as_str();
         let mode_changes = calls.iter().filter(|call| call.name == change_mode).count();
 
+        let now = self.platform.now_ms();
+        running.session.hold_rung(now);
+        transcript.unanswered = holds_unanswered_call(&output.items);
         if running.is_chained() {
-            running.session.chain_head.clone_from(&output.response_id);
+            let goes_on = running.continues_chain() && !transcript.unanswered;
+            running.session.chain_head = output.response_id.clone().filter(|_| goes_on);
             let chain = &mut running.session.state.chain;
-            chain.grown_at = self.platform.now_ms();
+            chain.grown_at = now;
             if transcript.previous_response_id.is_some() {
                 chain.lost_early = 0;
             }
@@ -148,7 +154,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             }
             progress.text_with_calls = Some((segment, text));
         }
-        let now = self.platform.now_ms();
         self.store.record_output(&mut running.session, &mut running.turn, &record, now)?;
         Ok(None)
     }

@@ -105,6 +105,10 @@ pub(super) struct RunningTurn<'a> {
     pub(super) prompt_cache_key: Option<String>,
     /// `None` where the agent context wants none, and in a session of the tenant's own.
     pub(super) safety_identifier: Option<String>,
+    /// SHA-256 of the bodies that the model service has refused in this step of the loop.
+    pub(super) refused_bodies: Vec<String>,
+    /// The next call tries another rung, so a conflict is not waited for.
+    pub(super) tries_rung: bool,
 }
 
 impl RunningTurn<'_> {
@@ -112,6 +116,11 @@ impl RunningTurn<'_> {
     /// before.
     pub(super) fn is_chained(&self) -> bool {
         self.agent.continuation == Continuation::Stored && self.session.state.chain.ended.is_none()
+    }
+
+    /// Whether a call continues the response before it.
+    pub(super) fn continues_chain(&self) -> bool {
+        self.is_chained() && self.session.state.window.rung.is_none()
     }
 
     /// Whether calls ask for responses in the background.

@@ -6,8 +6,11 @@ use super::model_call::{Transcript, permit};
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::composition::compose_steer;
 use crate::contract::{Fault, Progress, SteerId, SteerStep, UserWarning};
-use crate::persistence::{Session, SessionStore, Turn};
+use crate::persistence::{Session, SessionStore, Turn, UnplacedSteer};
 use crate::ports::{Database, Platform};
+
+/// The bytes of steers above which each is a piece of work of its own.
+const SLICE_BYTES: u64 = 64 * 1024;
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Has the next model call take all steers of the turn. The budget is looked at first: what a call over it would
@@ -18,13 +21,22 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         self.take_lease(running).await?;
         permit(running, 0)?;
-        let now = self.platform.now_ms();
         let RunningTurn { session, turn, live_text, .. } = running;
+        let unplaced = self.store.unplaced_steers(turn)?;
+        let steers = self.store.count_steers(turn);
+        let mut composed = ComposedSteers::default();
+        for steer in unplaced {
+            if steers.undelivered_bytes() > SLICE_BYTES {
+                self.platform.yield_to_others().await;
+            }
+            composed.add(&steer, session, turn)?;
+        }
+        let now = self.platform.now_ms();
         let before = turn.progress.steers.delivered;
-        let ids = self.store.durable_step(|| {
-            let ids = place_steers(&self.store, session, turn)?;
-            self.store.deliver_steers(turn, now)?;
-            Ok(ids)
+        let ComposedSteers { ids, messages } = composed;
+        self.store.durable_step(|| {
+            self.store.place_steers(turn, messages)?;
+            self.store.deliver_steers(turn, steers.accepted_bytes, now)
         })?;
         self.report.borrow_mut().steers += turn.progress.steers.delivered - before;
         for id in &ids {
@@ -66,7 +78,7 @@ pub(super) fn keep_steers<D: Database>(
         session.state.waiting_steers_turn = turn.ordinal;
         return Ok(());
     }
-    place_steers(store, session, turn).map(|_| ())
+    place_steers(store, session, turn)
 }
 
 /// Puts the kept steers of an earlier turn into the conversation, whose calls have got their outputs.
@@ -84,21 +96,39 @@ pub(super) fn place_waiting_steers<D: Database>(
     }
 }
 
-/// Puts the turn's steers that have no place into the conversation, in a step that saves the turn. Returns their ids.
+/// Puts the turn's steers that have no place into the conversation, in a step that saves the turn.
 fn place_steers<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
     turn: &mut Turn,
-) -> Result<Vec<SteerId>, Fault> {
-    let (mut ids, mut messages) = (Vec::new(), Vec::new());
-    for unplaced in store.unplaced_steers(turn)? {
-        let composed = compose_steer(&unplaced.content, &session.mode)?;
+) -> Result<(), Fault> {
+    let mut composed = ComposedSteers::default();
+    for steer in store.unplaced_steers(turn)? {
+        composed.add(&steer, session, turn)?;
+    }
+    store.place_steers(turn, composed.messages)
+}
+
+/// Steers as messages of the conversation.
+#[derive(Default)]
+struct ComposedSteers {
+    ids: Vec<SteerId>,
+    messages: Vec<(u32, String)>,
+}
+
+impl ComposedSteers {
+    fn add(
+        &mut self,
+        steer: &UnplacedSteer,
+        session: &Session,
+        turn: &mut Turn,
+    ) -> Result<(), Fault> {
+        let composed = compose_steer(&steer.content, &session.mode)?;
         for warning in composed.user_warnings {
             UserWarning::add_text_once(warning, &mut turn.progress.user_warnings);
         }
-        messages.push((unplaced.position, composed.user));
-        ids.push(unplaced.steer_id);
+        self.messages.push((steer.position, composed.user));
+        self.ids.push(steer.steer_id.clone());
+        Ok(())
     }
-    store.place_steers(turn, messages)?;
-    Ok(ids)
 }

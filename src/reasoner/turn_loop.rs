@@ -133,8 +133,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         started: StartedTurn,
         live_text: &'a LiveText,
     ) -> Result<RunningTurn<'a>, Fault> {
-        let session = self.stored_session()?;
+        let mut session = self.stored_session()?;
         let mut turn = self.store.turn_at(started.turn.ordinal)?;
+        if session.state.ladder.is_some() {
+            session.state.window.turn = Some(turn.ordinal);
+        }
         self.note_trace(&mut turn);
         let tools = started.tools.map_or_else(|| tools_of(&self.store, &turn), Ok)?;
         let (agent, conversation) = (&session.agent_context, &session.conversation_context);
@@ -162,6 +165,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             live_text,
             prompt_cache_key,
             safety_identifier,
+            refused_bodies: Vec::new(),
+            tries_rung: false,
         })
     }
 }

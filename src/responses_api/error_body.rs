@@ -38,6 +38,12 @@ impl ErrorBody {
         }
     }
 
+    /// Whether a body is JSON in one of these shapes, and neither text nor JSON that reports no error.
+    pub fn is_object(body: &[u8]) -> bool {
+        let read: Option<Value> = serde_json::from_slice(body).ok();
+        read.is_some_and(|value| !value.is_string() && Self::of_body(&value) != Self::default())
+    }
+
     /// Reads the JSON text of an error alone: an object, or a string that is the message.
     pub(super) fn of_error(json: &str) -> Self {
         match serde_json::from_str(json) {
@@ -188,6 +194,19 @@ const WORDS_OF_NO_STORAGE: &[&str] = &[
     "'store'",
     "`store`",
 ];
+
+/// Whether an error names the model that was called.
+pub fn names_model(error: &ErrorBody, model: &str) -> bool {
+    let message = error.message.as_deref().unwrap_or_default();
+    let of_models = |code: &str| {
+        ["model_not", "invalid_model", "unknown_model", "unsupported_model"]
+            .iter()
+            .any(|begin| code.starts_with(begin))
+    };
+    error.code.as_deref().is_some_and(of_models)
+        || ["'", "`", "\""].iter().any(|mark| message.contains(&format!("{mark}{model}{mark}")))
+        || quotes(message, &format!("model {model}"))
+}
 
 /// Whether a message holds an id, and not one that only begins or ends like it.
 fn quotes(message: &str, id: &str) -> bool {

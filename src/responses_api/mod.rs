@@ -28,11 +28,12 @@ mod response_report;
 mod split_character;
 mod stream;
 mod token_counts;
+mod unanswered_call;
 
 pub(crate) use error_body::code_concerns_input;
 pub use error_body::{
     ErrorBody, concerns_background, concerns_encrypted_reasoning, concerns_input,
-    concerns_previous_response, concerns_storage,
+    concerns_previous_response, concerns_storage, names_model,
 };
 pub use hosted_items::{Citation, HostedCall, picture};
 pub use ordered_text::TextProgress;
@@ -40,7 +41,8 @@ pub use output_item::FunctionCall;
 pub use readable_item::{ReadableItem, ReadablePart};
 pub use refused_reasoning::concerns_sent_reasoning;
 pub use refused_tool::{RefusedTool, refused_tool};
-pub use replay_item::{for_replay, is_compaction};
+pub(crate) use replay_item::assistant_message;
+pub use replay_item::{bare, for_replay, is_compaction};
 pub use request::{
     CallMembers, ContextManagement, ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice,
 };
@@ -52,6 +54,7 @@ pub use response_end::{ModelOutput, ResponseEnd, end_of_json};
 pub use response_report::ResponseReport;
 pub use stream::{ResponseStream, StreamLimits};
 pub use token_counts::TokenCounts;
+pub use unanswered_call::holds_unanswered_call;
 
 use crate::encoding::SseFault;
 

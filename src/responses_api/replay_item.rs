@@ -50,6 +50,22 @@ pub fn for_replay(items: &[&RawValue], with_reasoning: bool, write: &mut dyn FnM
     }
 }
 
+/// Writes the input items for the messages and the calls of functions of one output, without ids, and no others but a
+/// compaction `with_compaction`: what a service takes that knows nothing of the items that it gave out.
+pub fn bare(items: &[&RawValue], with_compaction: bool, write: &mut dyn FnMut(&RawValue)) {
+    for item in items {
+        if with_compaction && is_compaction(item) {
+            write(item);
+        }
+        without_id(item).iter().for_each(|item| write(item));
+    }
+}
+
+/// The input item of a message of the model that is this text.
+pub(crate) fn assistant_message(text: String) -> serde_json::Result<Box<RawValue>> {
+    to_raw_value(&InputItem::Message { role: ROLE, content: text, phase: None })
+}
+
 /// The reasoning before an item of an output.
 enum Before {
     NoReasoning,
@@ -281,6 +297,19 @@ mod tests {
     const CALL_WITHOUT_ID: &str =
         r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#;
     const SEARCH: &str = r#"{"action":{"type":"search","query":"q"},"id":"ws_1","status":"completed","type":"web_search_call"}"#;
+    #[test]
+    fn a_bare_output_is_its_messages_and_calls_without_ids() {
+        let compaction = r#"{"type":"compaction","id":"cmp_1","encrypted_content":"e"}"#;
+        let items = [compaction, REASONING, SEARCH, MESSAGE, CUSTOM_CALL, CALL];
+        let items: Vec<&RawValue> =
+            items.iter().map(|item| serde_json::from_str(item).unwrap()).collect();
+        for (with_compaction, begins) in [(true, vec![compaction]), (false, Vec::new())] {
+            let mut sent = Vec::new();
+            bare(&items, with_compaction, &mut |item| sent.push(item.get().to_owned()));
+            assert_eq!(sent, [begins, vec![MESSAGE_WITHOUT_ID, CALL_WITHOUT_ID]].concat());
+        }
+    }
+
     const CUSTOM_CALL: &str =
         r#"{"id":"ctc_1","type":"custom_tool_call","call_id":"c","name":"n","input":"i"}"#;
 

@@ -27,6 +27,7 @@ mod reply;
 mod requests;
 mod response_body;
 mod response_stream;
+mod rules;
 mod scripted_service;
 mod seeds;
 mod session;
@@ -55,6 +56,7 @@ pub use reply::{
     incomplete_without_items, raw, say, says,
 };
 pub use requests::{results, steer, turn, with};
+pub use rules::Rules;
 pub use scripted_service::{HttpReply, Piece};
 pub use seeds::run_seeds;
 pub use session::{Bed, Pending};

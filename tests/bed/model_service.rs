@@ -16,6 +16,7 @@ use super::pairing::Pairing;
 use super::published_schema::assert_published;
 use super::reply::{Ending, Recording, Reply, http_error};
 use super::response_stream::{RenderedResponse, render};
+use super::rules::Rules;
 use super::scripted_service::{HttpReply, Piece};
 
 /// Decides on the model's reply from the conversation that it is shown.
@@ -60,6 +61,7 @@ pub struct ModelService {
     /// For long sessions: bodies are not recorded.
     pub forgetful_of_bodies: Cell<bool>,
     window: RefCell<Option<(usize, Reply)>>,
+    pub rules: Rules,
     /// Input tokens are reported by the conversation's length, four bytes each.
     pub counts: Cell<bool>,
 }
@@ -102,6 +104,7 @@ impl ModelService {
             aborted: Cell::new(0),
             forgetful_of_bodies: Cell::new(false),
             window: RefCell::default(),
+            rules: Rules::default(),
             counts: Cell::new(false),
         }
     }
@@ -256,6 +259,10 @@ impl ModelService {
                 return refusal.clone();
             }
         }
+        let chain = before.map(|kept| kept.items()).unwrap_or_default();
+        if let Some(refusal) = self.rules.refusal(body, chain, input) {
+            return refusal;
+        }
         if let Some((well, times, reply)) = &mut *self.spoiled.borrow_mut() {
             if *well > 0 {
                 *well -= 1;
@@ -278,7 +285,9 @@ impl ModelService {
         self.pairing.borrow_mut().give(output);
         let mut open_calls = BTreeSet::new();
         for item in output {
-            if given["status"] == "completed" && item["type"] == "function_call" {
+            let waits =
+                ["function_call", "custom_tool_call"].iter().any(|kind| item["type"] == *kind);
+            if given["status"] == "completed" && waits {
                 open_calls.insert(item["call_id"].as_str().unwrap().to_owned());
             }
         }

@@ -10,6 +10,7 @@ use aptix_edge::contract::{
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::entry::{Route, openapi};
 use aptix_edge::files::{FileId, FileLink};
+use aptix_edge::persistence::Rung;
 use aptix_edge::ports::Deployment;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -390,6 +391,7 @@ fn every_closed_list_of_names_is_published_as_it_is_read() {
         ("InputArtifact", "Encoding", ContentEncoding::NAMES),
         ("ClipboardImage", "MimeType", ImageMimeType::NAMES),
         ("RagCondition", "Operator", RagOperator::NAMES),
+        ("ModelCall", "Reduced", Rung::NAMES),
     ] {
         let mut published = schema(shape)["properties"][member]["enum"].clone();
         // `null` counts as absent where a member is optional.

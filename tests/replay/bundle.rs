@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aptix_edge::contract::{Fault, Usage};
-use aptix_edge::persistence::{EntryKind, EntrySeq};
+use aptix_edge::persistence::{EntryKind, EntrySeq, Rung};
 use aptix_edge::reasoner::SentEntries;
 use serde::Deserialize;
 use serde_json::Value;
@@ -115,8 +115,13 @@ pub struct ModelCall {
     pub input: Vec<SentEntries>,
     pub summarised: Option<String>,
     pub rebuilt: bool,
+    /// Entries that it left out because the service may have refused them.
+    #[serde(default)]
+    pub withheld: Vec<EntrySeq>,
     /// Why the service was not asked to store the response, where the session had to find that out.
     pub unchained: Option<String>,
+    /// The rung on which it was made.
+    pub reduced: Option<Rung>,
     /// ISO 8601, UTC.
     pub started_at: String,
     pub composition: Vec<Block>,

@@ -191,6 +191,12 @@ impl Services {
         let newly = |form: Form| !too_long && sends_more(form, call, followed);
         let reasoning = newly(Form::WithoutReasoning);
         let tool = text("Tool");
+        // The last call of a ladder climbs, too: it finds no further rung.
+        let climbs = followed.map_or(call.reduced.is_some(), |next| {
+            next.reduced.is_some() && (next.reduced, &next.input) != (call.reduced, &call.input)
+        });
+        let blames_input =
+            followed.map_or_else(|| self.withheld(call), |next| !next.withheld.is_empty());
         let lost = call.previous_response_id.as_ref();
         let lost = lost.filter(|_| followed.is_some_and(|next| next.rebuilt));
         let is_limited = detail("HttpStatus").and_then(Value::as_u64) == Some(429);
@@ -205,6 +211,8 @@ impl Services {
             _ if tool.is_some() => {
                 format!("Invalid schema for function '{}'.", tool.unwrap_or_default())
             }
+            // It is no remedy's: the words say nothing, or blame no input.
+            _ if climbs && !blames_input => "no parameter".to_owned(),
             Some(id) => format!("Previous response with id '{id}' not found."),
             // The message alone may have said that no repetition helps.
             None if is_final => "no: insufficient_quota".to_owned(),
@@ -216,7 +224,8 @@ impl Services {
                 () if no_storage => Some("store"),
                 () if reasoning || newly(Form::WithoutSolutionContext) => Some("input"),
                 () if lost.is_some() => Some("previous_response_id"),
-                () if self.withheld(call) => Some("input"),
+                () if climbs && !blames_input => None,
+                () if climbs || blames_input || self.withheld(call) => Some("input"),
                 () => Some("model"),
             };
             let error = json!({ "message": message, "type": kind, "code": code, "param": param });
@@ -262,14 +271,26 @@ impl Services {
         }
     }
 
-    /// Whether the service refused something of what a call sent.
+    /// Whether the service refused something of what a call sent, for which that call is to blame: no later one sends it.
     fn withheld(&self, call: &ModelCall) -> bool {
-        let refused = |entry: &BundledEntry| entry.standing != "kept";
-        let sent = |entry: &BundledEntry| {
-            call.input.iter().any(|run| run.first <= entry.sequence && entry.sequence <= run.last)
+        let sends = |call: &ModelCall, entry: &BundledEntry| {
+            let runs = call.input.iter();
+            let mut of_it =
+                runs.filter(|run| run.first <= entry.sequence && entry.sequence <= run.last);
+            of_it.any(|run| {
+                let form = run.form_of(entry.kind);
+                form != Form::Replacements && form != Form::PlainReplacements
+            })
         };
-        let mut entries = self.bundle.turns.iter().flat_map(|turn| &turn.conversation);
-        entries.any(|entry| refused(entry) && sent(entry))
+        let turns = &self.bundle.turns;
+        let calls = turns.iter().flat_map(|turn| &turn.model_calls);
+        let later: Vec<&ModelCall> = calls.filter(|later| later.number > call.number).collect();
+        let mut entries = turns.iter().flat_map(|turn| &turn.conversation);
+        entries.any(|entry| {
+            entry.standing != "kept"
+                && sends(call, entry)
+                && !later.iter().any(|later| sends(later, entry))
+        })
     }
 
     fn tool(&self, body: &str) -> Played {

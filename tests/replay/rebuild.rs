@@ -3,12 +3,12 @@
 use std::fmt;
 
 use aptix_edge::encoding::sha256_hex;
-use aptix_edge::persistence::EntrySeq;
+use aptix_edge::persistence::{EntryKind, EntrySeq};
 use aptix_edge::reasoner::Form;
 use aptix_edge::responses_api::{CallMembers, ToolChoice};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::bundle::{Bundle, BundledTurn, ModelCall};
+use super::bundle::{Bundle, BundledEntry, BundledTurn, ModelCall};
 
 /// Why a body could not be rebuilt.
 #[derive(Debug, PartialEq, Eq)]
@@ -89,25 +89,34 @@ fn text<'a>(bundle: &'a Bundle, hash: &str) -> Result<&'a str, NotRebuilt> {
 
 /// The items of the entries that were sent, joined by commas.
 fn input(bundle: &Bundle, call: &ModelCall) -> Result<String, NotRebuilt> {
-    let mut items = Vec::new();
-    for sent in &call.input {
-        for place in sent.first.number()..=sent.last.number() {
+    let mut sent = Vec::new();
+    for run in &call.input {
+        for place in run.first.number()..=run.last.number() {
             let seq = EntrySeq::at(place);
             let entry = bundle.entry(seq).ok_or(NotRebuilt::MissingEntry(seq))?;
-            let unreadable =
-                || NotRebuilt::Unreadable(format!("entry {place} of the conversation"));
-            match sent.form_of(entry.kind) {
-                Form::AsStored => {
-                    let stored = entry.items.get();
-                    let stored = stored.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-                    let stored = stored.ok_or_else(unreadable)?;
-                    items.extend(Some(stored.to_owned()).filter(|items| !items.is_empty()));
-                }
-                form => form
-                    .each_item(entry.items.get(), &mut |item| items.push(item.get().to_owned()))
-                    .map_err(|_| unreadable())?,
-            }
+            sent.push((entry, run.form_of(entry.kind)));
         }
+    }
+    let mut items = Vec::new();
+    for (number, (entry, form)) in sent.iter().enumerate() {
+        let place = entry.sequence.number();
+        let unreadable = || NotRebuilt::Unreadable(format!("entry {place} of the conversation"));
+        if *form == Form::AsStored {
+            let stored = entry.items.get();
+            let stored = stored.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+            let stored = stored.ok_or_else(unreadable)?;
+            items.extend(Some(stored.to_owned()).filter(|items| !items.is_empty()));
+            continue;
+        }
+        let of_calls = |(entry, _): &&(&BundledEntry, Form)| {
+            matches!(entry.kind, EntryKind::ModelOutput | EntryKind::ToolOutputs)
+        };
+        let next = sent[number + 1..].iter().find(of_calls);
+        let shows = form.shows_outputs(entry.kind);
+        let outputs = next.filter(|(next, _)| shows && next.kind == EntryKind::ToolOutputs);
+        let outputs = outputs.map(|(outputs, form)| (outputs.items.get(), *form));
+        form.each_item(entry.items.get(), outputs, &mut |item| items.push(item.get().to_owned()))
+            .map_err(|_| unreadable())?;
     }
     Ok(items.join(","))
 }

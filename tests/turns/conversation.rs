@@ -55,7 +55,8 @@ fn only_refused_words_leave_the_conversation() {
     let guilty = with(turn("t3", "Guilty"), json!({ "SolutionContextText": "S" }));
     for _ in 0..3 {
         // With all entries, without those of others, and without the solution context.
-        bed.world.model.script([no(), no(), no()]);
+        // Then as a whole in place of the chain, and without the turns before.
+        bed.world.model.script(std::iter::repeat_with(no).take(8));
         assert_eq!(bed.post(&guilty).failure(), (502, "upstream_rejected"));
         bed.settle();
         // The replies of the script that no call took.

@@ -111,8 +111,12 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
         Act::RefuseStorage => {
             bed.world.model.refuse_storage(http_error(400, json!({ "param": "store" }), &[]));
         }
+        Act::RefuseChains => bed.world.model.rules.refuse_by(|body, _| {
+            let refusal = http_error(400, json!({ "message": "Bad request." }), &[]);
+            body["previous_response_id"].is_string().then_some(refusal)
+        }),
         Act::Spoil(well) => {
-            bed.world.model.spoil_once_after(*well, failed("unknown"));
+            bed.world.model.spoil_once_after(*well, error_event("unknown", true));
         }
     }
     Some(())

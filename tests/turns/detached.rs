@@ -56,7 +56,7 @@ fn a_detached_continuation_is_accepted_and_a_failed_turn_that_is_repeated_runs_a
     let paused = bed.turn("t1");
     let call = paused.result()["ToolCalls"][0]["ToolCallId"].as_str().unwrap();
     let answer = results("t1", &[(call, json!(1))]);
-    bed.world.model.spoil_once_after(0, failed("unknown"));
+    bed.world.model.spoil_once_after(0, error_event("unknown", true));
     assert_accepted(&detach(&bed, &answer), "t1");
     bed.settle();
     assert_eq!(bed.status("t1"), "failed");

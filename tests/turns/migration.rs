@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 
 /// The same session in the form of each published version, oldest first.
-const VERSIONS: [&str; 12] = [
+const VERSIONS: [&str; 13] = [
     include_str!("../fixtures/storage/version_1.sql"),
     include_str!("../fixtures/storage/version_2.sql"),
     include_str!("../fixtures/storage/version_3.sql"),
@@ -20,12 +20,13 @@ const VERSIONS: [&str; 12] = [
     include_str!("../fixtures/storage/version_10.sql"),
     include_str!("../fixtures/storage/version_11.sql"),
     include_str!("../fixtures/storage/version_12.sql"),
+    include_str!("../fixtures/storage/version_13.sql"),
 ];
 
 /// A session without the tables of calls, which it has from its first turn with several model calls on, in the form
 /// of the latest version.
 const WITHOUT_CALL_TABLES: &str =
-    include_str!("../fixtures/storage/version_12_without_call_tables.sql");
+    include_str!("../fixtures/storage/version_13_without_call_tables.sql");
 
 /// The session of [`VERSIONS`], made by the present version, and the calls of `tools`, of its
 /// continuation, and of `waiting`.

@@ -17,6 +17,7 @@ mod files;
 mod forks;
 mod hosted_tools;
 mod interleavings;
+mod last_net;
 mod life_cycle;
 mod long_conversations;
 mod mcp;

@@ -92,7 +92,7 @@ fn a_retrieval_is_within_the_time_of_its_turn_and_a_repeat_retrieves_for_it() {
     // Another turn tells the model what was said, without what was to be retrieved.
     bed.post(&turn("t2", "Other")).final_text();
     assert_eq!((heard_of(&bed, "[INSTRUCTION]\nAlpha"), heard_of(&bed, CHUNK)), (1, 0));
-    bed.world.model.spoil_once_after(0, failed("unknown"));
+    bed.world.model.spoil_once_after(0, error_event("unknown", true));
     assert_eq!(bed.post(&request).failure(), (502, "upstream_failed"));
     bed.post(&turn("t3", "Third")).final_text();
     bed.post(&request).final_text();

@@ -177,7 +177,7 @@ fn a_session_is_the_same_after_a_restart_whichever_row_tells_of_it() {
     bed.try_cancel("waiting").unwrap();
     unchanged("after a cancelled turn");
     // Its end is that of an older turn, and is written after what a newer one has changed.
-    bed.world.model.script([failed("unknown")]);
+    bed.world.model.script([error_event("unknown", true)]);
     assert_eq!(bed.post(&turn("failed", "Hello")).status, 502);
     unchanged("after a failed turn");
     plain(&bed, "newest");
@@ -229,7 +229,7 @@ fn no_statement_of_a_turn_looks_through_a_whole_table() {
     bed.post(&turn("cancelled", "Hello [plan: client]")).calls();
     bed.try_cancel("cancelled").unwrap();
     plain(&bed, "after");
-    bed.world.model.script([failed("unknown"), http_error(413, json!({}), &[])]);
+    bed.world.model.script([error_event("unknown", true), http_error(413, json!({}), &[])]);
     for status in [502, 413] {
         assert_eq!(bed.post(&turn("failed", "Hello")).status, status);
     }

@@ -152,7 +152,7 @@ fn tools_are_sent_again_only_when_they_changed_if_the_context_says_so() {
 fn an_invalid_catalog_stops_runs_and_nothing_else() {
     let bed = Bed::new();
     let done = bed.post(&turn("t1", "Hello"));
-    bed.world.model.script([failed("unknown")]);
+    bed.world.model.script([error_event("unknown", true)]);
     assert_eq!(bed.post(&turn("t2", "Fails")).failure(), (502, "upstream_failed"));
     let asked = bed.post(&turn("t3", "Ask [plan: client]")).calls();
     let before = bed.disk.writes.get();
@@ -253,7 +253,7 @@ fn a_turn_that_waits_for_its_client_is_not_failed_by_a_catalog_that_is_edited() 
     ] {
         let bed = Bed::new();
         let context = json!({ "ConversationContextId": "frugal" });
-        bed.world.model.script([failed("unknown")]);
+        bed.world.model.script([error_event("unknown", true)]);
         let fails = with(turn("t1", "Fails"), context.clone());
         assert_eq!(bed.post(&fails).failure(), (502, "upstream_failed"));
         let calls = bed.post(&with(turn("t2", "Ask [plan: client]"), context)).calls();

@@ -20,7 +20,7 @@ fn each_end_and_each_pause_of_a_turn_is_told_once() {
     // Messages of one moment go out in any order.
     bed.settle();
     bed.try_cancel("t3").unwrap();
-    bed.world.model.spoil_once_after(0, failed("unknown"));
+    bed.world.model.spoil_once_after(0, error_event("unknown", true));
     let failing = bed.post(&turn("t4", "Four"));
     assert_ne!(failing.status, 200);
     bed.post(&turn("t4", "Four")).final_text();

@@ -42,7 +42,7 @@ fn a_human_s_inbox_is_the_list_by_status() {
     bed.say("alice", "asks", "t1", "Break it");
     bed.say("alice", "calls", "t1", "Look [plan: client]");
     bed.say("alice", "rests", "t1", "Hello").final_text();
-    bed.world.model.script([failed("unknown")]);
+    bed.world.model.script([error_event("unknown", true)]);
     assert_eq!(bed.say("alice", "fails", "t1", "Hello").status, 502);
     for (status, ids) in [
         ("awaiting_approval", vec!["asks"]),

@@ -843,6 +843,13 @@ export interface components {
         ModelCall: {
             /** Format: date-time */
             StartedAt: string;
+            /**
+             * @description How far the conversation is reduced, because the model service refused more of it.
+             * @enum {string}
+             */
+            Reduced?: "whole" | "items" | "plain" | "turn";
+            /** @description The response holds a call that nobody answers, so no call continues it. */
+            Unanswered?: boolean;
         };
         /** @enum {string} */
         Decision: "approved" | "refused";

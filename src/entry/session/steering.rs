@@ -19,6 +19,9 @@ use crate::identity::SentCaller;
 use crate::persistence::{NewSteer, Turn};
 use crate::ports::{Database, HttpFault, Platform};
 
+/// The most bytes of a turn's steers that no model call has taken yet. One model call takes them all.
+const MAX_UNDELIVERED_BYTES: u64 = 8_000_000;
+
 /// A steer on its way to its turn.
 pub(super) struct ReceivedSteer {
     pub(super) session: SessionId,
@@ -78,7 +81,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if self.erasing.has_ended_generation_of(received) {
             return Err(was_erased().into());
         }
-        Ok(self.steer(context, &request, &fingerprint, &steer)?)
+        Ok(self.steer(context, &request, &fingerprint, (&steer, body.len()))?)
     }
 
     /// Accepts a steer, or shows what has become of one that came before.
@@ -87,7 +90,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &AdmissionContext,
         request: &SteerRequest,
         fingerprint: &str,
-        steer: &ReceivedSteer,
+        (steer, bytes): (&ReceivedSteer, usize),
     ) -> Result<AcceptedSteer, Fault> {
         self.refuse_void(&steer.caller.grants)?;
         self.recover(context)?;
@@ -109,6 +112,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             };
         }
         permit(&turn, context.deployment.max_steers)?;
+        permit_bytes(&turn, bytes)?;
         let live = self.running.turn(&turn);
         if let Some(trace) = &context.trace {
             turn.progress.trace.caller = Some(trace.clone());
@@ -120,6 +124,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             fingerprint,
             caller: &steer.caller.caller,
             interrupts: interruption.is_some_and(|interruption| interruption.finds_a_call()),
+            bytes,
             now_ms: self.platform.now_ms(),
         };
         self.store.accept_steer(&mut turn, new)?;
@@ -156,6 +161,20 @@ fn permit(turn: &Turn, most: u32) -> Result<(), Fault> {
     }
     let message = "The turn has had as many steers as the deployment permits. Wait for its end, or cancel it.";
     Err(Fault::new(ErrorCode::Forbidden, message).with("MaxSteers", most))
+}
+
+/// Whether the steers that no model call has taken yet leave room for so many bytes more.
+fn permit_bytes(turn: &Turn, bytes: usize) -> Result<(), Fault> {
+    let waiting = turn.progress.steers.undelivered_bytes();
+    if waiting.saturating_add(bytes as u64) <= MAX_UNDELIVERED_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "The steers of a turn that its model has not got yet have at most {MAX_UNDELIVERED_BYTES} bytes. Send less, or send it again after the next model call."
+    );
+    Err(Fault::new(ErrorCode::BodyTooLarge, message)
+        .with("MaxBytes", MAX_UNDELIVERED_BYTES)
+        .with("WaitingBytes", waiting))
 }
 
 /// The fault of a request that uses a `SteerId` again with other content.

@@ -6,8 +6,10 @@
 use serde::Deserialize;
 
 use crate::contract::{Fault, Usage};
-use crate::persistence::records::{Chain, ChainEnd, EntrySeq, Session, SessionState, Turn, Window};
+use crate::persistence::entry_seq::EntrySeq;
+use crate::persistence::records::{Chain, ChainEnd, Session, SessionState, Turn};
 use crate::persistence::session_store::SessionStore;
+use crate::persistence::window::{Rung, Window};
 use crate::ports::Database;
 
 /// A model output of the conversation.
@@ -33,6 +35,10 @@ struct PastCall {
     #[serde(default)]
     unchained: Option<ChainEnd>,
     #[serde(default)]
+    reduced: Option<Rung>,
+    #[serde(default)]
+    unanswered: bool,
+    #[serde(default)]
     response_id: Option<String>,
     #[serde(default)]
     usage: Option<Usage>,
@@ -44,6 +50,11 @@ struct PastCall {
 }
 
 impl PastCall {
+    /// Whether the call after it continued its response, or could have.
+    fn is_gone_on_from(&self) -> bool {
+        self.stored && self.unchained.is_none() && self.reduced.is_none() && !self.unanswered
+    }
+
     fn gave_output(&self) -> bool {
         !self.summary && !self.interrupted && self.fault.is_none()
     }
@@ -142,6 +153,7 @@ impl<D: Database> SessionStore<D> {
         let newest =
             self.number_of("SELECT MAX(seq) AS number FROM conversation WHERE turn <= ?", turns)?;
         let newest = EntrySeq::at(newest);
+        let rung = session.rung_at(newest);
         let present = std::mem::take(&mut session.state.window);
         let system_message = present.system_message;
         let mut windows = vec![present.clone()];
@@ -171,6 +183,7 @@ impl<D: Database> SessionStore<D> {
             shortened.through = shortened.through.min(newest);
         }
         session.state.window = window;
+        session.rewind_to_rung(rung);
         Ok(())
     }
 
@@ -200,7 +213,7 @@ impl<D: Database> SessionStore<D> {
                 && window.without_reasoning < last.seq
                 && window.system_message.is_none_or(|place| place < last.seq);
             let call = calls.iter().rev().find(|call| call.turn == last.turn && call.gave_output());
-            let call = call.filter(|call| is_whole && call.stored && call.unchained.is_none());
+            let call = call.filter(|call| is_whole && call.is_gone_on_from());
             session.chain_head = call.and_then(|call| call.response_id.clone());
             session.state.window_moved |= !compacted.is_empty();
         } else {

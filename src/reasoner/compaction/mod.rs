@@ -7,8 +7,8 @@
 mod plan;
 mod summary;
 
-pub(super) use plan::REDUCTIONS;
-use plan::{Layout, Reduction, next_window};
+use plan::{Layout, next_window};
+pub(super) use plan::{REDUCTIONS, Reduction};
 use summary::{Summary, SummaryLengths};
 
 use serde_json::value::RawValue;
@@ -51,11 +51,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let reached = match state.context_tokens.filter(|_| !state.window_moved) {
             Some(counted) => {
                 let seen = running.session.acknowledged;
-                self.reaches(threshold, counted, &input, seen)?
+                self.reaches(threshold, counted, &input, seen).await?
             }
             None => {
                 let whole = Input::whole(&self.store, &state.window)?;
-                self.reaches(threshold, 0, &whole, EntrySeq::START)?
+                self.reaches(threshold, 0, &whole, EntrySeq::START).await?
             }
         };
         if !reached {
@@ -73,7 +73,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// Whether tokens that were counted and an input's entries after `seq` come to a threshold. The entries are
     /// read only when their stored length does.
-    fn reaches(
+    async fn reaches(
         &self,
         threshold: u32,
         counted: u64,
@@ -86,6 +86,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         let mut weight = 0;
         for sent in input.entries.iter().filter(|sent| sent.entry.seq > seq) {
+            self.yield_to_read(&sent.entry).await;
             self.each_item(&sent.entry, &mut |item| weight += estimated_bytes(item))?;
         }
         Ok(reaches(weight))
@@ -111,9 +112,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let Some(mut next) = next_window(reduction, layout, &window, bytes) else {
             return Ok(false);
         };
-        let before = before.extent(&self.store)?;
+        let before = before.extent(self.platform.as_ref(), &self.store).await?;
         let rest = Input::whole(&self.store, &Window { summary_message: None, ..next.clone() })?;
-        let rest_extent = rest.extent(&self.store)?;
+        let rest_extent = rest.extent(self.platform.as_ref(), &self.store).await?;
         let keeps_message = next.from == window.from
             && next.summary_message == window.summary_message
             && next.turns_summarised == window.turns_summarised;
@@ -122,12 +123,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let mut summary = Summary::default();
         let mut message = None;
         if !keeps_message && reduction != Reduction::NoMessage {
-            let context = self.unshown_solution_context(running, &rest.verbatim_entries())?;
+            let context = self.unshown_solution_context(running, &rest).await?;
             let room = before.bytes.saturating_sub(rest_extent.bytes);
             let room = room.saturating_sub(context.as_ref().map_or(0, |text| 2 * text.len()));
             let leaving = self.leaving(&window, &next)?;
             let turns = leaving.iter().filter(|entry| entry.kind == EntryKind::User).count() as u64;
-            if reduction != Reduction::NoSummary && room > WORTH_A_SUMMARY {
+            if reduction.summarises() && room > WORTH_A_SUMMARY {
                 let lengths = SummaryLengths { piece: bytes / 2, most: room / 2 };
                 summary = self.summarise(running, &window, &leaving, lengths).await?;
             }
@@ -150,10 +151,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             next.summary_message = None;
         }
         let owes_context =
-            reduction == Reduction::NoMessage && self.owes_context(running, &rest)?;
+            reduction == Reduction::NoMessage && self.owes_context(running, &rest).await?;
         let kept = if keeps_message { before.summary_message_bytes } else { 0 };
         let summary_message_bytes = message.as_ref().map_or(kept, |message| message.get().len());
-        if rest_extent.bytes + summary_message_bytes >= before.bytes {
+        let bytes_after = rest_extent.bytes + summary_message_bytes;
+        if bytes_after >= before.bytes && reduction != Reduction::LastNet {
             return Ok(false);
         }
         let record = CompactionRecord {
@@ -166,16 +168,15 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         };
         let summary_message = message.map(|message| Box::<str>::from(message).into());
         let compacted = CompactedConversation { record, window: next, summary_message };
-        let now = self.platform.now_ms();
         let RunningTurn { session, turn, .. } = running;
         session.solution_context_sent.take_if(|_| owes_context);
-        self.store.record_compaction(session, turn, compacted, now)?;
+        self.store.record_compaction(session, turn, compacted, self.platform.now_ms())?;
         self.report.borrow_mut().compactions += 1;
         Ok(true)
     }
 
     /// What an output says of a compaction that the model service made; `None` without one.
-    pub(super) fn compaction_in(
+    pub(super) async fn compaction_in(
         &self,
         running: &RunningTurn<'_>,
         output: &[Box<RawValue>],
@@ -186,7 +187,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let before = Input::whole(&self.store, &running.session.state.window)?;
         Ok(Some(CompactionRecord {
             reason: CompactionReason::Service,
-            items_before: before.extent(&self.store)?.items + place,
+            items_before: before.extent(self.platform.as_ref(), &self.store).await?.items + place,
             items_after: output.len() - place,
             turns_left_out: 0,
             summary_bytes: 0,
@@ -207,15 +208,15 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Whether the next turn has to show the solution context again, because only the summary message did.
-    fn owes_context(&self, running: &RunningTurn<'_>, rest: &Input) -> Result<bool, Fault> {
-        Ok(self.unshown_solution_context(running, &rest.verbatim_entries())?.is_some())
+    async fn owes_context(&self, running: &RunningTurn<'_>, rest: &Input) -> Result<bool, Fault> {
+        Ok(self.unshown_solution_context(running, rest).await?.is_some())
     }
 
-    /// The session's solution context, when none of these entries shows it.
-    fn unshown_solution_context(
+    /// The session's solution context, when no entry of this input shows it.
+    async fn unshown_solution_context(
         &self,
         running: &RunningTurn<'_>,
-        sent: &[Entry],
+        sent: &Input,
     ) -> Result<Option<String>, Fault> {
         let session = &running.session;
         let latched = session.solution_context.as_ref();
@@ -223,11 +224,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             return Ok(None);
         };
         let without = session.state.window.without_solution_context;
-        for entry in
-            sent.iter().filter(|entry| entry.kind == EntryKind::User && entry.seq > without)
-        {
+        let mut entries = sent.verbatim_entries();
+        entries.retain(|entry| entry.kind == EntryKind::User && entry.seq > without);
+        for entry in entries {
             let mut shows = false;
-            self.each_item(entry, &mut |item| shows |= shows_solution_context(item))?;
+            self.yield_to_read(&entry).await;
+            self.each_item(&entry, &mut |item| shows |= shows_solution_context(item))?;
             if shows {
                 return Ok(None);
             }

@@ -13,10 +13,19 @@ pub(in crate::reasoner) enum Reduction {
     Outputs { bytes: u32 },
     /// Keeps the running turn alone: messages of earlier turns to which the model has not responded go, too.
     ThisTurnOnly,
+    /// The same, with a note in the place of what goes and of the summary: every other item was refused.
+    LastNet,
     /// Replaces the summary by a note.
     NoSummary,
     /// Sends no summary message.
     NoMessage,
+}
+
+impl Reduction {
+    /// Whether a summary may stand for what goes.
+    pub(super) fn summarises(self) -> bool {
+        self != Self::NoSummary && self != Self::LastNet
+    }
 }
 
 /// The reductions after a refusal, in order. Those that would not make the input smaller are skipped.
@@ -103,6 +112,11 @@ pub(super) fn next_window(
             next.from = layout.cut_for(bytes.checked_div(divisor).unwrap_or(0))?;
         }
         Reduction::ThisTurnOnly => next.from = layout.cut_to_this_turn()?,
+        Reduction::LastNet => {
+            let cut = layout.cut_to_this_turn();
+            next.from = cut.or((window.turns_summarised > 0).then_some(window.from))?;
+            next.turns_left_out += std::mem::take(&mut next.turns_summarised);
+        }
         Reduction::Outputs { bytes } => {
             let outputs = |entry: &&Entry| entry.kind == EntryKind::ToolOutputs;
             let through = layout.entries.iter().rfind(outputs)?.seq;

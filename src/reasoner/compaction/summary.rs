@@ -20,6 +20,9 @@ const MAX_CALLS: usize = 16;
 /// The pieces of the record that one call reads, in bytes.
 const PIECE_BYTES: std::ops::RangeInclusive<usize> = 2 * 1024..=512 * 1024;
 
+/// An entry that is read as a piece of work of its own, in bytes.
+const SLICE_BYTES: usize = 64 * 1024;
+
 /// The longest summary, in bytes of JSON. A longer one loses its end.
 const MAX_BYTES: usize = 16 * 1024;
 
@@ -72,6 +75,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             while record.len() < piece
                 && let Some(entry) = entries.next()
             {
+                self.yield_to_read(entry).await;
                 self.each_item(entry, &mut |item| add_to_record(&mut record, item))?;
             }
             let end = record.floor_char_boundary(piece);
@@ -142,6 +146,13 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         Ok(summary)
     }
 
+    /// Lets others go on before a long entry is read.
+    pub(super) async fn yield_to_read(&self, entry: &Entry) {
+        if entry.bytes > SLICE_BYTES {
+            self.platform.yield_to_others().await;
+        }
+    }
+
     /// Reads an entry's items as they are stored.
     pub(super) fn each_item(
         &self,
@@ -149,7 +160,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         read: &mut dyn FnMut(&RawValue),
     ) -> Result<(), Fault> {
         for items in self.store.items(&[entry])? {
-            Form::AsStored.each_item(&items, read)?;
+            Form::AsStored.each_item(&items, None, read)?;
         }
         Ok(())
     }

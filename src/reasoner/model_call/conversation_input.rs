@@ -1,11 +1,16 @@
 //! The part of the conversation that one model call sends, by reference: `streamed_request.rs` reads it.
 
+use serde_json::value::RawValue;
+
 use super::sent_entries::{Form, SentEntries};
 use crate::composition::shows_solution_context;
 use crate::contract::Fault;
-use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore, Window};
-use crate::ports::Database;
+use crate::persistence::{Entry, EntryKind, EntrySeq, Rung, SessionStore, Window};
+use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::RunningTurn;
+
+/// What is read of entries before others go on, in bytes.
+const SLICE_BYTES: usize = 256 * 1024;
 
 /// What a call sends.
 #[derive(Default)]
@@ -28,9 +33,19 @@ pub(in crate::reasoner) struct InputEntry {
 impl InputEntry {
     /// An entry as a window sends it.
     fn within(window: &Window, entry: Entry) -> Self {
-        let Entry { seq, kind, withheld, .. } = entry;
+        let Entry { seq, kind, withheld, turn, .. } = entry;
         let shortened = window.shortened.filter(|shortened| seq <= shortened.through);
+        let is_plain = window.rung.is_some_and(Rung::is_plain) && Some(turn) != window.turn;
         let form = match kind {
+            EntryKind::ModelOutput if is_plain => Form::Plain,
+            EntryKind::ModelOutput if window.rung == Some(Rung::Items) && seq == window.from => {
+                Form::BareSinceCompaction
+            }
+            EntryKind::ModelOutput if window.rung.is_some_and(|rung| rung != Rung::Whole) => {
+                Form::Bare
+            }
+            EntryKind::ToolOutputs if is_plain && withheld => Form::PlainReplacements,
+            EntryKind::ToolOutputs if is_plain => Form::Plain,
             EntryKind::ModelOutput if seq <= window.without_reasoning => Form::WithoutReasoning,
             EntryKind::ModelOutput if seq == window.from => Form::SinceCompaction,
             EntryKind::ToolOutputs if withheld => Form::Replacements,
@@ -42,6 +57,7 @@ impl InputEntry {
             {
                 Form::WithoutSolutionContext
             }
+            EntryKind::User | EntryKind::Steer if is_plain => Form::Plain,
             EntryKind::System
             | EntryKind::User
             | EntryKind::Steer
@@ -50,6 +66,44 @@ impl InputEntry {
         };
         Self { entry, form }
     }
+
+    /// Whether it is written by its length in storage alone: one item, as it is stored.
+    fn is_one_stored_item(&self) -> bool {
+        let is_message = match self.entry.kind {
+            EntryKind::System | EntryKind::User | EntryKind::Steer | EntryKind::SummaryMessage => {
+                true
+            }
+            EntryKind::ModelOutput | EntryKind::ToolOutputs => false,
+        };
+        is_message && self.form == Form::AsStored
+    }
+}
+
+/// The entry with the outputs of the calls of one of the entries, where its form shows them.
+pub(super) fn outputs_shown_by(entries: &[InputEntry], number: usize) -> Option<&InputEntry> {
+    let shown_by = entries.get(number)?;
+    let mut behind = entries.get(number + 1..)?.iter();
+    let is_of_calls =
+        |kind: EntryKind| kind == EntryKind::ModelOutput || kind == EntryKind::ToolOutputs;
+    let next = behind.find(|sent| is_of_calls(sent.entry.kind))?;
+    let shows = shown_by.form.shows_outputs(shown_by.entry.kind);
+    (shows && next.entry.kind == EntryKind::ToolOutputs).then_some(next)
+}
+
+/// Writes the items of one of the entries, whose stored items are `items`.
+pub(super) fn each_item_sent<D: Database>(
+    store: &SessionStore<D>,
+    entries: &[InputEntry],
+    number: usize,
+    items: &str,
+    write: &mut dyn FnMut(&RawValue),
+) -> Result<(), Fault> {
+    let Some(sent) = entries.get(number) else { return Ok(()) };
+    let shown = outputs_shown_by(entries, number);
+    let outputs = shown.map(|shown| store.items(&[&shown.entry])).transpose()?;
+    let outputs = outputs.as_ref().and_then(|outputs| outputs.first());
+    let outputs = outputs.zip(shown).map(|(outputs, shown)| (outputs.as_str(), shown.form));
+    sent.form.each_item(items, outputs, write)
 }
 
 /// The length of what is sent of a conversation.
@@ -68,7 +122,7 @@ impl Input {
         store: &SessionStore<D>,
         running: &RunningTurn<'_>,
     ) -> Result<Self, Fault> {
-        match running.session.chain_head.clone().filter(|_| running.is_chained()) {
+        match running.session.chain_head.clone().filter(|_| running.continues_chain()) {
             Some(head) => {
                 let entries = store.entries_after(running.session.acknowledged)?;
                 let sent = Self::within(&running.session.state.window, entries);
@@ -94,6 +148,12 @@ impl Input {
         if *window == Window::default() {
             return Ok(Self::within(window, store.entries_after(EntrySeq::START)?));
         }
+        // What an item of the service stands for is said in plain words.
+        let is_said = window.rung.is_some_and(Rung::is_plain) && window.is_of_the_service();
+        let window = &match is_said {
+            true => Window { from: EntrySeq::START, ..window.clone() },
+            false => window.clone(),
+        };
         let summary_message =
             window.summary_message.map(|seq| store.entry(seq)).transpose()?.flatten();
         let first = store.boot_message(window)?.into_iter().chain(summary_message);
@@ -133,7 +193,8 @@ impl Input {
             };
             if is_message && *form == Form::AsStored && entry.seq > acknowledged {
                 for items in store.items(&[entry])? {
-                    form.each_item(&items, &mut |item| brings |= shows_solution_context(item))?;
+                    let mut read = |item: &RawValue| brings |= shows_solution_context(item);
+                    form.each_item(&items, None, &mut read)?;
                 }
             }
         }
@@ -172,19 +233,30 @@ impl Input {
         entries.filter(|entry| entry.seq > seq).map(|entry| entry.bytes).sum()
     }
 
-    /// Its length as it is sent. Each entry is read.
-    pub(in crate::reasoner) fn extent<D: Database>(
+    /// Its length as it is sent. Others go on between two entries that have to be read.
+    pub(in crate::reasoner) async fn extent<D: Database>(
         &self,
+        platform: &impl Platform,
         store: &SessionStore<D>,
     ) -> Result<Extent, Fault> {
-        let mut extent = Extent::default();
-        for sent in &self.entries {
+        let (mut extent, mut read) = (Extent::default(), 0);
+        for (number, sent) in self.entries.iter().enumerate() {
             let before = extent.bytes;
-            for items in store.items(&[&sent.entry])? {
-                sent.form.each_item(&items, &mut |item| {
-                    extent.items += 1;
-                    extent.bytes += item.get().len();
-                })?;
+            if sent.is_one_stored_item() {
+                extent.items += 1;
+                extent.bytes += sent.entry.bytes.saturating_sub("[]".len());
+            } else {
+                read += sent.entry.bytes;
+                if read > SLICE_BYTES {
+                    read = 0;
+                    platform.yield_to_others().await;
+                }
+                for items in store.items(&[&sent.entry])? {
+                    each_item_sent(store, &self.entries, number, &items, &mut |item| {
+                        extent.items += 1;
+                        extent.bytes += item.get().len();
+                    })?;
+                }
             }
             if sent.entry.kind == EntryKind::SummaryMessage {
                 extent.summary_message_bytes += extent.bytes - before;
@@ -226,7 +298,8 @@ impl Input {
 
     /// Whether it holds replacements of tool outputs that the service refused before.
     pub(in crate::reasoner) fn holds_replacements(&self) -> bool {
-        self.entries.iter().any(|sent| sent.form == Form::Replacements)
+        let is_one = |form| form == Form::Replacements || form == Form::PlainReplacements;
+        self.entries.iter().any(|sent| is_one(sent.form))
     }
 
     /// The same input without these entries. Tool outputs are replaced, since the calls before them need some.
@@ -235,7 +308,10 @@ impl Input {
             if !entries.contains(&sent.entry.seq) {
                 return true;
             }
-            sent.form = Form::Replacements;
+            sent.form = match sent.form == Form::Plain {
+                true => Form::PlainReplacements,
+                false => Form::Replacements,
+            };
             sent.entry.kind == EntryKind::ToolOutputs
         });
         self.withheld = entries.to_vec();

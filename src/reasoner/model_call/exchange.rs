@@ -60,10 +60,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<Exchange, Fault> {
         permit(running, 0)?;
         let ModelCall { request, input, live } = call;
-        let composed = self.compose(&request, input).await?;
+        let Some(composed) = self.compose(&request, input).await? else {
+            return self.unsent(running, &request, input);
+        };
         let platform = self.platform.as_ref();
         let endpoint = Endpoint::of(platform, &self.deployment, running.agent)?;
-        let transcript = self.new_transcript(running, &request, input, &composed)?;
+        let transcript = self.new_transcript(running, &request, input, Some(&composed))?;
         self.under_way.replace(Some(transcript));
         let stores_ids = request.store && running.agent.delete_stored;
         let background = request.background;
@@ -88,6 +90,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             let wait = wait_ms(failure, attempts, platform.random())
                 // A wait past the turn's deadline would replace the real failure by a timeout.
                 .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms)
+                .filter(|_| !running.tries_rung || failure.http_status() != Some(409))
                 .filter(|_| permit(running, self.spent_under_way()).is_ok());
             let Some(waited_ms) = wait.filter(|_| recorder.take_back()) else { break ending };
             if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
@@ -98,7 +101,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             if self.interruption.unless_requested(waiting).await.is_none() {
                 break Err(CallFailure::interrupt());
             }
-            body = self.compose(&request, input).await?.body;
+            let again = self.compose(&request, input).await?.map(|composed| composed.body);
+            body = again.ok_or_else(|| Fault::internal("A request has grown by itself."))?;
         };
         self.conclude(recorder, ending, attempts)
     }
@@ -177,6 +181,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         mut transcript: Transcript,
         failure: CallFailure,
     ) -> Result<Fault, Fault> {
+        if failure.is_unsent() {
+            return Ok(failure.into_fault(0));
+        }
         let tool = NamedTool::of(&self.store, running, &failure)?;
         self.keep_going_response(running, &mut transcript, &failure)?;
         let fault = failure.into_fault(transcript.attempts());
@@ -260,11 +267,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         Some(transcript)
     }
 
-    async fn compose<'a>(
+    pub(super) async fn compose<'a>(
         &'a self,
         request: &ModelRequest<'_>,
         input: &'a Input,
-    ) -> Result<ReadRequest<'a, D>, Fault> {
+    ) -> Result<Option<ReadRequest<'a, D>>, Fault> {
         let since = self.platform.now_ms();
         let composed = compose_request(request)?;
         let platform = self.platform.as_ref();
@@ -273,27 +280,40 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         composed
     }
 
-    /// The transcript of a call that is about to be made.
+    /// A call that is not made, because its request is longer than one may be. It has no number.
+    fn unsent(
+        &self,
+        running: &RunningTurn<'_>,
+        request: &ModelRequest<'_>,
+        input: &Input,
+    ) -> Result<Exchange, Fault> {
+        let transcript = self.new_transcript(running, request, input, None)?;
+        let ending = Err(CallFailure::too_large());
+        Ok(Exchange { transcript, ending, shown: false, welcomed: false })
+    }
+
+    /// The transcript of a call that is about to be made; `None` for one that is not.
     fn new_transcript(
         &self,
         running: &RunningTurn<'_>,
         request: &ModelRequest<'_>,
         input: &Input,
-        composed: &ReadRequest<'_, D>,
+        composed: Option<&ReadRequest<'_, D>>,
     ) -> Result<Transcript, Fault> {
         let started_at = self.platform.now_ms();
         let summarised =
             request.own_item.map(|item| self.store.keep_text(item.get())).transpose()?;
+        let template = composed.map(|composed| self.store.keep_template(composed.body.template()));
         Ok(Transcript {
             summary: summarised.is_some(),
-            number: self.next_number(&running.session),
+            number: composed.map_or(0, |_| self.next_number(&running.session)),
             mode: running.session.mode.clone(),
             segment: running.turn.progress.next_segment,
             started_at,
             duration_ms: 0,
-            body_sha256: composed.sha256.clone(),
-            body_bytes: composed.body.length(),
-            template: self.store.keep_template(composed.body.template())?,
+            body_sha256: composed.map_or_else(String::new, |composed| composed.sha256.clone()),
+            body_bytes: composed.map_or(0, |composed| composed.body.length()),
+            template: template.transpose()?.unwrap_or_default(),
             tools_sent: request.tools.is_some_and(|tools| !tools.0.is_empty()),
             tool_choice: request.tool_choice.map(str::to_owned),
             previous_response_id: request.previous_response_id.map(str::to_owned),
@@ -301,8 +321,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             summarised,
             rebuilt: input.rebuilt,
             unchained: running.session.state.chain.ended,
+            reduced: running.session.state.window.rung.filter(|_| request.own_item.is_none()),
+            unanswered: false,
             withheld: input.withheld.clone(),
-            composition: to_raw_value(&composed.trace)
+            composition: to_raw_value(&composed.map(|composed| &composed.trace))
                 .map_err(|_| Fault::unwritable("The trace of a call"))?,
             stored: request.store,
             background: request.background,
@@ -367,7 +389,8 @@ mod tests {
 
     fn refused(status: u16, retry_after_ms: Option<u64>, code: Option<&str>) -> CallFailure {
         let body = ErrorBody { code: code.map(str::to_owned), ..ErrorBody::default() };
-        Cause::Refused(Box::new(Refusal { status, body, retry_after_ms, is_final: false })).into()
+        Cause::Refused(Box::new(Refusal { status, body, retry_after_ms, ..Refusal::default() }))
+            .into()
     }
 
     #[test]

@@ -34,6 +34,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         input: &Input,
     ) -> Result<Exchange, Fault> {
         let Exchange { transcript, ending, shown, .. } = failed;
+        running.refused_bodies.push(transcript.body_sha256.clone());
         if shown {
             running.live_text.discard(transcript.segment);
             running.turn.progress.pass_segment(transcript.segment);
@@ -68,7 +69,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         model.unwrap_or(&self.deployment.model)
     }
 
-    fn output_request<'a>(
+    pub(super) fn output_request<'a>(
         &'a self,
         running: &'a RunningTurn<'_>,
         input: &'a Input,

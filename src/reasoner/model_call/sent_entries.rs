@@ -4,10 +4,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::composition::{replacement_output, shortened_output, without_solution_context};
+use crate::composition::{
+    plain_model_message, plain_user_message, replacement_output, shortened_output,
+    without_solution_context,
+};
 use crate::contract::Fault;
 use crate::persistence::{EntryKind, EntrySeq};
-use crate::responses_api::{for_replay, is_compaction};
+use crate::responses_api::{bare, for_replay, is_compaction};
 
 /// Entries that follow each other and are sent alike: their number does not count for the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +30,18 @@ impl SentEntries {
     pub fn form_of(&self, kind: EntryKind) -> Form {
         let concerned: &[EntryKind] = match self.form {
             None | Some(Form::AsStored | Form::ForReplay) => &[],
-            Some(Form::SinceCompaction | Form::WithoutReasoning) => &[EntryKind::ModelOutput],
-            Some(Form::Replacements | Form::Shortened(_)) => &[EntryKind::ToolOutputs],
+            Some(
+                Form::SinceCompaction
+                | Form::WithoutReasoning
+                | Form::Bare
+                | Form::BareSinceCompaction,
+            ) => &[EntryKind::ModelOutput],
+            Some(Form::Replacements | Form::Shortened(_) | Form::PlainReplacements) => {
+                &[EntryKind::ToolOutputs]
+            }
+            Some(Form::Plain) => {
+                &[EntryKind::User, EntryKind::Steer, EntryKind::ModelOutput, EntryKind::ToolOutputs]
+            }
             Some(Form::WithoutSolutionContext) => &[EntryKind::User, EntryKind::SummaryMessage],
         };
         self.form.filter(|_| concerned.contains(&kind)).unwrap_or(Form::of(kind))
@@ -71,6 +84,15 @@ pub enum Form {
     WithoutReasoning,
     /// Messages without the solution context.
     WithoutSolutionContext,
+    /// Of model outputs, messages and calls of functions alone, without ids.
+    Bare,
+    /// The same from the newest compaction item on, with it.
+    BareSinceCompaction,
+    /// Plain messages. A model output shows the outputs of its calls, which the entry behind it holds, so that entry
+    /// sends nothing.
+    Plain,
+    /// The same of tool outputs that the service refused.
+    PlainReplacements,
 }
 
 impl Form {
@@ -86,10 +108,20 @@ impl Form {
         }
     }
 
-    /// Writes each of an entry's items, a JSON array, in this form.
-    pub fn each_item(self, items: &str, write: &mut dyn FnMut(&RawValue)) -> Result<(), Fault> {
-        let items: Vec<&RawValue> = serde_json::from_str(items)
-            .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))?;
+    /// Whether a model output in this form shows the outputs of its calls.
+    pub fn shows_outputs(self, kind: EntryKind) -> bool {
+        self == Self::Plain && kind == EntryKind::ModelOutput
+    }
+
+    /// Writes each of an entry's items, a JSON array, in this form. `outputs` are those of its calls, where the form
+    /// shows them: the items of their entry, and its form.
+    pub fn each_item(
+        self,
+        items: &str,
+        outputs: Option<(&str, Self)>,
+        write: &mut dyn FnMut(&RawValue),
+    ) -> Result<(), Fault> {
+        let items = items_of(items)?;
         let since_compaction = || {
             let begin = items.iter().rposition(|item| is_compaction(item));
             items.get(begin.unwrap_or(0)..).unwrap_or_default()
@@ -109,6 +141,10 @@ impl Form {
                     write(&replacement_output(item)?);
                 }
             }
+            Self::Bare => bare(&items, false, write),
+            Self::BareSinceCompaction => bare(since_compaction(), true, write),
+            Self::Plain => plain(&items, outputs, write)?,
+            Self::PlainReplacements => {}
             Self::Shortened(bytes) => {
                 for item in &items {
                     let shortened = shortened_output(item, bytes as usize)?;
@@ -118,6 +154,33 @@ impl Form {
         }
         Ok(())
     }
+}
+
+/// Writes the plain messages of an entry.
+fn plain(
+    items: &[&RawValue],
+    outputs: Option<(&str, Form)>,
+    write: &mut dyn FnMut(&RawValue),
+) -> Result<(), Fault> {
+    for item in items {
+        plain_user_message(item)?.iter().for_each(|message| write(message));
+    }
+    let mut of_calls: Vec<Box<RawValue>> = Vec::new();
+    if let Some((outputs, form)) = outputs {
+        for output in items_of(outputs)? {
+            of_calls.push(match form == Form::PlainReplacements {
+                true => replacement_output(output)?,
+                false => output.to_owned(),
+            });
+        }
+    }
+    plain_model_message(items, &of_calls)?.iter().for_each(|message| write(message));
+    Ok(())
+}
+
+fn items_of(array: &str) -> Result<Vec<&RawValue>, Fault> {
+    serde_json::from_str(array)
+        .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))
 }
 
 #[cfg(test)]

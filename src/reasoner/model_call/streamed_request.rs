@@ -7,7 +7,9 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use super::conversation_input::InputEntry;
+use serde_json::value::RawValue;
+
+use super::conversation_input::{InputEntry, each_item_sent};
 use super::sent_entries::Form;
 use crate::composition::{Block, ComposedRequest};
 use crate::contract::Fault;
@@ -17,6 +19,9 @@ use crate::ports::{Database, Platform, RequestBody};
 
 /// The most bytes of items that are read at once, except one entry in another form than it is stored in.
 const PAGE_BYTES: usize = 256 * 1024;
+
+/// The most bytes of a body. A tenant's longest conversation may not cost the other tenants of its isolate theirs.
+const MAX_BYTES: usize = 32_000_000;
 
 /// A body that is read from the rows of `store`.
 pub(super) struct StreamedRequest<'a, D> {
@@ -48,14 +53,20 @@ struct Page {
 }
 
 impl<'a, D: Database> StreamedRequest<'a, D> {
-    /// Reads the whole body. Others go on between two pages.
+    /// Reads the whole body; `None` where it is longer than a body may be. Others go on between two pages.
     pub(super) async fn read(
         platform: &impl Platform,
         store: &'a SessionStore<D>,
         composed: ComposedRequest,
         entries: &'a [InputEntry],
-    ) -> Result<ReadRequest<'a, D>, Fault> {
+    ) -> Result<Option<ReadRequest<'a, D>>, Fault> {
         let around = composed.head().len() + composed.tail().len();
+        let is_stored = |sent: &&InputEntry| sent.form == Form::AsStored;
+        let stored =
+            entries.iter().filter(is_stored).map(|sent| sent.entry.bytes.saturating_sub(1));
+        if around + stored.sum::<usize>() > MAX_BYTES {
+            return Ok(None);
+        }
         let pages = pages_of(entries);
         let mut body = Self { store, composed, entries, pages, held: RefCell::default() };
         let (mut hash, mut at) = (RunningSha256::default(), 0);
@@ -72,13 +83,16 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
                 (page.bytes, page.follows) = (at..end, follows);
             }
             at = end;
+            if at > MAX_BYTES {
+                return Ok(None);
+            }
             if body.pages.len() == 1 {
                 body.held.replace(Some((number, text)));
             }
         }
         let commas = writer.items.saturating_sub(1);
         let trace = body.composed.trace(writer.items, at.saturating_sub(around + commas));
-        Ok(ReadRequest { body, sha256: hash.finish(), trace })
+        Ok(Some(ReadRequest { body, sha256: hash.finish(), trace }))
     }
 
     /// What the body has in common with those of other calls.
@@ -105,16 +119,17 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
             writer.add_stored(&mut text, stored)?;
         } else {
             let listed: Vec<&Entry> = entries.iter().map(|sent| &sent.entry).collect();
-            for (sent, stored) in entries.iter().zip(self.store.items(&listed)?) {
+            let numbers = page.entries.clone();
+            for ((sent, stored), number) in
+                entries.iter().zip(self.store.items(&listed)?).zip(numbers)
+            {
                 let kind = sent.entry.kind;
-                match sent.form {
-                    Form::AsStored => {
-                        let stored = StoredItems { array: &stored, kind, begins: true, ends: true };
-                        writer.add_stored(&mut text, stored)?;
-                    }
-                    form => {
-                        form.each_item(&stored, &mut |item| writer.add(&mut text, item.get()))?;
-                    }
+                if sent.form == Form::AsStored {
+                    let stored = StoredItems { array: &stored, kind, begins: true, ends: true };
+                    writer.add_stored(&mut text, stored)?;
+                } else {
+                    let mut write = |item: &RawValue| writer.add(&mut text, item.get());
+                    each_item_sent(self.store, self.entries, number, &stored, &mut write)?;
                 }
             }
         }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::sent_entries::SentEntries;
 use crate::contract::{Fault, Usage};
-use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Session, Turn};
+use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Rung, Session, Turn};
 use crate::responses_api::{HostedCall, ResponseReport, TokenCounts};
 
 /// The transcript of one model call.
@@ -46,6 +46,12 @@ pub(in crate::reasoner) struct Transcript {
     /// The service keeps no chain of the session, so the call sends the whole conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::reasoner) unchained: Option<ChainEnd>,
+    /// How far the conversation is reduced in it, because the service refused more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::reasoner) reduced: Option<Rung>,
+    /// The response holds a call that nobody answers, so no call continues it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::reasoner) unanswered: bool,
     pub(in crate::reasoner) withheld: Vec<EntrySeq>,
     pub(in crate::reasoner) composition: Box<RawValue>,
     /// The model service was asked to store the responses.

@@ -23,6 +23,8 @@ pub(crate) enum Act {
     KeepNothing,
     /// From here on the service refuses to store responses.
     RefuseStorage,
+    /// From here on the service refuses, in words that say nothing, whatever continues a response.
+    RefuseChains,
     /// The service fails once, after this many successful calls.
     Spoil(usize),
     /// The service's context window has so many bytes.
@@ -50,6 +52,15 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
     };
     vec![
         scenario("plain", vec![turn("t1", "One")]),
+        scenario(
+            "a refusal that nobody understands",
+            vec![
+                turn("t1", "One [plan: server]"),
+                Act::RefuseChains,
+                turn("t2", "Two [plan: server]"),
+                turn("t3", "Three"),
+            ],
+        ),
         scenario("two plain turns", vec![turn("t1", "One"), turn("t2", "Two")]),
         scenario(
             "streamed, with latched texts",

@@ -87,6 +87,7 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
     call.Usage && `${tokens(call.Usage.PromptTokens)} in, ${tokens(call.Usage.CompletionTokens)} out`,
     waited.length > 0 && `repeated after ${statuses}, waited ${seconds(waited.reduce((a, b) => a + b, 0))}`,
     call.Rebuilt && 'the whole conversation, since the chain was lost',
+    call.Reduced && `reduced to: ${call.Reduced}`,
     call.Fault && `failed: ${call.Fault.ErrorCode}`,
   ];
   return { name, told: told.filter(Boolean).join(' · '), spans, ...(firstByte !== undefined && { mark: Math.min(to, from + firstByte) }) };

@@ -25,6 +25,8 @@ export interface ModelCall {
   Summary?: boolean;
   /** The chain was lost, so the whole conversation was sent. */
   Rebuilt?: boolean;
+  /** How far the conversation is reduced, because the service refused more of it. */
+  Reduced?: string;
   PreviousResponseId?: string | null;
 }
 

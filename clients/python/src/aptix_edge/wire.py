@@ -439,6 +439,10 @@ class Compaction(TypedDict):
 
 class ModelCall(TypedDict):
     StartedAt: str
+    Reduced: NotRequired[Literal["whole", "items", "plain", "turn"]]
+    """How far the conversation is reduced, because the model service refused more of it."""
+    Unanswered: NotRequired[bool]
+    """The response holds a call that nobody answers, so no call continues it."""
 
 
 class McpTool(TypedDict):

@@ -14,6 +14,8 @@ interface ModelCall {
   Summary?: boolean;
   /** The whole conversation was sent. */
   Rebuilt?: boolean;
+  /** How far the conversation is reduced. */
+  Reduced?: string;
 }
 interface Node {
   text: string;
@@ -28,12 +30,13 @@ export async function trace(aptix: Aptix, sessionId: string, turnId: string | un
 
 function treeOf(trace: Trace): Node {
   const calls = trace.ModelCalls as unknown as ModelCall[];
-  const below = calls.map(({ DurationMs, Mode, Usage, Retries, Fault, Summary, Rebuilt }, at): Node => ({
+  const below = calls.map(({ DurationMs, Mode, Usage, Retries, Fault, Summary, Rebuilt, Reduced }, at): Node => ({
     text: words(
       `model call ${at + 1}`,
       Mode,
       Summary && "a summary",
       Rebuilt && "the whole conversation",
+      Reduced && `reduced: ${Reduced}`,
       ms(DurationMs),
       used(Usage),
       Retries?.length > 0 && `${Retries.length} retries`,

@@ -11,12 +11,16 @@
 //! | [`refused_reasoning`] | reasoning that the service does not take back | sends the whole conversation without reasoning | no reasoning is left |
 //! | [`too_long`] | an input that does not fit into the context window | compacts the conversation step by step | each step sends less, and the steps have an end |
 //! | [`refused_outputs`] | refused replacements of tool outputs | their calls leave the conversation | no replacement is left |
-//! | [`refused_input`] | any other refused input | the refused entries leave the conversation | withheld entries are never sent again |
+//! | [`refused_input`] | any other refused input | entries that the model has not got leave the conversation | withheld entries are never sent again |
+//!
+//! Behind them stands the [`ladder`]: what is still refused is made again with less of the conversation, whatever the
+//! service says. Only then is a turn itself to blame.
 //!
 //! Before [`too_long`] and [`refused_input`] blame the turn itself, [`refused_context`] has the call made again without the session's solution context, where the input brings it; and before both, [`refused_steers`] without the steers that it brings.
 //!
 //! A new remedy is a file here, a variant of [`Remedy`], and a place in [`IN_ORDER`].
 
+mod ladder;
 mod lost_chain;
 mod no_background;
 mod no_reasoning;
@@ -61,8 +65,31 @@ const IN_ORDER: [Remedy; 9] = [
 ];
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
-    /// Repeats a failed call with the remedies that apply to it, and returns the last call.
+    /// Repeats a failed call with the remedies that apply to it, then with less of the conversation, and returns the last
+    /// call. A turn that is refused even alone leaves the conversation, so that it never blocks another.
     pub(in crate::reasoner) async fn remedied(
+        &self,
+        running: &mut RunningTurn<'_>,
+        input: Input,
+        exchange: Exchange,
+    ) -> Result<Exchange, Fault> {
+        let exchange = self.remedied_by_words(running, input, exchange).await?;
+        let exchange = self.climb(running, exchange).await?;
+        if let Err(failure) = &exchange.ending
+            && exchange.transcript.goes_on.is_none()
+        {
+            if failure.too_long() {
+                self.store.leave_out_turn(&mut running.session, &mut running.turn)?;
+            } else if failure.refused_input() {
+                let (own, _) = Input::unsent(&self.store, running)?.refusable(running);
+                self.store.withhold(&mut running.session, &own)?;
+            }
+        }
+        Ok(exchange)
+    }
+
+    /// Repeats a failed call with the remedies that its words name, and returns the last call.
+    async fn remedied_by_words(
         &self,
         running: &mut RunningTurn<'_>,
         mut input: Input,
@@ -107,7 +134,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                     refused_outputs::new_input(&self.store, session, failure, &input)?
                 }
                 Remedy::RefusedInput if failure.refused_input() => {
-                    return self.withhold_refused(running, input, exchange).await;
+                    return self.call_without_unsent(running, input, exchange).await;
+                }
+                Remedy::RefusedInput if self.leads_up(running, failure) => {
+                    return self.call_without_others(running, &input, exchange).await;
                 }
                 Remedy::RefusedInput => None,
             };

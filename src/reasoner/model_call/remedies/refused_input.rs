@@ -1,7 +1,7 @@
-//! The service refuses the input. The refused entries leave the conversation, so that they never block
-//! another turn; all others stay. When the input holds entries of earlier turns, one more call without
-//! them shows whether theirs or the turn's own were refused; when it brings steers, some more without those; and when
-//! it brings the solution context, one more without it.
+//! The service refuses the input. When it holds entries of earlier turns that the model has not got, one more call
+//! without them shows whether they were refused: then they leave the conversation, so that they never block another
+//! turn. When it brings steers, some more calls are made without those; and when it brings the solution context, one more
+//! without it. The turn's own words are blamed behind the ladder.
 
 use super::refused_context;
 use crate::contract::Fault;
@@ -12,21 +12,16 @@ use crate::reasoner::model_call::exchange::Exchange;
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
-    pub(super) async fn withhold_refused(
+    pub(super) async fn call_without_unsent(
         &self,
         running: &mut RunningTurn<'_>,
         input: Input,
         mut exchange: Exchange,
     ) -> Result<Exchange, Fault> {
-        let (own, others) = input.refusable(running);
-        if !others.is_empty() {
-            let next = input.sent_within(&running.session.state.window).without(&others);
-            exchange = self.call_again(running, exchange, &next).await?;
-        }
+        exchange = self.call_without_others(running, &input, exchange).await?;
         let refused =
             |exchange: &Exchange| exchange.ending.as_ref().is_err_and(CallFailure::refused_input);
         if exchange.ending.is_ok() {
-            self.store.withhold(&mut running.session, &others)?;
             return Ok(exchange);
         }
         exchange = self.call_without_steers(running, &input, exchange, refused).await?;
@@ -37,8 +32,24 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             exchange = self.call_again(running, exchange, &next).await?;
             left_out.conclude(running, &exchange);
         }
-        if refused(&exchange) {
-            self.store.withhold(&mut running.session, &own)?;
+        Ok(exchange)
+    }
+
+    /// Makes a refused call again without the entries of earlier turns that the model has not got. Where it is taken, they
+    /// leave the conversation.
+    pub(super) async fn call_without_others(
+        &self,
+        running: &mut RunningTurn<'_>,
+        input: &Input,
+        mut exchange: Exchange,
+    ) -> Result<Exchange, Fault> {
+        let (_, others) = input.refusable(running);
+        if !others.is_empty() {
+            let next = input.sent_within(&running.session.state.window).without(&others);
+            exchange = self.call_again(running, exchange, &next).await?;
+            if exchange.ending.is_ok() {
+                self.store.withhold(&mut running.session, &others)?;
+            }
         }
         Ok(exchange)
     }

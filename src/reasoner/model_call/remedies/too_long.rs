@@ -1,6 +1,6 @@
 //! The input does not fit into the model's context window. The conversation is compacted, step by step, until
 //! it does (interface §10). When the turn does not fit even alone and brings steers, the same begins anew without them,
-//! and then without the solution context. What still does not fit leaves the conversation, so that it never blocks another turn.
+//! and then without the solution context.
 
 use super::refused_context;
 use crate::catalog::CompactionBy;
@@ -42,9 +42,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             (input, exchange) = self.reduce_until_it_fits(running, input, exchange).await?;
             left_out.conclude(running, &exchange);
         }
-        if too_long(&exchange) {
-            self.store.leave_out_turn(&mut running.session, &mut running.turn)?;
-        }
         Ok((input, exchange))
     }
 
@@ -58,7 +55,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             return Ok((input, exchange));
         }
         let bytes = Input::whole(&self.store, &running.session.state.window)?.stored_bytes();
-        let reason = CompactionReason::Refused;
+        let is_unsent = exchange.ending.as_ref().is_err_and(CallFailure::is_unsent);
+        let reason = match is_unsent {
+            true => CompactionReason::Threshold,
+            false => CompactionReason::Refused,
+        };
         for reduction in REDUCTIONS {
             if !too_long(&exchange) {
                 break;

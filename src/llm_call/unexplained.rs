@@ -1,0 +1,136 @@
+//! Refusals that may concern the conversation though nothing in them says how (interface §4): with less of it the same
+//! call may be taken. What the operator has to mend, and what a service will not hear, is none of them.
+
+use super::failure::{CallFailure, Cause, can_pass};
+use super::refusal::{is_plain, needs_operator};
+use crate::responses_api::{ErrorBody, names_model};
+
+/// The statuses of a request that is refused for what it holds.
+const STATUSES: [u16; 5] = [400, 404, 409, 413, 422];
+
+/// Parts of codes and types for which a service will not hear what was said, in whatever words.
+const OF_POLICIES: &[&str] =
+    &["content_filter", "data_inspection", "invalid_prompt", "moderation", "policy", "safety"];
+
+/// Parts of codes and types that are the operator's.
+const OF_OPERATOR: &[&str] =
+    &["api_key", "authentication", "billing", "credit", "permission", "quota", "rate_limit"];
+
+/// The members of a request that hold the conversation.
+const OF_CONVERSATION: [&str; 3] = ["input", "messages", "previous_response_id"];
+
+impl CallFailure {
+    /// Whether the service may take the same call with less of the conversation. `model` is the one that was called.
+    pub fn may_concern_conversation(&self, model: &str) -> bool {
+        let error = match &self.cause {
+            Cause::Refused(refusal) => Some(&refusal.body).filter(|_| {
+                refusal.is_error_object
+                    && STATUSES.contains(&refusal.status)
+                    && !needs_operator(&refusal.body)
+            }),
+            Cause::Failed(error) => Some(error.as_ref()).filter(|error| fails_for_good(error)),
+            Cause::Interrupt
+            | Cause::TooLarge
+            | Cause::Unreachable
+            | Cause::Silent { .. }
+            | Cause::BrokenOff
+            | Cause::Unreadable(_)
+            | Cause::Lost
+            | Cause::UnnameableCalls
+            | Cause::Incomplete { .. } => None,
+        };
+        error.is_some_and(|error| blames_no_other(error) && !names_model(error, model))
+            && self.refused_tool().is_none()
+            && !self.refused_storage()
+            && !self.refused_background()
+    }
+
+    /// The service's code for the failure, if it is a plain name.
+    pub fn plain_code(&self) -> Option<&str> {
+        self.error()?.1.code.as_deref().filter(|code| is_plain(code))
+    }
+}
+
+/// Whether a failure inside a successful response is a refusal: an invalid request, or a code that does not pass.
+fn fails_for_good(error: &ErrorBody) -> bool {
+    match (error.kind.as_deref(), error.code.as_deref()) {
+        _ if can_pass(error) || needs_operator(error) => false,
+        (Some(kind), _) => kind == "invalid_request_error",
+        (None, Some(code)) => code.parse().map_or(true, |status| STATUSES.contains(&status)),
+        (None, None) => false,
+    }
+}
+
+fn blames_no_other(error: &ErrorBody) -> bool {
+    let mut names = [&error.code, &error.kind].into_iter().flatten();
+    let is_named = names.any(|name| {
+        let name = name.to_ascii_lowercase();
+        OF_POLICIES.iter().chain(OF_OPERATOR).any(|part| name.contains(part))
+    });
+    let is_of_conversation = |param: &str| {
+        let rest = OF_CONVERSATION.iter().find_map(|name| param.strip_prefix(name));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
+    };
+    !is_named && error.param.as_deref().is_none_or(is_of_conversation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm_call::Refusal;
+
+    fn error(code: &str, kind: &str, param: &str, message: &str) -> ErrorBody {
+        let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        ErrorBody { code: text(code), kind: text(kind), param: text(param), message: text(message) }
+    }
+
+    fn refused(status: u16, body: ErrorBody) -> CallFailure {
+        let refusal = Refusal { status, body, is_error_object: true, ..Refusal::default() };
+        Cause::Refused(Box::new(refusal)).into()
+    }
+
+    fn failed(error: ErrorBody) -> CallFailure {
+        Cause::Failed(Box::new(error)).into()
+    }
+
+    #[test]
+    fn a_refusal_in_any_words_may_concern_the_conversation_unless_it_blames_something_else() {
+        let said = "No tool output found for custom tool call call_1.";
+        for (failure, expected) in [
+            (refused(400, error("", "invalid_request_error", "", said)), true),
+            (refused(422, error("", "", "input.3.content", "nope")), true),
+            (refused(404, error("item_gone", "", "input[2]", "")), true),
+            (refused(409, error("", "", "previous_response_id", "")), true),
+            (refused(400, error("", "", "messages", "")), true),
+            (refused(413, error("", "", "", "")), true),
+            (refused(401, error("", "", "", said)), false),
+            (refused(403, error("", "", "", said)), false),
+            (refused(429, error("", "", "", said)), false),
+            (refused(500, error("", "", "", said)), false),
+            (refused(400, error("", "", "temperature", "")), false),
+            (refused(400, error("", "", "inputs", "")), false),
+            (refused(400, error("", "", "tools[3].parameters", "")), false),
+            (refused(400, error("", "", "", "Invalid schema for function 'f'.")), false),
+            (refused(404, error("model_not_found", "", "", "")), false),
+            (refused(404, error("", "", "", "The model `gpt-9` does not exist.")), false),
+            (refused(400, error("content_filter", "", "", "")), false),
+            (refused(400, error("invalid_prompt", "", "input", "")), false),
+            (refused(400, error("cyber_policy", "", "", "")), false),
+            (refused(400, error("", "insufficient_quota", "", "")), false),
+            (failed(error("", "invalid_request_error", "", said)), true),
+            (failed(error("unsupported_item", "", "", "")), true),
+            (failed(error("400", "", "", "")), true),
+            (failed(error("401", "", "", "")), false),
+            (failed(error("server_error", "", "", "")), false),
+            (failed(error("unsupported_item", "server_error", "", "")), false),
+            (failed(error("bio_policy", "", "", "")), false),
+            (failed(error("", "", "", said)), false),
+            (Cause::Unreachable.into(), false),
+        ] {
+            assert_eq!(failure.may_concern_conversation("gpt-9"), expected, "{failure:?}");
+        }
+        let page = Refusal { status: 404, ..Refusal::default() };
+        let page: CallFailure = Cause::Refused(Box::new(page)).into();
+        assert!(!page.may_concern_conversation("gpt-9"));
+    }
+}
