@@ -139,7 +139,7 @@ export class Rig {
     this.model = await ScriptedModel.start();
     this.tools = await ToolService.start();
     await this.#startWorker();
-    const document = await fetch(new URL('/openapi.json', this.url), patient());
+    const document = await fetch(new URL('/openapi.json', this.url), { headers: ONE_REQUEST, ...patient() });
     // A deployment with invalid variables publishes no document.
     if (document.ok) this.#published = await PublishedInterface.of(await document.text());
   }
@@ -158,7 +158,7 @@ export class Rig {
 
   /** What the Worker holds: `{wasmBytes, references}` (measured_worker.mjs). The Worker has to be `measured`. */
   async held() {
-    return (await fetch(new URL(HELD, this.url), patient())).json();
+    return (await fetch(new URL(HELD, this.url), { headers: ONE_REQUEST, ...patient() })).json();
   }
 
   /** The tables in the storage of all objects of a class, each as `{object, table}`; what the runtime keeps is left out. */
@@ -449,6 +449,15 @@ export function rigForFile(options) {
 
 /** The test catalog as it is. */
 export const PLAIN = sharedBy({});
+/** With the server tool `look`. */
+export const LOOKING = sharedBy({
+  catalog: (catalog, { toolUrl }) => {
+    catalog.ServerTools.push(httpTool('look', toolUrl));
+    catalog.Modes[0].Tools.push('look');
+  },
+});
+/** Deltas come as the model service sends them, so that there are several. */
+export const UNJOINED = sharedBy({ vars: { DELTA_INTERVAL_MS: '0' } });
 
 /** Miniflare does not tell its process, and several Workers may run at once: whoever starts one is told here. */
 const starting = new AsyncLocalStorage();

@@ -1,15 +1,10 @@
 // Model services that deviate from the protocol: reused ids, calls without ids, arguments that are no JSON.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Rig, clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { LOOKING, Rig, clientTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, call, httpError, raw, text } from './scripted_model.mjs';
 
-const rig = rigForFile({
-  catalog: (catalog, { toolUrl }) => {
-    catalog.ServerTools.push(httpTool('look', toolUrl));
-    catalog.Modes[0].Tools.push('look');
-  },
-});
+const rig = rigForFile(LOOKING);
 const tools = { ToolsJson: JSON.stringify([clientTool('read_file')]) };
 const results = ({ SessionId, TurnId }, ids) => ({
   SessionId,

@@ -1,15 +1,10 @@
 // Commentary, progress events and pictures of tools, on the real runtime (interface §2, Delivery; §4).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { LOOKING, clientTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, call, commentary, httpError, reasoning, text } from './scripted_model.mjs';
 
-const rig = rigForFile({
-  catalog: (catalog, { toolUrl }) => {
-    catalog.ServerTools.push(httpTool('look', toolUrl));
-    catalog.Modes[0].Tools.push('look');
-  },
-});
+const rig = rigForFile(LOOKING);
 const PICTURE = [
   { type: 'input_text', text: 'A barn.' },
   { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' },

@@ -1,15 +1,10 @@
 // The views of a session: its turns in pages, and the trace of a turn (interface §1).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BOOT_PROMPT, clientTool, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { LOOKING, BOOT_PROMPT, clientTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { USAGE, answer, call, httpError, text } from './scripted_model.mjs';
 
-const rig = rigForFile({
-  catalog: (catalog, { toolUrl }) => {
-    catalog.ServerTools.push(httpTool('look', toolUrl));
-    catalog.Modes[0].Tools.push('look');
-  },
-});
+const rig = rigForFile(LOOKING);
 
 test('a session is shown with its mode, its turns, what it waits for, and the tokens of its newest call', async () => {
   const usage = { ...USAGE, input_tokens: 250, total_tokens: 270 };

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SCENARIOS } from '../../../tests/clients/turns.mjs';
+import { unlessChecked } from '../../../tests/checked.mjs';
 import { pythonTools } from '../../../tests/python.mjs';
 import { errorCodes, startBed } from './bed.mjs';
 
@@ -56,12 +57,14 @@ async function passedOn(url, env) {
 describe('the Python client', { concurrency: 3 }, () => {
   test('the sources are formatted, clean under ruff, and strictly typed by mypy and pyright', { skip }, async () => {
     const pyright = path.join(tools.folder, 'node_modules/pyright/index.js');
-    await Promise.all([
+    const inputs = ['src', 'examples', 'test', 'pyproject.toml', 'requirements.lock'].map((name) => path.join(CLIENT, name));
+    const check = () => Promise.all([
       run(tools.program('ruff'), ['format', '--check', '.']),
       run(tools.program('ruff'), ['check', '.']),
       run(tools.program('mypy'), []),
       run(process.execPath, [pyright, '--pythonpath', tools.python]),
     ]);
+    await unlessChecked('python', inputs, check, tools.folder);
   });
 
   test('a wheel is made that is typed, that twine takes, and that works where it is installed', { skip }, async () => {

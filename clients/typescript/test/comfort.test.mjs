@@ -1,14 +1,14 @@
 // What spares a user time: mistakes that are told at once, and what is known of each request.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, rigForFile } from '../../../tests/e2e/harness.mjs';
+import { UNJOINED, eventually, rigForFile } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, gated, text } from '../../../tests/e2e/scripted_model.mjs';
 import { serve } from '../../../tests/local_server.mjs';
 import { Aptix, AptixConnectionError, AptixError } from '../dist/index.js';
 import { readTurnEvents } from '../dist/relay.js';
 import { client } from './turns.mjs';
 
-const rig = rigForFile({ vars: { DELTA_INTERVAL_MS: '0' } });
+const rig = rigForFile(UNJOINED);
 let serial = 0;
 const newSession = (options = {}, more = {}) => client(rig.url, options).session(`comfort-${++serial}`, more);
 const said = (...items) => rig.model.script(answer(...items));

@@ -1,12 +1,12 @@
 // The id of each request, against the Worker: each response and each error has the id by which the service's log has the request.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, rigForFile } from '../../../tests/e2e/harness.mjs';
+import { UNJOINED, eventually, rigForFile } from '../../../tests/e2e/harness.mjs';
 import { answer, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix } from '../dist/index.js';
 import { Workspace } from '../dist/workspace.js';
 
-const rig = rigForFile({ vars: { DELTA_INTERVAL_MS: '0' } });
+const rig = rigForFile(UNJOINED);
 /** The lines of the log that have this id. */
 const logged = (id) => rig.logs.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line)).filter(({ request_id: of }) => of === id);
 

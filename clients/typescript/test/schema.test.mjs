@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { rigForFile } from '../../../tests/e2e/harness.mjs';
+import { UNJOINED, rigForFile } from '../../../tests/e2e/harness.mjs';
 import { answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { SchemaError, answerAs, jsonSchema, tool } from '../dist/schema.js';
 import { client } from './turns.mjs';
 
-const rig = rigForFile({ vars: { DELTA_INTERVAL_MS: '0' } });
+const rig = rigForFile(UNJOINED);
 const said = (...items) => rig.model.script(answer(...items));
 const declared = { type: 'object', properties: { path: { type: 'string' }, line: { type: 'integer', minimum: 1 } }, required: ['path'] };
 const SCHEMAS = {

@@ -2,14 +2,14 @@
 // in its turn exactly once, or refused (interface §14; §2, Detached turns).
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
-import { clientTool, eventually, rigForFile } from '../../../tests/e2e/harness.mjs';
+import { UNJOINED, clientTool, eventually, rigForFile } from '../../../tests/e2e/harness.mjs';
 import { Random } from '../../../tests/e2e/hostile.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Proxy } from '../../../tests/clients/proxy.mjs';
 import { client } from './turns.mjs';
 
 const SEED = Number(process.env.APTIX_SEED ?? Date.now() % 1_000_000);
-const rig = rigForFile({ vars: { DELTA_INTERVAL_MS: '0' } });
+const rig = rigForFile(UNJOINED);
 let proxy, aptix;
 beforeEach(async () => {
   proxy ??= await Proxy.before(rig.url);

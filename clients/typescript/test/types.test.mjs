@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { unlessChecked } from '../../../tests/checked.mjs';
 import { Rig } from '../../../tests/e2e/harness.mjs';
 import { typesOf } from '../openapi_types.mjs';
 
@@ -26,11 +27,14 @@ test('the types of the wire are those of the published document', async () => {
 
 /** Fails with what the compiler of this package says of a project. */
 function compiled(name, project) {
-  try {
-    execFileSync(process.execPath, [`${ROOT}node_modules/${name}/bin/tsc`, '-p', `${ROOT}test/${project}`], { encoding: 'utf8' });
-  } catch (error) {
-    assert.fail(error.stdout);
-  }
+  const inputs = ['src', 'dist', 'test/types', 'package.json', 'package-lock.json', 'tsconfig.json'].map((input) => `${ROOT}${input}`);
+  return unlessChecked(`${name}-${project.replaceAll('/', '-')}`, inputs, () => {
+    try {
+      execFileSync(process.execPath, [`${ROOT}node_modules/${name}/bin/tsc`, '-p', `${ROOT}test/${project}`], { encoding: 'utf8' });
+    } catch (error) {
+      assert.fail(error.stdout);
+    }
+  });
 }
 const versionOf = (name) => JSON.parse(readFileSync(`${ROOT}node_modules/${name}/package.json`, 'utf8')).version;
 
