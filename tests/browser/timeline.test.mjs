@@ -97,3 +97,37 @@ test('a turn that runs is drawn up to now, by the time that this page has counte
   assert.equal(totalMs, 700);
   assert.deepEqual(rows[1].spans, [{ from: 20, to: 700, look: 'model' }]);
 });
+
+test('of a turn that runs the call under way has its time, and composition ends where that begins', () => {
+  const Running = { Kind: 'model_call', Since: time(3) };
+  const first = timelineOf(turn({ Running }), [], 4400);
+  assert.deepEqual(spans(first), [['Composition', 'work 0-3'], ['Model call 1', 'model 3-4400']]);
+  assert.equal(first.rows[1].told, '4.4 s, under way');
+  const tools = { ModelCalls: [call(1, 3, 100)], ToolCalls: [], Running: { Kind: 'server_tool', Since: time(110) } };
+  assert.deepEqual(spans(timelineOf(turn(tools), [], 900)).slice(1), [['Model call 1', 'model 3-103'], ['A tool of the service', 'tool 110-900']]);
+});
+
+test('words that were added stand before the call that has them, with the call that was dropped for them', () => {
+  const steer = (State, from, more) => ({ SteerId: 's', State, AcceptedAt: time(from), Interrupted: false, ...more });
+  const Steers = [steer('delivered', 60, { ModelCall: 1, WaitedMs: 40, Interrupted: true }), steer('pending', 150)];
+  const { rows } = timelineOf(turn({ ModelCalls: [call(1, 0, 70, { Interrupted: true, Usage: null }), call(2, 100, 80)], Steers }, 200), [], 0);
+  assert.deepEqual(spans({ rows }).slice(1), [['Model call 1', 'dropped 0-70'], ['Words that were added', 'words 60-100'], ['Model call 2', 'model 100-180'], ['Words that were added', 'words 150-200']]);
+  assert.deepEqual(rows.slice(1).map(({ told }) => told), [
+    '70 ms · dropped for words that were added', 'waited 40 ms · with Model call 2 · a call was dropped for them', '80 ms · 2,000 in, 10 out', 'wait for the next call',
+  ]);
+});
+
+test('a call in the background says so, and how often it was read on', () => {
+  const { rows } = timelineOf(turn({ ModelCalls: [call(1, 0, 70, { Background: true, Resumed: 1 }), call(2, 80, 10, { Background: true })] }, 100), [], 0);
+  assert.deepEqual(rows.slice(1).map(({ told }) => told), ['70 ms · 1,000 in, 10 out · in the background, read on once', '10 ms · 2,000 in, 10 out · in the background']);
+});
+
+test('a first byte that does not fit into its call is told of none', () => {
+  const at = (ms, event) => ({ at: ms, event });
+  const announced = at(0, { type: 'progress', progress: { Kind: 'model_call', Iteration: 1 } });
+  const text = (ms) => at(ms, { type: 'text', segment: 0, delta: 'x', position: '0.1' });
+  // Behind a summary it is counted from the call's own start.
+  const ModelCalls = [call(1, 10, 160, { Segment: 0, Summary: true }), call(2, 180, 16, { Segment: 0 })];
+  assert.match(timelineOf(turn({ ModelCalls }, 200), [announced, text(181)], 0).rows.at(-1).told, /first byte after 11 ms/);
+  assert.doesNotMatch(timelineOf(turn({ ModelCalls }, 200), [announced, text(900)], 0).rows.at(-1).told, /first byte/);
+});

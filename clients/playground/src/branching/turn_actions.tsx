@@ -8,6 +8,7 @@ import { answerOf } from '../store/turn_record.js';
 import { copyText } from '../view/clipboard.js';
 import { Icon, type IconName } from '../view/icon.js';
 import { hasTouchKeyboard } from '../view/screen.js';
+import { isEnter } from '../view/typing.js';
 import { askAgain, attachedTo, faultOf, forkFrom, hasEnded, underWay } from './branching.js';
 
 /** The turn whose question is being written anew. */
@@ -107,7 +108,7 @@ export function QuestionEditor({ turn }: { turn: ShownTurn }) {
     if (event.key === 'Escape') {
       event.stopPropagation();
       close();
-    } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && !hasTouchKeyboard()) {
+    } else if (isEnter(event) && !event.shiftKey && !hasTouchKeyboard()) {
       event.preventDefault();
       submit();
     }

@@ -12,7 +12,7 @@ import { ExactRequestView } from './exact_request_view.js';
 import { fault, fill, inspect, inspected, modes } from './inspected.js';
 import { RequestView } from './request_view.js';
 import { RequestsView } from './requests_view.js';
-import { spentOn, timelineOf } from './timeline.js';
+import { isCalling, spentOn, timelineOf } from './timeline.js';
 import { TimelineView } from './timeline_view.js';
 import { sendersOf, tokens, type Inspected, type Trace } from './trace.js';
 import { WindowView } from './window_view.js';
@@ -110,7 +110,8 @@ function Turns({ turn }: { turn: ShownTurn }) {
 function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
   const { trace } = found;
   const events = turn.events.value;
-  const now = useNow(turn.record.value.status === 'awaiting_tools');
+  const now = useNow(isLive(turn.record.value));
+  const calls = trace.ModelCalls.length + (isCalling(trace) ? 1 : 0);
   const timeline = timelineOf(found, events, (now ?? events.at(-1)?.at ?? Date.now()) - turn.record.value.startedAt);
   const sum = (of: 'PromptTokens' | 'CompletionTokens') => trace.ModelCalls.reduce((all, { Usage }) => all + (Usage?.[of] ?? 0), 0);
   return (
@@ -118,7 +119,7 @@ function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
       <h3>Timeline</h3>
       <dl class="figures">
         <Figure name="in all" value={seconds(Math.round(timeline.totalMs))} />
-        <Figure name={namedFor(trace.ModelCalls.length, 'model calls')} value={String(trace.ModelCalls.length)} />
+        <Figure name={namedFor(calls, 'model calls')} value={String(calls)} />
         <Figure name="tokens in" value={tokens(sum('PromptTokens'))} />
         <Figure name="tokens out" value={tokens(sum('CompletionTokens'))} />
       </dl>
@@ -143,7 +144,7 @@ function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
   );
 }
 
-/** The time, each second anew, while a human is waited for: nothing else tells then that time passes. */
+/** The time, each second anew, while a turn is not over: nothing else tells for sure that time passes. */
 function useNow(isWaiting: boolean): number | undefined {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

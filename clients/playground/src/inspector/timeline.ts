@@ -7,7 +7,7 @@ import { bytes, tokens, type Inspected, type ModelCall, type TracedCall } from '
 export interface Span {
   from: number;
   to: number;
-  look: 'work' | 'model' | 'wait' | 'tool' | 'pause' | 'bad';
+  look: 'work' | 'model' | 'wait' | 'tool' | 'pause' | 'bad' | 'dropped' | 'words';
 }
 export interface Row {
   name: string;
@@ -28,26 +28,58 @@ export function timelineOf({ trace, view }: Inspected, seen: Seen, elapsedMs: nu
   const began = Date.parse(view.StartedAt);
   const at = (time: string) => Math.max(0, Date.parse(time) - began);
   const calls = trace.ModelCalls;
-  const earliest = Math.min(...calls.map((call) => at(call.StartedAt)));
+  const running = trace.Running && { ...trace.Running, from: at(trace.Running.Since) };
+  const begun = [...calls.map((call) => at(call.StartedAt)), ...(running ? [running.from] : [])];
   const firstBytes = firstBytesOf(calls, seen);
   const ended = (view as { EndedAt?: string }).EndedAt;
   const lastEnd = Math.max(0, ...calls.map((call) => at(call.StartedAt) + (call.DurationMs ?? 0)));
-  const totalMs = Math.max(1, ended ? at(ended) : Math.max(lastEnd, elapsedMs), lastEnd);
-  const rows: Row[] = [compositionRow(trace.Composition, calls.length > 0 ? earliest : totalMs)];
+  const totalMs = Math.max(1, ended ? at(ended) : Math.max(lastEnd, elapsedMs, running?.from ?? 0), lastEnd);
+  const rows: Row[] = [compositionRow(trace.Composition, begun.length > 0 ? Math.min(...begun) : totalMs)];
   const ordered = inOrder(calls);
   let compaction = 0;
   ordered.forEach(({ call, index, name }, place) => {
     const from = at(call.StartedAt);
     const to = call.DurationMs == null ? totalMs : from + call.DurationMs;
     const next = ordered[place + 1]?.call;
+    rows.push(...wordsFor(trace, index, name, at));
     if (call.Summary && !ordered[place - 1]?.call.Summary) rows.push(compactionRow(trace.Compactions[compaction++], from));
     rows.push(callRow(call, name, from, to, firstBytes.get(call.Number)));
     const asked = trace.ToolCalls.filter(({ ModelCall }) => ModelCall === index);
-    rows.push(...toolRows(asked, to, next ? at(next.StartedAt) : totalMs));
+    rows.push(...toolRows(asked, to, next ? at(next.StartedAt) : (running?.from ?? totalMs)));
   });
+  const isListed = calls.some(({ DurationMs }) => DurationMs == null);
+  if (running && !isListed) rows.push(...runningRow(running, ordered.filter(({ call }) => !call.Summary).length + 1, totalMs));
+  rows.push(...wordsFor(trace, undefined, '', at, totalMs));
   // Those that needed no summary have no time of their own.
   for (const rest of trace.Compactions.slice(compaction)) rows.splice(1, 0, compactionRow(rest, rows[0]!.spans[0]!.to));
   return { rows, totalMs };
+}
+
+/** What a turn that runs is at, which the trace lists only when it is over. */
+function runningRow({ Kind, from }: { Kind: string; from: number }, call: number, until: number): Row[] {
+  const known: Record<string, Pick<Row, 'name'> & Pick<Span, 'look'>> = {
+    model_call: { name: `Model call ${call}`, look: 'model' },
+    retry: { name: `Model call ${call}`, look: 'wait' },
+    server_tool: { name: 'A tool of the service', look: 'tool' },
+    compaction: { name: 'Compaction', look: 'wait' },
+  };
+  const row = known[Kind];
+  return row ? [{ name: row.name, told: `${seconds(Math.round(until - from))}, under way`, spans: [{ from, to: until, look: row.look }] }] : [];
+}
+
+/** Whether the trace tells of a model call that it does not list yet. */
+export const isCalling = ({ Running, ModelCalls }: Inspected['trace']): boolean =>
+  (Running?.Kind === 'model_call' || Running?.Kind === 'retry') && !ModelCalls.some(({ DurationMs }) => DurationMs == null);
+
+const STEERS = { pending: 'wait for the next call', delivered: 'with', kept: 'the next turn has them', refused: 'refused by the model service' } as const;
+
+/** The words that were added and went with this call; without a call, those that went with none. */
+function wordsFor({ Steers = [] }: Inspected['trace'], index: number | undefined, name: string, at: (time: string) => number, until = 0): Row[] {
+  return Steers.filter(({ ModelCall }) => ModelCall === index).map(({ AcceptedAt, State, WaitedMs, Interrupted }) => {
+    const from = at(AcceptedAt);
+    const told = [WaitedMs !== undefined && `waited ${seconds(WaitedMs)}`, State === 'delivered' ? `with ${name}` : STEERS[State], Interrupted && 'a call was dropped for them'];
+    return { name: 'Words that were added', told: told.filter(Boolean).join(' · '), spans: [{ from, to: Math.max(from, WaitedMs === undefined ? until : from + WaitedMs), look: 'words' }] };
+  });
 }
 
 /** The calls as they were made, with their names; `index` is the one that tool calls refer to. */
@@ -79,13 +111,15 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
     spans.push({ from: start, to: Math.min(to, start + ms), look: 'wait' });
     start = Math.min(to, start + ms);
   }
-  spans.push({ from: start, to, look: call.Fault ? 'bad' : 'model' });
+  spans.push({ from: start, to, look: call.Interrupted ? 'dropped' : call.Fault ? 'bad' : 'model' });
   const statuses = call.Retries.map(({ HttpStatus }) => HttpStatus ?? 'no answer').join(', ');
   const told = [
     seconds(to - from),
     firstByte !== undefined && `first byte after ${seconds(firstByte)}`,
     call.Usage && `${tokens(call.Usage.PromptTokens)} in, ${tokens(call.Usage.CompletionTokens)} out`,
     waited.length > 0 && `repeated after ${statuses}, waited ${seconds(waited.reduce((a, b) => a + b, 0))}`,
+    call.Interrupted && 'dropped for words that were added',
+    call.Background && (call.Resumed ? `in the background, read on ${call.Resumed === 1 ? 'once' : `${call.Resumed} times`}` : 'in the background'),
     call.Rebuilt && 'the whole conversation, since the chain was lost',
     call.Reduced && `reduced to: ${call.Reduced}`,
     call.Fault && `failed: ${call.Fault.ErrorCode}`,
@@ -141,7 +175,8 @@ function firstBytesOf(calls: readonly ModelCall[], seen: Seen): Map<number, numb
     if (event.type === 'progress' && event.progress.Kind === 'model_call') announced = at;
     if (event.type !== 'text' || announced === undefined) continue;
     const call = calls.findLast(({ Segment, Summary, Fault }) => Segment === event.segment && !Summary && !Fault);
-    if (call) found.set(call.Number, sinceStart(call, calls, at - announced));
+    const since = call && sinceStart(call, calls, at - announced);
+    if (since !== undefined) found.set(call!.Number, since);
     announced = undefined;
   }
   return found;
@@ -149,17 +184,15 @@ function firstBytesOf(calls: readonly ModelCall[], seen: Seen): Map<number, numb
 
 /**
  * A call that takes the place of one that was refused is not announced again: what was counted since the announcement
- * then began with the refused one.
+ * then began with the refused one, or with the summary before it. Where nothing fits into the call, nothing is told.
  */
-function sinceStart(call: ModelCall, calls: readonly ModelCall[], counted: number): number {
+function sinceStart(call: ModelCall, calls: readonly ModelCall[], counted: number): number | undefined {
   const start = ({ StartedAt }: ModelCall) => Date.parse(StartedAt);
-  const fitting = calls
-    .filter((each) => each.Segment === call.Segment && !each.Summary && start(each) <= start(call))
+  return calls
+    .filter((each) => start(each) <= start(call) && (each.Summary || each.Segment === call.Segment))
     .sort((a, b) => start(b) - start(a))
     .map((each) => counted - (start(call) - start(each)))
     .find((ms) => ms >= 0 && ms <= (call.DurationMs ?? Infinity));
-  // On a slow line the first byte comes to the page when the call has long ended.
-  return fitting ?? counted;
 }
 
 /** What took the turn's time, in ms; only what is told. */
@@ -172,7 +205,7 @@ export function spentOn({ trace, view }: Inspected): { name: string; ms: number 
   const retrieval = trace.Composition.reduce((ms, { DurationMs = 0 }) => ms + DurationMs, 0);
   const parts = [
     { name: 'Retrieval', ms: retrieval },
-    { name: 'The model', ms: sum(['model', 'bad']) },
+    { name: 'The model', ms: sum(['model', 'bad', 'dropped']) },
     { name: 'Waits before repetitions', ms: sum(['wait']) },
     { name: 'Tools of the service', ms: sum(['tool']) },
     { name: 'The client and its user', ms: [...pauses.values()].reduce((all, ms) => all + ms, 0) },

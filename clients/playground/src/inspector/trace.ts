@@ -28,6 +28,12 @@ export interface ModelCall {
   /** How far the conversation is reduced, because the service refused more of it. */
   Reduced?: string;
   PreviousResponseId?: string | null;
+  /** It was dropped for words that were added. */
+  Interrupted?: boolean;
+  /** The service made the response without its reader. */
+  Background?: boolean;
+  /** How often a response in the background was read on. */
+  Resumed?: number;
 }
 
 export interface TracedCall {

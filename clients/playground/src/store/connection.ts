@@ -20,9 +20,12 @@ let isAsking = false;
 /** Is called each time that the service can be reached again. */
 export const onReturn = (listener: () => void): void => void listeners.push(listener);
 
-/** Takes note of an attempt at a request. Nobody answered where there is no status; an end that this page wanted is none. */
+/** What ends an attempt without that the service was asked: the page's own will, and a credential that does not come. */
+const NOT_ASKED = ['AbortError', 'AptixError'];
+
+/** Takes note of an attempt at a request. Nobody answered where there is no status. */
 export function noteAttempt({ status, error }: Pick<LogEntry, 'status' | 'error'>): void {
-  if (status === undefined && error !== 'AbortError') noteLoss();
+  if (status === undefined && !NOT_ASKED.includes(error ?? '')) noteLoss();
 }
 
 /** Takes note that the service could not be reached. */

@@ -15,13 +15,12 @@ import { placeIn } from './address.js';
 import * as answering from './answering.js';
 import { attachments, pictureAt, type Attachment } from './attachments.js';
 import * as connection from './connection.js';
-import { argumentsOf } from './history.js';
 import { merged } from './merging.js';
 import * as outbox from './outbox.js';
 import { Painter } from './painter.js';
 import { readyAnswer } from './ready_answers.js';
 import { droppedFiles } from './ready_tools.js';
-import { aptix, credentialWasRefused } from './service.js';
+import { adviceOnTickets, aptix, credentialWasRefused } from './service.js';
 import { unlist, used } from './session_list.js';
 import * as steering from './steering.js';
 import { tell } from './tabs.js';
@@ -94,8 +93,10 @@ export async function open(id: string, isKnown: boolean, turnId?: string): Promi
     if (turnId !== undefined) choose(turnId);
   } catch (error) {
     const { code, message } = failureOf(error);
-    // An id that is not used yet is a new session's, unless the address names a turn of it.
-    if (sessionId.value === id && (code !== 'session_not_found' || turnId !== undefined)) loadFault.value = message;
+    if (sessionId.value !== id) return;
+    if (code !== 'session_not_found') loadFault.value = message;
+    // Words that wait begin it.
+    else if (shownTurns.peek().length === 0) isNowhere(id);
   } finally {
     if (sessionId.value === id) {
       isLoading.value = false;
@@ -109,7 +110,21 @@ export async function open(id: string, isKnown: boolean, turnId?: string): Promi
 export function choose(turnId: string | undefined): void {
   namedTurn.value = turnId;
   chosenTurn.value = shownTurns.value.find(({ record }) => record.value.turnId === turnId);
-  if (turnId !== undefined && !chosenTurn.value) loadFault.value = 'The session does not have the turn that the address names.';
+  if (turnId !== undefined && !chosenTurn.value) loadFault.value = WRONG_TURN;
+  else forgetAddress();
+}
+
+/** What is wrong with an address is so until one goes on elsewhere, or writes here. */
+const WRONG_TURN = 'The session does not have the turn that the address names.';
+const NO_SESSION = 'The service has no session of this address for you: it was erased, or belongs to somebody else. What you write here begins a new one.';
+function forgetAddress(): void {
+  if (loadFault.peek() === WRONG_TURN || loadFault.peek() === NO_SESSION) loadFault.value = '';
+}
+
+/** The address names a session that is not there, which no list is to show either. */
+export function isNowhere(id: string): void {
+  loadFault.value = NO_SESSION;
+  unlist(id);
 }
 
 /** Fetches what has become of the open session elsewhere, and shows it. What this page watches, its stream tells. */
@@ -152,6 +167,7 @@ export function send(words: string, more: TurnRequest = {}): ShownTurn {
     attachments.value = [];
     chosenTurn.value = namedTurn.value = undefined;
     announced.value = 'The message is sent.';
+    forgetAddress();
     shownTurns.value = [...shownTurns.value, turn];
   });
   used(sessionId.value, words || held.map(({ name }) => name).join(', '));
@@ -475,20 +491,8 @@ droppedFiles.subscribe(() => {
 
 export function failureOf(error: unknown): turns.Failure {
   if (!(error instanceof AptixError)) return { code: 'page', message: String((error as Error)?.message ?? error) };
-  if (error.code === 'unauthenticated') credentialWasRefused();
-  return turns.failureOf(error.errors, error);
-}
-
-/** Fetches the arguments of a turn's server calls, which only the session's export tells. */
-export async function fetchArguments(turn: ShownTurn): Promise<void> {
-  const { turnId } = turn.record.value;
-  const { Turns } = await aptix.session(turn.session).export();
-  const calls = Turns.find(({ TurnId }) => TurnId === turnId)?.ToolCalls ?? [];
-  const known = new Map(calls.map((call) => [call.ToolCallId, call]));
-  const steps = turn.record.value.steps.map((step) => {
-    const call = step.kind === 'server_tool' ? known.get(step.id) : undefined;
-    if (step.kind !== 'server_tool' || !call) return step;
-    return { ...step, argumentsJson: argumentsOf(call), ...(call.Answer && { result: call.Answer }) };
-  });
-  turn.record.value = { ...turn.record.value, steps };
+  if (error.code !== 'unauthenticated') return turns.failureOf(error.errors, error);
+  credentialWasRefused();
+  const failure = turns.failureOf(error.errors, error);
+  return error.status === 401 ? { ...failure, message: failure.message + adviceOnTickets() } : failure;
 }

@@ -42,10 +42,16 @@ export function actFor(user: string | undefined): void {
 /** Where `make dev` has brought a back end that gives tickets: its port on this machine. */
 const TICKETS = new URLSearchParams(location.search).get('tickets');
 
+/** What helps where tickets are of a service that is gone: the page's address names the port of those who give them. */
+const ANEW = 'Where `make dev` was started again, open the address that it printed last.';
+/** The same of a ticket that was refused. */
+export const adviceOnTickets = (): string => (TICKETS !== null && actingFor !== undefined ? ` ${ANEW}` : '');
+
 async function ticketFor(user: string): Promise<Ticket> {
   // As plain text, so that the browser does not ask beforehand whether it may.
   const body = JSON.stringify({ User: user, Workspaces: workspace.peek() ? [workspace.peek()] : [] });
-  const response = await fetch(`http://127.0.0.1:${TICKETS}/`, { method: 'POST', body });
+  const response = await fetch(`http://127.0.0.1:${TICKETS}/`, { method: 'POST', body }).catch(() => undefined);
+  if (!response) throw new AptixError(502, [{ ErrorCode: 'unauthenticated', Message: `Nobody gives this page tickets any more. ${ANEW}`, SystemError: false }]);
   const { Result, Errors } = await response.json();
   if (!Result) throw new AptixError(response.status, Errors);
   return Result;

@@ -1,7 +1,7 @@
 // What happens to the open session elsewhere: in another tab, by a script, while the service could not be reached. Owns when
 // the page asks the service for it: when another tab tells, when somebody comes back to the page, when the service is there
 // again, and now and then while a human is waited for. Nothing is asked of a page that nobody sees.
-import { leave, addAgain, announced, catchUp, failureOf, follow, liveTurn, loadFault, sendAnswers, sendWaiting, sessionId, shownTurns } from './conversation.js';
+import { leave, addAgain, announced, catchUp, failureOf, follow, isNowhere, liveTurn, loadFault, sendAnswers, sendWaiting, sessionId, shownTurns } from './conversation.js';
 import { effect, untracked } from '@preact/signals';
 import { isLost, onReturn } from './connection.js';
 import { isSameCalls } from './merging.js';
@@ -110,7 +110,9 @@ async function goOn(): Promise<void> {
   for (const turn of shownTurns.peek()) sendAnswers(turn);
   if (loadFault.peek() || shownTurns.peek().some(({ isTaken }) => isTaken)) {
     await catchUp().catch((error) => {
-      if (failureOf(error).code === 'session_not_found') loadFault.value = '';
+      if (failureOf(error).code !== 'session_not_found') return;
+      if (shownTurns.peek().length > 0) loadFault.value = '';
+      else isNowhere(sessionId.peek());
     });
   }
   for (const turn of shownTurns.peek()) for (const id of steering.waitingOf(turn.record.peek())) await addAgain(turn, id);

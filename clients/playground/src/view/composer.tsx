@@ -6,6 +6,7 @@ import { unanswered } from '../store/turn_record.js';
 import { draft } from '../store/unsent.js';
 import { Icon } from './icon.js';
 import { hasTouchKeyboard } from './screen.js';
+import { isEnter } from './typing.js';
 
 const LONGEST_PX = 240;
 
@@ -40,7 +41,7 @@ export function Composer() {
   const recall = useRecall();
   const onKeyDown = (event: KeyboardEvent) => {
     if (recall(event)) return event.preventDefault();
-    if (event.key !== 'Enter' || event.shiftKey || event.isComposing || hasTouchKeyboard()) return;
+    if (!isEnter(event) || event.shiftKey || hasTouchKeyboard()) return;
     event.preventDefault();
     submit();
   };

@@ -6,6 +6,7 @@ import { user } from '../store/user.js';
 import { bringIntoSight, mark, placesOf } from './finding.js';
 import { Icon } from './icon.js';
 import { focusMessage } from './screen.js';
+import { isEnter } from './typing.js';
 
 /** What is sought; `undefined` while the search is closed. */
 const sought = signal<string | undefined>(undefined);
@@ -71,7 +72,7 @@ function Bar({ words }: { words: string }) {
   }, [places, current]);
   useEffect(() => () => mark([], undefined), []);
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || event.isComposing) return;
+    if (!isEnter(event)) return;
     event.preventDefault();
     go(current + (event.shiftKey ? -1 : 1));
   };

@@ -17,6 +17,7 @@ import { Icon } from './icon.js';
 import { isHelpOpen } from './help.js';
 import { focusMessage } from './screen.js';
 import { TextResults } from './text_results.js';
+import { isEnter } from './typing.js';
 import { UserMenu } from './user_menu.js';
 
 export const isSidebarOpen = signal(false);
@@ -53,8 +54,8 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
   const all = found(words);
   const isOfUser = user.value !== undefined;
   // Titles are searched with each letter, what was said when it is asked for.
-  const onKeyDown = ({ key, isComposing }: KeyboardEvent) => {
-    if (key === 'Enter' && !isComposing && words && !isInbox.value && !textSearch.value) void searchTexts();
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (isEnter(event) && words && !isInbox.value && !textSearch.value) void searchTexts();
   };
   // The service has counted out the pages of a user's list.
   const some = isOfUser ? all : all.slice(0, shown.value);
