@@ -59,10 +59,12 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
       await steer(each, 'What can you do?', 'delivered').waitFor();
       await hasStatus(each, 'completed');
       await each.getByText('I am the stand-in for the model service.').waitFor();
-      assert.equal(await each.getByText('This answer comes word by word').count(), 0, 'the text before was taken back');
+      await each.getByText(/This answer comes word by word.*resumed\./).waitFor();
     }
     await page.reload();
     await steer(turn, 'What can you do?', 'delivered').getByText('The model has it').waitFor();
+    // Both answers are in the conversation that the model sees.
+    assert.deepEqual((await turn.locator('.markdown').allInnerTexts()).map((each) => each.slice(0, 11)), ['This answer', 'I am the st']);
     assert.equal(await page.locator('.steer').count(), 1);
     assert.deepEqual((await stored(page)).map(({ State }) => State), ['delivered']);
     await assertAccessible(page);
@@ -79,6 +81,7 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
     await turn.getByText('Context: notes.md').waitFor();
     await hasStatus(turn, 'completed');
     assert.equal(await page.getByRole('list', { name: 'Attachments' }).count(), 0);
+    assert.equal(await turn.getByText('This answer').count(), 0, 'what was interrupted is dropped');
     await page.reload();
     await steer(turn, 'What do you see?', 'delivered').getByText('notes.md').waitFor();
   });

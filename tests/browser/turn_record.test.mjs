@@ -58,7 +58,7 @@ test('words that were added stand where they came, and what is told late takes n
   const steer = (State) => progress('steer', { SteerId: 'a', State });
   const steers = ({ steps }) => steps.filter(({ kind }) => kind === 'steer').map(({ id, state, asked }) => [id, state, asked?.text]);
   const asked = { text: 'Shorter.', pictures: [], files: [] };
-  const sent = turns.steered(after(text(0, 'The long')), { id: 'a', state: 'sending', asked });
+  const sent = turns.steered(after(text(0, 'The long')), { id: 'a', state: 'sending', asked, isInterrupt: true });
   const delivered = [steer('accepted'), steer('delivered'), discard(0), text(1, 'Short.')].reduce(turns.after, sent);
   assert.deepEqual(steers(delivered), [['a', 'delivered', 'Shorter.']]);
   assert.deepEqual(delivered.steps.map(({ kind }) => kind), ['steer', 'text']);
@@ -81,6 +81,15 @@ test('a resumed stream goes on where it was, and a turn that is sent again start
   assert.deepEqual([lost.status, texts(turns.after(lost, text(0, 'lo', '0.5')))], ['lost', ['Hello']]);
   const anew = turns.anew(lost);
   assert.deepEqual([texts(anew), 'position' in anew], [[], false]);
+});
+
+test('an answer to which words were added stays to be read, and what they interrupt does not', () => {
+  const steer = progress('steer', { SteerId: 'a', State: 'accepted' });
+  const delivered = progress('steer', { SteerId: 'a', State: 'delivered' });
+  const read = after(text(0, 'The first.'), steer, delivered, discard(0), text(1, 'The second.'), final('The second.'));
+  assert.deepEqual([texts(read), turns.answerOf(read)], [['The first.', 'The second.'], 'The second.']);
+  // Words that came before the text have nothing to do with its end.
+  assert.deepEqual(texts(after(steer, delivered, text(1, 'Half'), discard(1), text(2, 'Whole.'))), ['Whole.']);
 });
 
 test('what is said beside a call is shown once and stays; the same pause that comes again adds nothing', () => {

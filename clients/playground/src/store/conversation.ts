@@ -389,6 +389,8 @@ async function watch(turn: ShownTurn, events: Events, isTaken?: () => void): Pro
       if (turns.isSending(painter.record)) answering.areTaken(turn);
       if (event.type === 'tool_calls' || event.type === 'tool_results') continue;
       painter.take(event);
+      // What stays of it, the service tells at the end.
+      if (event.type === 'discard' && painter.record.steps.some(({ kind }) => kind === 'steer')) turn.isPartial = true;
       if (isBoundary(event) && steering.isBehind(painter.record)) void steering.refresh(turn);
       if (event.type === 'result' && event.response.Kind !== 'final') paused = event.response;
     }

@@ -139,10 +139,19 @@ function worked(turn: ExportedTurn, exported: SessionExport): Step[] {
     return at < 0 ? [] : calls.splice(at, 1).flatMap(ofCall);
   };
   const ofSteers = (at?: number): Step[] => steers.filter(({ id }) => placeOf.get(id) === at).map((steer) => ({ kind: 'steer', ...steer }));
-  const inOrder = turn.Conversation.flatMap(({ Sequence, Kind, Items }) =>
-    Kind === 'steer' ? ofSteers(Sequence) : Kind === 'answer' ? (Items as Item[]).flatMap(ofItem) : [],
-  );
+  const inOrder = turn.Conversation.flatMap(({ Sequence, Kind, Items }, at) => {
+    if (Kind === 'steer') return ofSteers(Sequence);
+    if (Kind !== 'answer') return [];
+    const isAnswered = turn.Conversation[at + 1]?.Kind === 'steer';
+    return [...(Items as Item[]).flatMap(ofItem), ...(isAnswered ? answerIn(Items as Item[]) : [])];
+  });
   return [...inOrder, ...calls.flatMap(ofCall), ...ofSteers()];
+}
+/** The answer that words were added to. What was said beside calls is told with their pause. */
+function answerIn(items: readonly Item[]): Step[] {
+  if (items.some(({ type }) => type === 'function_call')) return [];
+  const text = items.flatMap(({ type, phase, content = [] }) => (type === 'message' && phase !== 'commentary' ? content.map((part) => part.text ?? '') : [])).join('');
+  return text ? [{ kind: 'text', segment: -1, text, isKept: true }] : [];
 }
 const CHANGE_MODE = 'agent_change_mode';
 

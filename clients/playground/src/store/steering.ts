@@ -22,7 +22,7 @@ export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Pr
   const { id, asked, content } = words;
   const show = (change: (record: turns.TurnRecord) => turns.TurnRecord) => turn.change(change);
   sent.set(id, words);
-  show((record) => turns.steered(record, { id, state: 'sending', asked }));
+  show((record) => turns.steered(record, { id, state: 'sending', asked, ...(interrupt && { isInterrupt: true }) }));
   try {
     const { turnId } = turn.record.peek();
     // A turn that was sent a moment ago may not be there yet, which its own handle waits for.

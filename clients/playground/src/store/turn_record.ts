@@ -74,6 +74,8 @@ export interface SteerStep {
   id: string;
   /** `waiting`: for the network. */
   state: 'sending' | 'waiting' | 'failed' | SteerState;
+  /** The model call under way is dropped for them, as far as this page knows. */
+  isInterrupt?: boolean;
   asked?: Asked;
   /** Why they could not be added. */
   message?: string;
@@ -162,12 +164,21 @@ export function after(record: TurnRecord, event: StreamEvent): TurnRecord {
       return { ...record, steps, position };
     }
     case 'discard':
-      return { ...record, steps: record.steps.filter((step) => step.kind !== 'text' || step.isKept || step.segment !== event.segment) };
+      return { ...record, steps: record.steps.flatMap((step, at) => (step.kind !== 'text' || step.isKept || step.segment !== event.segment ? [step] : staysRead(record, at) ? [{ ...step, isKept: true }] : [])) };
     case 'progress':
       return afterProgress(record, event.progress);
     case 'result':
       return afterResult(record, event.response);
   }
+}
+
+/**
+ * Whether a text that is taken back stays to be read: words were added behind it, so that it is an answer of its own in the
+ * conversation. That it was not dropped after all, the service's account tells at the end of the turn.
+ */
+function staysRead({ steps }: TurnRecord, at: number): boolean {
+  const added = steps.slice(at).filter((step) => step.kind === 'steer');
+  return added.length > 0 && !added.some(({ isInterrupt }) => isInterrupt);
 }
 
 type Progress = Extract<StreamEvent, { type: 'progress' }>['progress'];
