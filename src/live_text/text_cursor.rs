@@ -90,7 +90,9 @@ impl TextCursor {
                 frames.push_str(&event_frames::discard(segment.number));
                 held = 0;
             }
-            let ends = if self.single_deltas { segment.ends.as_slice() } else { &[] };
+            // A segment has hundreds of thousands of pieces, and most of them were sent long ago.
+            let sent = segment.ends.partition_point(|end| *end <= held);
+            let ends = segment.ends.get(sent..).filter(|_| self.single_deltas).unwrap_or_default();
             for end in ends.iter().copied().chain([segment.text.len()]) {
                 if let Some(piece) = segment.text.get(held..end).filter(|piece| !piece.is_empty()) {
                     frames.push_str(&event_frames::delta(segment.number, end, piece));

@@ -7,6 +7,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -14,6 +16,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::StreamFault;
 use super::bounded_list::MAX_ITEMS;
 use super::event::{ItemEvent, ItemPlace, PartEvent, ResponseEvent};
+use super::open_items::OpenItems;
 use super::ordered_text::{BLANK_LINE, OrderedText, TextProgress};
 use super::output_item::{ItemHead, ItemKind, Message, MessagePart, OutputItem, Phase};
 use super::response_end::{ResponseEnd, ResponseView};
@@ -30,6 +33,10 @@ pub(super) struct ResponseAccumulator {
     streamed_bytes: usize,
     item_bytes: usize,
     items: BTreeMap<u64, Item>,
+    /// Those of the items that are not whole.
+    open: OpenItems,
+    /// The bytes that were compared in searches for an item.
+    compared: usize,
     text: OrderedText,
     /// The message of the last piece of commentary, and the place of the last piece of reasoning.
     commented: Option<u64>,
@@ -41,7 +48,9 @@ pub(super) struct ResponseAccumulator {
 
 #[derive(Debug, Default)]
 struct Item {
+    /// Without the id.
     head: ItemHead,
+    id: Option<Rc<str>>,
     /// A call's arguments so far.
     arguments: String,
     /// The arguments are whole: later deltas do not count.
@@ -132,6 +141,12 @@ impl ResponseAccumulator {
         self.end.take().ok_or(StreamFault::EndedEarly)
     }
 
+    /// What the events have cost beside being read: the bytes that were compared to find their items, and the places
+    /// in the text that were looked at.
+    pub(super) fn searched(&self) -> (usize, usize) {
+        (self.compared, self.text.passed())
+    }
+
     /// Takes an event behind the one that ended the response: a `response.failed` behind an `error` says
     /// what the response has cost.
     pub(super) fn overhear(&mut self, event: &ResponseEvent<'_>) {
@@ -146,6 +161,7 @@ impl ResponseAccumulator {
             None => TextProgress::Nothing,
         };
         self.items.clear();
+        self.open = OpenItems::default();
         self.end = Some(end);
         progress
     }
@@ -155,7 +171,7 @@ impl ResponseAccumulator {
         self.count_streamed(added.item.get().len())?;
         let index = added.output_index.unwrap_or_else(|| self.next_index());
         let (kind, phase) = (head.kind, head.phase);
-        self.item_at(index, kind)?.head = head;
+        self.set_head(index, head, None)?;
         if kind == ItemKind::Message {
             self.text.set_commentary(index, phase == Some(Phase::Commentary));
         }
@@ -164,14 +180,12 @@ impl ResponseAccumulator {
 
     fn end_item(&mut self, done: ItemEvent<'_>) -> Result<(), StreamFault> {
         let ItemEvent { output_index, item: raw } = done;
-        let (mut head, whole) = OutputItem::read_with_head(raw)?;
+        let (head, whole) = OutputItem::read_with_head(raw)?;
         self.item_bytes = self.item_bytes.saturating_add(raw.get().len());
         self.check_bytes(self.item_bytes)?;
-        let item_id = head.id.take().map(Cow::Owned);
+        let item_id = head.id.as_deref().map(Cow::Borrowed);
         let index = self.index_of(&ItemPlace { output_index, item_id }, head.kind);
-        let item = self.item_at(index, head.kind)?;
-        item.head = head;
-        item.whole = Some(raw.to_owned());
+        self.set_head(index, head, Some(raw.to_owned()))?;
         if let OutputItem::Message(Message { phase, parts, .. }) = whole {
             self.text.set_commentary(index, phase == Some(Phase::Commentary));
             for (number, part) in (0..).zip(&parts) {
@@ -228,28 +242,49 @@ impl ResponseAccumulator {
     }
 
     fn item_at(&mut self, index: u64, kind: ItemKind) -> Result<&mut Item, StreamFault> {
-        if self.items.len() >= MAX_ITEMS && !self.items.contains_key(&index) {
-            return Err(StreamFault::TooManyItems(MAX_ITEMS));
+        let has_room = self.items.len() < MAX_ITEMS;
+        match self.items.entry(index) {
+            Entry::Vacant(_) if !has_room => Err(StreamFault::TooManyItems(MAX_ITEMS)),
+            Entry::Vacant(vacant) => {
+                self.open.add(kind, index, None);
+                let head = ItemHead { kind, ..ItemHead::default() };
+                Ok(vacant.insert(Item { head, ..Item::default() }))
+            }
+            Entry::Occupied(item) => Ok(item.into_mut()),
         }
-        Ok(self.items.entry(index).or_insert_with(|| {
-            let head = ItemHead { kind, ..ItemHead::default() };
-            Item { head, ..Item::default() }
-        }))
+    }
+
+    /// Sets the members that an item has before it is whole, and the whole item where it has come.
+    fn set_head(
+        &mut self,
+        index: u64,
+        mut head: ItemHead,
+        whole: Option<Box<RawValue>>,
+    ) -> Result<(), StreamFault> {
+        let kind = head.kind;
+        let id = head.id.take().map(Rc::from);
+        let item = self.item_at(index, kind)?;
+        let (old_kind, old_id) = (item.head.kind, std::mem::replace(&mut item.id, id.clone()));
+        item.head = head;
+        item.whole = whole.or(item.whole.take());
+        let is_open = item.whole.is_none();
+        self.open.remove(old_kind, index, old_id.as_ref());
+        if is_open {
+            self.open.add(kind, index, id.as_ref());
+        }
+        Ok(())
     }
 
     /// The index of the item that an event of a kind concerns. Without an index in the event, that is
     /// the unfinished item of the kind with the event's id, else the last unfinished one, else a new
     /// item.
-    fn index_of(&self, place: &ItemPlace<'_>, kind: ItemKind) -> u64 {
-        let unfinished = || {
-            let items = self.items.iter().rev();
-            items.filter(|(_, item)| item.whole.is_none() && item.head.kind == kind)
-        };
+    fn index_of(&mut self, place: &ItemPlace<'_>, kind: ItemKind) -> u64 {
+        if let Some(index) = place.output_index {
+            return index;
+        }
         let id = place.item_id.as_deref();
-        let same_id =
-            || unfinished().find(|(_, item)| id.is_some() && item.head.id.as_deref() == id);
-        let found = || same_id().or_else(|| unfinished().next()).map(|(index, _)| *index);
-        place.output_index.or_else(found).unwrap_or_else(|| self.next_index())
+        self.compared = self.compared.saturating_add(self.open.compared(id));
+        self.open.find(kind, id).unwrap_or_else(|| self.next_index())
     }
 
     fn next_index(&self) -> u64 {

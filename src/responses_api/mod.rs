@@ -16,6 +16,7 @@ mod event;
 mod event_order;
 mod hosted_items;
 mod message_content;
+mod open_items;
 mod ordered_text;
 mod output_item;
 mod readable_item;

@@ -4,7 +4,7 @@
 //! output. Text of a later message waits until the earlier known messages are closed; commentary is not
 //! given, and nothing waits for it. It knows no events, no calls and no raw items.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::StreamFault;
 use super::bounded_list::MAX_ITEMS;
@@ -29,11 +29,14 @@ pub enum TextProgress {
 }
 
 /// The messages of an output, and how much of their text the reader has.
+///
+/// A service may have a thousand messages, and as many parts in each, of which most have nothing to give. So each of
+/// them is passed once: what an event costs does not grow with their number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrderedText {
     messages: BTreeMap<u64, OrderedMessage>,
-    /// The first message that may still have text to give. The reader has all messages before it.
-    open_message: u64,
+    /// The messages that may still have text to give: no commentary, and none that the reader has.
+    waiting: BTreeSet<u64>,
     /// The last message of which the reader has any text.
     last_given: Option<u64>,
     /// All text given so far.
@@ -45,11 +48,15 @@ pub(super) struct OrderedText {
     phase_came_late: bool,
     /// The text was given anew from its start. That happens once: each time costs a segment.
     begun_anew: bool,
+    /// The messages and parts that were looked at for text to give.
+    passed: usize,
 }
 
 #[derive(Clone, Debug, Default)]
 struct OrderedMessage {
     parts: BTreeMap<u64, OrderedPart>,
+    /// The bytes of text in all parts.
+    bytes: usize,
     /// The first part that may still have text to give.
     open_part: u64,
     closed: bool,
@@ -66,24 +73,30 @@ struct OrderedPart {
 }
 
 impl OrderedText {
-    /// A message exists at this index.
-    pub(super) fn open(&mut self, index: u64) {
-        self.messages.entry(index).or_default();
-        if index < self.open_message && self.last_given.is_none_or(|given| given < index) {
-            self.open_message = index;
-        }
+    /// A message, made when it is new.
+    fn message(&mut self, index: u64) -> &mut OrderedMessage {
+        self.messages.entry(index).or_insert_with(|| {
+            if !is_behind(self.last_given, index) {
+                self.waiting.insert(index);
+            }
+            OrderedMessage::default()
+        })
     }
 
     /// Says whether a message is commentary. Services say it when the message begins; where it comes
     /// later, text that has been given can turn out to be commentary.
     pub(super) fn set_commentary(&mut self, index: u64, commentary: bool) {
-        let message = self.messages.entry(index).or_default();
-        if std::mem::replace(&mut message.commentary, commentary) != commentary {
-            let has_text = message.parts.values().any(|part| !part.text.is_empty());
-            let is_late = self.last_given.is_some_and(|given| given >= index);
-            self.phase_came_late |= has_text && is_late;
+        let message = self.message(index);
+        if std::mem::replace(&mut message.commentary, commentary) == commentary {
+            return;
         }
-        self.open(index);
+        let has_text = message.bytes > 0;
+        self.phase_came_late |= has_text && self.last_given.is_some_and(|given| given >= index);
+        if commentary {
+            self.waiting.remove(&index);
+        } else if !is_behind(self.last_given, index) {
+            self.waiting.insert(index);
+        }
     }
 
     /// Whether the message at this index is known to be commentary.
@@ -91,18 +104,39 @@ impl OrderedText {
         self.messages.get(&index).is_some_and(|message| message.commentary)
     }
 
-    /// A part, made when it is new, and whether text in it comes too late to be given in order.
-    fn part(&mut self, index: u64, number: u64) -> Result<(&mut OrderedPart, bool), StreamFault> {
-        self.open(index);
-        let message = self.messages.entry(index).or_default();
+    /// How many messages and parts were looked at for text to give.
+    pub(super) fn passed(&self) -> usize {
+        self.passed
+    }
+
+    /// Changes a part, made when it is new. `change` says by what the part's text has changed: whether it is still the
+    /// beginning of what was given.
+    fn change_part(
+        &mut self,
+        index: u64,
+        number: u64,
+        change: impl FnOnce(&mut OrderedPart) -> Change,
+    ) -> Result<(), StreamFault> {
+        let is_behind = is_behind(self.last_given, index);
+        let message = self.message(index);
         if message.parts.len() >= MAX_ITEMS && !message.parts.contains_key(&number) {
             return Err(StreamFault::TooManyItems(MAX_ITEMS));
         }
-        let is_late =
-            !message.commentary && (index < self.open_message || number < message.open_part);
+        let (is_closed, commentary) = (message.closed, message.commentary);
+        let is_late = !commentary && (is_behind || number < message.open_part);
         let part = message.parts.entry(number).or_default();
-        part.closed |= message.closed;
-        Ok((part, is_late))
+        part.closed |= is_closed;
+        let before = part.text.len();
+        let change = change(part);
+        message.bytes = message.bytes.saturating_sub(before).saturating_add(part.text.len());
+        if change != Change::None {
+            self.diverged |= is_late || change == Change::Anew;
+            if !commentary && !is_late {
+                // A message that was passed has text to give again.
+                self.waiting.insert(index);
+            }
+        }
+        Ok(())
     }
 
     /// Adds text to a part. A closed part does not change.
@@ -115,13 +149,14 @@ impl OrderedText {
         if delta.text.is_empty() {
             return Ok(());
         }
-        let (part, is_late) = self.part(index, number)?;
-        if !part.closed {
+        self.change_part(index, number, |part| {
+            if part.closed {
+                return Change::None;
+            }
             part.text.push_str(&delta.text);
             part.refusal = delta.refusal;
-            self.diverged |= is_late;
-        }
-        Ok(())
+            Change::More
+        })
     }
 
     /// Sets the whole text of a part, and closes it.
@@ -131,16 +166,17 @@ impl OrderedText {
         number: u64,
         whole: &MessagePart<'_>,
     ) -> Result<(), StreamFault> {
-        let (part, is_late) = self.part(index, number)?;
-        part.refusal = whole.refusal;
-        part.closed = true;
-        if part.text != whole.text {
+        self.change_part(index, number, |part| {
+            part.refusal = whole.refusal;
+            part.closed = true;
+            if part.text == whole.text {
+                return Change::None;
+            }
             let given = part.text.get(..part.given);
             let extends_given = given.is_some_and(|given| whole.text.starts_with(given));
             str::clone_into(&whole.text, &mut part.text);
-            self.diverged |= !extends_given || is_late;
-        }
-        Ok(())
+            if extends_given { Change::More } else { Change::Anew }
+        })
     }
 
     /// The message at this index is whole.
@@ -169,8 +205,11 @@ impl OrderedText {
 
     fn begin_anew(&mut self) {
         (self.begun_anew, self.phase_came_late) = (true, false);
-        (self.open_message, self.last_given) = (0, None);
-        for message in self.messages.values_mut() {
+        self.last_given = None;
+        for (index, message) in &mut self.messages {
+            if !message.commentary {
+                self.waiting.insert(*index);
+            }
             message.open_part = 0;
             for part in message.parts.values_mut() {
                 part.given = 0;
@@ -179,15 +218,15 @@ impl OrderedText {
     }
 
     fn collect(&mut self, news: &mut String) {
-        for (index, message) in self.messages.range_mut(self.open_message..) {
-            if message.commentary {
-                continue;
-            }
-            self.open_message = *index;
+        while let Some(index) = self.waiting.first().copied()
+            && let Some(message) = self.messages.get_mut(&index)
+        {
+            self.passed += 1;
             for (number, part) in message.parts.range_mut(message.open_part..) {
+                self.passed += 1;
                 message.open_part = *number;
                 if let Some(new) = part.text.get(part.given..).filter(|text| !text.is_empty()) {
-                    if self.last_given.replace(*index).is_some_and(|last| last != *index) {
+                    if self.last_given.replace(index).is_some_and(|last| last != index) {
                         news.push_str(BLANK_LINE);
                     }
                     news.push_str(new);
@@ -200,6 +239,7 @@ impl OrderedText {
             if !message.closed {
                 return;
             }
+            self.waiting.pop_first();
         }
     }
 
@@ -225,6 +265,20 @@ impl OrderedText {
     }
 }
 
+/// How the text of a part has changed.
+#[derive(PartialEq, Eq)]
+enum Change {
+    None,
+    More,
+    /// What was given of it is not its beginning any more.
+    Anew,
+}
+
+/// Whether text of a message comes too late to be given in order: the reader has text of a later one.
+fn is_behind(last_given: Option<u64>, index: u64) -> bool {
+    last_given.is_some_and(|given| given > index)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,8 +294,8 @@ mod tests {
     #[test]
     fn a_later_message_waits_until_the_earlier_known_ones_are_closed() {
         let mut order = OrderedText::default();
-        order.open(0);
-        order.open(2);
+        order.message(0);
+        order.message(2);
         order.append(2, 0, &part("third", false)).unwrap();
         assert_eq!(order.advance(), TextProgress::Nothing);
         order.append(0, 0, &part("fir", false)).unwrap();
@@ -267,7 +321,7 @@ mod tests {
     #[test]
     fn an_earlier_message_that_turns_up_in_time_goes_first() {
         let mut order = OrderedText::default();
-        order.open(3);
+        order.message(3);
         assert_eq!(order.advance(), TextProgress::Nothing);
         order.append(1, 0, &part("one", false)).unwrap();
         order.append(3, 0, &part("three", false)).unwrap();
@@ -330,7 +384,7 @@ mod tests {
     #[test]
     fn a_settled_text_wins_over_its_deltas() {
         let mut untold = OrderedText::default();
-        untold.open(0);
+        untold.message(0);
         untold.append(1, 0, &part("wrong", false)).unwrap();
         untold.settle(1, 0, &part("right", true)).unwrap();
         untold.append(1, 0, &part("more", false)).unwrap();

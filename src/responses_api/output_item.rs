@@ -91,7 +91,7 @@ pub(super) struct ItemHead {
 }
 
 /// The item types that the product distinguishes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ItemKind {
     Message,

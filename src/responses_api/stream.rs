@@ -17,6 +17,11 @@ use crate::encoding::{SseDecoder, SseEvent, SseFault};
 /// The beginning of one JSON object that is read at once for its id, in bytes.
 const HEAD_BYTES: usize = 4096;
 
+/// What reading an event costs beside its bytes, and what a place in the text costs that is looked at, as a number of
+/// bytes that would cost as much.
+const EVENT_WORK: usize = 128;
+const PLACE_WORK: usize = 16;
+
 /// What a stream accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamLimits {
@@ -85,6 +90,15 @@ impl ResponseStream {
         self.order.as_ref().and_then(EventOrder::newest)
     }
 
+    /// The work that reading has taken so far, in units of what a byte of a comment takes. It is counted, and depends on
+    /// the bytes alone: where this crate runs, the clock stands still while it computes.
+    pub fn work(&self) -> usize {
+        let (compared, places) = self.accumulator.searched();
+        let beside = self.events.saturating_mul(EVENT_WORK);
+        let searches = compared.saturating_add(places.saturating_mul(PLACE_WORK));
+        self.bytes.saturating_add(beside).saturating_add(searches)
+    }
+
     /// The number of events that were taken.
     pub fn events(&self) -> usize {
         self.events
@@ -127,7 +141,7 @@ impl ResponseStream {
         }
     }
 
-    /// Takes the next bytes. `hear` gets the progress of each event that has any. After a fault the
+    /// Takes the next bytes, those behind the terminal event included. `hear` gets the progress of each event that has any. After a fault the
     /// output is lost and the reader must be dropped.
     pub fn push(
         &mut self,
@@ -135,6 +149,7 @@ impl ResponseStream {
         hear: &mut dyn FnMut(TextProgress),
     ) -> Result<(), StreamFault> {
         if self.is_finished() {
+            self.overhear(chunk);
             return Ok(());
         }
         let room = self.limits.body_bytes.saturating_sub(self.bytes);
@@ -269,15 +284,22 @@ impl ResponseStream {
                 hear(progress);
             }
             if self.accumulator.is_finished() {
-                while let Some(event) = decoder.next_event() {
-                    if let Ok(event) = ResponseEvent::read(&event) {
-                        self.accumulator.overhear(&event);
-                    }
-                }
+                self.overhear(&[]);
                 return Ok(());
             }
         }
         Ok(pushed?)
+    }
+
+    /// Takes what comes behind the terminal event. A fault there does not count.
+    fn overhear(&mut self, chunk: &[u8]) {
+        let Some(decoder) = &mut self.decoder else { return };
+        let _ = decoder.push(chunk);
+        while let Some(event) = decoder.next_event() {
+            if let Ok(event) = ResponseEvent::read(&event) {
+                self.accumulator.overhear(&event);
+            }
+        }
     }
 }
 

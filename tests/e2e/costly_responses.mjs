@@ -1,5 +1,6 @@
 // What a model service may answer at its worst: bodies without measure, of white space, comments, empty events and
-// annotations, plain and compressed. Owns the responses; neighbours.test.mjs holds their effect on others,
+// annotations, of events that look something up, plain and compressed. Owns the responses; neighbours.test.mjs holds their
+// effect on others, hostile_bytes.test.mjs the processor time of each kind of event,
 // ../bench/limits.mjs measures their cost.
 import { gzipSync } from 'node:zlib';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -41,6 +42,48 @@ const pages = (count) =>
     type: 'url_citation', start_index: 0, end_index: 1, url: `https://pages.example/${at}`, title: `Page ${at}`,
   }));
 
+/** As many items as are open at once, each with members of its own by its number. */
+const opened = (members) =>
+  Array.from({ length: 1000 }, (_, at) => frame({ type: 'response.output_item.added', output_index: at, item: members(at) })).join('');
+/** Ids of one length that differ at their ends. */
+const idOf = (length, at) => `${'i'.repeat(length - 4)}${String(at).padStart(4, '0')}`;
+const calls = (length) => opened((at) => ({ type: 'function_call', id: idOf(length, at), call_id: `c${at}`, name: 'f', arguments: '' }));
+/** An event that looks for a call by an id that none has, and for the last open one then. */
+const searching = (length) => frame({ type: 'response.function_call_arguments.delta', item_id: idOf(length, 'none'), delta: '' });
+const MESSAGES = opened(() => ({ type: 'message', role: 'assistant', content: [] }));
+const COMMENTARY = opened(() => ({ type: 'message', role: 'assistant', phase: 'commentary', content: [] }));
+const UNKNOWN = 'data:{"type":"x"}\n\n';
+
+/**
+ * Every kind of event, and those that look something up, by name: what stands before the events, and the event, which is
+ * repeated.
+ */
+export const EVENTS = {
+  'unknown events': ['', UNKNOWN],
+  'empty events': ['', 'data:\n\n'],
+  'reports of progress': ['', frame({ type: 'response.in_progress', response: { id: 'r', status: 'in_progress' } })],
+  'empty deltas': ['', EMPTY_DELTA],
+  'deltas of a character': ['', frame({ type: 'response.output_text.delta', output_index: 0, delta: 'x' })],
+  'deltas of a thousand characters': ['', frame({ type: 'response.output_text.delta', output_index: 0, delta: 'x'.repeat(1000) })],
+  'whole texts': ['', frame({ type: 'response.output_text.done', output_index: 0, text: '' })],
+  'items that begin': ['', frame({ type: 'response.output_item.added', output_index: 0, item: { type: 'message' } })],
+  'items that end': ['', frame({ type: 'response.output_item.done', output_index: 0, item: { type: 'message', content: [] } })],
+  annotations: ['', frame({ type: 'response.output_text.annotation.added', output_index: 0, annotation: { type: 'x' } })],
+  reasoning: ['', frame({ type: 'response.reasoning_summary_text.delta', output_index: 0, delta: 'x' })],
+  arguments: [calls(100), frame({ type: 'response.function_call_arguments.delta', output_index: 7, delta: '1' })],
+  'searches by ids of 100 bytes': [calls(100), searching(100)],
+  'searches by ids of 8 kB': [calls(8000), searching(8000)],
+  'searches for the last message': [MESSAGES, frame({ type: 'response.output_text.delta', delta: '' })],
+  'messages of commentary, and unknown events': [COMMENTARY, UNKNOWN],
+  'messages of commentary, and deltas for them': [COMMENTARY, frame({ type: 'response.output_text.delta', output_index: 7, delta: '' })],
+};
+
+/** A response with so many bytes of one of these, and a whole answer behind them. */
+export const eventsOf = ([before, event], bytes) => raw([before, ...repeated(event, bytes), END]);
+
+/** As many bytes of comments. */
+export const commentsOf = (bytes) => raw([EMPTY_DELTA, ...repeated(': a comment of some length, without any meaning\n', bytes), END]);
+
 const PROTOCOL = [502, 'upstream_protocol'];
 
 /** As `COSTLY` of costly_requests.mjs. `reply` makes the response, `refused` is what the turn fails with. */
@@ -60,10 +103,21 @@ const RESPONSES = [
   },
 ];
 
+for (const [key, name, bytes] of [
+  ['short-ids', 'searches by ids of 100 bytes', 16 * MIB],
+  ['long-ids', 'searches by ids of 8 kB', 48 * MIB],
+  ['commentary', 'messages of commentary, and unknown events', 16 * MIB],
+]) {
+  const [before, event] = EVENTS[name];
+  RESPONSES.push({
+    key, says: `1,000 open items and ${bytes / MIB} MiB of ${name}, compressed`,
+    reply: () => compressed([Buffer.from(before), ...repeated(event, bytes)]),
+  });
+}
+
 export const COSTLY_RESPONSES = RESPONSES.map(({ key, says, streamed = false, refused, reply }) => ({
   key,
   says: `an answer of the model service: ${says}`,
-  prepare: async () => reply(),
   prepare: async () => reply(),
   run: async (rig, prepared) => {
     rig.model.otherwise(prepared);

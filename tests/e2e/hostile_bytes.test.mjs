@@ -10,6 +10,7 @@ import { quantile } from '../bench/figures.mjs';
 import { MEASURABLE, cpuMs, forgetMostResident, mostResidentBytes, residentBytes } from '../bench/process_cost.mjs';
 import { HostileServers } from '../mcp_servers/hostile.mjs';
 import { embeddings } from '../model_service/embeddings.mjs';
+import { EVENTS, commentsOf, eventsOf } from './costly_responses.mjs';
 import { Rig, apiKeys, eventually, httpTool, userTurn } from './harness.mjs';
 import { Random } from './hostile.mjs';
 import { READERS, WAYS, hostile, modelEvents, modelJson, send } from './hostile_bytes.mjs';
@@ -23,6 +24,8 @@ const MIB = 1024 * 1024;
 /** The bytes of noise that come in small pieces, and at most. */
 const SMALL = 64 * 1024;
 const LARGE = { stream: 24 * MIB, json: 6 * MIB };
+/** The bytes of events of one kind. */
+const OF_EVENTS = 6 * MIB;
 /** Four times the bytes may take so much more than four times the processor time, in parts and besides in ms. */
 const [MORE, MORE_MS] = [1.7, 250];
 /** The most memory that the table of docs/performance.md has for any request: resident, and WebAssembly's. */
@@ -137,6 +140,30 @@ test('whatever a service sends is read in time that its bytes are worth, and har
   if (seeds.length > 1) for (const outcome of [/stream: Well\./, /stream: upstream_protocol/, /events: Done\., "seen"/, /not JSON/]) assert.match(outcomes, outcome);
   t.diagnostic(`${seeds.length} seeds: ${JSON.stringify(met)}`);
   t.diagnostic(`at most ${Math.round(most.cpuMs)} ms of processor time, a neighbour waited ${Math.round(most.waitMs)} ms, resident memory grew by ${Math.round(most.resident / MIB)} MiB, WebAssembly's is ${Math.round(most.wasm / MIB)} MiB`);
+});
+
+/** The processor time of a turn that reads this response, in ms: the least of some, since the machine does other work. */
+async function cpuOf(response) {
+  const times = [];
+  for (let left = 3; left > 0; left -= 1) {
+    rig.model.otherwise(response);
+    const before = cpuMs(rig.processId);
+    assert.deepEqual(await outcomeOf(userTurn()), ['Well.']);
+    times.push(cpuMs(rig.processId) - before);
+    rig.clear();
+  }
+  return Math.min(...times);
+}
+
+test('an event of any kind takes at most four times the processor time of as many bytes of comments', { skip: !MEASURABLE }, async (t) => {
+  const comments = await cpuOf(commentsOf(OF_EVENTS));
+  const costly = [];
+  for (const [name, events] of Object.entries(EVENTS)) {
+    const took = await cpuOf(eventsOf(events, OF_EVENTS));
+    t.diagnostic(`${name}: ${Math.round(took)} ms, comments ${Math.round(comments)} ms`);
+    if (took > 4 * comments) costly.push(`${name} take ${Math.round(took)} ms, comments ${Math.round(comments)} ms`);
+  }
+  assert.deepEqual(costly, []);
 });
 
 /** Resolves to what became of it. */

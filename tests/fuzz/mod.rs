@@ -11,6 +11,7 @@ mod mutation;
 mod operators;
 mod requests;
 mod routes;
+mod searches;
 mod streams;
 
 use campaign::Random;
@@ -38,6 +39,11 @@ fn every_response_of_the_model_service_reads_the_same_in_any_pieces() {
     let corpus = streams::corpus();
     let make = |random: &mut Random| streams::make(&corpus, random);
     campaign::run(20_000, make, streams::judge, &streams::MET);
+}
+
+#[test]
+fn a_response_whose_events_look_something_up_takes_work_and_time_in_proportion_to_its_bytes() {
+    searches::run(40);
 }
 
 #[test]

@@ -67,23 +67,9 @@ pub(crate) fn make(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
 
 /// A body reads the same in all pieces of the network, and the text shown is that of the output.
 pub(crate) fn judge(body: &[u8]) -> Verdict {
-    let mut random = Random::seeded(body.len() as u64);
     let mut kind = String::new();
     for limits in [TIGHT, ROOMY] {
-        let (shown, end) = read(limits, [body]);
-        let size = 1 + random.below(40);
-        let (shown_in_pieces, end_in_pieces) = read(limits, body.chunks(size));
-        if format!("{end:?}") != format!("{end_in_pieces:?}") {
-            return Err(format!("whole: {end:?}, in pieces of {size}: {end_in_pieces:?}"));
-        }
-        if let Ok(ResponseEnd::Completed(output) | ResponseEnd::Incomplete { output, .. }) = &end {
-            if shown != output.text || shown_in_pieces != output.text {
-                return Err(format!("shown {shown:?}, {shown_in_pieces:?}: {:?}", output.text));
-            }
-            if output.text.len() > limits.output_bytes {
-                return Err("an output above its limit".to_owned());
-            }
-        }
+        let end = reads_the_same_in_pieces(limits, body)?;
         kind = match end {
             Ok(ResponseEnd::Completed(_)) => "completed",
             Ok(ResponseEnd::Incomplete { .. }) => "incomplete",
@@ -105,6 +91,28 @@ pub(crate) fn judge(body: &[u8]) -> Verdict {
         .to_owned();
     }
     Ok(kind)
+}
+
+/// How a body ends, which is the same in all pieces.
+pub(crate) fn reads_the_same_in_pieces(
+    limits: StreamLimits,
+    body: &[u8],
+) -> Result<Result<ResponseEnd, StreamFault>, String> {
+    let (shown, end) = read(limits, [body]);
+    let size = 1 + Random::seeded(body.len() as u64).below(40);
+    let (shown_in_pieces, end_in_pieces) = read(limits, body.chunks(size));
+    if format!("{end:?}") != format!("{end_in_pieces:?}") {
+        return Err(format!("whole: {end:?}, in pieces of {size}: {end_in_pieces:?}"));
+    }
+    if let Ok(ResponseEnd::Completed(output) | ResponseEnd::Incomplete { output, .. }) = &end {
+        if shown != output.text || shown_in_pieces != output.text {
+            return Err(format!("shown {shown:?}, {shown_in_pieces:?}: {:?}", output.text));
+        }
+        if output.text.len() > limits.output_bytes {
+            return Err("an output above its limit".to_owned());
+        }
+    }
+    Ok(end)
 }
 
 /// The text shown until the end, and the end.
