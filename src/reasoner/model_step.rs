@@ -9,6 +9,7 @@ use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::missing_result;
 use super::sources::sources;
 use super::tool_step::warn_of_mode_changes;
+use super::turn_ending::warn_of_contents;
 use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
 use crate::contract::{ErrorCode, Fault, Progress, UserWarning};
@@ -146,6 +147,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         if is_shown {
             let text = output.text_with_commentary.unwrap_or(output.text);
+            warn_of_contents(&text, &mut progress.user_warnings);
             let mut segment = segment;
             if differs {
                 segment += 1;

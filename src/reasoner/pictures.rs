@@ -6,7 +6,7 @@ use super::running_turn::{Reasoner, RunningTurn};
 use crate::contract::UserWarning;
 use crate::files::{FileFailure, FileLinks, keep_picture};
 use crate::ports::{Database, Platform};
-use crate::responses_api::{ModelOutput, picture};
+use crate::responses_api::{ModelOutput, Picture, pictures};
 
 /// The most files of one turn; its row lists all of them.
 pub(super) const MAX_FILES: usize = 1_000;
@@ -21,13 +21,15 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Transcript {
         // A run that is cut off here still counts the call.
         self.under_way.replace(Some(transcript.clone()));
-        for picture in output.items.iter().filter_map(|item| picture(item)) {
+        for picture in output.items.iter().flat_map(|item| pictures(item)) {
             let progress = &mut running.turn.progress;
             let links = FileLinks { origin: &progress.origin, ttl_s: self.deployment.file_ttl_s };
             let number = progress.files.len() + 1;
-            let kept = match number > MAX_FILES {
-                true => Err(FileFailure::NotKept),
-                false => keep_picture(self.platform.as_ref(), links, number, &picture).await,
+            let kept = match picture {
+                Picture::Given(base64) if number <= MAX_FILES => {
+                    keep_picture(self.platform.as_ref(), links, number, &base64).await
+                }
+                Picture::Given(_) | Picture::Elsewhere => Err(FileFailure::NotKept),
             };
             let warning = match kept {
                 Ok(file) => {

@@ -18,6 +18,13 @@ use crate::persistence::{
 use crate::ports::{CHUNK_BYTES, Database, Platform};
 use crate::webhooks::due_webhooks;
 
+/// Warns where a text that a client shows holds what should be a file.
+pub(super) fn warn_of_contents(text: &str, user_warnings: &mut Vec<String>) {
+    if embeds_contents(text) {
+        UserWarning::ContentsInText.add_once(user_warnings);
+    }
+}
+
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Ends the turn with its final text, and records `last` in the same durable step. `None` when steers came before
     /// that step: the text is recorded and taken back, and the model is called next. `flaws` are warnings about the text.
@@ -37,9 +44,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         };
         let window = &running.session.state.window;
         let compacted = compaction::user_warning(progress, window, last.compaction.as_ref());
-        let in_text = embeds_contents(&text).then_some(UserWarning::ContentsInText);
-        user_warnings
-            .extend(compacted.into_iter().chain(in_text).map(|warning| warning.to_string()));
+        user_warnings.extend(compacted.map(|warning| warning.to_string()));
+        warn_of_contents(&text, &mut user_warnings);
         let response = AgentExecuteResponse::Final(FinalResponse {
             session_id: running.session.session_id.clone(),
             turn_id: running.turn.turn_id.clone(),

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::bounded_list::BoundedList;
 use super::output_item::ItemKind;
 use crate::json::from_object;
 
@@ -67,20 +68,77 @@ struct AnnotationView<'a> {
     title: Option<Cow<'a, str>>,
 }
 
-/// The base64 of the picture in an output item, if it holds one.
-pub fn picture(item: &RawValue) -> Option<Cow<'_, str>> {
+/// A picture that a tool of the service has made.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Picture<'a> {
+    /// Its bytes as base64.
+    Given(Cow<'a, str>),
+    /// The item names an address alone, from which nothing is fetched.
+    Elsewhere,
+}
+
+/// The pictures in an output item: the one of an `image_generation_call`, those among the outputs of a
+/// `code_interpreter_call`.
+pub fn pictures(item: &RawValue) -> Vec<Picture<'_>> {
     #[derive(Deserialize)]
     struct View<'a> {
         #[serde(rename = "type", borrow)]
         kind: Cow<'a, str>,
         #[serde(borrow)]
-        result: Option<Cow<'a, str>>,
+        result: Option<&'a RawValue>,
+        #[serde(borrow)]
+        outputs: Option<&'a RawValue>,
     }
     if !ItemKind::of(item).is_hosted() {
-        return None;
+        return Vec::new();
     }
-    let view: View<'_> = from_object(item.get()).ok()?;
-    view.result.filter(|result| view.kind == "image_generation_call" && !result.is_empty())
+    let Ok(View { kind, result, outputs }) = from_object(item.get()) else { return Vec::new() };
+    match kind.as_ref() {
+        "image_generation_call" => {
+            let result = result.and_then(|result| text(result)).filter(|text| !text.is_empty());
+            result.map(Picture::Given).into_iter().collect()
+        }
+        "code_interpreter_call" => outputs.map(pictures_of_code).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// The pictures among the outputs of code, beside its logs.
+fn pictures_of_code(outputs: &RawValue) -> Vec<Picture<'_>> {
+    #[derive(Deserialize)]
+    struct View<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+        #[serde(borrow)]
+        url: Option<Cow<'a, str>>,
+    }
+    let outputs: Result<BoundedList<&RawValue>, _> = serde_json::from_str(outputs.get());
+    let outputs = outputs.map(|list| list.first).unwrap_or_default();
+    let views = outputs.into_iter().filter_map(|output| from_object::<View<'_>>(output.get()).ok());
+    views.filter(|view| view.kind == "image").map(|view| Picture::at(view.url)).collect()
+}
+
+impl<'a> Picture<'a> {
+    fn at(url: Option<Cow<'a, str>>) -> Self {
+        let data = |url: &str| {
+            let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+            (head.ends_with(";base64") && !data.is_empty()).then_some(url.len() - data.len())
+        };
+        let Some(url) = url else { return Self::Elsewhere };
+        match (data(&url), url) {
+            (Some(start), Cow::Borrowed(url)) => {
+                url.get(start..).map_or(Self::Elsewhere, |data| Self::Given(data.into()))
+            }
+            (Some(start), Cow::Owned(mut url)) => Self::Given(url.split_off(start).into()),
+            (None, _) => Self::Elsewhere,
+        }
+    }
+}
+
+fn text(member: &RawValue) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    serde_json::from_str(member.get()).map(|Text(text)| text).ok()
 }
 
 #[cfg(test)]
@@ -130,14 +188,33 @@ mod tests {
 
     #[test]
     fn only_a_finished_picture_is_one() {
-        let made = raw(r#"{"type":"image_generation_call","result":"AAEC"}"#);
-        assert_eq!(picture(&made).as_deref(), Some("AAEC"));
+        let made = raw(r#"{"type":"image_generation_call","result":"AAEC","outputs":7}"#);
+        assert_eq!(pictures(&made), [Picture::Given("AAEC".into())]);
         for none in [
             r#"{"type":"image_generation_call","result":null}"#,
             r#"{"type":"image_generation_call","result":""}"#,
             r#"{"type":"web_search_call","result":"AAEC"}"#,
         ] {
-            assert_eq!(picture(&raw(none)), None, "{none}");
+            assert_eq!(pictures(&raw(none)), [], "{none}");
+        }
+    }
+
+    #[test]
+    fn the_pictures_among_the_outputs_of_code_are_data_or_stand_elsewhere() {
+        let made = raw(
+            r#"{"type":"code_interpreter_call","code":"plot()","result":"AAEC","outputs":[{"type":"logs","logs":"1"},
+            {"type":"image","url":"data:image/png;base64,AAEC"},{"type":"image","url":"data:image\/png;base64,AAED"},
+            {"type":"image","url":"https://files.example/a.png"},{"type":"image"},{"type":"image","url":"data:image/png,x"},7]}"#,
+        );
+        let given = |base64: &'static str| Picture::Given(base64.into());
+        let elsewhere = || Picture::Elsewhere;
+        assert_eq!(
+            pictures(&made),
+            [given("AAEC"), given("AAED"), elsewhere(), elsewhere(), elsewhere()]
+        );
+        for none in ["null", "[]", "7", r#"[{"type":"logs","logs":""}]"#] {
+            let item = format!(r#"{{"type":"code_interpreter_call","outputs":{none}}}"#);
+            assert_eq!(pictures(&raw(&item)), [], "{none}");
         }
     }
 }

@@ -36,7 +36,7 @@ pub use error_body::{
     ErrorBody, concerns_background, concerns_encrypted_reasoning, concerns_input,
     concerns_previous_response, concerns_storage, names_model,
 };
-pub use hosted_items::{Citation, HostedCall, picture};
+pub use hosted_items::{Citation, HostedCall, Picture, pictures};
 pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
 pub use readable_item::{ReadableItem, ReadablePart};

@@ -251,3 +251,21 @@ fn contents_under_a_name_of_the_tool_s_own_bring_a_user_warning() {
     assert_eq!(heard.result()["UserWarnings"], json!([warning]));
     assert!(shown(&heard)[0]["chart"]["png"].as_str().unwrap().ends_with(PICTURE));
 }
+
+#[test]
+fn contents_in_a_text_beside_calls_bring_the_warning_that_a_final_text_gets_once() {
+    let contents = format!("See data:image/png;base64,{PICTURE}");
+    for last in ["Done.", &contents] {
+        let bed = Bed::new();
+        let said = Item::Text(vec![contents.clone()]);
+        bed.world.model.script([
+            says(vec![said, call("ask", json!({}))]).into(),
+            says(vec![Item::Text(vec![last.to_owned()])]).into(),
+        ]);
+        let paused = bed.post(&turn("t1", "Show"));
+        assert_eq!(paused.result()["ToolContinuationMessage"], contents);
+        let heard = bed.post(&results("t1", &[(&paused.calls()[0], json!(1))]));
+        let warning = "The answer carries the contents of a file in its text. They may be cut or changed; ask for the file itself.";
+        assert_eq!(heard.result()["UserWarnings"], json!([warning]), "{last}");
+    }
+}

@@ -161,3 +161,41 @@ fn a_picture_that_cannot_be_kept_costs_a_warning_and_not_the_answer() {
     let heard = bed.post(&turn("t1", "One"));
     assert_eq!((heard.final_text(), heard.result().get("UserWarnings")), ("", None));
 }
+
+#[test]
+fn pictures_that_code_has_drawn_become_files_or_a_warning() {
+    let code = |outputs: Value| {
+        Item::Hosted(json!({
+            "type": "code_interpreter_call", "status": "completed", "container_id": "c",
+            "code": "canary-code", "outputs": outputs,
+        }))
+    };
+    let image = |url: String| json!({ "type": "image", "url": url });
+    let drawn = format!("data:image/png;base64,{}", STANDARD.encode(PNG));
+    let logs = json!({ "type": "logs", "logs": "canary-log" });
+    let bed = answering(Bed::new(), move || {
+        vec![code(json!([logs, image(drawn.clone())])), cited("Here.", &[])]
+    });
+    let heard = bed.post(&turn("t1", "Draw"));
+    assert_eq!((heard.final_text(), heard.result().get("UserWarnings")), ("Here.", None));
+    let [file] = heard.result()["Files"].as_array().unwrap().as_slice() else {
+        panic!("{}", heard.text)
+    };
+    assert_eq!(
+        [&file["Name"], &file["MimeType"], &file["SizeBytes"]],
+        [&json!("picture_1.png"), &json!("image/png"), &json!(PNG.len())]
+    );
+    let hosted = json!([{ "Type": "code_interpreter_call", "Status": "completed" }]);
+    assert_eq!(model_calls(&bed, "t1")[0]["HostedCalls"], hosted);
+    assert_replays(&bed, "pictures that code has drawn");
+
+    // Nothing is fetched from an address that an output names.
+    let elsewhere = image("https://files.example/plot.png".to_owned());
+    let bed = answering(Bed::new(), move || {
+        vec![code(json!([elsewhere, elsewhere])), cited("Here.", &[])]
+    });
+    let heard = bed.post(&turn("t1", "Draw"));
+    let not_kept = json!(["The model made a picture that could not be kept."]);
+    assert_eq!((heard.final_text(), &heard.result()["UserWarnings"]), ("Here.", &not_kept));
+    assert_eq!(heard.result().get("Files"), None);
+}
