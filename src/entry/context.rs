@@ -50,6 +50,13 @@ impl AdmissionContext {
         named.unwrap_or(&self.deployment.model)
     }
 
+    /// The base URL of the model service that its agent context names.
+    pub(super) fn base_url_of(&self, session: &Session) -> &str {
+        let catalog = self.catalog.as_ref().ok();
+        let agent = catalog.and_then(|catalog| catalog.agent_context(&session.agent_context));
+        agent.and_then(|known| known.base_url.as_deref()).unwrap_or(&self.deployment.base_url)
+    }
+
     /// Whether a turn of the session can go on: `catalog_invalid` without a catalog, `context_not_found`
     /// when the catalog has lost a context that the session is bound to. A turn that cannot go on waits for
     /// the operator.

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use serde_json::json;
 
 use crate::contract::{ErrorCode, TurnStatus, Usage};
-use crate::persistence::{Session, Turn};
+use crate::persistence::{Session, Spent, Turn};
 use crate::ports::{DataPoint, LoggedUsers, Platform};
 
 /// The shortest time between two lines about points that were not written, in milliseconds.
@@ -26,26 +26,22 @@ pub(super) struct EndedSubmission<'a> {
     /// `None` when the storage failed and left the turn as it was.
     pub(super) status: Option<TurnStatus>,
     pub(super) code: Option<ErrorCode>,
-    /// Of this submission alone.
+    /// Of this submission alone, as all that follows.
     pub(super) usage: Usage,
-    pub(super) model_calls: u32,
-    pub(super) tool_calls: u32,
-    pub(super) model_ms: u64,
-    pub(super) tools_ms: u64,
+    pub(super) spent: Spent,
     pub(super) total_ms: u64,
 }
 
 impl<'a> EndedSubmission<'a> {
     /// A submission that ends outside of a run, because its instance was lost.
-    pub(super) fn lost(model: &'a str, turn: &Turn, code: ErrorCode) -> Self {
-        let before = turn.progress.usage_before.unwrap_or_default();
+    pub(super) fn lost(model: &'a str, turn: &Turn, code: ErrorCode, now_ms: u64) -> Self {
         Self {
             model: Some(model),
             status: Some(turn.status),
             code: Some(code),
-            usage: turn.progress.usage.unwrap_or_default().since(before),
-            model_calls: turn.progress.iterations,
-            ..Self::default()
+            usage: turn.submission_usage().unwrap_or_default(),
+            spent: turn.progress.spent,
+            total_ms: now_ms.saturating_sub(turn.submission_began_at()),
         }
     }
 }
@@ -99,10 +95,10 @@ fn data_point<P: Platform>(
         usage.completion_tokens,
         usage.reasoning_tokens,
         usage.total_tokens,
-        ended.model_calls.into(),
-        ended.tool_calls.into(),
-        ended.model_ms,
-        ended.tools_ms,
+        ended.spent.model_calls,
+        ended.spent.tool_calls,
+        ended.spent.model_ms,
+        ended.spent.tools_ms,
         ended.total_ms,
         rows_read as u64,
         rows_written as u64,

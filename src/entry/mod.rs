@@ -10,6 +10,7 @@
 
 mod context;
 mod door;
+mod logged_caller;
 mod metering;
 mod page_query;
 mod removed_path;

@@ -68,6 +68,7 @@ impl<D: Database> SessionStore<D> {
         }
         if !was_running {
             turn.attempts = 1;
+            turn.progress.begin_counts_again(now_ms);
             turn.progress.restart_iterations();
         }
         turn.status = TurnStatus::Running;

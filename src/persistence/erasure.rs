@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::SessionStore;
-use super::records::{Session, from_json, is_zero, to_json};
+use super::records::{Session, from_json, to_json};
 use super::responses::{DeletionEnd, ResponseStanding};
 use super::schema::{RECEIPT, session_tables};
+use super::spent::is_zero;
 use crate::contract::{Fault, SessionId, TurnStatus};
 use crate::encoding::timestamp;
 use crate::ports::Database;

@@ -26,8 +26,10 @@ mod responses;
 mod schema;
 mod session_row;
 mod session_store;
+mod spent;
 mod steer_counts;
 mod steers;
+mod submission_counts;
 mod texts;
 mod turn_life_cycle;
 mod turn_trace;
@@ -55,6 +57,7 @@ pub use records::{
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
+pub use spent::Spent;
 pub use steer_counts::SteerCounts;
 pub use steers::Steer;
 pub(crate) use steers::{NewSteer, UnplacedSteer};

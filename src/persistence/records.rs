@@ -9,6 +9,7 @@ use super::fork::ForkOrigin;
 use super::lease::Lease;
 use super::pending_response::PendingResponse;
 use super::pending_retrieval::PendingRetrieval;
+use super::spent::{Spent, is_zero};
 use super::steer_counts::SteerCounts;
 use super::turn_trace::TurnTrace;
 use super::window::{CompactionRecord, Ladder, Window};
@@ -282,6 +283,8 @@ pub struct TurnProgress {
     /// The usage when the latest submission began, unless it was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage_before: Option<Usage>,
+    #[serde(skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
     /// What a former version counted here; nobody reads it any more.
     #[serde(skip_serializing)]
     pub result_bytes: u32,
@@ -364,10 +367,6 @@ pub struct ModeChange {
     pub turn_id: TurnId,
     /// The model called it a branch of the conversation.
     pub branch: bool,
-}
-
-pub(super) fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// Reads a column's JSON.

@@ -187,7 +187,7 @@ impl<D: Database> SessionStore<D> {
             turn.attempts = 1;
             // Other turns may have changed the window since.
             turn.progress.window_before = None;
-            turn.progress.usage_before = turn.progress.usage;
+            turn.progress.begin_counts_again(now_ms);
         }
         turn.status = TurnStatus::Running;
         turn.updated_at = now_ms;

@@ -97,7 +97,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             output.items.iter().filter_map(|item| HostedCall::read(item)).collect();
         let compaction = self.compaction_in(running, &output.items).await?;
         let calls = self.calls_of(running, &output)?;
-        self.report.borrow_mut().tool_calls += u32::try_from(calls.len()).unwrap_or(u32::MAX);
         let change_mode = BuiltInTool::ChangeMode.as_str();
         let mode_changes = calls.iter().filter(|call| call.name == change_mode).count();
 
@@ -117,6 +116,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         latch_tools(running);
         transcript.count(&mut running.session, &mut running.turn);
         let progress = &mut running.turn.progress;
+        progress.spent = self.report.borrow().spent;
         progress.model_calls += 1;
         progress.iterations += 1;
         progress.next_segment = segment + 1;

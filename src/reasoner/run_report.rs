@@ -1,10 +1,13 @@
 //! The operator's report of one run of a submission: its end, its cost and where its time went.
 //! It holds codes and numbers, never content.
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
-use crate::contract::{ErrorCode, TurnStatus, Usage};
+use crate::contract::{ErrorCode, Fault, TurnStatus, Usage};
 use crate::live_text::Timings;
+use crate::persistence::{Spent, Turn};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct RunReport {
@@ -14,10 +17,9 @@ pub(crate) struct RunReport {
     pub(crate) submission: u32,
     /// Runs of the submission so far, this one included.
     pub(crate) attempts: u32,
-    /// Model calls of the submission that gave an output.
-    pub(crate) model_calls: u32,
-    /// Calls of tools that the model has made in this run.
-    pub(crate) tool_calls: u32,
+    /// What the submission has taken, of all its runs.
+    #[serde(flatten, serialize_with = "counts")]
+    pub(crate) spent: Spent,
     /// Model calls that failed and were made again.
     pub(crate) retries: u32,
     /// Times that a background response was read on.
@@ -31,18 +33,101 @@ pub(crate) struct RunReport {
     /// Model calls that a steer has interrupted.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) interrupts: u32,
-    /// Tokens of the turn so far.
+    /// Tokens of the submission alone.
     pub(crate) usage: Option<Usage>,
     pub(crate) timings: Timings,
-    /// Tokens of the submission alone.
+    /// What its earlier runs had taken.
     #[serde(skip)]
-    pub(crate) own_usage: Usage,
+    spent_before: Spent,
+    /// When the submission, and this run of it, began, in milliseconds since the epoch.
+    #[serde(skip)]
+    pub(crate) submission_began_at: u64,
+    #[serde(skip)]
+    began_at: u64,
+    /// When the tool that runs began.
+    #[serde(skip)]
+    tool_began_at: Option<u64>,
+    /// The tool that failed the turn.
+    #[serde(skip)]
+    pub(crate) failed_tool: Option<String>,
+    /// How the model service refused.
+    #[serde(skip)]
+    pub(crate) upstream: Option<UpstreamFailure>,
     /// The model that was called.
     #[serde(skip)]
     pub(crate) model: Option<String>,
     /// The catalog asks the model for JSON.
     #[serde(skip)]
     pub(crate) text_is_json: bool,
+}
+
+/// A refusal of the model service, by what names it there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct UpstreamFailure {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+}
+
+impl RunReport {
+    /// Begins a run of a turn, which counts on where an earlier run of the submission has stopped.
+    pub(super) fn begin(&mut self, turn: &Turn, now_ms: u64) {
+        self.spent = turn.progress.spent;
+        self.spent_before = turn.progress.spent;
+        self.submission_began_at = turn.submission_began_at();
+        self.began_at = now_ms;
+    }
+
+    /// Counts a model call that has ended. It may have begun in an earlier run.
+    pub(super) fn count_model_call(&mut self, started_at: u64, now_ms: u64) {
+        let since = |began_at: u64| now_ms.saturating_sub(started_at.max(began_at));
+        self.spent.model_calls += 1;
+        self.spent.model_ms += since(self.submission_began_at);
+        self.timings.model += since(self.began_at);
+    }
+
+    pub(super) fn begin_tool(&mut self, now_ms: u64) {
+        self.tool_began_at = Some(now_ms);
+    }
+
+    /// Counts the tool that runs, where one does.
+    pub(super) fn end_tool(&mut self, now_ms: u64) {
+        let Some(began_at) = self.tool_began_at.take() else { return };
+        let took = now_ms.saturating_sub(began_at);
+        self.spent.tool_calls += 1;
+        self.spent.tools_ms += took;
+        self.timings.tools += took;
+    }
+
+    /// Notes what the run has failed with: its code, and the ids of what caused it.
+    pub(super) fn fail(&mut self, fault: &Fault) {
+        let detail = |name: &str| fault.details.as_ref().and_then(|details| details.get(name));
+        let text = |name: &str| detail(name).and_then(Value::as_str).map(str::to_owned);
+        self.code = Some(fault.code);
+        self.failed_tool = text("ToolName");
+        let status = detail("HttpStatus").and_then(Value::as_u64);
+        let (code, request_id) = (text("Code"), text("RequestId"));
+        let is_known = status.is_some() || code.is_some() || request_id.is_some();
+        self.upstream = is_known.then_some(UpstreamFailure { status, code, request_id });
+    }
+
+    /// The model calls and tool calls of this run alone.
+    pub(crate) fn own_calls(&self) -> (u64, u64) {
+        let (all, before) = (&self.spent, &self.spent_before);
+        let own = |all: u64, before: u64| all.saturating_sub(before);
+        (own(all.model_calls, before.model_calls), own(all.tool_calls, before.tool_calls))
+    }
+}
+
+/// The counts alone: times are those of the run.
+fn counts<S: Serializer>(spent: &Spent, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut counts = serializer.serialize_map(None)?;
+    counts.serialize_entry("model_calls", &spent.model_calls)?;
+    counts.serialize_entry("tool_calls", &spent.tool_calls)?;
+    counts.end()
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]

@@ -195,7 +195,7 @@ pub(crate) fn continue_turn<D: Database>(
     let given = match_results(&mut calls, new.results, &intake, new.sources)?;
     before_writing()?;
     let waited_ms = now_ms.saturating_sub(turn.updated_at);
-    turn.progress.usage_before = turn.progress.usage;
+    turn.progress.begin_counts();
     turn.progress.trace.caller = new.trace.cloned().or(turn.progress.trace.caller.take());
     turn.progress.turn_tokens =
         turn.progress.turn_tokens.into_iter().chain(grants.turn_tokens).min();

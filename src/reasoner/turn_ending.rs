@@ -124,11 +124,13 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Ends the turn as failed or aborted after its last durable step. The session stays usable.
     pub(super) fn fail(&self, ordinal: u64, fault: Fault, live_text: &LiveText) -> StoredOutcome {
         let aborted = fault.code == ErrorCode::TurnAborted;
-        self.report.borrow_mut().code = Some(fault.code);
+        self.count_cut();
+        self.report.borrow_mut().fail(&fault);
         let stored = StoredOutcome::of(&fault.clone().into(), None);
         let kept = self.stored_session().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
             self.note_trace(&mut turn);
+            turn.progress.spent = self.report.borrow().spent;
             let now_ms = self.platform.now_ms();
             self.store.durable_step(|| {
                 if let Some(transcript) = self.take_transcript(Some(fault)) {
@@ -175,10 +177,18 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         report.status = Some(turn.status);
         report.submission = turn.progress.submission;
         report.attempts = turn.attempts;
-        report.model_calls = turn.progress.iterations;
-        report.usage = turn.progress.usage;
-        let before = turn.progress.usage_before.unwrap_or_default();
-        report.own_usage = turn.progress.usage.unwrap_or_default().since(before);
+        report.usage = turn.submission_usage();
+    }
+
+    /// Counts what the end of the run has cut: the model call or the tool that was under way.
+    fn count_cut(&self) {
+        let (now, mut report) = (self.platform.now_ms(), self.report.borrow_mut());
+        if let Some(transcript) = self.under_way.borrow_mut().as_mut()
+            && !std::mem::replace(&mut transcript.counted, true)
+        {
+            report.count_model_call(transcript.started_at, now);
+        }
+        report.end_tool(now);
     }
 
     /// The server tools' results, without the contents of files that are content parts. Contents under another name stay,

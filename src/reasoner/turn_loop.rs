@@ -23,6 +23,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         cancellation: AbortRegistration,
     ) -> Outcome {
         let ordinal = started.turn.ordinal;
+        self.report.borrow_mut().begin(&started.turn, self.platform.now_ms());
         let stored = self
             .run_in_time(started, live_text, cancellation)
             .await

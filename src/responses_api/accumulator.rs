@@ -126,7 +126,7 @@ impl ResponseAccumulator {
             // A `response.failed` that follows repeats the code and lacks the type.
             ResponseEvent::Error(error) => return Ok(self.end(ResponseEnd::Failed(error))),
             ResponseEvent::Done => return Err(StreamFault::EndedEarly),
-            ResponseEvent::Ignored => {}
+            ResponseEvent::Ignored => return Ok(TextProgress::Nothing),
         }
         Ok(self.text.advance())
     }

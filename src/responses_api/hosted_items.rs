@@ -95,7 +95,7 @@ pub fn pictures(item: &RawValue) -> Vec<Picture<'_>> {
     let Ok(View { kind, result, outputs }) = from_object(item.get()) else { return Vec::new() };
     match kind.as_ref() {
         "image_generation_call" => {
-            let result = result.and_then(|result| text(result)).filter(|text| !text.is_empty());
+            let result = result.and_then(text).filter(|text| !text.is_empty());
             result.map(Picture::Given).into_iter().collect()
         }
         "code_interpreter_call" => outputs.map(pictures_of_code).unwrap_or_default(),

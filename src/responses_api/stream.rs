@@ -18,9 +18,10 @@ use crate::encoding::{SseDecoder, SseEvent, SseFault};
 const HEAD_BYTES: usize = 4096;
 
 /// What reading an event costs beside its bytes, and what a place in the text costs that is looked at, as a number of
-/// bytes that would cost as much.
+/// bytes that would cost as much; and how many bytes can be compared at the cost of one that is read.
 const EVENT_WORK: usize = 128;
 const PLACE_WORK: usize = 16;
+const COMPARED: usize = 8;
 
 /// What a stream accepts.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +96,7 @@ impl ResponseStream {
     pub fn work(&self) -> usize {
         let (compared, places) = self.accumulator.searched();
         let beside = self.events.saturating_mul(EVENT_WORK);
-        let searches = compared.saturating_add(places.saturating_mul(PLACE_WORK));
+        let searches = (compared / COMPARED).saturating_add(places.saturating_mul(PLACE_WORK));
         self.bytes.saturating_add(beside).saturating_add(searches)
     }
 

@@ -10,6 +10,8 @@ use crate::ports::TraceSpan;
 pub struct Chat<'a> {
     pub model: &'a str,
     pub base_url: &'a str,
+    /// The session, as it stands in traces.
+    pub conversation: Option<&'a str>,
     pub previous_response_id: Option<&'a str>,
     pub reasoning_level: Option<String>,
     pub max_tokens: Option<f64>,
@@ -79,6 +81,7 @@ impl Chat<'_> {
         if let Some(max_tokens) = self.max_tokens {
             span.number(names::MAX_TOKENS, max_tokens);
         }
+        text_if(span, names::CONVERSATION, self.conversation);
         text_if(span, names::PREVIOUS_RESPONSE, self.previous_response_id);
         if self.compacted {
             span.flag(names::COMPACTED, true);

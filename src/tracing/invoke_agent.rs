@@ -1,6 +1,7 @@
 //! `invoke_agent {ConversationContextId}`: one run of a submission. Tokens stand on the model calls alone, since
 //! receivers add them up.
 
+use super::service::provider_of;
 use super::{TracedIds, names, text_if};
 use crate::contract::{ErrorCode, TraceContext, TurnStatus};
 use crate::ports::TraceSpan;
@@ -12,12 +13,13 @@ pub struct AgentInvocation<'a> {
     pub session_id: &'a str,
     pub ids: TracedIds,
     pub conversation_context: &'a str,
+    /// Of the model service.
+    pub base_url: &'a str,
     pub version: &'a str,
     /// Runs of the submission, this one included.
     pub attempt: u32,
     /// How long the turn waited for the tool results that let it go on.
     pub waited_ms: Option<u64>,
-    pub caller: Option<&'a TraceContext>,
 }
 
 /// What became of it.
@@ -30,9 +32,9 @@ pub struct AgentInvocationEnd<'a> {
     pub model: Option<&'a str>,
     /// The catalog asks for JSON.
     pub is_json: bool,
-    pub model_calls: u32,
-    pub tool_calls: u32,
-    /// The newest that the turn was sent.
+    pub model_calls: u64,
+    pub tool_calls: u64,
+    /// The newest that the turn was sent. An attribute is set once, so it is set when the run ends.
     pub caller: Option<&'a TraceContext>,
 }
 
@@ -46,6 +48,7 @@ impl AgentInvocation<'_> {
     pub fn describe(&self, span: &impl TraceSpan) {
         span.text(names::OPERATION, "invoke_agent");
         span.text(names::AGENT, self.conversation_context);
+        span.text(names::PROVIDER, provider_of(self.base_url));
         span.text(names::PRODUCT_VERSION, self.version);
         span.text(names::TENANT, self.tenant);
         let session = self.ids.name(self.tenant, self.session_id);
@@ -54,7 +57,6 @@ impl AgentInvocation<'_> {
         if let Some(waited_ms) = self.waited_ms {
             span.number(names::WAITED, waited_ms as f64);
         }
-        name_caller(span, self.caller);
     }
 }
 
@@ -65,15 +67,11 @@ impl AgentInvocationEnd<'_> {
         text_if(span, names::ERROR, self.error.map(ErrorCode::as_str));
         text_if(span, names::REQUEST_MODEL, self.model);
         span.text(names::OUTPUT_TYPE, if self.is_json { "json" } else { "text" });
-        span.number(names::MODEL_CALLS, self.model_calls.into());
-        span.number(names::TOOL_CALLS, self.tool_calls.into());
-        name_caller(span, self.caller);
-    }
-}
-
-fn name_caller(span: &impl TraceSpan, caller: Option<&TraceContext>) {
-    if let Some(caller) = caller {
-        span.text(names::CALLER_TRACE, caller.trace_id());
-        span.text(names::CALLER_SPAN, caller.span_id());
+        span.number(names::MODEL_CALLS, self.model_calls as f64);
+        span.number(names::TOOL_CALLS, self.tool_calls as f64);
+        if let Some(caller) = self.caller {
+            span.text(names::CALLER_TRACE, caller.trace_id());
+            span.text(names::CALLER_SPAN, caller.span_id());
+        }
     }
 }

@@ -99,7 +99,9 @@ impl Spans {
 
 impl HeldSpan {
     fn set(&self, name: &'static str, value: Value) {
-        self.spans.kept.borrow_mut()[self.number].attributes.insert(name, value);
+        // The runtime prints a warning where an attribute is set twice, a line of the log that is no JSON.
+        let before = self.spans.kept.borrow_mut()[self.number].attributes.insert(name, value);
+        assert_eq!(before, None, "{name} is set twice");
     }
 }
 

@@ -81,8 +81,8 @@ export const EVENTS = {
 /** A response with so many bytes of one of these, and a whole answer behind them. */
 export const eventsOf = ([before, event], bytes) => raw([before, ...repeated(event, bytes), END]);
 
-/** As many bytes of comments. */
-export const commentsOf = (bytes) => raw([EMPTY_DELTA, ...repeated(': a comment of some length, without any meaning\n', bytes), END]);
+/** As many bytes of comments, as services send them. */
+export const commentsOf = (bytes) => raw([EMPTY_DELTA, ...repeated(': keep-alive\n\n', bytes), END]);
 
 const PROTOCOL = [502, 'upstream_protocol'];
 
@@ -104,9 +104,9 @@ const RESPONSES = [
 ];
 
 for (const [key, name, bytes] of [
-  ['short-ids', 'searches by ids of 100 bytes', 16 * MIB],
-  ['long-ids', 'searches by ids of 8 kB', 48 * MIB],
-  ['commentary', 'messages of commentary, and unknown events', 16 * MIB],
+  ['short-ids', 'searches by ids of 100 bytes', 8 * MIB],
+  ['long-ids', 'searches by ids of 8 kB', 16 * MIB],
+  ['commentary', 'messages of commentary, and unknown events', 8 * MIB],
 ]) {
   const [before, event] = EVENTS[name];
   RESPONSES.push({

@@ -163,6 +163,8 @@ test('a turn is one line of the log with its cost, a failed one too, and a refus
     tool_calls: 0,
     usage: { PromptTokens: 100, CachedTokens: 40, CompletionTokens: 20, ReasoningTokens: 5, TotalTokens: 120 },
   });
+  const { model } = plain.model.bodies.at(-1);
+  assert.deepEqual([done.model, done.conversation_context, done.key, done.upstream], [model, 'default', 'none', undefined]);
   assert.deepEqual(Object.keys(timings).sort(), ['compose', 'model', 'persist', 'retrieve', 'tools']);
   const timing = Object.fromEntries(got.headers.get('server-timing').split(', ').map((part) => part.split(';dur=')));
   assert.deepEqual(Object.keys(timing), ['validate', 'session', 'retrieve', 'compose', 'model', 'tools', 'persist']);
@@ -173,9 +175,11 @@ test('a turn is one line of the log with its cost, a failed one too, and a refus
   assert.deepEqual(refusalOf(await plain.post({ ...turn, TurnId: 'turn-2' })), [502, 'upstream_rejected']);
   const failed = await eventually(() => line(plain, 'submission'), 'the failed turn is logged');
   assert.deepEqual([failed.level, failed.report.status, failed.report.code], ['error', 'failed', 'upstream_rejected']);
+  assert.deepEqual([failed.upstream.status, failed.upstream.code], [400, 'model_not_found']);
 
   plain.logs.length = 0;
   assert.deepEqual(refusalOf(await plain.post({ ...turn, Instruction: 'Other.' })), [409, 'turn_conflict']);
   const refused = await eventually(() => line(plain, 'refused'), 'the refusal is logged');
   assert.deepEqual([refused.level, refused.session, refused.codes], ['warn', turn.SessionId, ['turn_conflict']]);
+  assert.equal(refused.key, 'none');
 });

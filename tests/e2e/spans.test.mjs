@@ -61,6 +61,7 @@ test('a turn is one tree below its invocation, with every attribute and without 
     'gen_ai.operation.name': 'invoke_agent',
     'gen_ai.agent.name': 'default',
     'gen_ai.conversation.id': conversation,
+    'gen_ai.provider.name': new URL(rig.model.url).hostname,
     'gen_ai.request.model': MODEL,
     'gen_ai.output.type': 'text',
     'aptix.tenant': 'local',
@@ -82,6 +83,7 @@ test('a turn is one tree below its invocation, with every attribute and without 
   assert.deepEqual(rest, {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': hostname,
+    'gen_ai.conversation.id': conversation,
     'gen_ai.request.model': MODEL,
     'gen_ai.request.stream': true,
     'gen_ai.request.previous_response.id': trace.ModelCalls[0].ResponseId,

@@ -43,7 +43,7 @@ fn every_response_of_the_model_service_reads_the_same_in_any_pieces() {
 
 #[test]
 fn a_response_whose_events_look_something_up_takes_work_and_time_in_proportion_to_its_bytes() {
-    searches::run(40);
+    searches::run(20);
 }
 
 #[test]

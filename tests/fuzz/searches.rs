@@ -11,14 +11,17 @@ use super::streams::reads_the_same_in_pieces;
 /// One fewer than the items that an output may have, so that none of the events ends the response.
 const ITEMS: usize = 1000;
 
-/// The most work that a byte of such a response may take, in units of what a byte of a comment takes. Each kind takes
-/// some five; without an index each event takes some hundred times as much.
-const MOST_WORK: usize = 12;
+/// The most work that a byte of such a response may take, in units of what a byte of a comment takes. Most take two or
+/// three; where each event is compared with each open item, or passes each message, they take hundreds.
+const MOST_WORK: usize = 5;
 
 /// How many times longer than a comment of as many bytes an event may take to read. The framing of a comment takes
-/// next to nothing, and an event is read as JSON; over the network, where the bytes cost more than either, the
-/// difference is a factor of 4 at most (`tests/e2e/neighbours.test.mjs`).
-const MOST_TIMES: u32 = 60;
+/// next to nothing, and an event is read as JSON, which takes up to 14 times as long; over the network, where the bytes
+/// cost more than either, the difference is a factor of 4 at most (`tests/e2e/hostile_bytes.test.mjs`).
+const MOST_TIMES: u32 = 25;
+
+/// How often the two are measured, until they are near enough.
+const ATTEMPTS: usize = 20;
 
 /// Ids of one length that differ at their ends, each in its message or call.
 fn id(length: usize, number: usize) -> String {
@@ -30,7 +33,8 @@ fn event(body: &mut String, json: &str) {
 }
 
 fn added(body: &mut String, index: usize, members: &str) {
-    let start = format!(r#"{{"type":"response.output_item.added","output_index":{index},"item":{{"#);
+    let start =
+        format!(r#"{{"type":"response.output_item.added","output_index":{index},"item":{{"#);
     event(body, &format!("{start}{members}}}}}"));
 }
 
@@ -72,7 +76,8 @@ fn make(random: &mut Random) -> Vec<u8> {
             "message" => "response.output_text.delta",
             _ => "response.function_call_arguments.delta",
         };
-        let small = match random.below(6) {
+        let unknown = what == 2 && random.one_in(2);
+        let small = match if unknown { 0 } else { random.below(6) } {
             0 => r#"{"type":"x"}"#.to_owned(),
             1 | 2 => {
                 format!(r#"{{"type":"{delta}","item_id":"{}","delta":""}}"#, id(length, number))
@@ -121,22 +126,20 @@ fn judge(body: &[u8]) -> Result<(), String> {
         return Err(format!("each byte takes the work of {work} bytes of comments"));
     }
     let comment = ": a comment, which has no meaning at all\n";
-    let comments = "data:{\"type\":\"x\"}\n\n".to_owned() + &comment.repeat(body.len() / comment.len());
-    let (events, comments) = (best_time(body), best_time(comments.as_bytes()));
-    println!("work/byte {work}, {} B, events {events:?}, comments {comments:?}, ns/unit {:.2}", body.len(), events.as_nanos() as f64 / stream.work() as f64);
-    if events > comments * MOST_TIMES {
-        return Err(format!("{events:?}, and {comments:?} for as many bytes of comments"));
+    let comments =
+        "data:{\"type\":\"x\"}\n\n".to_owned() + &comment.repeat(body.len() / comment.len());
+    // Whatever else runs on the machine makes a time longer, now and then; what reading takes does so each time.
+    let times = || (time_of(body), time_of(comments.as_bytes()));
+    let mut measured = (0..ATTEMPTS).map(|_| times());
+    match measured.find(|(events, comments)| *events <= *comments * MOST_TIMES) {
+        Some(_) => Ok(()),
+        None => Err(format!("{:?}: the events, and as many bytes of comments", times())),
     }
-    Ok(())
 }
 
-/// The shortest of some times that reading a body takes: whatever else runs on the machine makes the others longer.
-fn best_time(body: &[u8]) -> Duration {
-    let time = || {
-        let mut stream = ResponseStream::new(StreamLimits::RESPONSE);
-        let from = Instant::now();
-        let _ = stream.push(body, &mut |_| {});
-        from.elapsed()
-    };
-    (0..5).map(|_| time()).min().unwrap_or_default()
+fn time_of(body: &[u8]) -> Duration {
+    let mut stream = ResponseStream::new(StreamLimits::RESPONSE);
+    let from = Instant::now();
+    let _ = stream.push(body, &mut |_| {});
+    from.elapsed()
 }

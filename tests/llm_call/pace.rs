@@ -130,3 +130,20 @@ fn every_stream_cut_anywhere_gives_the_same_output_at_every_interval() {
         }
     }
 }
+
+#[test]
+fn others_run_after_so_much_work_and_not_after_so_many_bytes() {
+    let yields = |piece: &str, bytes: usize| {
+        let noise = piece.repeat(bytes / piece.len().max(1));
+        let body = delta("Hello") + &noise + &completed(MESSAGE);
+        let step = LoneStep::replying([HttpReply::in_pieces(200, [Piece::text(&body)])]);
+        let (_, ending) = heard_every(16, 0, &step);
+        assert_eq!(ending.unwrap().output.text, "Hello");
+        step.yields()
+    };
+    assert_eq!(yields("", 0), 0, "a short response is read at once");
+    let comments = yields(": a comment, which means nothing at all\n", 4 << 20);
+    let events = yields("data:{\"type\":\"x\"}\n\n", 4 << 20);
+    assert!(comments > 3, "{comments}");
+    assert!(events > 4 * comments, "{events} for events, {comments} for as many bytes of comments");
+}

@@ -19,6 +19,7 @@ mod hosted_tools;
 mod interleavings;
 mod last_net;
 mod life_cycle;
+mod log_lines;
 mod long_conversations;
 mod mcp;
 mod metering;

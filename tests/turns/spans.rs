@@ -128,6 +128,7 @@ fn a_turn_has_one_tree_of_spans_that_tells_what_the_trace_tells_and_nothing_that
         &json!({
             "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "default",
             "gen_ai.conversation.id": traced_id("s"),
+            "gen_ai.provider.name": "model.example",
             "gen_ai.request.model": "m", "gen_ai.output.type": "text",
             "aptix.version": env!("CARGO_PKG_VERSION"), "aptix.tenant": "local",
             "aptix.turn.status": "completed", "aptix.turn.attempt": 1.0,
@@ -153,6 +154,7 @@ fn a_turn_has_one_tree_of_spans_that_tells_what_the_trace_tells_and_nothing_that
             call["Usage"]["PromptTokens"].as_f64()
         );
         assert_eq!(span["gen_ai.provider.name"], "model.example");
+        assert_eq!(span["gen_ai.conversation.id"], traced_id("s"));
         assert_eq!(span["aptix.upstream_request_id"], "req_1");
         assert_eq!(span["gen_ai.request.stream"], true);
         assert!(span["gen_ai.response.time_to_first_chunk"].is_number());

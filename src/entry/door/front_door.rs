@@ -14,12 +14,12 @@ use super::credentials::{Admitted, Barred, Credentials, refuse_ticket_in_url, wa
 use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
 use super::openapi::openapi;
-use super::permission::logged;
 use super::playground::{is_on, page_headers, page_path};
 use super::request_body::read_body;
 use super::revocation::refuse_void;
 use super::tickets::mint_ticket;
 use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary};
+use crate::entry::logged_caller::logged;
 use crate::entry::request::{RequestHead, decoded};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{Header, Response, object_failed, refusal_line};
@@ -217,7 +217,7 @@ impl FrontDoor {
         if caller.has_key() && caller.user.is_some() {
             let mut line = json!({ "event": "act_as", "level": "info", "tenant": caller.tenant });
             if let Some(members) = line.as_object_mut() {
-                members.extend(logged(caller, self.credentials.users));
+                members.extend(logged(caller.record(), &caller.tenant, self.credentials.users));
             }
             id.sign(&mut line);
             gateway.log(line);
@@ -289,7 +289,7 @@ impl Refused {
         }
         if let Some(caller) = &self.caller {
             members.insert("tenant".to_owned(), caller.tenant.as_str().into());
-            members.extend(logged(caller, users));
+            members.extend(logged(caller.record(), &caller.tenant, users));
         }
         line
     }

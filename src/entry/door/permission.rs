@@ -1,13 +1,10 @@
 //! What a caller may do at an endpoint (interface §13), as far as method, path and the session's id say. The session
 //! decides the rest: about workspaces, contexts, approvals and revocation.
 
-use serde_json::{Map, Value};
-
 use crate::contract::{ErrorCode, Fault, Operation, SessionId};
 use crate::entry::response::{no_session, no_turn};
 use crate::entry::route::{Route, SessionRoute, UserRoute, WorkspaceRoute};
 use crate::identity::{Caller, Right};
-use crate::ports::LoggedUsers;
 
 /// Permits a request, or refuses it: `forbidden` for an operation that the credential lacks, `session_not_found` for
 /// a session that it does not name, `turn_not_found` for such a turn.
@@ -70,24 +67,4 @@ fn permit_turn(caller: &Caller, route: &SessionRoute) -> Result<(), Fault> {
 fn for_turns_alone(operation: Operation) -> Fault {
     let message = "This credential is for some turns alone, and this shows whole sessions.";
     Fault::new(ErrorCode::Forbidden, message).with("Operation", operation.as_str())
-}
-
-/// A caller in a line of the log: `key`, `ticket` or `provider`, `user` and `actor`.
-pub(super) fn logged(caller: &Caller, users: LoggedUsers) -> Map<String, Value> {
-    let record = caller.record();
-    let mut members = Map::new();
-    let mut add = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            members.insert(name.to_owned(), value.into());
-        }
-    };
-    let name = |user: &Option<_>| {
-        user.as_ref().and_then(|user| users.name(&caller.tenant, user)).map(Into::into)
-    };
-    add("user", name(&record.user));
-    add("actor", name(&record.actor));
-    add("key", record.key);
-    add("ticket", record.ticket);
-    add("provider", record.provider);
-    members
 }

@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::arrival::Arrival;
 use super::credentials::{Admitted, Credentials};
-use super::permission::logged;
 use crate::contract::{ErrorCode, Fault, InvokeResult, parse_ticket_request};
 use crate::encoding::hex;
+use crate::entry::logged_caller::logged;
 use crate::entry::request::RequestHead;
 use crate::entry::response::Response;
 use crate::identity::{Credential, Right, TicketSource, mint};
@@ -44,7 +44,7 @@ pub(super) fn mint_ticket<G: Gateway>(
         "sessions": sessions, "seconds": seconds,
     });
     if let Some(members) = line.as_object_mut() {
-        members.extend(logged(caller, credentials.users));
+        members.extend(logged(caller.record(), &caller.tenant, credentials.users));
         let user = credentials.users.name(&caller.tenant, &minted.user);
         members.extend(user.map(|user| ("user".to_owned(), user.into())));
     }

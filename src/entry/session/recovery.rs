@@ -98,7 +98,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         turn: &Turn,
         code: ErrorCode,
     ) {
-        let ended = EndedSubmission::lost(context.model_of(session), turn, code);
+        let now_ms = self.platform.now_ms();
+        let ended = EndedSubmission::lost(context.model_of(session), turn, code, now_ms);
         context.metering.record(self.platform.as_ref(), session, &ended);
     }
 

@@ -22,9 +22,10 @@ use crate::contract::{
     object_text, parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
+use crate::entry::logged_caller::refusal_line_of_object;
 use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
-use crate::entry::response::{JSON, Response, credential_expired, object_failed, refusal_line};
+use crate::entry::response::{JSON, Response, credential_expired, object_failed};
 use crate::entry::route::{Route, SessionRoute};
 use crate::entry::trace_header::trace_context;
 use crate::live_text::{EventStream, Timings};
@@ -98,7 +99,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             _ => responded,
         };
         let mut response = responded.unwrap_or_else(|faults| {
-            self.platform.log(refusal_line(&faults, id));
+            let platform = self.platform.as_ref();
+            platform.log(refusal_line_of_object(platform, &faults, head, id));
             Response::refusal(faults)
         });
         let timing = durations.run.server_timing(durations.validate, durations.session);

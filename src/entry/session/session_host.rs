@@ -14,8 +14,9 @@ use super::fork::Building;
 use super::reporting::{Reporter, report_failed};
 use super::running::{LiveTurn, Running};
 use super::webhook_delivery::{WebhookDelivery, deliveries_stopped};
-use crate::contract::{Fault, SessionId, TraceContext, TurnId};
+use crate::contract::{CallerRecord, Fault, SessionId, TraceContext, TurnId};
 use crate::entry::context::AdmissionContext;
+use crate::entry::logged_caller::logged_in_object;
 use crate::entry::metering::EndedSubmission;
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{no_session, no_turn};
@@ -89,7 +90,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let (live, registration) = self.running.begin(started.turn.ordinal, caller);
         let span = self.run_span(context, &session, &started);
         let trace = run_trace(span.as_ref(), &live);
-        let names = RunNames { request_id, trace_id: trace.id.clone() };
+        let names = RunNames {
+            request_id,
+            trace_id: trace.id.clone(),
+            model: context.model_of(&session).to_owned(),
+            // The line of a user's session names the user by itself.
+            caller: CallerRecord { user: None, ..started.turn.progress.caller.clone() },
+        };
         let text = Rc::clone(live.text());
         let (platform, running) = (Rc::clone(&self.platform), Rc::clone(&self.running));
         let reporter = Rc::clone(&self.reporter);
@@ -131,14 +138,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 end_of(&report, live.caller_trace().borrow().as_ref()).describe(span);
             }
             drop(span);
-            metering.record(platform.as_ref(), &session, &ended(&report, duration_ms));
-            platform.log(submission_line(
-                &turn_id,
-                outcome.http_status,
-                duration_ms,
-                &report,
-                &names,
-            ));
+            metering.record(platform.as_ref(), &session, &ended(&report, now));
+            let mut line = submission_line(&turn_id, outcome.http_status, duration_ms, &report);
+            names.sign(&mut line, platform.as_ref(), &session, &report);
+            platform.log(line);
             live.text().end(outcome);
             if let Err(fault) = cancels.start(Some(&told_under), &deployment) {
                 platform.log(cancels_stopped(&fault));
@@ -167,10 +170,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             session_id: session.session_id.as_str(),
             ids: TracedIds::of(&context.deployment.trace_session_id),
             conversation_context: agent,
+            base_url: context.base_url_of(session),
             version: env!("CARGO_PKG_VERSION"),
             attempt: started.turn.attempts,
             waited_ms: started.waited_ms,
-            caller: started.turn.progress.trace.caller.as_ref(),
         };
         begun.describe(&span);
         Some(span)
@@ -205,6 +208,38 @@ struct RunNames {
     request_id: Option<RequestId>,
     /// Of the trace that it is a part of.
     trace_id: Option<String>,
+    /// The one that the catalog names.
+    model: String,
+    caller: CallerRecord,
+}
+
+impl RunNames {
+    /// Adds to the line of a run who asked for it, what it asked, and what failed it.
+    fn sign<P: Platform>(
+        &self,
+        line: &mut Value,
+        platform: &P,
+        session: &Session,
+        report: &RunReport,
+    ) {
+        if let Some(id) = &self.request_id {
+            id.sign(line);
+        }
+        let Some(members) = line.as_object_mut() else { return };
+        let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
+        add("model", report.model.as_deref().unwrap_or(&self.model).into());
+        add("conversation_context", session.conversation_context.as_str().into());
+        if let Some(trace_id) = &self.trace_id {
+            add("trace_id", trace_id.as_str().into());
+        }
+        if let Some(tool) = &report.failed_tool {
+            add("tool", tool.as_str().into());
+        }
+        if let Some(upstream) = &report.upstream {
+            add("upstream", json!(upstream));
+        }
+        members.extend(logged_in_object(platform, self.caller.clone()));
+    }
 }
 
 /// The log's line for a run that has ended.
@@ -213,50 +248,40 @@ fn submission_line(
     http_status: u16,
     duration_ms: u64,
     report: &RunReport,
-    names: &RunNames,
 ) -> Value {
-    let mut line = json!({
+    json!({
         "event": "submission",
         "level": if http_status < 500 { "info" } else { "error" },
         "turn": turn_id.as_str(),
         "http_status": http_status,
         "duration_ms": duration_ms,
         "report": report,
-    });
-    if let Some(id) = &names.request_id {
-        id.sign(&mut line);
-    }
-    if let (Some(trace_id), Some(members)) = (&names.trace_id, line.as_object_mut()) {
-        members.insert("trace_id".to_owned(), trace_id.as_str().into());
-    }
-    line
+    })
 }
 
 /// A run that has ended, as its span tells it.
 fn end_of<'a>(report: &'a RunReport, caller: Option<&'a TraceContext>) -> AgentInvocationEnd<'a> {
+    let (model_calls, tool_calls) = report.own_calls();
     AgentInvocationEnd {
         status: report.status,
         error: report.code,
         model: report.model.as_deref(),
         is_json: report.text_is_json,
-        model_calls: report.model_calls,
-        tool_calls: report.tool_calls,
+        model_calls,
+        tool_calls,
         caller,
     }
 }
 
 /// A run that has ended, as its data point tells it.
-fn ended(report: &RunReport, total_ms: u64) -> EndedSubmission<'_> {
+fn ended(report: &RunReport, now_ms: u64) -> EndedSubmission<'_> {
     EndedSubmission {
         model: report.model.as_deref(),
         status: report.status,
         code: report.code,
-        usage: report.own_usage,
-        model_calls: report.model_calls,
-        tool_calls: report.tool_calls,
-        model_ms: report.timings.model,
-        tools_ms: report.timings.tools,
-        total_ms,
+        usage: report.usage.unwrap_or_default(),
+        spent: report.spent,
+        total_ms: now_ms.saturating_sub(report.submission_began_at),
     }
 }
 

@@ -12,11 +12,10 @@ use serde::de::DeserializeOwned;
 use super::user_alarm::UserAlarm;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse_rename};
 use crate::entry::context::ContextSource;
+use crate::entry::logged_caller::refusal_line_of_object;
 use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
-use crate::entry::response::{
-    PlainResponse, Response, credential_expired, object_failed, refusal_line,
-};
+use crate::entry::response::{PlainResponse, Response, credential_expired, object_failed};
 use crate::entry::route::{Route, SessionRoute, UserRoute};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Deployment, HttpFault, ObjectQuestion, Platform, failure_line};
@@ -78,7 +77,7 @@ impl<D: Database> UserHost<D> {
         let id = RequestId::sent(head);
         let responded = self.respond(platform, source, head, body).await;
         let response = responded.unwrap_or_else(|faults| {
-            platform.log(refusal_line(&faults, id.as_ref()));
+            platform.log(refusal_line_of_object(platform, &faults, head, id.as_ref()));
             Response::refusal(faults)
         });
         response.with_id(id.as_ref())

@@ -12,9 +12,10 @@ use crate::contract::{
     parse_documents, parse_search,
 };
 use crate::entry::context::ContextSource;
+use crate::entry::logged_caller::refusal_line_of_object;
 use crate::entry::request::RequestHead;
 use crate::entry::request_id::RequestId;
-use crate::entry::response::{PlainResponse, Response, object_failed, refusal_line};
+use crate::entry::response::{PlainResponse, Response, object_failed};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
 use crate::retrieval::{
@@ -71,7 +72,7 @@ impl<D: Database> WorkspaceHost<D> {
         let response = match self.respond(platform, source, head, body).await {
             Ok(result) => Response::result(&result),
             Err(faults) => {
-                platform.log(refusal_line(&faults, id.as_ref()));
+                platform.log(refusal_line_of_object(platform, &faults, head, id.as_ref()));
                 Response::refusal(faults)
             }
         };

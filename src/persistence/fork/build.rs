@@ -9,8 +9,9 @@ use super::{ForkOrigin, ForkPlan};
 use crate::contract::{Fault, SessionId, outcome_in_session};
 use crate::persistence::conversation::array_of;
 use crate::persistence::entry_seq::EntrySeq;
-use crate::persistence::records::{Chain, EntryKind, Session, from_json, is_zero, to_json};
+use crate::persistence::records::{Chain, EntryKind, Session, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
+use crate::persistence::spent::is_zero;
 use crate::persistence::{schema, texts};
 use crate::ports::{Database, Row, Value, unreadable_column};
 

@@ -4,7 +4,7 @@
 
 use super::call_recorder::CallRecorder;
 use super::conversation_input::Input;
-use super::exchange::{Exchange, MAX_RETRY_AFTER_MS, wait_ms};
+use super::exchange::{Exchange, MAX_RETRY_AFTER_MS, spread_ms, wait_ms};
 use super::live_segment::LiveSegment;
 use super::transcript::{GoingResponse, Transcript};
 use crate::contract::{Fault, Progress};
@@ -111,8 +111,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 return ending;
             };
             let (reading, age_ms) = (failure.of_reading(), self.since(created_at));
-            let step = pace.next(reading, stream, age_ms, failure.retry_after_ms());
-            let Some(step) = step else { return ending };
+            let asked_ms = failure.retry_after_ms();
+            let step = pace.next(reading, stream, age_ms, asked_ms);
+            let Some(mut step) = step else { return ending };
+            if asked_ms.is_some() {
+                step.wait_ms = spread_ms(step.wait_ms, platform.random());
+            }
             if step.is_news {
                 let resumed = Some(self.count_resumption());
                 let after_ms = step.wait_ms;

@@ -2,8 +2,8 @@
 //! sent again while the failure may be temporary and no text of the output went out to a client.
 //!
 //! Two retries for 408, 409, 429, 5xx, connections that failed or broke, and failures inside the stream
-//! that pass; the service's `Retry-After` up to a minute, else a backoff with jitter, as the service's own
-//! clients do. A longer `Retry-After` ends the turn: the fault says when to send the request again.
+//! that pass; the service's `Retry-After` up to a minute, else a backoff, as the service's own clients do, either with
+//! jitter. A longer `Retry-After` ends the turn: the fault says when to send the request again.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -124,8 +124,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             transcript.segment = live.number;
             (shown, welcomed) = (live.shown, live.welcomed);
         }
+        transcript.counted = true;
         let mut report = self.report.borrow_mut();
-        report.timings.model += transcript.duration_ms;
+        report.count_model_call(transcript.started_at, self.platform.now_ms());
         report.retries += attempts - 1;
         drop(report);
         Ok(Exchange { transcript, ending, shown, welcomed })
@@ -207,6 +208,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<(), Fault> {
         let (session, turn) = (&mut running.session, &mut running.turn);
         transcript.count(session, turn);
+        turn.progress.spent = self.report.borrow().spent;
         let record = transcript.to_json()?;
         self.store.durable_step(|| {
             self.cancel_response_of(session, transcript, self.platform.now_ms())?;
@@ -334,6 +336,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             hosted_calls: Vec::new(),
             awaits_id: false,
             unknown_responses: 0,
+            counted: false,
             retries: Vec::new(),
             response_id: None,
             usage: None,
@@ -363,17 +366,23 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 }
 
-/// The wait before the next attempt; `None` when there is none. `random` is in `[0, 1)`.
+/// The wait before the next attempt; `None` when there is none. `random` is in `[0, 1)`, so that sessions that failed at
+/// the same moment retry at different ones.
 pub(super) fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) -> Option<u64> {
     if attempts_made >= MAX_CALLS || !failure.retryable() {
         return None;
     }
     if let Some(asked) = failure.retry_after_ms() {
-        return (asked <= MAX_RETRY_AFTER_MS).then_some(asked);
+        return (asked <= MAX_RETRY_AFTER_MS).then_some(spread_ms(asked, random));
     }
     let full = 500_u64 << attempts_made.saturating_sub(1).min(4);
-    // 75 to 100 per cent of it, so that sessions that failed at the same moment retry at different ones.
+    // 75 to 100 per cent of it.
     Some((full as f64 * (1.0 - 0.25 * random)) as u64)
+}
+
+/// A wait that the service has asked for, and up to a quarter more, as `random` in `[0, 1)` says. Never less.
+pub(super) fn spread_ms(asked: u64, random: f64) -> u64 {
+    asked.saturating_add((asked as f64 * 0.25 * random) as u64)
 }
 
 #[cfg(test)]
@@ -418,9 +427,11 @@ mod tests {
     }
 
     #[test]
-    fn the_service_s_own_wait_is_honoured_up_to_a_minute() {
+    fn the_service_s_own_wait_is_honoured_up_to_a_minute_and_with_up_to_a_quarter_more() {
         assert_eq!(wait_ms(&refused(429, Some(60_000), None), 1, 0.0), Some(60_000));
-        assert_eq!(wait_ms(&refused(429, Some(0), None), 1, 0.0), Some(0));
+        assert_eq!(wait_ms(&refused(429, Some(60_000), None), 1, 0.999), Some(74_985));
+        assert_eq!(wait_ms(&refused(429, Some(3_000), None), 2, 0.5), Some(3_375));
+        assert_eq!(wait_ms(&refused(429, Some(0), None), 1, 0.999), Some(0));
         assert_eq!(wait_ms(&refused(429, Some(60_001), None), 1, 0.0), None);
     }
 

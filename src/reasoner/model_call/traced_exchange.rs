@@ -142,9 +142,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let span = self.step_span(|| Chat::name(asked.model));
         let open = span.open()?;
         let base_url = running.agent.base_url.as_deref().unwrap_or(&self.deployment.base_url);
+        let tenant = self.platform.tenant().unwrap_or_default();
+        let session = self.traced_ids().name(tenant, running.session.session_id.as_str());
         let chat = Chat {
             model: asked.model,
             base_url,
+            conversation: session.as_deref(),
             previous_response_id: asked.previous_response_id,
             reasoning_level: asked.reasoning_level(),
             max_tokens: asked.max_output_tokens.and_then(|json| json.get().parse().ok()),

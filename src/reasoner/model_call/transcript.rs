@@ -93,6 +93,9 @@ pub(in crate::reasoner) struct Transcript {
     /// From the call's beginning to the first event of a response; unknown where nobody traces the run.
     #[serde(skip)]
     pub(in crate::reasoner) first_chunk_ms: Option<u64>,
+    /// The run has counted the call.
+    #[serde(skip)]
+    pub(in crate::reasoner) counted: bool,
     /// The attempt's background response, as long as it may go on at the service.
     #[serde(skip)]
     pub(in crate::reasoner) goes_on: Option<GoingResponse>,
