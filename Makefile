@@ -146,7 +146,9 @@ build/.complete: $(sources) $(call missing_output,build)
 	@"$$WASM_OPT_BIN" build/index_bg.wasm --strip-debug -o build/index_bg.wasm
 	@mv build/.begun $@
 
-# A folder of its own, since tests, bench and deploy use build/.
+# A folder of its own, since tests, bench and deploy use build/. Unoptimised, futures that hold each other need more than
+# the usual megabyte of stack: where a conversation is compacted, the object would never answer.
+build-dev/.complete: export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS := -Clink-arg=-zstack-size=16777216
 build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mkdir -p build-dev && touch build-dev/.begun
 	RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
