@@ -1,21 +1,18 @@
 // The built Worker under workerd, with real SQLite objects, a scripted model and a service for HTTP tools.
 // Owns starting, restarting and stopping, and the HTTP requests of the tests; it records every response, so that one
 // check can look at all of them. The tests themselves judge the Worker's behaviour.
-//
-// The build is taken from `build/`, or from the directory that the variable BUILD_DIR names.
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import childProcess from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, beforeEach } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Log, LogLevel, Miniflare } from 'miniflare';
+import { BUILD_DIR, builtModules, declaration, inFront, pageFiles } from './built_worker.mjs';
 import { COUNTED } from './counted_worker.mjs';
 import { SPAN_EVENT, SpanTrees } from '../../tools/dev/span_trees.mjs';
 import { release, take } from '../shared.mjs';
@@ -25,77 +22,16 @@ import { PublishedInterface } from './published_interface.mjs';
 import { checkPublished } from './published_request.mjs';
 import { ScriptedModel } from './scripted_model.mjs';
 import { LISTENER } from './span_listener.mjs';
+import { API_KEY, BOOT_PROMPT, FILE_LINK_KEY, MODEL, TOOL_SECRET, catalogOf, httpTool } from './test_catalog.mjs';
 import { ToolService } from './tool_service.mjs';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
-/** The playground's files. */
-const PAGE_DIR = path.join(ROOT, 'build-playground');
+export { API_KEY, BOOT_PROMPT, FILE_LINK_KEY, MODEL, TOOL_SECRET, apiKeys, catalogOf, clientTool, httpTool } from './test_catalog.mjs';
 
 /** The objects' files lie in memory where possible: a write to the disk would hold up everything else in workerd. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
 
 /** The longest wait for a response, in ms: a Worker that hangs fails the test that made it hang. */
 const PATIENCE_MS = 60_000;
-
-/** Must appear in no response. Distinctive, so that a match is no accident. */
-export const API_KEY = 'sk-e2e-7f3d-never-shown';
-export const TOOL_SECRET = 'tool-secret-52c1-never-shown';
-export const FILE_LINK_KEY = 'file-link-key-91d7-never-shown';
-export const MODEL = 'e2e-model-9b';
-export const BOOT_PROMPT = 'Boot prompt of the end-to-end tests: answer briefly.';
-
-/** The binding `API_KEYS` for bearer keys: `{key: tenant}`. */
-export const apiKeys = (tenants) =>
-  JSON.stringify(
-    Object.entries(tenants).map(([key, Tenant]) => ({
-      Id: `id-of-${Tenant}`,
-      Tenant,
-      Sha256: createHash('sha256').update(key).digest('hex'),
-    })),
-  );
-
-/** The catalog of the tests; `changes(catalog, {modelUrl, toolUrl})` may alter it in place. */
-export function catalogOf({ modelUrl, toolUrl }, changes = () => {}) {
-  const catalog = {
-    AgentContexts: { default: { BaseUrl: modelUrl, ApiKeySecret: 'OPENAI_API_KEY', Model: MODEL } },
-    ConversationContexts: {
-      default: { AgentContextId: 'default', BootPrompt: BOOT_PROMPT, Mode: 'general', Tools: [] },
-    },
-    Modes: [
-      { Key: 'general', DisplayName: 'General', WhenToUse: 'For everything else.', Tools: [], IsDefault: true },
-      {
-        Key: 'ddr_authoring',
-        DisplayName: 'DDR Authoring',
-        WhenToUse: 'When a design decision record is written.',
-        WelcomeMessage: 'Welcome to DDR authoring.',
-        Instructions: 'Write in the form of a design decision record.',
-        Tools: [],
-      },
-    ],
-    ServerTools: [],
-  };
-  changes(catalog, { modelUrl, toolUrl });
-  return catalog;
-}
-
-/** A server tool of the test catalog, served by the tool service at `/name`. */
-export const httpTool = (Name, toolUrl, more = {}, http = {}) => ({
-  Name,
-  Description: `The tool ${Name}.`,
-  Parameters: { type: 'object', properties: { q: { type: 'string' } } },
-  Http: { Url: toolUrl(`/${Name}`), Headers: { Authorization: 'Bearer ${TOOL_SECRET}' }, TimeoutMs: 5000, ...http },
-  ...more,
-});
-
-/** A client tool for `ToolsJson`. */
-export const clientTool = (name, more = {}) => ({
-  type: 'function',
-  name,
-  description: `The tool ${name}.`,
-  parameters: { type: 'object', properties: { path: { type: 'string' } } },
-  ...more,
-});
 
 export class Rig {
   /**
@@ -483,7 +419,6 @@ const CATALOG_STORE = {
 const ONE_REQUEST = { connection: 'close' };
 
 const idOf = (response) => response.headers.get('aptix-request-id');
-const inFront = (modules) => modules.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));
 
 let serial = 0;
 /** A user turn with fresh ids; `members` replace its own. */
@@ -529,37 +464,4 @@ async function* kept(body, record) {
     record.text += decoder.decode(chunk, { stream: true });
     yield chunk;
   }
-}
-
-async function builtModules() {
-  const files = await readdir(BUILD_DIR, { recursive: true }).catch(() => []);
-  const wasm = files.filter((file) => file.endsWith('.wasm'));
-  assert.ok(files.includes('index.js'), `no index.js in ${BUILD_DIR}: build the Worker first (make build)`);
-  return [
-    { type: 'ESModule', path: path.join(BUILD_DIR, 'index.js') },
-    ...wasm.map((file) => ({ type: 'CompiledWasm', path: path.join(BUILD_DIR, file) })),
-  ];
-}
-
-/** The assets as wrangler.toml declares them: the Worker comes first and asks for each. */
-const pageFiles = () => ({
-  directory: PAGE_DIR,
-  workerName: 'worker',
-  binding: 'ASSETS',
-  routerConfig: { has_user_worker: true, invoke_user_worker_ahead_of_assets: true },
-  assetConfig: { html_handling: 'none', not_found_handling: 'none' },
-});
-
-/** What wrangler.toml declares: compatibility, buckets, and the objects with their classes. */
-async function declaration() {
-  const toml = await readFile(path.join(ROOT, 'wrangler.toml'), 'utf8').catch(() => '');
-  const [, compatibilityDate = '2026-07-01'] = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(toml) ?? [];
-  const [, flags = ''] = /^compatibility_flags\s*=\s*\[([^\]]*)\]/m.exec(toml) ?? [];
-  const objects = [...toml.matchAll(/name\s*=\s*"(\w+)"\s*,?\s*class_name\s*=\s*"(\w+)"/g)].map(([, ...pair]) => pair);
-  return {
-    compatibilityDate,
-    compatibilityFlags: [...flags.matchAll(/"([^"]+)"/g)].map(([, flag]) => flag),
-    buckets: [...toml.matchAll(/^\[\[r2_buckets\]\]\s*binding\s*=\s*"(\w+)"/gm)].map(([, binding]) => binding),
-    durableObjects: objects.length > 0 ? objects : [['SESSIONS', 'SessionObject']],
-  };
 }
