@@ -1,6 +1,8 @@
 //! A call that the model made, and the approval that it may need: the question to a human, and the decision
 //! (interface §12).
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::contract::ToolResult;
@@ -45,6 +47,15 @@ pub struct Call {
     pub result: Option<ToolResult>,
 }
 
+/// Names the calls of one model call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenCalls {
+    /// Ordinal of the turn.
+    pub turn: u64,
+    /// The model call within the turn.
+    pub model_call: u32,
+}
+
 closed_list! {
     /// A human's decision about a call.
     pub enum Decision {
@@ -74,6 +85,10 @@ pub struct CallApproval {
     /// What the human reads beside the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The number of the last earlier question about the call, whose decision a fork has left behind; 0 where there was
+    /// none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub asked_before: u32,
     /// `None` until a human has decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
@@ -88,9 +103,30 @@ pub struct CallApproval {
     pub arguments_json: Option<String>,
 }
 
-/// The id of the question about a call.
+/// The id of the first question about a call.
 pub fn question_id(tool_call_id: &str) -> String {
     format!("{PREFIX}{tool_call_id}")
+}
+
+/// The id of the question of that number about a call, counted from 0.
+fn numbered_question_id(tool_call_id: &str, number: u32) -> String {
+    match number {
+        0 => question_id(tool_call_id),
+        number => format!("{PREFIX}{tool_call_id}.{number}"),
+    }
+}
+
+/// The ids of all questions about a call: who has answered one of them has not answered another.
+pub(super) fn question_ids(
+    tool_call_id: &str,
+    approval: &CallApproval,
+) -> impl Iterator<Item = String> {
+    (0..=approval.asked_before).map(|number| numbered_question_id(tool_call_id, number))
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Call {
@@ -98,6 +134,33 @@ impl Call {
     pub fn is_undecided(&self) -> bool {
         let is_open = |approval: &CallApproval| approval.decision.is_none();
         self.result.is_none() && self.approval.as_ref().is_some_and(is_open)
+    }
+
+    /// Whether a human has let it run, and no result of that run is known.
+    pub fn is_approved_without_result(&self) -> bool {
+        let is_approved = |approval: &CallApproval| approval.decision == Some(Decision::Approved);
+        self.result.is_none() && self.approval.as_ref().is_some_and(is_approved)
+    }
+
+    /// Whether a server tool may have got it: its turn may have run it, or the turn that a fork has copied.
+    pub fn may_have_begun(&self) -> bool {
+        let was_asked = |approval: &CallApproval| approval.asked_before > 0;
+        self.runs_on == RunsOn::Server
+            && (!self.is_undecided() || self.approval.as_ref().is_some_and(was_asked))
+    }
+
+    /// Takes the decision back: the question is to be put anew, under an id that none of the `taken` is, so that no
+    /// answer to an earlier question answers it.
+    pub(super) fn ask_anew(&mut self, taken: &BTreeSet<String>) {
+        let Some(approval) = &mut self.approval else { return };
+        let is_free =
+            |number: &u32| !taken.contains(&numbered_question_id(&self.tool_call_id, *number));
+        approval.asked_before =
+            (approval.asked_before.saturating_add(1)..).find(is_free).unwrap_or(u32::MAX);
+        approval.decision = None;
+        approval.decided_by = None;
+        approval.waited_ms = None;
+        approval.arguments_json = None;
     }
 
     /// Whether it waits for the client.
@@ -108,15 +171,16 @@ impl Call {
     /// The id under which the client is or was asked for it; `None` where it never was.
     pub fn client_id(&self) -> Option<String> {
         match &self.approval {
-            Some(_) => Some(question_id(&self.tool_call_id)),
+            Some(approval) => Some(numbered_question_id(&self.tool_call_id, approval.asked_before)),
             None => (self.runs_on == RunsOn::Client).then(|| self.tool_call_id.clone()),
         }
     }
 
-    /// The ids that it takes within its turn: its own one, and that of the question about it.
-    pub fn ids(&self) -> impl Iterator<Item = String> + use<> {
-        let question = self.approval.is_some().then(|| question_id(&self.tool_call_id));
-        std::iter::once(self.tool_call_id.clone()).chain(question)
+    /// The ids that it takes within its turn: its own one, and those of the questions about it.
+    pub fn ids(&self) -> impl Iterator<Item = String> {
+        let questions =
+            self.approval.iter().flat_map(|approval| question_ids(&self.tool_call_id, approval));
+        std::iter::once(self.tool_call_id.clone()).chain(questions)
     }
 
     /// The arguments with which it runs: the model's, unless a human changed them.

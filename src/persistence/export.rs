@@ -277,7 +277,7 @@ impl<D: Database> SessionStore<D> {
 }
 
 /// The caller in a row of a submission; `None` where it says nothing.
-fn caller_of(row: &Row) -> Result<Option<CallerRecord>, Fault> {
+pub(super) fn caller_of(row: &Row) -> Result<Option<CallerRecord>, Fault> {
     let stored: Option<String> = row.get("caller")?;
     stored.map(|caller| from_json("caller", &caller)).transpose()
 }

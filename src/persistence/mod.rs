@@ -24,6 +24,7 @@ mod pending_retrieval;
 mod records;
 mod responses;
 mod schema;
+mod senders;
 mod session_row;
 mod session_store;
 mod spent;
@@ -37,7 +38,7 @@ mod webhooks;
 mod window;
 
 pub(crate) use background::Cancel;
-pub use call::{Call, CallApproval, Decision, RefusedCall, RunsOn, question_id};
+pub use call::{Call, CallApproval, Decision, OpenCalls, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub use entry_seq::EntrySeq;
 pub(crate) use erasure::StoredAtService;
@@ -51,8 +52,8 @@ pub use lease::Lease;
 pub use pending_response::PendingResponse;
 pub use pending_retrieval::PendingRetrieval;
 pub use records::{
-    Chain, ChainEnd, Entry, EntryKind, ModeChange, OpenCalls, Session, SessionState, StoredOutcome,
-    Turn, TurnProgress,
+    Chain, ChainEnd, Entry, EntryKind, ModeChange, Session, SessionState, StoredOutcome, Turn,
+    TurnProgress,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;

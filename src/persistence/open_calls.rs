@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::call::{Call, RefusedCall, question_id};
-use super::records::{EntryKind, OpenCalls, Session};
+use super::call::{Call, CallApproval, OpenCalls, RefusedCall, question_ids};
+use super::records::{EntryKind, Session};
 use super::session_store::SessionStore;
 use crate::contract::{Fault, ToolResult};
 use crate::ports::{Database, Row, Value};
@@ -41,17 +41,30 @@ impl<D: Database> SessionStore<D> {
 
     /// The ids by which clients and tools know the calls of a turn, and the questions about calls.
     pub fn call_ids(&self, turn: u64) -> Result<BTreeSet<String>, Fault> {
-        let statement = "SELECT tool_call_id, approval IS NOT NULL AS is_asked FROM calls
-            WHERE turn = ?";
+        let statement = "SELECT tool_call_id, approval FROM calls WHERE turn = ?";
         let mut ids = BTreeSet::new();
         for row in self.rows_of_calls(statement, &[turn.into()])? {
             let id: String = row.get("tool_call_id")?;
-            if row.get::<u8>("is_asked")? == 1 {
-                ids.insert(question_id(&id));
-            }
+            let approval: Option<CallApproval> = self.json(&row, "approval")?;
+            ids.extend(approval.iter().flat_map(|approval| question_ids(&id, approval)));
             ids.insert(id);
         }
         Ok(ids)
+    }
+
+    /// Takes back the decisions about calls that have no result: in the fork that has copied the calls, each question is
+    /// put anew. It is a part of the step that makes the fork a session.
+    pub(super) fn leave_decisions_behind(&self, session: &Session) -> Result<(), Fault> {
+        let Some(open) = session.open_calls else { return Ok(()) };
+        let mut taken = self.call_ids(open.turn)?;
+        for mut call in self.calls(open)? {
+            if call.is_approved_without_result() {
+                call.ask_anew(&taken);
+                taken.extend(call.ids());
+                self.save_call(open.turn, &call)?;
+            }
+        }
+        Ok(())
     }
 
     /// The bytes of the results that server tools gave in a turn.

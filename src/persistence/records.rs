@@ -4,6 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::call::OpenCalls;
 use super::entry_seq::EntrySeq;
 use super::fork::ForkOrigin;
 use super::lease::Lease;
@@ -178,15 +179,6 @@ impl Session {
     }
 }
 
-/// Names the calls of one model call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenCalls {
-    /// Ordinal of the turn.
-    pub turn: u64,
-    /// The model call within the turn.
-    pub model_call: u32,
-}
-
 /// A turn's row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
@@ -256,6 +248,9 @@ pub struct TurnProgress {
     /// Who sent the latest submission.
     #[serde(skip_serializing_if = "CallerRecord::is_empty")]
     pub caller: CallerRecord,
+    /// The numbers of the submissions that held decisions alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<u32>,
     /// The most tokens of the turn, where a client's ticket says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_tokens: Option<u64>,

@@ -60,7 +60,8 @@ pub(super) const MIGRATIONS: &[&[&str]] = &[
     &[],
     // Version 12 may be a fork, whose first calls and responses belong to another session.
     &[],
-    // Version 13 may send a reduced conversation, and version 12 would refuse that member.
+    // Version 13 may send a reduced conversation, may hold a question that is put a second time, which version 12 would
+    // take for the first, and says which submissions held decisions alone.
     &[],
 ];
 
@@ -69,6 +70,16 @@ pub(super) const CALL_MIGRATIONS: &[(usize, &str)] = &[
     (4, "ALTER TABLE mode_history ADD COLUMN branch INTEGER NOT NULL DEFAULT 0"),
     (5, "ALTER TABLE calls ADD COLUMN approval TEXT"),
     (6, "ALTER TABLE submissions ADD COLUMN caller TEXT"),
+    // A fork of an earlier version has taken the decisions of its parent along. One with long arguments stands in `texts`.
+    (
+        13,
+        "UPDATE calls SET approval = CASE WHEN json_valid(approval)
+            THEN json_set(json_remove(approval, '$.Decision', '$.DecidedBy', '$.WaitedMs', '$.ArgumentsJson'),
+                '$.AskedBefore', 1)
+            ELSE '{\"AllowEdit\":true,\"AskedBefore\":1}' END
+         WHERE answer IS NULL AND turn <= (SELECT json_extract(state, '$.fork.turns') FROM session)
+            AND (approval LIKE '@%' OR approval LIKE '%\"Decision\":\"approved\"%')",
+    ),
 ];
 
 /// The statements that bring a database of a version to the present one.
@@ -303,7 +314,7 @@ mod tests {
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "2aac9f7638c1262760be9904be5f0ba61f2a5f64a7b5ec73e118513d49909bf4",
     ];
 
     #[test]

@@ -7,9 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::call::OpenCalls;
 use super::entry_seq::EntrySeq;
 use super::lease::Lease;
-use super::records::{OpenCalls, Session, SessionState, from_json, to_json};
+use super::records::{Session, SessionState, from_json, to_json};
 use super::schema;
 use super::session_store::SessionStore;
 use crate::contract::Fault;

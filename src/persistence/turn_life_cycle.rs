@@ -5,11 +5,11 @@
 //!                                                           end (awaiting tools) -> begin_continuation -^
 //! ```
 
-use super::call::Call;
+use super::call::{Call, OpenCalls};
 use super::compaction::note_window;
 use super::conversation::array_of;
 use super::entry_seq::EntrySeq;
-use super::records::{EntryKind, OpenCalls, Session, StoredOutcome, Turn, to_json};
+use super::records::{EntryKind, Session, StoredOutcome, Turn, to_json};
 use super::session_store::SessionStore;
 use super::texts;
 use super::webhooks::Ending;

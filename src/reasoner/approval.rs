@@ -14,7 +14,9 @@ use crate::composition::{NoResult, ToolList};
 use crate::contract::{ErrorCode, Fault, Operation, ToolCall, ToolOutcome, ToolResult};
 use crate::identity::SentCaller;
 use crate::json::{for_each_member, is_ambiguous, schema_problem};
-use crate::persistence::{Call, CallApproval, Decision, RefusedCall, RunsOn, SessionStore, Turn};
+use crate::persistence::{
+    Call, CallApproval, Decision, RefusedCall, RunsOn, Session, SessionStore, Turn,
+};
 use crate::ports::{Database, Platform};
 use crate::responses_api::FunctionCall;
 
@@ -70,6 +72,7 @@ pub(super) fn question(approval: &Approval) -> CallApproval {
     CallApproval {
         allow_edit: *allow_edit,
         message: message.clone(),
+        asked_before: 0,
         decision: None,
         decided_by: None,
         waited_ms: None,
@@ -131,33 +134,18 @@ impl ResultIntake {
     /// Refuses a caller without the rights for the results of the pending calls: `Answer` for those of the client's
     /// tools, `Approve` for the decisions of a human, by whom the operator wants to decide. The stored calls say which
     /// they are.
-    pub(super) fn permit(&self, calls: &[Call], sent: &SentCaller) -> Result<(), Fault> {
+    pub(super) fn permit<D: Database>(
+        &self,
+        store: &SessionStore<D>,
+        turn: &Turn,
+        calls: &[Call],
+        sent: &SentCaller,
+    ) -> Result<(), Fault> {
+        let next = turn.progress.submission + 1;
         for call in calls.iter().filter(|call| call.is_pending()) {
-            if !call.is_undecided() {
-                sent.grants.permit_any(&[Operation::Answer])?;
-                continue;
-            }
-            sent.grants.permit_any(&[Operation::Approve])?;
-            let approval = self.tools.get(&call.name).and_then(|tool| tool.approval.as_ref());
-            let by = approval.map_or(Approvers::Anyone, |approval| approval.by);
-            let (may, who) = match by {
-                Approvers::Anyone => continue,
-                Approvers::Actor => {
-                    let caller = &sent.caller;
-                    (
-                        caller.key.is_none() && caller.is_other_actor(),
-                        "somebody else than the user, with a ticket that names an Actor",
-                    )
-                }
-                Approvers::Key => {
-                    (sent.caller.key.is_some(), "the operator's side, with an API key")
-                }
-            };
-            if !may {
-                let message =
-                    format!("A call of {} is decided on by {who}. It still waits.", call.name);
-                let fault = Fault::new(ErrorCode::Forbidden, message);
-                return Err(fault.with("Operation", Operation::Approve.as_str()));
+            match call.is_undecided() {
+                true => permit_decision(store, turn, next, &self.tools, call, sent)?,
+                false => sent.grants.permit_any(&[Operation::Answer])?,
             }
         }
         Ok(())
@@ -190,6 +178,58 @@ impl ResultIntake {
         approval.waited_ms = Some(self.waited_ms);
         Ok(())
     }
+}
+
+/// Refuses a caller whose repeat of a turn's latest submission would run approved calls, and who may not decide on them.
+pub(crate) fn permit_repeat<D: Database>(
+    store: &SessionStore<D>,
+    session: &Session,
+    turn: &Turn,
+    sent: &SentCaller,
+) -> Result<(), Fault> {
+    let Some(open) = session.open_calls_of(turn.ordinal) else { return Ok(()) };
+    let mut calls = store.calls(open)?;
+    calls.retain(Call::is_approved_without_result);
+    if calls.is_empty() {
+        return Ok(());
+    }
+    let tools = tools_of(store, turn)?;
+    let decided = turn.progress.submission;
+    calls.iter().try_for_each(|call| permit_decision(store, turn, decided, &tools, call, sent))
+}
+
+/// Refuses a caller who may not decide on a call, where the turn's submission of that number does.
+fn permit_decision<D: Database>(
+    store: &SessionStore<D>,
+    turn: &Turn,
+    submission: u32,
+    tools: &ToolList,
+    call: &Call,
+    sent: &SentCaller,
+) -> Result<(), Fault> {
+    sent.grants.permit_any(&[Operation::Approve])?;
+    let approval = tools.get(&call.name).and_then(|tool| tool.approval.as_ref());
+    let caller = &sent.caller;
+    let (may, who) = match approval.map_or(Approvers::Anyone, |approval| approval.by) {
+        Approvers::Anyone => return Ok(()),
+        Approvers::Actor => {
+            let has_asked = || {
+                let senders = store.senders_of_words(turn, submission)?;
+                Ok::<_, Fault>(senders.iter().any(|sender| sender.actor == caller.actor))
+            };
+            (
+                caller.key.is_none() && caller.is_other_actor() && !has_asked()?,
+                "somebody else than the user and than whoever asked for it, with a ticket that names an Actor",
+            )
+        }
+        Approvers::Key => (caller.key.is_some(), "the operator's side, with an API key"),
+    };
+    if may {
+        return Ok(());
+    }
+    let message = format!("A call of {} is decided on by {who}. It still waits.", call.name);
+    let fault = Fault::new(ErrorCode::Forbidden, message);
+    Err(fault.with("Operation", Operation::Approve.as_str()))
 }
 
 /// Reads a decision. An error is a refusal: a client that lacks the tool for questions sends one.

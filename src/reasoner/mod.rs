@@ -28,6 +28,7 @@ mod turn_loop;
 
 pub(crate) use crate::composition::boot_message;
 pub(crate) use crate::server_tools::FileSources;
+pub(crate) use approval::permit_repeat;
 pub(crate) use model_call::Interruption;
 pub use model_call::{Form, SentEntries};
 pub(crate) use response_cancels::{ResponseCancels, cancels_stopped};

@@ -4,7 +4,7 @@
 use super::steering::{keep_steers, place_waiting_steers};
 use crate::composition::{Abandonment, NoResult, missing_outcome, tool_outputs};
 use crate::contract::{ErrorCode, Fault, ToolResult, TurnStatus};
-use crate::persistence::{Call, Ending, RunsOn, Session, SessionStore, Turn};
+use crate::persistence::{Call, Ending, Session, SessionStore, Turn};
 use crate::ports::Database;
 
 /// Ends a turn as failed. Nothing is written when the storage fails.
@@ -53,9 +53,7 @@ pub(super) fn settle_open_calls<D: Database>(
     // Server tools run one after the other, so only the first that has no result can have begun.
     let mut has_begun = false;
     let result_of = |call: &Call| {
-        let may_have_run = call.runs_on == RunsOn::Server
-            && !call.is_undecided()
-            && !std::mem::replace(&mut has_begun, true);
+        let may_have_run = call.may_have_begun() && !std::mem::replace(&mut has_begun, true);
         missing_result(&call.tool_call_id, NoResult::Abandoned { may_have_run, why })
     };
     store.settle_open_calls(session, result_of, outputs_of)?;
@@ -84,6 +82,7 @@ pub(super) fn missing_result(tool_call_id: &str, why: NoResult<'_>) -> ToolResul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::persistence::RunsOn;
 
     #[test]
     fn a_call_without_a_result_has_no_output() {

@@ -191,9 +191,12 @@ pub(crate) fn continue_turn<D: Database>(
     let mut calls = store.calls(open)?;
     let SentCaller { caller, grants } = new.caller;
     let intake = ResultIntake::new(store, &turn, &calls, caller.decider(), now_ms)?;
-    intake.permit(&calls, new.caller)?;
+    intake.permit(store, &turn, &calls, new.caller)?;
     let given = match_results(&mut calls, new.results, &intake, new.sources)?;
     before_writing()?;
+    if given.iter().all(|call| call.approval.is_some()) {
+        turn.progress.decisions.push(turn.progress.submission + 1);
+    }
     let waited_ms = now_ms.saturating_sub(turn.updated_at);
     turn.progress.begin_counts();
     turn.progress.trace.caller = new.trace.cloned().or(turn.progress.trace.caller.take());

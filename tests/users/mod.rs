@@ -2,6 +2,7 @@
 //! erasure of users.
 
 mod addresses;
+mod approvals;
 mod contexts;
 mod crash;
 mod erasing;

@@ -22,7 +22,7 @@ use crate::persistence::{
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
     FileSources, NewContinuation, NewUserTurn, StartedTurn, begin_turn, conflict, continue_turn,
-    not_awaiting, pending_calls, resume_turn, turn_aborted,
+    not_awaiting, pending_calls, permit_repeat, resume_turn, turn_aborted,
 };
 use crate::users::title_of;
 
@@ -91,7 +91,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             return self.begin(self.new_session(request, &caller.grants)?, new(1));
         };
         if let Some(turn) = self.store.turn(&request.turn_id)? {
-            let repeated = self.repeat(session, turn, fingerprint)?;
+            let repeated = self.repeat(session, turn, fingerprint, caller)?;
             return repeated.ok_or_else(|| conflict(request.turn_id.as_str()).into());
         }
         self.refuse_when_live(&session)?;
@@ -111,7 +111,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         }
         let session = find_session(self.store, &request.session_id)?;
         let turn = find_turn(self.store, &request.turn_id)?;
-        if let Some(repeated) = self.repeat(session.clone(), turn.clone(), fingerprint)? {
+        let repeated = self.repeat(session.clone(), turn.clone(), fingerprint, caller)?;
+        if let Some(repeated) = repeated {
             return Ok(repeated);
         }
         let open = match (turn.status, session.open_calls_of(turn.ordinal)) {
@@ -181,6 +182,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         session: Session,
         turn: Turn,
         fingerprint: &str,
+        caller: &SentCaller,
     ) -> Result<Option<Admitted>, Fault> {
         let mut known = self.store.submission(&turn, fingerprint)?;
         for inherited in self.inherited {
@@ -194,6 +196,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             (None, _) if latest => Ok(Some(Admitted::Attach(turn))),
             (Some(_), TurnStatus::Aborted) if latest => Err(turn_aborted()),
             (Some(_), TurnStatus::Failed) if latest && self.given_up != Some(turn.ordinal) => {
+                permit_repeat(self.store, &session, &turn, caller)?;
                 self.refuse_when_live(&session)?;
                 self.context.contexts_of(&session)?;
                 self.ensure_alarm()?;

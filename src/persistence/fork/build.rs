@@ -255,6 +255,7 @@ impl<D: Database> SessionStore<D> {
             if let Some(context) = context {
                 self.change_context(&mut session, context)?;
             }
+            self.leave_decisions_behind(&session)?;
             self.database.execute_all(schema::NO_FORK)?;
             self.save_session(&session)
         })?;

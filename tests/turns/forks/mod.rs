@@ -1,5 +1,6 @@
 //! Forks (interface §17): a new session that goes on from a turn of another one.
 
+mod approvals;
 mod copies;
 mod crashes;
 mod histories;
