@@ -108,6 +108,9 @@ pub struct Usage {
     pub reasoning_tokens: u64,
     /// Tokens sent and received, as the service counted them.
     pub total_tokens: u64,
+    /// A part of it is estimated: the caller's side has ended a call before the service named its cost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
 }
 
 impl ToolCalls {
@@ -126,6 +129,7 @@ impl Usage {
             completion_tokens: self.completion_tokens.saturating_sub(earlier.completion_tokens),
             reasoning_tokens: self.reasoning_tokens.saturating_sub(earlier.reasoning_tokens),
             total_tokens: self.total_tokens.saturating_sub(earlier.total_tokens),
+            estimated: self.estimated,
         }
     }
 
@@ -137,6 +141,7 @@ impl Usage {
             completion_tokens: self.completion_tokens.saturating_add(other.completion_tokens),
             reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
             total_tokens: self.total_tokens.saturating_add(other.total_tokens),
+            estimated: self.estimated || other.estimated,
         }
     }
 }
@@ -153,15 +158,18 @@ mod tests {
             completion_tokens: 3,
             reasoning_tokens: 1,
             total_tokens: u64::MAX,
+            estimated: false,
         };
+        let other = Usage { estimated: true, ..one };
         assert_eq!(
-            one.saturating_add(one),
+            one.saturating_add(other),
             Usage {
                 prompt_tokens: 20,
                 cached_tokens: 4,
                 completion_tokens: 6,
                 reasoning_tokens: 2,
                 total_tokens: u64::MAX,
+                estimated: true,
             }
         );
     }

@@ -46,6 +46,9 @@ pub trait CallObserver {
     /// Takes the next piece of text, commentary or reasoning.
     fn on_text(&mut self, progress: TextProgress);
 
+    /// Takes the number of bytes of text and calls that have come of the response, whenever there are more.
+    fn on_output(&mut self, _bytes: usize) {}
+
     /// Takes the service's id for the request, once a response has begun.
     fn on_request_id(&mut self, _id: Option<&str>) {}
 
@@ -109,18 +112,18 @@ impl<P: Platform> Reader<'_, P> {
             more_is_there = chunk.len() >= CHUNK_BYTES;
             // What comes with the first text is the response's beginning, which does not show its pace.
             let spoke_before = text_has_begun;
-            let mut on_text = |progress| {
-                text_has_begun |=
-                    matches!(progress, TextProgress::Text(_) | TextProgress::Replaced(_));
-                observer.on_text(progress);
-            };
             let mut pushed = Ok(());
             for piece in chunk.chunks(PIECE_BYTES) {
                 if stream.work().saturating_sub(slice_began) >= SLICE_WORK {
                     (slice_began, is_long) = (stream.work(), true);
                     self.platform.yield_to_others().await;
                 }
-                pushed = stream.push(piece, &mut on_text);
+                pushed = stream.push(piece, &mut |progress| {
+                    text_has_begun |=
+                        matches!(progress, TextProgress::Text(_) | TextProgress::Replaced(_));
+                    observer.on_text(progress);
+                });
+                observer.on_output(stream.heard_bytes());
                 if pushed.is_err() {
                     break;
                 }

@@ -135,7 +135,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         if calls.is_empty() {
             let flaws = flaws_of(progress, &output, cut_off.as_deref());
             let text = self.final_text(running, segment, &output, welcomed);
-            return self.complete(running, segment, text, flaws, &record).await;
+            let ended = self.complete(running, segment, text, flaws, &record).await?;
+            self.note_recorded(transcript.number);
+            return Ok(ended);
         }
         let waits = calls.iter().any(Call::is_pending);
         progress.text_with_calls = None;
@@ -157,6 +159,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             progress.text_with_calls = Some((segment, text));
         }
         self.store.record_output(&mut running.session, &mut running.turn, &record, now)?;
+        self.note_recorded(transcript.number);
         Ok(None)
     }
 

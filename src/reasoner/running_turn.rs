@@ -11,7 +11,7 @@ use crate::composition::ToolList;
 use crate::contract::{ErrorCode, Fault, Progress, TraceContext};
 use crate::live_text::LiveText;
 use crate::mcp::Connection;
-use crate::persistence::{Session, SessionStore, Turn};
+use crate::persistence::{Lease, Session, SessionStore, Turn};
 use crate::ports::{Database, Deployment, Platform, TraceSpan};
 use crate::tracing::{TracedIds, note_error};
 
@@ -70,6 +70,10 @@ pub struct Reasoner<P, D> {
     pub(crate) report: RefCell<RunReport>,
     /// The model call that is under way; it outlives a run that is cut off.
     pub(super) under_way: RefCell<Option<Transcript>>,
+    /// The calls that have ended and are not recorded yet; they outlive a run that is cut off, too.
+    pub(super) unrecorded: RefCell<Vec<Transcript>>,
+    /// The lease that the run has taken last, which may not be stored yet.
+    pub(super) leased: Cell<Option<Lease>>,
     /// The number of the newest model call, which may not be recorded yet.
     pub(super) newest_call: Cell<u64>,
     /// The run has been cancelled or is out of time; its model call may go on until the response's id is known.
@@ -151,7 +155,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         interruption: Rc<Interruption>,
         cancels: Rc<ResponseCancels<P, D>>,
     ) -> Self {
-        let (report, under_way, newest_call, stopped_by, trace) = Default::default();
+        let (report, under_way, unrecorded, leased, newest_call, stopped_by, trace) =
+            Default::default();
         Self {
             platform,
             store,
@@ -162,6 +167,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             cancels,
             report,
             under_way,
+            unrecorded,
+            leased,
             newest_call,
             stopped_by,
             trace,

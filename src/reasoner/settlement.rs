@@ -1,6 +1,7 @@
 //! Closes the open calls that will never get a result, because the model's chain goes on only after
 //! every call has an output.
 
+use super::model_call::{Transcript, estimate_cost};
 use super::steering::{keep_steers, place_waiting_steers};
 use crate::composition::{Abandonment, NoResult, missing_outcome, tool_outputs};
 use crate::contract::{ErrorCode, Fault, ToolResult, TurnStatus};
@@ -31,11 +32,26 @@ pub(crate) fn abort<D: Database>(
 ) -> Result<(), Fault> {
     turn.status = TurnStatus::Aborted;
     store.durable_step(|| {
+        count_unread(store, session, turn)?;
         store.give_up_pending(session, turn, ending.now_ms)?;
         settle_open_calls(store, session, Abandonment::Cancelled)?;
         keep_steers(store, session, turn)?;
         store.end(session, turn, None, ending)
     })
+}
+
+/// Counts the background response that a cancelled turn no longer reads.
+fn count_unread<D: Database>(
+    store: &SessionStore<D>,
+    session: &mut Session,
+    turn: &mut Turn,
+) -> Result<(), Fault> {
+    let Some(pending) = &turn.progress.pending else { return Ok(()) };
+    let mut transcript = Transcript::of_pending(pending)?;
+    estimate_cost(store, session, &mut transcript)?;
+    transcript.fault = Some(turn_aborted());
+    transcript.count(session, turn);
+    store.record_attempt(session, turn, &transcript.to_json()?)
 }
 
 /// The fault of a turn that was cancelled.

@@ -2,7 +2,7 @@
 //! order of their acceptance, behind what the call is owed. Steers that come too late for a call of their turn are kept:
 //! the next turn's model sees them.
 
-use super::model_call::{Transcript, permit};
+use super::model_call::{Transcript, estimate_cost, permit};
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::composition::compose_steer;
 use crate::contract::{Fault, Progress, SteerId, SteerStep, UserWarning};
@@ -59,6 +59,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             running.turn.progress.pass_segment(transcript.segment);
         }
         transcript.interrupted = true;
+        estimate_cost(&self.store, &running.session, &mut transcript)?;
         self.report.borrow_mut().interrupts += 1;
         self.record_attempt(running, &transcript)
     }

@@ -3,6 +3,7 @@
 
 use super::approval::tool_call;
 use super::compaction;
+use super::model_call::{Transcript, estimate_cost};
 use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::{abort, fail_turn};
 use crate::catalog::BuiltInTool;
@@ -131,9 +132,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             let mut turn = self.store.turn_at(ordinal)?;
             self.note_trace(&mut turn);
             turn.progress.spent = self.report.borrow().spent;
+            // What is spent is spent out of it, though no step has stored it.
+            session.state.lease = self.leased.get().or(session.state.lease);
             let now_ms = self.platform.now_ms();
             self.store.durable_step(|| {
-                if let Some(transcript) = self.take_transcript(Some(fault)) {
+                for mut transcript in self.take_uncounted(&fault) {
+                    estimate_cost(&self.store, &session, &mut transcript)?;
                     transcript.count(&mut session, &mut turn);
                     self.store.give_up_pending(&session, &mut turn, now_ms)?;
                     self.cancel_response_of(&session, &transcript, now_ms)?;
@@ -159,6 +163,16 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             // Storage still says `running`, so the turn is resumed later. The client gets the failure.
             Err(fault) => StoredOutcome::of(&fault.into(), None),
         }
+    }
+
+    /// The transcripts of the calls that the end of the run has cut off before they were counted.
+    fn take_uncounted(&self, fault: &Fault) -> Vec<Transcript> {
+        let mut uncounted = self.unrecorded.take();
+        for transcript in &mut uncounted {
+            transcript.fault.get_or_insert_with(|| fault.clone());
+        }
+        uncounted.extend(self.take_transcript(Some(fault.clone())));
+        uncounted
     }
 
     /// The messages about an end, under the catalog of the run.

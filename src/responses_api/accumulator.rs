@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
-use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::StreamFault;
 use super::bounded_list::MAX_ITEMS;
+use super::draft_item::{DraftItem, DraftPart};
 use super::event::{ItemEvent, ItemPlace, PartEvent, ResponseEvent};
 use super::open_items::OpenItems;
 use super::ordered_text::{BLANK_LINE, OrderedText, TextProgress};
@@ -42,6 +42,8 @@ pub(super) struct ResponseAccumulator {
     commented: Option<u64>,
     reasoned: Option<(u64, u64)>,
     end: Option<ResponseEnd>,
+    /// The bytes of text and calls that have come.
+    pub(super) heard_bytes: usize,
     /// What the service has reported about the response.
     pub(super) reported: ResponseReport,
 }
@@ -79,7 +81,7 @@ impl ResponseAccumulator {
             ResponseEvent::ItemAdded(added) => self.add_item(added)?,
             ResponseEvent::ItemDone(done) => self.end_item(done)?,
             ResponseEvent::TextDelta(PartEvent { place, content_index, part }) => {
-                self.count_streamed(part.text.len())?;
+                self.count_heard(part.text.len())?;
                 if let Some(index) = self.message_at(&place)? {
                     self.text.append(index, content_index, &part)?;
                     if self.text.is_commentary(index) {
@@ -101,7 +103,7 @@ impl ResponseAccumulator {
                 return Ok(piece.map_or(TextProgress::Nothing, TextProgress::Reasoning));
             }
             ResponseEvent::ArgumentsDelta(place, delta) => {
-                self.count_streamed(delta.len())?;
+                self.count_heard(delta.len())?;
                 if let Some(call) = self.call_at(&place)?
                     && !call.arguments_done
                 {
@@ -115,7 +117,7 @@ impl ResponseAccumulator {
                     call.arguments = arguments.into_owned();
                     call.arguments_done = true;
                 }
-                self.count_streamed(bytes)?;
+                self.count_heard(bytes)?;
             }
             ResponseEvent::Progress(response) => self.reported.read_object(response.get()),
             ResponseEvent::Terminal(status, response) => {
@@ -171,6 +173,10 @@ impl ResponseAccumulator {
         self.count_streamed(added.item.get().len())?;
         let index = added.output_index.unwrap_or_else(|| self.next_index());
         let (kind, phase) = (head.kind, head.phase);
+        if kind == ItemKind::FunctionCall {
+            let name = head.name.as_ref().map_or(0, String::len);
+            self.heard_bytes = self.heard_bytes.saturating_add(name);
+        }
         self.set_head(index, head, None)?;
         if kind == ItemKind::Message {
             self.text.set_commentary(index, phase == Some(Phase::Commentary));
@@ -186,6 +192,12 @@ impl ResponseAccumulator {
         let item_id = head.id.as_deref().map(Cow::Borrowed);
         let index = self.index_of(&ItemPlace { output_index, item_id }, head.kind);
         self.set_head(index, head, Some(raw.to_owned()))?;
+        if let OutputItem::FunctionCall(call) = &whole {
+            // The same arguments come up to three times, too.
+            let known = self.items.get(&index).map_or(0, |item| item.arguments.len());
+            let new = call.arguments.len().saturating_sub(known);
+            self.heard_bytes = self.heard_bytes.saturating_add(new);
+        }
         if let OutputItem::Message(Message { phase, parts, .. }) = whole {
             self.text.set_commentary(index, phase == Some(Phase::Commentary));
             for (number, part) in (0..).zip(&parts) {
@@ -204,7 +216,7 @@ impl ResponseAccumulator {
     ) -> Result<(), StreamFault> {
         // The same text comes up to three times: as deltas, with its part, with its item.
         let held = self.text.part_bytes(index, number);
-        self.count_streamed(part.text.len().saturating_sub(held))?;
+        self.count_heard(part.text.len().saturating_sub(held))?;
         self.text.settle(index, number, part)
     }
 
@@ -291,6 +303,12 @@ impl ResponseAccumulator {
         self.items.last_key_value().map_or(0, |(index, _)| index.saturating_add(1))
     }
 
+    /// Counts text, or a part of a call.
+    fn count_heard(&mut self, bytes: usize) -> Result<(), StreamFault> {
+        self.heard_bytes = self.heard_bytes.saturating_add(bytes);
+        self.count_streamed(bytes)
+    }
+
     fn count_streamed(&mut self, bytes: usize) -> Result<(), StreamFault> {
         self.streamed_bytes = self.streamed_bytes.saturating_add(bytes);
         self.check_bytes(self.streamed_bytes)
@@ -341,31 +359,6 @@ fn apart<P: PartialEq>(last: &mut Option<P>, place: P, piece: &str) -> Option<St
     }
     *last = Some(place);
     Some(if is_new { format!("{BLANK_LINE}{piece}") } else { piece.to_owned() })
-}
-
-/// An item that the service streamed and never repeated whole.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum DraftItem<'a> {
-    Message {
-        role: &'static str,
-        content: Vec<DraftPart<'a>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        phase: Option<Phase>,
-    },
-    FunctionCall {
-        call_id: Option<&'a str>,
-        name: Option<&'a str>,
-        arguments: &'a str,
-        status: &'static str,
-    },
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum DraftPart<'a> {
-    OutputText { text: &'a str, annotations: &'a [Box<RawValue>] },
-    Refusal { refusal: &'a str },
 }
 
 #[cfg(test)]

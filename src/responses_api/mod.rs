@@ -11,6 +11,7 @@
 
 mod accumulator;
 mod bounded_list;
+mod draft_item;
 mod error_body;
 mod event;
 mod event_order;

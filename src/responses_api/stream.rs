@@ -207,6 +207,11 @@ impl ResponseStream {
         &self.accumulator.reported
     }
 
+    /// The bytes of text and calls that have come so far.
+    pub fn heard_bytes(&self) -> usize {
+        self.accumulator.heard_bytes
+    }
+
     /// Whether the body so far is empty or ends with a whole event.
     pub fn is_between_events(&self) -> bool {
         self.decoder.as_ref().map_or(self.held.is_empty(), SseDecoder::is_between_events)

@@ -39,6 +39,7 @@ fn a_final_response_has_exactly_the_published_members() {
             completion_tokens: 3,
             reasoning_tokens: 4,
             total_tokens: 5,
+            estimated: false,
         }),
         ..bare.clone()
     };

@@ -10,6 +10,7 @@ mod conversation;
 mod crash;
 mod delivery;
 mod detached;
+mod ended_calls;
 mod erased_any_time;
 mod erasure;
 mod faults;

@@ -3,13 +3,14 @@
 
 mod addresses;
 mod approvals;
+mod budgets;
 mod contexts;
 mod crash;
 mod erasing;
 mod forks;
 mod interleavings;
 mod listing;
-mod people;
+pub(crate) mod people;
 mod revocation;
 mod rows;
 mod webhooks;

@@ -629,6 +629,11 @@ export interface components {
             CompletionTokens: number;
             ReasoningTokens: number;
             TotalTokens: number;
+            /**
+             * @description A part is estimated: the caller's side has ended a model call before the service named its cost. Absent otherwise.
+             * @constant
+             */
+            Estimated?: true;
         };
         ToolCall: {
             ToolCallId: string;

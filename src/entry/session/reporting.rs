@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::catalog::APPROVE_TOOL;
 use crate::contract::{Fault, ToolCall, TurnStatus};
 use crate::encoding::timestamp;
-use crate::persistence::{Session, SessionStore, Turn};
+use crate::persistence::{Lease, Session, SessionStore, Turn};
 use crate::ports::{Database, ObjectQuestion, Platform, failure_line, user_name};
 use crate::reasoner::pending_calls;
 use crate::users::{EndedLease, Report, ReportReply, SessionStatus, SessionSummary, Waiting};
@@ -119,8 +119,26 @@ impl<P: Platform, D: Database> Reporter<P, D> {
         if summary.status == SessionStatus::Running {
             return Ok(None);
         }
-        let lease = self.store.end_lease()?.filter(|lease| lease.id != self.given_back.get());
-        Ok(lease.map(|lease| EndedLease { id: lease.id, used: lease.used(summary.tokens) }))
+        let ended = |lease: Lease| EndedLease { id: lease.id, used: lease.used(summary.tokens) };
+        Ok(self.end_lease()?.map(ended))
+    }
+
+    /// Gives the lease of a session back that is about to be erased: what it has spent stays spent.
+    pub(super) async fn give_lease_back(&self) -> Result<(), Fault> {
+        let Some(lease) = self.end_lease()? else { return Ok(()) };
+        let Some(summary) = self.summary()? else { return Ok(()) };
+        let ended = EndedLease { id: lease.id, used: lease.used(summary.tokens) };
+        match self.tell(summary, false, Some(ended)).await? {
+            true => Ok(()),
+            false => Err(Fault::internal(
+                "The user's tokens could not be counted, so nothing was erased. Send the same request again.",
+            )),
+        }
+    }
+
+    /// The lease of the session, of which nobody spends any more, unless it has been given back.
+    fn end_lease(&self) -> Result<Option<Lease>, Fault> {
+        Ok(self.store.end_lease()?.filter(|lease| lease.id != self.given_back.get()))
     }
 
     async fn tell(

@@ -100,6 +100,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 return Ok(erased);
             }
             let begun = self.running.begun();
+            self.reporter.give_lease_back().await?;
             let folder = FileId::folder(&self.platform.object_id());
             erased += match self.platform.erase_files(&folder).await {
                 Ok(count) => count,

@@ -61,7 +61,8 @@ impl PastCall {
 
     /// The prompt tokens that it reported, unless it asked for a summary.
     fn context_tokens(&self) -> Option<u64> {
-        let reported = self.usage.filter(|usage| !self.summary && usage.prompt_tokens > 0);
+        let reported =
+            self.usage.filter(|usage| !self.summary && !usage.estimated && usage.prompt_tokens > 0);
         reported.map(|usage| usage.prompt_tokens)
     }
 }

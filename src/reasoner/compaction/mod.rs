@@ -13,7 +13,7 @@ use summary::{Summary, SummaryLengths};
 
 use serde_json::value::RawValue;
 
-use super::model_call::Input;
+use super::model_call::{BYTES_PER_TOKEN, Input, tokens};
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::catalog::CompactionBy;
 use crate::composition::{
@@ -26,9 +26,6 @@ use crate::persistence::{
 };
 use crate::ports::{Database, Platform};
 use crate::responses_api::is_compaction;
-
-/// What a token is estimated at, in bytes of JSON.
-const BYTES_PER_TOKEN: u64 = 4;
 
 /// What a summary has to save at least, in bytes: it costs a model call.
 const WORTH_A_SUMMARY: usize = 1024;
@@ -236,10 +233,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         self.store.text(hash).map(Some)
     }
-}
-
-fn tokens(bytes: usize) -> u64 {
-    bytes as u64 / BYTES_PER_TOKEN
 }
 
 /// The warning about the turn's compactions; `None` without one. `last` is not recorded yet.

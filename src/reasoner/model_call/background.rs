@@ -138,6 +138,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         pending: PendingResponse,
     ) -> Result<Option<(Input, Exchange)>, Fault> {
+        // An earlier instance may have lost the lease out of which the response is paid. It is read on whatever is left.
+        _ = self.take_lease(running).await;
         let transcript = Transcript::of_pending(&pending)?;
         let segment = transcript.segment;
         self.newest_call.set(self.newest_call.get().max(transcript.number));
@@ -195,6 +197,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 self.read_on(&endpoint, &mut stream, ending, &mut recorder).await
             })
             .await;
+        if !ending.as_ref().err().is_some_and(CallFailure::is_interrupt) {
+            self.note_ended();
+        }
         self.hold_if_stopped().await;
         self.conclude(recorder, ending, 1)
     }

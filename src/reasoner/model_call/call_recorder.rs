@@ -58,6 +58,12 @@ impl<P: Platform, D: Database + 'static> CallObserver for CallRecorder<'_, P, D>
         }
     }
 
+    fn on_output(&mut self, bytes: usize) {
+        if let Some(transcript) = self.reasoner.under_way.borrow_mut().as_mut() {
+            transcript.heard_bytes = bytes;
+        }
+    }
+
     fn on_request_id(&mut self, id: Option<&str>) {
         if self.reasoner.trace.is_traced
             && let Some(transcript) = self.reasoner.under_way.borrow_mut().as_mut()

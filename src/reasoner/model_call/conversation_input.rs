@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::sent_entries::{Form, SentEntries};
-use crate::composition::shows_solution_context;
+use crate::composition::{estimated_bytes, shows_solution_context};
 use crate::contract::Fault;
 use crate::persistence::{Entry, EntryKind, EntrySeq, Rung, SessionStore, Window};
 use crate::ports::{Database, Platform};
@@ -160,6 +160,16 @@ impl Input {
         Ok(Self::within(window, first.chain(store.entries_in(window)?)))
     }
 
+    /// The entry at a place and those behind it, as a window sends them.
+    pub(super) fn since<D: Database>(
+        store: &SessionStore<D>,
+        window: &Window,
+        seq: EntrySeq,
+    ) -> Result<Self, Fault> {
+        let before = EntrySeq::at(seq.number().saturating_sub(1));
+        Ok(Self::within(window, store.entries_after(before)?))
+    }
+
     /// Entries as a window sends them.
     fn within(window: &Window, entries: impl IntoIterator<Item = Entry>) -> Self {
         let entries = entries.into_iter().map(|entry| InputEntry::within(window, entry)).collect();
@@ -263,6 +273,18 @@ impl Input {
             }
         }
         Ok(extent)
+    }
+
+    /// Its length for an estimate of its tokens, in bytes. Each entry is read.
+    pub(super) fn weight<D: Database>(&self, store: &SessionStore<D>) -> Result<usize, Fault> {
+        let mut weight = 0;
+        for (number, sent) in self.entries.iter().enumerate() {
+            for items in store.items(&[&sent.entry])? {
+                let mut weigh = |item: &RawValue| weight += estimated_bytes(item);
+                each_item_sent(store, &self.entries, number, &items, &mut weigh)?;
+            }
+        }
+        Ok(weight)
     }
 
     /// The entries that the service may have refused: the turn's own, and those of earlier turns to

@@ -75,12 +75,15 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
-            self.set_awaits_id(request.store);
+            self.note_sent(request.store);
             let is_for_output = recorder.live.is_some();
             let call = self.call_once(&endpoint, body, &mut recorder);
             let ending = self.unless_interrupted(is_for_output, call).await;
             if ending.as_ref().err().is_none_or(|failure| !failure.may_hide_response()) {
                 self.set_awaits_id(false);
+            }
+            if !ending.as_ref().err().is_some_and(CallFailure::is_interrupt) {
+                self.note_ended();
             }
             self.hold_if_stopped().await;
             let Err(failure) = &ending else { break ending };
@@ -129,6 +132,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         report.count_model_call(transcript.started_at, self.platform.now_ms());
         report.retries += attempts - 1;
         drop(report);
+        self.unrecorded.borrow_mut().push(transcript.clone());
         Ok(Exchange { transcript, ending, shown, welcomed })
     }
 
@@ -160,6 +164,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<UsableOutput, CallFailure> {
         if is_for_output && self.interruption.is_requested() {
             self.set_awaits_id(false);
+            self.note_ended();
             return Err(CallFailure::interrupt());
         }
         let mut call = pin!(call);
@@ -214,6 +219,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             self.cancel_response_of(session, transcript, self.platform.now_ms())?;
             self.store.record_attempt(session, turn, &record)
         })?;
+        self.note_recorded(transcript.number);
         match transcript.goes_on {
             None => Ok(()),
             Some(_) => self.cancels.start(Some(&self.catalog), &self.deployment),
@@ -335,6 +341,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             goes_on: None,
             hosted_calls: Vec::new(),
             awaits_id: false,
+            in_flight: false,
+            prompt_is_estimated: false,
+            heard_bytes: 0,
             unknown_responses: 0,
             counted: false,
             retries: Vec::new(),
@@ -353,6 +362,25 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let number = self.newest_call.get().max(session.state.model_calls) + 1;
         self.newest_call.set(number);
         number
+    }
+
+    /// Notes that the request of an attempt goes out.
+    fn note_sent(&self, stored: bool) {
+        if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
+            (transcript.awaits_id, transcript.in_flight) = (stored, true);
+        }
+    }
+
+    /// Notes that an attempt has ended by itself, or never begun.
+    pub(super) fn note_ended(&self) {
+        if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
+            transcript.in_flight = false;
+        }
+    }
+
+    /// Notes that what a call has cost is counted, durably.
+    pub(in crate::reasoner) fn note_recorded(&self, number: u64) {
+        self.unrecorded.borrow_mut().retain(|transcript| transcript.number != number);
     }
 
     fn set_awaits_id(&self, awaits_id: bool) {

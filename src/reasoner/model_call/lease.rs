@@ -50,9 +50,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let reply = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
         match reply.ok_or_else(no_lease)? {
             LeaseReply::Granted { id, tokens, granted_at } => {
-                let from = running.session.state.total_tokens;
+                let state = &running.session.state;
+                let total = state.total_tokens;
+                // What was spent since the last lease ended is spent out of this one.
+                let from =
+                    state.lease.map_or(total, |known| known.from.saturating_add(known.used(total)));
                 let lease = Lease { id, tokens, from, granted_at, used: None };
                 running.session.state.lease = Some(lease);
+                self.leased.set(Some(lease));
                 Ok(())
             }
             LeaseReply::Exhausted { budget, resets_at } => {

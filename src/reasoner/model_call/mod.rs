@@ -5,6 +5,7 @@ mod background;
 mod budget;
 mod call_recorder;
 mod conversation_input;
+mod estimate;
 mod exchange;
 mod interruption;
 mod lease;
@@ -19,6 +20,7 @@ mod transcript;
 
 pub(super) use budget::permit;
 pub(super) use conversation_input::Input;
+pub(super) use estimate::{BYTES_PER_TOKEN, estimate_cost, tokens};
 pub(super) use exchange::{Exchange, ModelCall};
 pub(crate) use interruption::Interruption;
 pub use sent_entries::{Form, SentEntries};

@@ -81,7 +81,16 @@ pub(in crate::reasoner) struct Transcript {
     /// The attempt was sent, and the service may store a response whose id is not known yet.
     #[serde(skip)]
     pub(in crate::reasoner) awaits_id: bool,
-    /// The number of earlier attempts that ended so.
+    /// The attempt's request was sent, and neither the service nor the network has ended the attempt.
+    #[serde(skip)]
+    pub(in crate::reasoner) in_flight: bool,
+    /// The prompt tokens of its usage are estimated.
+    #[serde(skip)]
+    pub(in crate::reasoner) prompt_is_estimated: bool,
+    /// The bytes of text and calls that have come of the attempt.
+    #[serde(skip)]
+    pub(in crate::reasoner) heard_bytes: usize,
+    /// The number of earlier attempts that ended while the service might store a response.
     #[serde(skip)]
     pub(in crate::reasoner) unknown_responses: u64,
     /// As the service names it.
@@ -135,7 +144,7 @@ impl Transcript {
         let (response_id, usage) = (self.response_id.take(), self.usage.take());
         self.retries.push(Retry { http_status, waited_ms, response_id, usage });
         self.unknown_responses += u64::from(std::mem::take(&mut self.awaits_id));
-        self.goes_on = None;
+        (self.goes_on, self.in_flight, self.heard_bytes) = (None, false, 0);
     }
 
     /// What is kept of the attempt's background response.
@@ -161,7 +170,8 @@ impl Transcript {
         })?;
         let (id, created_at) = (pending.response_id.clone(), pending.created_at);
         let goes_on = Some(GoingResponse { id, created_at });
-        Ok(Self { goes_on, unknown_responses: pending.unknown_responses, ..read })
+        let unknown_responses = pending.unknown_responses;
+        Ok(Self { goes_on, unknown_responses, in_flight: true, ..read })
     }
 
     /// The calls made so far.
@@ -189,7 +199,10 @@ impl Transcript {
             *sum = Some(sum.unwrap_or_default().saturating_add(usage));
             state.total_tokens = state.total_tokens.saturating_add(usage.total_tokens);
             // Some services report zeros until a response is complete.
-            if usage.prompt_tokens > 0 && !self.summary {
+            if usage.prompt_tokens > 0
+                && !(usage.estimated && self.prompt_is_estimated)
+                && !self.summary
+            {
                 state.context_tokens = Some(usage.prompt_tokens);
                 state.window_moved = false;
             }
@@ -218,5 +231,6 @@ fn usage(counted: TokenCounts) -> Usage {
         completion_tokens: counted.output,
         reasoning_tokens: counted.reasoning,
         total_tokens: counted.total,
+        estimated: false,
     }
 }

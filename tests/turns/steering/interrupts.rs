@@ -48,8 +48,14 @@ fn an_interrupt_at_each_event_takes_the_text_back_and_counts_what_was_spent() {
                 assert_eq!(trace.result()["Steers"][0]["Interrupted"], true);
                 assert_eq!(bed.world.model.conversation().said().len(), 4, "after {pieces}");
                 let known = calls[0]["ResponseId"].is_string();
-                let tokens = if known { 73 + 120 } else { 120 };
-                assert_eq!(heard.body["Result"]["Usage"]["TotalTokens"], tokens, "after {pieces}");
+                let usage = &calls[0]["Usage"];
+                assert_eq!(usage["Estimated"], true, "after {pieces}: {usage}");
+                let (prompt, completion) = (&usage["PromptTokens"], &usage["CompletionTokens"]);
+                // What the service has told stays, unless more has come.
+                assert!(!known || *prompt == 70 && (3..=4).contains(&completion.as_u64().unwrap()));
+                let told = usage["TotalTokens"].as_u64().unwrap() + 120;
+                assert_eq!(heard.body["Result"]["Usage"]["TotalTokens"], told, "after {pieces}");
+                assert_eq!(heard.body["Result"]["Usage"]["Estimated"], true);
                 assert!(known || !delete_stored, "the id is waited for");
             }
             assert_each_once(&bed, &["Shorter."]);

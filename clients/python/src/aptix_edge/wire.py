@@ -215,6 +215,10 @@ class Usage(TypedDict):
     CompletionTokens: int
     ReasoningTokens: int
     TotalTokens: int
+    Estimated: NotRequired[Literal[True]]
+    """A part is estimated: the caller's side has ended a model call before the service named its cost. Absent
+    otherwise.
+    """
 
 
 class ToolCall(TypedDict):

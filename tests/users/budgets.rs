@@ -1,0 +1,78 @@
+//! Tokens of users (interface §13): whoever cancels and whoever erases has spent what went out.
+
+use bed::*;
+use serde_json::json;
+
+use super::people::{Asking, people, words};
+
+const TEXT: &str = "A whole text which the client reads to its end before it cancels.";
+
+/// Users who may spend 2,000 tokens a day, in sessions that lease 100 at a time.
+fn bounded() -> Bed {
+    let bed = people();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["Budget"] =
+            json!({ "UserTokensPerDay": 2_000, "Lease": 100 });
+    });
+    bed
+}
+
+/// Sends a long turn and cancels it when its whole text has come; false where the budget has refused it.
+fn read_and_cancel(bed: &Bed, session: &str, id: &str) -> bool {
+    let deltas = TEXT.split_inclusive(' ').count();
+    bed.world.model.script([say(TEXT).silent_after(2 + 2 + deltas + 3).into()]);
+    let turn = with(words(session, id, &"Words ".repeat(200)), json!({ "Streaming": true }));
+    let pending = bed.send_as("alice", "POST", "/execute", &turn.to_string());
+    let until = bed.world.executor.now_ms() + 2_000;
+    while bed.world.executor.now_ms() < until && pending.heard().is_none() {
+        assert!(bed.step());
+    }
+    if let Some(heard) = pending.heard() {
+        assert_eq!(heard.failure().1, "budget_exceeded", "{}", heard.text);
+        assert!(bed.world.model.drop_scripted());
+        return false;
+    }
+    let target = format!("/sessions/{session}/turns/{id}/cancel");
+    bed.ask_as("alice", "POST", &target, "").result();
+    true
+}
+
+fn spent(bed: &Bed) -> u64 {
+    let view = bed.asked("GET", "/users/alice", "");
+    view.result()["Tokens"]["Today"].as_u64().unwrap()
+}
+
+#[test]
+fn whoever_reads_the_text_and_cancels_has_spent_it() {
+    let bed = bounded();
+    let mut read = 0;
+    while read_and_cancel(&bed, "a", &format!("t{read}")) {
+        read += 1;
+        assert!(read < 12, "cancelled calls are free");
+    }
+    assert!(read > 1, "{read}");
+    bed.ring_for(2);
+    assert!(spent(&bed) >= 2_000, "{}", spent(&bed));
+    // Another session of the user's has nothing left, either.
+    assert_eq!(bed.say("alice", "b", "t1", "Hello").failure().1, "budget_exceeded");
+}
+
+#[test]
+fn what_a_session_has_spent_stays_spent_when_it_is_erased() {
+    for same_id in [true, false] {
+        let bed = bounded();
+        // As long as the user has a session, the operator sees what was spent.
+        bed.say("alice", "other", "t", "Hello").final_text();
+        let mut erased = 0;
+        let session = |number: usize| if same_id { "a".to_owned() } else { format!("a{number}") };
+        while read_and_cancel(&bed, &session(erased), "t") {
+            let target = format!("/sessions/{}", session(erased));
+            assert_eq!(bed.ask_as("alice", "DELETE", &target, "").status, 200);
+            erased += 1;
+            assert!(erased < 12, "an erasure gives the tokens back");
+            assert!(spent(&bed) >= 300 * erased as u64, "{}", spent(&bed));
+        }
+        assert!(erased > 1, "{erased}");
+        assert!(spent(&bed) >= 2_000, "{}", spent(&bed));
+    }
+}
