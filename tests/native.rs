@@ -27,3 +27,4 @@ mod retrieval;
 mod server_tools;
 mod turns;
 mod users;
+mod walk;

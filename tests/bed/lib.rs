@@ -6,6 +6,7 @@
 //! Durable Object; a crash ends it with all its tasks and keeps its durable writes.
 
 mod background;
+mod bill;
 mod catalog;
 mod conversation;
 mod database;
@@ -35,10 +36,12 @@ mod spans;
 mod streams;
 mod told;
 mod tool_service;
+mod walk;
 mod webhook_receiver;
 mod world;
 
 pub use background::{BackgroundResponses, CancelReply, ReadAgain};
+pub use bill::{Bill, CallEnd};
 pub use conversation::{Conversation, Said};
 pub use database::{Disk, SqliteDatabase, Statement};
 pub use embeddings_service::{EmbeddingsFault, EmbeddingsRequest, EmbeddingsService, embedding};
@@ -63,5 +66,6 @@ pub use session::{Bed, Pending};
 pub use spans::Spans;
 pub use streams::{Exchange, own_streams, recorded_exchanges};
 pub use tool_service::ToolAnswer;
+pub use walk::Walk;
 pub use webhook_receiver::{WebhookAnswer, WebhookMessage, WebhookReceiver};
 pub use world::{Player, RequestLine, SessionObject, UserObject, Workspace, World};

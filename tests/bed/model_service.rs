@@ -11,6 +11,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::background::BackgroundResponses;
+use super::bill::{Bill, CallEnd};
 use super::conversation::Conversation;
 use super::pairing::Pairing;
 use super::published_schema::assert_published;
@@ -58,6 +59,8 @@ pub struct ModelService {
     pub most_open: Cell<usize>,
     /// Calls that were aborted before they ended.
     pub aborted: Cell<usize>,
+    /// What each call that it gave an answer to is billed, in the order of the calls.
+    pub bills: RefCell<Vec<Bill>>,
     /// For long sessions: bodies are not recorded.
     pub forgetful_of_bodies: Cell<bool>,
     window: RefCell<Option<(usize, Reply)>>,
@@ -102,6 +105,7 @@ impl ModelService {
             open: Cell::new(0),
             most_open: Cell::new(0),
             aborted: Cell::new(0),
+            bills: RefCell::default(),
             forgetful_of_bodies: Cell::new(false),
             window: RefCell::default(),
             rules: Rules::default(),
@@ -229,6 +233,12 @@ impl ModelService {
         let Reply::Answer(answer) = &mut reply else {
             return (reply, None);
         };
+        self.bills.borrow_mut().push(Bill {
+            key: body["prompt_cache_key"].as_str().unwrap_or_default().to_owned(),
+            body_bytes: self.latest_body.borrow().len(),
+            input_bytes: length(before.as_ref(), &items),
+            end: CallEnd::Open,
+        });
         if self.counts.get() {
             answer.usage[0] = length(before.as_ref(), &items) as u64 / 4;
         }

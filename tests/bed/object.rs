@@ -128,6 +128,8 @@ pub struct TestObject<H> {
     pub disk: Rc<Disk>,
     /// The time of its next alarm.
     pub alarm_at: Rc<Cell<Option<u64>>>,
+    /// The instances that it has had.
+    pub lives: Cell<u64>,
     /// Its alarm has rung, and the work of that has not ended.
     rings: Cell<bool>,
     life: RefCell<Option<Life<H>>>,
@@ -156,6 +158,7 @@ impl<H: ObjectHost> TestObject<H> {
             name: name.to_owned(),
             disk: Disk::new(),
             alarm_at: Rc::default(),
+            lives: Cell::default(),
             rings: Cell::new(false),
             life: RefCell::default(),
         }
@@ -171,6 +174,7 @@ impl<H: ObjectHost> TestObject<H> {
         if let Some(life) = self.life.take() {
             life.instance.end();
         }
+        self.lives.set(self.lives.get() + 1);
         let number = FIRST_INSTANCE + world.executor.number();
         let instance = Instance::new(number, crash, Rc::clone(&world.executor));
         let database = SqliteDatabase::new(Rc::clone(&self.disk), Rc::clone(&instance));

@@ -51,9 +51,11 @@ impl TestPlatform {
     }
 
     async fn ask_model(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
-        let call = OpenCall::new(&self.world);
+        let mut call = OpenCall::new(&self.world, &self.instance);
         self.pause().await;
+        let bills = self.world.model.bills.borrow().len();
         let (reply, rendered) = self.world.model.take(body);
+        call.bill = (self.world.model.bills.borrow().len() > bills).then_some(bills);
         self.pause().await;
         match reply {
             Reply::Unreachable => {
@@ -126,7 +128,7 @@ impl TestPlatform {
 
     /// Reads a background response again.
     async fn read_response(&self, url: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
-        let call = OpenCall::new(&self.world);
+        let call = OpenCall::new(&self.world, &self.instance);
         self.pause().await;
         let (path, query) = url.split_once('?').unwrap_or((url, ""));
         let id = path.rsplit('/').next().expect("an id stands at the end");

@@ -5,6 +5,8 @@ use std::rc::Rc;
 
 use aptix_edge::ports::{HttpFault, ResponseBody};
 
+use super::bill::CallEnd;
+use super::instance::Instance;
 use super::scripted_service::Piece;
 use super::told::Told;
 use super::world::World;
@@ -23,7 +25,13 @@ pub struct TestBody {
 }
 
 /// A call to the model service that has not ended. Dropping it aborts the call.
-pub(crate) struct OpenCall(Rc<World>);
+pub(crate) struct OpenCall {
+    world: Rc<World>,
+    /// Whoever makes it.
+    instance: Rc<Instance>,
+    /// The place of its bill, once there is one.
+    pub(crate) bill: Option<usize>,
+}
 
 impl ResponseBody for TestBody {
     async fn chunk(&mut self, _: usize) -> Result<Option<Vec<u8>>, HttpFault> {
@@ -106,23 +114,32 @@ impl TestBody {
 }
 
 impl OpenCall {
-    pub(crate) fn new(world: &Rc<World>) -> Self {
+    pub(crate) fn new(world: &Rc<World>, instance: &Rc<Instance>) -> Self {
         let model = &world.model;
         model.open.set(model.open.get() + 1);
         model.most_open.set(model.most_open.get().max(model.open.get()));
-        Self(Rc::clone(world))
+        Self { world: Rc::clone(world), instance: Rc::clone(instance), bill: None }
     }
 
-    pub(crate) fn ended(self) {
-        let aborted = &self.0.model.aborted;
+    pub(crate) fn ended(mut self) {
+        let aborted = &self.world.model.aborted;
         // The drop below counts the call as aborted, which this one was not.
         aborted.set(aborted.get().wrapping_sub(1));
+        self.settle(CallEnd::Ended);
+    }
+
+    fn settle(&mut self, end: CallEnd) {
+        if let Some(bill) = self.bill.take() {
+            self.world.model.bills.borrow_mut()[bill].end = end;
+        }
     }
 }
 
 impl Drop for OpenCall {
     fn drop(&mut self) {
-        let model = &self.0.model;
+        let end = if self.instance.alive() { CallEnd::Aborted } else { CallEnd::Lost };
+        self.settle(end);
+        let model = &self.world.model;
         model.open.set(model.open.get() - 1);
         model.aborted.set(model.aborted.get().wrapping_add(1));
     }

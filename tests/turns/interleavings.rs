@@ -21,8 +21,6 @@ struct Watch {
     executed: BTreeMap<String, usize>,
     /// What was ever answered to a request with success.
     answers: BTreeMap<String, String>,
-    /// Answers by status and code.
-    counts: BTreeMap<String, usize>,
 }
 
 fn text(value: &Value) -> String {
@@ -68,7 +66,6 @@ impl Watch {
 
     fn hear(&mut self, request: &str, heard: &Heard) {
         let (status, code) = heard.failure();
-        *self.counts.entry(format!("{status} {code}")).or_default() += 1;
         let foreseen = match status {
             200 => true,
             400 => code == "invalid_field",
@@ -97,33 +94,24 @@ fn assert_told(bed: &Bed) {
 
 /// What clients do with a session, as a seed decides.
 struct Clients<'a> {
-    bed: &'a Bed,
-    random: Random,
+    /// What is known of a request is its text; empty for what has no lasting answer.
+    walk: Walk<'a, String>,
     watch: RefCell<Watch>,
     /// Requests that were sent to `/execute`.
     requests: Vec<Value>,
-    /// What is waited for, and the request that it answers; empty for what has no lasting answer.
-    waiting: Vec<(String, Pending)>,
     turns: u64,
-    loud: bool,
 }
 
 impl Clients<'_> {
-    fn say(&self, what: std::fmt::Arguments<'_>) {
-        if self.loud {
-            println!("{:>8} ms  {what}", self.bed.world.executor.now_ms() % 100_000_000);
-        }
-    }
-
     fn post(&mut self, request: Value) {
-        self.say(format_args!("post {request}"));
-        let pending = self.bed.send(&request);
-        self.waiting.push((request.to_string(), pending));
+        self.walk.say(format_args!("post {request}"));
+        let pending = self.walk.bed.send(&request);
+        self.walk.wait_for(request.to_string(), pending);
         self.requests.push(request);
     }
 
     fn some_turn(&mut self) -> String {
-        format!("t{}", 1 + self.random.below(self.turns.max(1)))
+        format!("t{}", 1 + self.walk.random.below(self.turns.max(1)))
     }
 
     fn act(&mut self) {
@@ -141,60 +129,61 @@ impl Clients<'_> {
             "[plan: gated]",
             "[plan: client, gated, gated]",
         ];
-        match self.random.below(100) {
+        match self.walk.random.below(100) {
             0..30 => {
                 self.turns += 1;
                 let id = format!("t{}", self.turns);
-                let words = format!("Words-{id}. {}", self.random.pick(&PLANS));
-                let streaming = self.random.chance(50);
-                let workspace = self.random.chance(30).then_some("w");
+                let words = format!("Words-{id}. {}", self.walk.random.pick(&PLANS));
+                let streaming = self.walk.random.chance(50);
+                let workspace = self.walk.random.chance(30).then_some("w");
                 let more = json!({ "Streaming": streaming, "WorkspaceId": workspace });
                 self.post(with(turn(&id, &words), more));
             }
             30..50 if !self.requests.is_empty() => {
-                let again = self.random.pick(&self.requests).clone();
+                let again = self.walk.random.pick(&self.requests).clone();
                 self.post(again);
             }
             50..70 => self.answer(),
             70..78 => {
                 let turn = self.some_turn();
-                self.say(format_args!("cancel {turn}"));
-                let pending = self.bed.send_cancel(&turn);
-                self.waiting.push((String::new(), pending));
+                self.walk.say(format_args!("cancel {turn}"));
+                let pending = self.walk.bed.send_cancel(&turn);
+                self.walk.wait_for(String::new(), pending);
             }
             78..83 => {
                 let turn = self.some_turn();
-                let pending = self.bed.attach(&turn, None);
-                self.waiting.push((String::new(), pending));
+                let pending = self.walk.bed.attach(&turn, None);
+                self.walk.wait_for(String::new(), pending);
             }
             83..88 => {
-                self.say(format_args!("restart"));
-                self.bed.restart();
-                if self.random.chance(50) {
-                    self.bed.alarm();
+                self.walk.say(format_args!("restart"));
+                self.walk.bed.restart();
+                if self.walk.random.chance(50) {
+                    self.walk.bed.alarm();
                 }
             }
             88..92 => {
-                let (steps, writes) = (self.bed.disk.steps.get(), self.bed.disk.writes.get());
-                let crash = match self.random.chance(50) {
-                    true => Crash::AfterStep(steps + 1 + self.random.below(5)),
-                    false => Crash::BeforeWrite(writes + 1 + self.random.below(20)),
+                let (steps, writes) =
+                    (self.walk.bed.disk.steps.get(), self.walk.bed.disk.writes.get());
+                let crash = match self.walk.random.chance(50) {
+                    true => Crash::AfterStep(steps + 1 + self.walk.random.below(5)),
+                    false => Crash::BeforeWrite(writes + 1 + self.walk.random.below(20)),
                 };
-                self.say(format_args!("restart, to end {crash:?}"));
-                self.bed.restart_to_crash(Some(crash));
+                self.walk.say(format_args!("restart, to end {crash:?}"));
+                self.walk.bed.restart_to_crash(Some(crash));
             }
             92..97 => self.spoil(),
             97..99 => {
-                self.say(format_args!("the service forgets"));
-                self.bed.world.model.forget();
+                self.walk.say(format_args!("the service forgets"));
+                self.walk.bed.world.model.forget();
             }
-            _ => _ = self.bed.alarm(),
+            _ => _ = self.walk.bed.alarm(),
         }
     }
 
     /// Tool results for the turn that waits for some, right ones or wrong ones.
     fn answer(&mut self) {
-        let waiting = self.bed.disk.read(
+        let waiting = self.walk.bed.disk.read(
             "SELECT turn_id, CASE WHEN approval IS NULL THEN call_id ELSE 'apr_' || call_id END AS call_id
              FROM session JOIN turns ON turns.ordinal = session.live_turn
              JOIN calls ON calls.turn = open_calls_turn AND calls.model_call = open_calls_model_call
@@ -208,12 +197,12 @@ impl Clients<'_> {
         for id in &calls {
             let result = match id.starts_with("apr_") {
                 false => json!(format!("result of {id}")),
-                true if self.random.chance(10) => json!({ "Approved": "yes" }),
-                true => json!({ "Approved": self.random.chance(50) }),
+                true if self.walk.random.chance(10) => json!({ "Approved": "yes" }),
+                true => json!({ "Approved": self.walk.random.chance(50) }),
             };
             given.push((id, result));
         }
-        if self.random.chance(10) {
+        if self.walk.random.chance(10) {
             given.reverse();
             given.push(("call_x", json!(0)));
         }
@@ -221,8 +210,8 @@ impl Clients<'_> {
     }
 
     fn spoil(&mut self) {
-        self.say(format_args!("a fault"));
-        let fault = match self.random.below(8) {
+        self.walk.say(format_args!("a fault"));
+        let fault = match self.walk.random.below(8) {
             0 => http_error(500, json!({}), &[]),
             1 => http_error(401, json!({ "code": "invalid_api_key" }), &[]),
             2 => Reply::Unreachable,
@@ -231,39 +220,23 @@ impl Clients<'_> {
             5 => say("Half an answer.").breaks_after(6).into(),
             6 => say("Half an answer.").silent_after(6).into(),
             _ => {
-                self.bed.world.tools.script([ToolAnswer::Status(500)]);
+                self.walk.bed.world.tools.script([ToolAnswer::Status(500)]);
                 return;
             }
         };
-        let well = self.random.below(3) as usize;
-        self.bed.world.model.spoil_once_after(well, fault);
+        let well = self.walk.random.below(3) as usize;
+        self.walk.bed.world.model.spoil_once_after(well, fault);
     }
 
     /// Lets time pass.
     fn pass(&mut self, steps: u64) {
-        for _ in 0..steps {
-            let more = self.bed.step();
-            self.watch.borrow_mut().look(self.bed);
-            if !self.bed.alive() {
-                self.say(format_args!("the instance has ended"));
-                self.bed.restart();
-            }
-            if !more {
-                break;
-            }
-        }
-        self.hear();
-    }
-
-    fn hear(&mut self) {
+        let watch = &self.watch;
+        let answers = self.walk.pass(steps, |bed| watch.borrow_mut().look(bed));
         let mut watch = self.watch.borrow_mut();
-        watch.look_at_tools(self.bed);
-        self.waiting.retain(|(request, pending)| {
-            if let Some(heard) = pending.heard() {
-                watch.hear(request, &heard);
-            }
-            pending.heard().is_none() && pending.lives()
-        });
+        watch.look_at_tools(self.walk.bed);
+        for (request, heard) in answers {
+            watch.hear(&request, &heard);
+        }
     }
 }
 
@@ -277,26 +250,17 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     });
     let documents = json!({ "Documents": [{ "Path": "a.md", "Contents": "Words\n" }] });
     bed.asked("PUT", "/workspaces/w/documents", &documents.to_string()).result();
-    bed.world.shake(seed);
-    bed.world.late_bodies.set(true);
     let mut clients = Clients {
-        bed: &bed,
-        random: Random(seed.wrapping_mul(0x1_0001)),
+        walk: Walk::new(&bed, seed, loud),
         watch: RefCell::default(),
         requests: Vec::new(),
-        waiting: Vec::new(),
         turns: 0,
-        loud,
     };
+    bed.world.late_bodies.set(true);
     for _ in 0..16 {
         clients.act();
         clients.watch.borrow_mut().look(&bed);
-        let steps = match clients.random.below(4) {
-            0 => 0,
-            1 => clients.random.below(10),
-            2 => clients.random.below(60),
-            _ => clients.random.below(400),
-        };
+        let steps = clients.walk.steps();
         clients.pass(steps);
     }
     // All that was begun ends, and everybody who still listens hears how.
@@ -306,7 +270,7 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     bed.restart();
     assert!(bed.alarm());
     clients.pass(u64::MAX);
-    assert!(clients.waiting.is_empty(), "a request was never answered");
+    assert!(!clients.walk.is_waited(), "a request was never answered");
     for turn in clients.watch.borrow().statuses.keys() {
         match bed.status(turn).as_str() {
             "awaiting_tools" => _ = bed.try_cancel(turn).unwrap(),
@@ -318,7 +282,7 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
 
     // Whatever was accepted is known to the model service.
     let conversation = bed.world.model.conversation();
-    let watch = clients.watch.into_inner();
+    let (watch, met) = (clients.watch.into_inner(), clients.walk.met);
     for turn in watch.statuses.keys().filter(|turn| *turn != "last") {
         assert!(conversation.heard(&format!("Words-{turn}.")) >= 1, "the words of {turn} are lost");
     }
@@ -348,7 +312,7 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     }
     assert_eq!(bed.disk.read("SELECT 1 FROM calls WHERE answer IS NULL").len(), 0);
     bed.assert_chain_held();
-    watch.counts
+    met
 }
 
 #[test]

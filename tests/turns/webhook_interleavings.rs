@@ -15,37 +15,30 @@ const SEEDS: u64 = 300;
 const LONG_SEEDS: u64 = 20_000;
 
 struct Client<'a> {
-    bed: &'a Bed,
-    random: Random,
+    walk: Walk<'a, ()>,
     /// The requests of the present life of the session.
     sent: Vec<Value>,
     /// Turns so far, of all lives: none has the id of another.
     turns: u64,
     steers: u64,
-    waiting: Vec<Pending>,
     /// Pauses that a client heard of in the present life: the turn and the result.
     pauses: BTreeSet<(String, String)>,
     /// What was told before the latest erasure, and the number of turns by then.
     erased: (usize, u64),
-    met: BTreeMap<String, usize>,
 }
 
 impl Client<'_> {
-    fn note(&mut self, what: &str) {
-        *self.met.entry(what.to_owned()).or_default() += 1;
-    }
-
     fn send(&mut self, request: Value) {
-        self.waiting.push(self.bed.send(&request));
+        self.walk.wait_for((), self.walk.bed.send(&request));
         self.sent.push(request);
     }
 
     fn act(&mut self) {
         let newest = format!("t{}", self.turns);
-        match self.random.below(100) {
+        match self.walk.random.below(100) {
             0..30 => {
                 self.turns += 1;
-                let plan = *self.random.pick(&[
+                let plan = *self.walk.random.pick(&[
                     "",
                     "[plan: server]",
                     "[plan: mixed]",
@@ -55,51 +48,57 @@ impl Client<'_> {
             }
             30..48 => self.answer(),
             48..58 if !self.sent.is_empty() => {
-                let again = self.random.pick(&self.sent).clone();
-                self.waiting.push(self.bed.send(&again));
+                let again = self.walk.random.pick(&self.sent).clone();
+                self.walk.wait_for((), self.walk.bed.send(&again));
             }
             58..66 => {
                 let body = steer(&format!("s{}", self.steers), "More.");
-                let interrupt = json!({ "Interrupt": self.random.chance(50) });
+                let interrupt = json!({ "Interrupt": self.walk.random.chance(50) });
                 self.steers += 1;
-                self.waiting.push(self.bed.send_steer(&newest, &with(body, interrupt)));
+                self.walk.wait_for((), self.walk.bed.send_steer(&newest, &with(body, interrupt)));
             }
-            66..72 => self.waiting.push(self.bed.send_cancel(&newest)),
+            66..72 => self.walk.wait_for((), self.walk.bed.send_cancel(&newest)),
             72..78 => {
-                let fault = match self.random.below(2) {
+                let fault = match self.walk.random.below(2) {
                     0 => http_error(401, json!({}), &[]),
                     _ => say("Half an answer.").breaks_after(6).into(),
                 };
-                self.bed.world.model.spoil_once_after(self.random.below(2) as usize, fault);
+                self.walk
+                    .bed
+                    .world
+                    .model
+                    .spoil_once_after(self.walk.random.below(2) as usize, fault);
             }
             78..86 => {
-                let answer = match self.random.below(3) {
+                let answer = match self.walk.random.below(3) {
                     0 => WebhookAnswer::Reply(HttpReply::new(500, "")),
                     1 => WebhookAnswer::Unreachable,
                     _ => WebhookAnswer::Silence,
                 };
-                self.bed.world.webhooks.script([answer]);
+                self.walk.bed.world.webhooks.script([answer]);
             }
             86..96 => {
-                let writes = self.bed.disk.writes.get();
-                self.bed
-                    .restart_to_crash(Some(Crash::BeforeWrite(writes + 1 + self.random.below(20))));
-                self.bed.alarm();
-                self.note("crash");
+                let writes = self.walk.bed.disk.writes.get();
+                self.walk.bed.restart_to_crash(Some(Crash::BeforeWrite(
+                    writes + 1 + self.walk.random.below(20),
+                )));
+                self.walk.bed.alarm();
+                self.walk.note("crash");
             }
             _ => {
-                if self.bed.try_erase().is_some_and(|erased| erased.status == 200) {
-                    self.erased = (self.bed.world.webhooks.received().len(), self.turns);
+                if self.walk.bed.try_erase().is_some_and(|erased| erased.status == 200) {
+                    self.erased = (self.walk.bed.world.webhooks.received().len(), self.turns);
                     self.sent.clear();
                     self.pauses.clear();
-                    self.note("erased");
+                    self.walk.note("erased");
                 }
             }
         }
     }
 
     fn answer(&mut self) {
-        let Some(session) = self.bed.wait(&self.bed.ask("GET", "/sessions/s", &[], "")) else {
+        let Some(session) = self.walk.bed.wait(&self.walk.bed.ask("GET", "/sessions/s", &[], ""))
+        else {
             return;
         };
         let live = &session.body["Result"]["LiveTurn"];
@@ -111,29 +110,13 @@ impl Client<'_> {
     }
 
     fn pass(&mut self, steps: u64) {
-        for _ in 0..steps {
-            let more = self.bed.step();
-            if !self.bed.alive() {
-                self.bed.restart();
-            } else if !more {
-                break;
-            }
-        }
-        for pending in std::mem::take(&mut self.waiting) {
-            match pending.heard() {
-                None if pending.lives() => self.waiting.push(pending),
-                None => {}
-                Some(heard) => {
-                    let (status, code) = heard.failure();
-                    *self.met.entry(format!("{status} {code}")).or_default() += 1;
-                    let result = &heard.body["Result"];
-                    if result["Kind"] == "client_tool_continuation" {
-                        let id = result["TurnId"].as_str().unwrap().to_owned();
-                        let number: u64 = id.trim_start_matches('t').parse().unwrap();
-                        if number > self.erased.1 {
-                            self.pauses.insert((id, heard.text.clone()));
-                        }
-                    }
+        for ((), heard) in self.walk.pass(steps, |_| ()) {
+            let result = &heard.body["Result"];
+            if result["Kind"] == "client_tool_continuation" {
+                let id = result["TurnId"].as_str().unwrap().to_owned();
+                let number: u64 = id.trim_start_matches('t').parse().unwrap();
+                if number > self.erased.1 {
+                    self.pauses.insert((id, heard.text.clone()));
                 }
             }
         }
@@ -141,7 +124,7 @@ impl Client<'_> {
 
     /// Each message has one id and one text, nothing erased is told, and each end and each pause is.
     fn look(&self) {
-        let received = self.bed.world.webhooks.received();
+        let received = self.walk.bed.world.webhooks.received();
         let mut bodies: BTreeMap<&str, &str> = BTreeMap::new();
         let mut ids: BTreeMap<(String, String), BTreeSet<&str>> = BTreeMap::new();
         for (place, message) in received.iter().enumerate() {
@@ -157,7 +140,7 @@ impl Client<'_> {
         let told = |turn: &str, event: &str| {
             ids.get(&(turn.to_owned(), event.to_owned())).map_or(0, BTreeSet::len)
         };
-        for row in self.bed.disk.read("SELECT turn_id, status FROM turns") {
+        for row in self.walk.bed.disk.read("SELECT turn_id, status FROM turns") {
             let (id, status) = (row["turn_id"].as_str().unwrap(), row["status"].as_str().unwrap());
             let event = format!("turn.{status}");
             assert!(told(id, &event) >= 1, "{id} is {status}, and nobody was told");
@@ -172,28 +155,19 @@ impl Client<'_> {
     }
 }
 
-fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
+fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     let bed = told();
-    bed.world.shake(seed);
     let mut client = Client {
-        bed: &bed,
-        random: Random(seed.wrapping_mul(0x1_0001)),
+        walk: Walk::new(&bed, seed, loud),
         sent: Vec::new(),
         turns: 0,
         steers: 0,
-        waiting: Vec::new(),
         pauses: BTreeSet::new(),
         erased: (0, 0),
-        met: BTreeMap::new(),
     };
     for _ in 0..24 {
         client.act();
-        let steps = match client.random.below(4) {
-            0 => 0,
-            1 => client.random.below(10),
-            2 => client.random.below(60),
-            _ => client.random.below(400),
-        };
+        let steps = client.walk.steps();
         client.pass(steps);
     }
     bed.world.model.mend();
@@ -201,7 +175,7 @@ fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
     bed.restart();
     assert!(bed.alarm());
     client.pass(u64::MAX);
-    assert!(client.waiting.is_empty(), "a request was never answered");
+    assert!(!client.walk.is_waited(), "a request was never answered");
     if let Some(live) = bed.session().body["Result"]["LiveTurn"]["TurnId"].as_str() {
         bed.try_cancel(live).unwrap();
     }
@@ -209,7 +183,7 @@ fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
     bed.post(&turn(&format!("t{}", client.turns), "Last")).final_text();
     deliver_all(&bed);
     client.look();
-    client.met
+    client.walk.met
 }
 
 #[test]

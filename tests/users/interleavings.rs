@@ -19,50 +19,39 @@ type Met = BTreeMap<String, usize>;
 
 /// What happens to the objects, and what is waited for.
 struct Play<'a> {
-    bed: &'a Bed,
-    random: Random,
-    waiting: Vec<(String, Pending)>,
+    /// What is known of a request is what it asks for.
+    walk: Walk<'a, String>,
     tickets: BTreeMap<&'static str, Vec<String>>,
     turns: u64,
-    met: Met,
-    loud: bool,
 }
 
 impl Play<'_> {
-    fn note(&mut self, what: &str) {
-        *self.met.entry(what.to_owned()).or_default() += 1;
-    }
-
     fn send(&mut self, what: &str, user: &str, method: &str, target: &str, body: &str) {
-        if self.loud {
-            println!("{} {user}: {what} {target}", self.bed.world.executor.now_ms());
-        }
+        self.walk.say(format_args!("{user}: {what} {target}"));
         let tickets = self.tickets.get(user).cloned().unwrap_or_default();
-        let pending = if !tickets.is_empty() && self.random.chance(40) {
-            let bearer = format!("Bearer {}", self.random.pick(&tickets));
-            self.bed.ask(method, target, &[("Authorization", &bearer)], body)
+        let pending = if !tickets.is_empty() && self.walk.random.chance(40) {
+            let bearer = format!("Bearer {}", self.walk.random.pick(&tickets));
+            self.walk.bed.ask(method, target, &[("Authorization", &bearer)], body)
         } else {
-            self.bed.send_as(user, method, target, body)
+            self.walk.bed.send_as(user, method, target, body)
         };
-        self.waiting.push((what.to_owned(), pending));
+        self.walk.wait_for(what.to_owned(), pending);
     }
 
     fn operate(&mut self, what: &str, method: &str, target: &str) {
-        if self.loud {
-            println!("{} operator: {what} {target}", self.bed.world.executor.now_ms());
-        }
-        let pending = self.bed.ask(method, target, &[], "");
-        self.waiting.push((what.to_owned(), pending));
+        self.walk.say(format_args!("operator: {what} {target}"));
+        let pending = self.walk.bed.ask(method, target, &[], "");
+        self.walk.wait_for(what.to_owned(), pending);
     }
 
     fn act(&mut self) {
-        let user = *self.random.pick(&USERS);
-        let session = *self.random.pick(&SESSIONS);
+        let user = *self.walk.random.pick(&USERS);
+        let session = *self.walk.random.pick(&SESSIONS);
         let path = format!("/sessions/{session}");
-        match self.random.below(16) {
+        match self.walk.random.below(16) {
             0..=4 => {
                 self.turns += 1;
-                let plan = if self.random.chance(20) { " [plan: client]" } else { "" };
+                let plan = if self.walk.random.chance(20) { " [plan: client]" } else { "" };
                 let id = format!("t{}", self.turns);
                 let turn = words(session, &id, &format!("Words {id}{plan}"));
                 self.send("turn", user, "POST", "/execute", &turn.to_string());
@@ -73,76 +62,61 @@ impl Play<'_> {
             9 => {
                 let target = format!("/users/{user}");
                 let what =
-                    if self.random.chance(50) { ("erase", "DELETE") } else { ("view", "GET") };
+                    if self.walk.random.chance(50) { ("erase", "DELETE") } else { ("view", "GET") };
                 self.operate(what.0, what.1, &target);
             }
             10 => self.operate("revoke", "POST", &format!("/users/{user}/revoke")),
             11 => {
-                let ticket = self.bed.ticket(user);
+                let ticket = self.walk.bed.ticket(user);
                 self.tickets.entry(user).or_default().push(ticket);
             }
             12 => {
-                self.note("an alarm");
-                let wait_ms = self.random.below(40_000);
-                let world = &self.bed.world;
+                self.walk.note("an alarm");
+                let wait_ms = self.walk.random.below(40_000);
+                let world = &self.walk.bed.world;
                 world.executor.set_now_ms(world.executor.now_ms() + wait_ms);
-                self.bed.ring_due();
+                self.walk.bed.ring_due();
             }
             _ => self.crash(user, session),
         }
     }
 
     fn crash(&mut self, user: &str, session: &str) {
-        let world = &self.bed.world;
+        let world = &self.walk.bed.world;
         let session = format!("local/~{user}/{session}");
         let user = format!("local/~{user}");
-        let is_session = self.random.chance(50);
+        let is_session = self.walk.random.chance(50);
         let disk = match is_session {
             true => std::rc::Rc::clone(&world.session(&session).disk),
             false => std::rc::Rc::clone(&world.user(&user).disk),
         };
-        let soon = 1 + self.random.below(8);
-        let crash = match self.random.chance(50) {
+        let soon = 1 + self.walk.random.below(8);
+        let crash = match self.walk.random.chance(50) {
             true => Crash::AfterStep(disk.steps.get() + soon),
             false => Crash::BeforeWrite(disk.writes.get() + soon),
         };
-        if self.loud {
-            println!("{} {user} {session}: {is_session} {crash:?}", world.executor.now_ms());
-        }
+        self.walk.say(format_args!("{user} {session}: {is_session} {crash:?}"));
         match is_session {
             true => world.session(&session).restart_to_crash(world, Some(crash)),
             false => world.user(&user).restart_to_crash(world, Some(crash)),
         }
-        self.note("a crash");
+        self.walk.note("a crash");
     }
 
     fn pass(&mut self, steps: u64) {
-        for _ in 0..steps {
-            if !self.bed.step() {
-                break;
-            }
-        }
-        let mut heard = Vec::new();
-        self.waiting.retain(|(what, pending)| match pending.heard() {
-            Some(response) => {
-                heard.push((what.clone(), response));
-                false
-            }
-            None => true,
-        });
-        for (what, response) in heard {
+        for (what, response) in self.walk.pass(steps, |_| ()) {
             let (status, code) = response.failure();
             let expected = [200, 401, 404, 409, 500];
             assert!(expected.contains(&status), "{what}: {}", response.text);
             let found = if status == 200 { what } else { format!("{what}: {code}") };
-            self.note(&found);
+            self.walk.note(&found);
         }
     }
 }
 
 /// Whatever was begun ends.
 fn settle(play: &mut Play<'_>) {
-    let world = &play.bed.world;
+    let world = &play.walk.bed.world;
     for user in world.users.borrow().values().cloned().collect::<Vec<_>>() {
         user.restart(world);
     }
@@ -150,9 +124,9 @@ fn settle(play: &mut Play<'_>) {
         session.restart(world);
     }
     play.pass(u64::MAX);
-    play.bed.ring_for(10);
+    play.walk.bed.ring_for(10);
     play.pass(u64::MAX);
-    assert!(play.waiting.is_empty(), "a request was never answered");
+    assert!(!play.walk.is_waited(), "a request was never answered");
 }
 
 /// What holds of each user when nothing is left to happen.
@@ -225,24 +199,10 @@ fn erase(bed: &Bed, user: &str) {
 
 fn run(seed: u64, loud: bool) -> Met {
     let bed = people();
-    bed.world.shake(seed);
-    let mut play = Play {
-        bed: &bed,
-        random: Random(seed.wrapping_mul(0x3_0007)),
-        waiting: Vec::new(),
-        tickets: BTreeMap::new(),
-        turns: 0,
-        met: Met::new(),
-        loud,
-    };
+    let mut play = Play { walk: Walk::new(&bed, seed, loud), tickets: BTreeMap::new(), turns: 0 };
     for _ in 0..24 {
         play.act();
-        let steps = match play.random.below(4) {
-            0 => 0,
-            1 => play.random.below(8),
-            2 => play.random.below(40),
-            _ => play.random.below(300),
-        };
+        let steps = play.walk.steps();
         play.pass(steps);
     }
     settle(&mut play);
@@ -256,7 +216,7 @@ fn run(seed: u64, loud: bool) -> Met {
         erase(&bed, user);
         assert_eq!(bed.ids(user, ""), Vec::<String>::new());
     }
-    play.met
+    play.walk.met
 }
 
 #[test]

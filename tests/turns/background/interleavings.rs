@@ -11,125 +11,97 @@ const SEEDS: u64 = 300;
 const LONG_SEEDS: u64 = 20_000;
 
 struct Client<'a> {
-    bed: &'a Bed,
-    random: Random,
+    walk: Walk<'a, ()>,
     turns: Vec<Value>,
     steers: u64,
-    waiting: Vec<Pending>,
     /// Responses that receipts call unknown.
     unknown: u64,
-    met: BTreeMap<String, usize>,
 }
 
 impl Client<'_> {
-    fn note(&mut self, what: &str) {
-        *self.met.entry(what.to_owned()).or_default() += 1;
-    }
-
     fn act(&mut self) {
         let newest = format!("t{}", self.turns.len().saturating_sub(1));
-        match self.random.below(100) {
+        match self.walk.random.below(100) {
             0..25 => {
                 let id = format!("t{}", self.turns.len());
-                let plan = *self.random.pick(&["", "[plan: server]", "[plan: mixed]"]);
-                let streaming = json!({ "Streaming": self.random.chance(50) });
+                let plan = *self.walk.random.pick(&["", "[plan: server]", "[plan: mixed]"]);
+                let streaming = json!({ "Streaming": self.walk.random.chance(50) });
                 let request = with(turn(&id, &format!("Words-{id}. {plan}")), streaming);
-                self.waiting.push(self.bed.send(&request));
+                self.walk.wait_for((), self.walk.bed.send(&request));
                 self.turns.push(request);
             }
             25..45 => {
-                let model = &self.bed.world.model;
-                let events = self.random.below(12) as usize;
-                let answer = long().paced(*self.random.pick(&[1, 100, 30_000]));
-                let cut = match self.random.below(3) {
+                let model = &self.walk.bed.world.model;
+                let events = self.walk.random.below(12) as usize;
+                let answer = long().paced(*self.walk.random.pick(&[1, 100, 30_000]));
+                let cut = match self.walk.random.below(3) {
                     0 => answer.breaks_after(events),
                     1 => answer.silent_after(events),
                     _ => answer,
                 };
-                model.spoil_once_after(self.random.below(2) as usize, cut.into());
+                model.spoil_once_after(self.walk.random.below(2) as usize, cut.into());
             }
             45..60 => {
-                let again = match self.random.below(7) {
-                    0 => ReadAgain::Breaks(self.random.below(5) as usize),
-                    1 => ReadAgain::Repeats(self.random.below(5)),
+                let again = match self.walk.random.below(7) {
+                    0 => ReadAgain::Breaks(self.walk.random.below(5) as usize),
+                    1 => ReadAgain::Repeats(self.walk.random.below(5)),
                     2 => ReadAgain::LeavesOut(1),
                     3 => ReadAgain::Reply(Reply::Unreachable),
                     4 => ReadAgain::Reply(http_error(404, json!({}), &[])),
                     5 => ReadAgain::Reply(http_error(401, json!({}), &[])),
                     _ => ReadAgain::Reply(http_error(503, json!({}), &[])),
                 };
-                self.bed.world.model.background.script([again]);
+                self.walk.bed.world.model.background.script([again]);
             }
             60..68 if !self.turns.is_empty() => {
-                let interrupt = json!({ "Interrupt": self.random.chance(60) });
+                let interrupt = json!({ "Interrupt": self.walk.random.chance(60) });
                 let body = steer(&format!("s{}", self.steers), "More words.");
                 self.steers += 1;
-                self.waiting.push(self.bed.send_steer(&newest, &with(body, interrupt)));
+                self.walk.wait_for((), self.walk.bed.send_steer(&newest, &with(body, interrupt)));
             }
             68..76 if !self.turns.is_empty() => {
-                let again = self.random.pick(&self.turns).clone();
-                self.waiting.push(self.bed.send(&again));
+                let again = self.walk.random.pick(&self.turns).clone();
+                self.walk.wait_for((), self.walk.bed.send(&again));
             }
             76..82 if !self.turns.is_empty() => {
-                self.waiting.push(self.bed.send_cancel(&newest));
-                self.note("cancel");
+                self.walk.wait_for((), self.walk.bed.send_cancel(&newest));
+                self.walk.note("cancel");
             }
             82..94 => {
-                let writes = self.bed.disk.writes.get();
-                let crash = Crash::BeforeWrite(writes + 1 + self.random.below(12));
-                self.bed.restart_to_crash(Some(crash));
-                self.bed.alarm();
-                self.note("crash");
+                let writes = self.walk.bed.disk.writes.get();
+                let crash = Crash::BeforeWrite(writes + 1 + self.walk.random.below(12));
+                self.walk.bed.restart_to_crash(Some(crash));
+                self.walk.bed.alarm();
+                self.walk.note("crash");
             }
             94..97 => {
-                if let Some(erased) = self.bed.try_erase()
+                if let Some(erased) = self.walk.bed.try_erase()
                     && erased.status == 200
                 {
                     self.turns.clear();
                     self.unknown += unknown(&erased);
-                    self.note("erased");
+                    self.walk.note("erased");
                 }
             }
             _ => {
                 let reply =
-                    *self.random.pick(&[CancelReply::Unreachable, CancelReply::Status(500)]);
-                self.bed.world.model.background.script_cancels([reply]);
+                    *self.walk.random.pick(&[CancelReply::Unreachable, CancelReply::Status(500)]);
+                self.walk.bed.world.model.background.script_cancels([reply]);
             }
         }
     }
 
     fn pass(&mut self, steps: u64) {
-        for _ in 0..steps {
-            let more = self.bed.step();
-            if !self.bed.alive() {
-                self.bed.restart();
-            } else if !more {
-                break;
-            }
-        }
-        let waiting = std::mem::take(&mut self.waiting);
-        for pending in waiting {
-            match pending.heard() {
-                None if pending.lives() => self.waiting.push(pending),
-                None => {}
-                Some(heard) => {
-                    let (status, code) = heard.failure();
-                    assert!(
-                        status < 500
-                            || [
-                                "turn_interrupted",
-                                "upstream_unavailable",
-                                "upstream_timeout",
-                                "upstream_rejected",
-                                "upstream_protocol"
-                            ]
-                            .contains(&code),
-                        "{}",
-                        heard.text
-                    );
-                    *self.met.entry(format!("{status} {code}")).or_default() += 1;
-                }
-            }
+        for ((), heard) in self.walk.pass(steps, |_| ()) {
+            let (status, code) = heard.failure();
+            let foreseen = [
+                "turn_interrupted",
+                "upstream_unavailable",
+                "upstream_timeout",
+                "upstream_rejected",
+                "upstream_protocol",
+            ];
+            assert!(status < 500 || foreseen.contains(&code), "{}", heard.text);
         }
     }
 }
@@ -139,7 +111,7 @@ fn unknown(erased: &Heard) -> u64 {
     erased.result()["StoredResponses"]["Unknown"].as_u64().unwrap_or_default()
 }
 
-fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
+fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     let bed = in_background();
     let deletes = seed.is_multiple_of(2);
     bed.configure(|catalog| {
@@ -147,25 +119,11 @@ fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
         catalog["AgentContexts"]["default"]["DeleteStored"] = json!(deletes);
     });
     bed.deploy("UPSTREAM_IDLE_TIMEOUT_MS", "20000");
-    bed.world.shake(seed);
-    let random = Random(seed.wrapping_mul(0x1_0001));
-    let mut client = Client {
-        bed: &bed,
-        random,
-        turns: Vec::new(),
-        steers: 0,
-        waiting: Vec::new(),
-        unknown: 0,
-        met: BTreeMap::new(),
-    };
+    let mut client =
+        Client { walk: Walk::new(&bed, seed, loud), turns: Vec::new(), steers: 0, unknown: 0 };
     for _ in 0..20 {
         client.act();
-        let steps = match client.random.below(4) {
-            0 => 0,
-            1 => client.random.below(10),
-            2 => client.random.below(60),
-            _ => client.random.below(400),
-        };
+        let steps = client.walk.steps();
         client.pass(steps);
     }
     bed.world.model.mend();
@@ -174,12 +132,12 @@ fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
     bed.restart();
     assert!(bed.alarm());
     client.pass(u64::MAX);
-    assert!(client.waiting.is_empty(), "a request was never answered");
+    assert!(!client.walk.is_waited(), "a request was never answered");
     if let Some(live) = bed.session().body["Result"]["LiveTurn"]["TurnId"].as_str() {
         bed.try_cancel(live).unwrap();
     }
     let resumed = reads(&bed).len();
-    client.met.insert("read on".to_owned(), usize::from(resumed > 0));
+    client.walk.met.insert("read on".to_owned(), usize::from(resumed > 0));
     bed.post(&turn("last", "Last")).final_text();
     bed.settle();
     for _ in 0..8 {
@@ -216,7 +174,7 @@ fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
             "responses are left: {left:?}, {unknown} are unknown"
         );
     }
-    client.met
+    client.walk.met
 }
 
 #[test]

@@ -13,90 +13,93 @@ const SEEDS: u64 = 300;
 const LONG_SEEDS: u64 = 20_000;
 
 struct Client<'a> {
-    bed: &'a Bed,
-    random: Random,
+    /// Of the requests that steer, the id.
+    walk: Walk<'a, Option<String>>,
     turns: Vec<Value>,
     /// Steers that were sent, with their turns.
     steers: Vec<(String, Value)>,
-    waiting: Vec<(Option<String>, Pending)>,
     /// The ids of steers that were accepted since the latest erasure, and of those that were refused.
     accepted: BTreeSet<String>,
     refused: BTreeSet<String>,
-    met: BTreeMap<String, usize>,
 }
 
 impl Client<'_> {
     fn act(&mut self) {
-        match self.random.below(100) {
+        match self.walk.random.below(100) {
             0..20 => {
                 let id = format!("t{}", self.turns.len());
-                let plan =
-                    *self.random.pick(&["", "[plan: server]", "[plan: mixed]", "[plan: client]"]);
-                let streaming = json!({ "Streaming": self.random.chance(50) });
+                let plan = *self.walk.random.pick(&[
+                    "",
+                    "[plan: server]",
+                    "[plan: mixed]",
+                    "[plan: client]",
+                ]);
+                let streaming = json!({ "Streaming": self.walk.random.chance(50) });
                 let request = with(turn(&id, &format!("Words-{id}. {plan}")), streaming);
-                self.waiting.push((None, self.bed.send(&request)));
+                self.walk.wait_for(None, self.walk.bed.send(&request));
                 self.turns.push(request);
             }
             20..55 if !self.turns.is_empty() => {
                 let newest = self.turns.len() - 1;
                 let id = format!("s{}", self.steers.len());
-                let plan = *self.random.pick(&["", "[plan: server]", "[plan: client]"]);
-                let interrupt = json!({ "Interrupt": self.random.chance(40) });
+                let plan = *self.walk.random.pick(&["", "[plan: server]", "[plan: client]"]);
+                let interrupt = json!({ "Interrupt": self.walk.random.chance(40) });
                 let body = with(steer(&id, &format!("Steer-{id}. {plan}")), interrupt);
                 self.steer(format!("t{newest}"), body);
             }
             55..63 if !self.steers.is_empty() => {
-                let (turn, body) = self.random.pick(&self.steers).clone();
+                let (turn, body) = self.walk.random.pick(&self.steers).clone();
                 self.steer(turn, body);
             }
             63..70 if !self.turns.is_empty() => {
-                let again = self.random.pick(&self.turns).clone();
-                self.waiting.push((None, self.bed.send(&again)));
+                let again = self.walk.random.pick(&self.turns).clone();
+                self.walk.wait_for(None, self.walk.bed.send(&again));
             }
             70..84 => self.answer(),
             84..89 if !self.turns.is_empty() => {
                 let id = format!("t{}", self.turns.len() - 1);
-                self.waiting.push((None, self.bed.send_cancel(&id)));
+                self.walk.wait_for(None, self.walk.bed.send_cancel(&id));
             }
             89..93 => {
-                let well = self.random.below(2) as usize;
-                let fault = match self.random.below(3) {
+                let well = self.walk.random.below(2) as usize;
+                let fault = match self.walk.random.below(3) {
                     0 => http_error(401, json!({}), &[]),
                     1 => http_error(500, json!({}), &[]),
                     _ => say("Half an answer.").breaks_after(6).into(),
                 };
-                self.bed.world.model.spoil_once_after(well, fault);
+                self.walk.bed.world.model.spoil_once_after(well, fault);
             }
             93..97 => {
-                let crash =
-                    Crash::BeforeWrite(self.bed.disk.writes.get() + 1 + self.random.below(20));
-                self.bed.restart_to_crash(Some(crash));
-                *self.met.entry("crash".to_owned()).or_default() += 1;
+                let crash = Crash::BeforeWrite(
+                    self.walk.bed.disk.writes.get() + 1 + self.walk.random.below(20),
+                );
+                self.walk.bed.restart_to_crash(Some(crash));
+                self.walk.note("crash");
             }
             97..98 => {
                 // Whatever is under way ends first, so that it is known to which life a steer belongs.
                 self.pass(u64::MAX);
-                if let Some(erased) = self.bed.try_erase()
+                if let Some(erased) = self.walk.bed.try_erase()
                     && erased.status == 200
                 {
                     self.accepted.clear();
                     self.steers.clear();
                     self.turns.clear();
-                    *self.met.entry("erased".to_owned()).or_default() += 1;
+                    self.walk.note("erased");
                 }
             }
-            _ => self.bed.world.model.forget(),
+            _ => self.walk.bed.world.model.forget(),
         }
     }
 
     fn steer(&mut self, turn: String, body: Value) {
         let id = body["SteerId"].as_str().unwrap().to_owned();
-        self.waiting.push((Some(id), self.bed.send_steer(&turn, &body)));
+        self.walk.wait_for(Some(id), self.walk.bed.send_steer(&turn, &body));
         self.steers.push((turn, body));
     }
 
     fn answer(&mut self) {
-        let session = self.bed.wait(&self.bed.ask("GET", "/sessions/s", &[], ""));
+        let session = self.walk.bed.wait(&self.walk.bed.ask("GET", "/sessions/s", &[], ""));
         let Some(session) = session else { return };
         let live = &session.body["Result"]["LiveTurn"];
         let Some(calls) = live["ToolCalls"].as_array() else { return };
@@ -104,40 +107,24 @@ impl Client<'_> {
             calls.iter().map(|call| call["ToolCallId"].as_str().unwrap()).collect();
         let given: Vec<(&str, Value)> = ids.iter().map(|id| (*id, json!(1))).collect();
         let request = results(live["TurnId"].as_str().unwrap(), &given);
-        self.waiting.push((None, self.bed.send(&request)));
+        self.walk.wait_for(None, self.walk.bed.send(&request));
     }
 
     fn pass(&mut self, steps: u64) {
-        for _ in 0..steps {
-            let more = self.bed.step();
-            if !self.bed.alive() {
-                self.bed.restart();
-            } else if !more {
-                break;
-            }
-        }
-        let waiting = std::mem::take(&mut self.waiting);
-        for (steer, pending) in waiting {
-            match (steer, pending.heard()) {
-                (steer, None) if pending.lives() => self.waiting.push((steer, pending)),
-                (Some(id), Some(heard)) => {
-                    let (status, code) = heard.failure();
-                    *self.met.entry(format!("{status} {code}")).or_default() += 1;
-                    match (status, code) {
-                        (200 | 202, _) => _ = self.accepted.insert(id),
-                        (409, "turn_ended") => _ = self.refused.insert(id),
-                        (404, _) => {}
-                        other => panic!("{other:?}: {}", heard.text),
-                    }
-                }
-                _ => {}
+        for (steer, heard) in self.walk.pass(steps, |_| ()) {
+            let Some(id) = steer else { continue };
+            match heard.failure() {
+                (200 | 202, _) => _ = self.accepted.insert(id),
+                (409, "turn_ended") => _ = self.refused.insert(id),
+                (404, _) => {}
+                other => panic!("{other:?}: {}", heard.text),
             }
         }
     }
 
     /// Each accepted steer stands in exactly one place, and nothing else does.
     fn look(&self) {
-        let export = self.bed.export();
+        let export = self.walk.bed.export();
         let none = Vec::new();
         let turns = export["Result"]["Turns"].as_array().unwrap_or(&none);
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -168,27 +155,18 @@ impl Client<'_> {
     }
 }
 
-fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
+fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     let bed = Bed::new();
-    bed.world.shake(seed);
     let mut client = Client {
-        bed: &bed,
-        random: Random(seed.wrapping_mul(0x1_0001)),
+        walk: Walk::new(&bed, seed, loud),
         turns: Vec::new(),
         steers: Vec::new(),
-        waiting: Vec::new(),
         accepted: BTreeSet::new(),
         refused: BTreeSet::new(),
-        met: BTreeMap::new(),
     };
     for _ in 0..24 {
         client.act();
-        let steps = match client.random.below(4) {
-            0 => 0,
-            1 => client.random.below(10),
-            2 => client.random.below(60),
-            _ => client.random.below(400),
-        };
+        let steps = client.walk.steps();
         client.pass(steps);
     }
     bed.world.model.mend();
@@ -196,7 +174,7 @@ fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
     bed.restart();
     assert!(bed.alarm());
     client.pass(u64::MAX);
-    assert!(client.waiting.is_empty(), "a request was never answered");
+    assert!(!client.walk.is_waited(), "a request was never answered");
     client.look();
     if let Some(live) = bed.session().body["Result"]["LiveTurn"]["TurnId"].as_str() {
         bed.try_cancel(live).unwrap();
@@ -209,7 +187,7 @@ fn run(seed: u64, _loud: bool) -> BTreeMap<String, usize> {
         assert_eq!(heard, 1, "{id} was accepted, and the model heard it {heard} times");
     }
     bed.assert_chain_held();
-    client.met
+    client.walk.met
 }
 
 #[test]
