@@ -37,7 +37,7 @@ impl Setting {
             if in_background {
                 agent["Background"] = json!("Always");
             }
-            if seed % 5 == 2 {
+            if seed % 3 == 2 {
                 agent["Compaction"] = json!({ "Threshold": 1_000, "By": "Own" });
             }
             let hook =
