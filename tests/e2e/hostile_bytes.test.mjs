@@ -156,14 +156,20 @@ async function cpuOf(response) {
 }
 
 test('an event of any kind takes at most four times the processor time of as many bytes of comments', { skip: !MEASURABLE }, async (t) => {
-  const ofComments = await cpuOf(commentsOf(OF_EVENTS));
+  let ofComments = await cpuOf(commentsOf(OF_EVENTS));
   const costly = [];
   for (const [name, events] of Object.entries(EVENTS)) {
-    const took = await cpuOf(eventsOf(events, OF_EVENTS));
-    const comments = ofComments * (1 + events[0].length / OF_EVENTS);
-    const says = `${name}: ${Math.round(took)} ms, as many bytes of comments: ${Math.round(comments)} ms`;
-    t.diagnostic(says);
-    if (took > 4 * comments) costly.push(says);
+    let [times, says] = [Infinity];
+    // A busy machine makes either dearer now and then; what reading takes does so every time.
+    for (let left = 3; left > 0 && times > 4; left -= 1) {
+      if (times < Infinity) ofComments = await cpuOf(commentsOf(OF_EVENTS));
+      const took = await cpuOf(eventsOf(events, OF_EVENTS));
+      const comments = ofComments * (1 + events[0].length / OF_EVENTS);
+      times = took / comments;
+      says = `${name}: ${Math.round(took)} ms, as many bytes of comments: ${Math.round(comments)} ms`;
+      t.diagnostic(says);
+    }
+    if (times > 4) costly.push(says);
   }
   assert.deepEqual(costly, []);
 });
