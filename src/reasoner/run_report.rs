@@ -43,7 +43,7 @@ pub(crate) struct RunReport {
     #[serde(skip)]
     pub(crate) submission_began_at: u64,
     #[serde(skip)]
-    began_at: u64,
+    pub(super) began_at: u64,
     /// When the tool that runs began.
     #[serde(skip)]
     tool_began_at: Option<u64>,

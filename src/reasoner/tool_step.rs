@@ -55,7 +55,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             self.report.borrow_mut().begin_tool(started_at);
             let run = self.traced_call(running, links, given, call, invocation).await;
             let duration_ms = self.since(started_at);
-            self.report.borrow_mut().end_tool(self.platform.now_ms());
+            self.report.borrow_mut().end_tool(started_at + duration_ms);
             running.turn.progress.spent = self.report.borrow().spent;
             let successful = run.as_ref().is_ok_and(|run| run.result.outcome.is_result());
             self.show_tool_run(running, call, Some(ToolEnd { successful, duration_ms }));

@@ -146,7 +146,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let gone = || Fault::internal("The turn's contexts are not in its catalog.");
         let agent = self.catalog.agent_context(agent).ok_or_else(gone)?;
         let conversation = self.catalog.conversation_context(conversation).ok_or_else(gone)?;
-        let deadline_ms = self.platform.now_ms().saturating_add(self.deployment.turn_timeout_ms);
+        let began_at = self.report.borrow().began_at;
+        let deadline_ms = began_at.saturating_add(self.deployment.turn_timeout_ms);
         let tenant = self.platform.tenant().filter(|_| agent.prompt_cache_key);
         let user = self.platform.user().map(UserId::as_str);
         let prompt_cache_key =

@@ -129,7 +129,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         transcript.counted = true;
         let mut report = self.report.borrow_mut();
-        report.count_model_call(transcript.started_at, self.platform.now_ms());
+        report.count_model_call(
+            transcript.started_at,
+            transcript.started_at + transcript.duration_ms,
+        );
         report.retries += attempts - 1;
         drop(report);
         self.unrecorded.borrow_mut().push(transcript.clone());
