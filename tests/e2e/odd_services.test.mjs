@@ -83,7 +83,8 @@ test('ids may come percent-encoded in a path', async () => {
 test('a service that takes no output for its own calls, not even a stand-in, blocks nothing', async () => {
   const refused = httpError(400, { param: 'input', message: 'Not this input.' });
   rig.tools.on('/look', '{"found":1}');
-  rig.model.script(answer(call('look', {})), refused, refused, answer(text('Fine.')));
+  // Refused are the result behind the chain, the same in the whole conversation, and in the next turn its stand-in.
+  rig.model.script(answer(call('look', {})), refused, refused, refused, answer(text('Fine.')));
   const turn = userTurn({ Instruction: 'Look for it.' });
   assert.deepEqual(refusalOf(await rig.post(turn)), [502, 'upstream_rejected']);
   const next = await rig.post({ SessionId: turn.SessionId, TurnId: 'next', Instruction: 'Then tell me.' });

@@ -152,7 +152,7 @@ told('each attempt of a call is a request below its one span, and a turn that fa
   await rig.ended(AGENT, 1);
   assert.deepEqual(tree(-1), [AGENT, `  ${CHAT}`, '    fetch', '    fetch']);
   assert.deepEqual([last(CHAT)['aptix.attempts'], last(CHAT)['error.type']], [2, undefined]);
-  assert.equal((await rig.post({ ...turn, TurnId: 'turn-2' })).status, 502);
+  assert.equal((await rig.post(userTurn())).status, 502);
   await rig.ended(AGENT, 2);
   assert.deepEqual([last(CHAT)['error.type'], last(CHAT)['gen_ai.response.finish_reasons']], ['400', 'error']);
   assert.deepEqual([last(AGENT)['error.type'], last(AGENT)['aptix.turn.status']], ['upstream_rejected', 'failed']);

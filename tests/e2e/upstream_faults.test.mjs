@@ -91,11 +91,9 @@ test('an upstream failure tells the operator what happened', async () => {
 });
 
 test('an input the model service refused does not stand in the way of the next turn', async () => {
-  rig.model.script(
-    answer(text('Hello.')),
-    httpError(400, { code: 'invalid_value', param: 'input[0].content[1]', message: 'The image is not valid.' }),
-    answer(text('Well again.')),
-  );
+  const refused = httpError(400, { code: 'invalid_value', param: 'input[0].content[1]', message: 'The image is not valid.' });
+  // However little of the earlier conversation is sent with it.
+  rig.model.script(answer(text('Hello.')), refused, refused, refused, answer(text('Well again.')));
   const turn = userTurn({ Instruction: 'Something fine.' });
   resultOf(await rig.post(turn));
   assert.deepEqual(refusalOf(await rig.post({ ...turn, TurnId: 't2', Instruction: 'Something refused.' })), [502, 'upstream_rejected']);
