@@ -74,7 +74,8 @@ for (const byRequest of [false, true]) {
     assert.equal(agent.attributes['gen_ai.request.model'], MODEL);
     const trace = resultOf(await rig.get(`/sessions/${SessionId}/turns/${TurnId}/trace`));
     const [{ attributes }] = rig.spans.named(CHAT);
-    const { 'aptix.upstream_request_id': _id, 'gen_ai.response.model': _model, ...rest } = attributes;
+    const { 'aptix.upstream_request_id': _id, 'gen_ai.response.model': _model, 'gen_ai.conversation.id': conversation, ...rest } = attributes;
+    assert.equal(conversation, agent.attributes['gen_ai.conversation.id']);
     const { hostname, port } = new URL(rig.model.url);
     assert.deepEqual(rest, {
       'gen_ai.operation.name': 'chat',

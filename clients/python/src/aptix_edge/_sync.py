@@ -332,8 +332,10 @@ class Workspace:
         """Makes the index equal to a folder, or to these documents: compares their hashes, sends what is new or
         changed, and no more. With `remove`, documents that are not listed are removed, or those of them that it
         says by their path. What is no text for an index, cannot be read, or is refused by the service is left out
-        and reported; what the index has of the latter two stays. With `dry_run` it only tells what would be sent
-        and removed. `on_progress` gets how many documents of how many were sent or removed.
+        and reported; what the index has of the latter two stays. `include` are patterns in the form of
+        .gitignore: what has such a name is taken, a secret, too, unless an ignore file leaves it out. With
+        `dry_run` it only tells what would be sent and removed. `on_progress` gets how many documents of how many were
+        sent or removed.
         """
         return run(
             self._workspace.sync(
