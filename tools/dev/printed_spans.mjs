@@ -47,7 +47,9 @@ function linesOf(events) {
   const trees = new SpanTrees();
   for (const event of events) trees.take(event);
   const line = ({ name, attributes, begunAt, endedAt }) => {
-    const known = Object.entries(GLANCE).filter(([, key]) => attributes[key] !== undefined);
+    // Each call has its session's id, which its turn says already.
+    const isNews = (called) => called !== 'session' || name.startsWith('invoke_agent ');
+    const known = Object.entries(GLANCE).filter(([called, key]) => attributes[key] !== undefined && isNews(called));
     const glance = known.map(([called, key]) => `${called}=${attributes[key]}`);
     return [`${name}  ${endedAt - begunAt} ms`, ...glance].join('  ');
   };
