@@ -60,14 +60,17 @@ fn who_asks_for_it_hears_what_a_running_turn_is_at_and_nobody_else_does() {
     let ended = |id: &str, name: &str, successful: bool| {
         with(tool(id, name, "finished"), json!({ "Successful": successful, "ExecutionMs": 0 }))
     };
-    let told = progress(&heard);
+    let mut told = progress(&heard);
+    // What the service asks for, and up to a quarter more.
+    let wait = told[1]["AfterMs"].take().as_u64().unwrap();
+    assert!((1000..=1250).contains(&wait), "{wait}");
     let ids: Vec<&str> = told.iter().filter_map(|told| told["ToolCallId"].as_str()).collect();
     let (lookup, fragile) = (ids[0], ids[2]);
     assert_eq!(
         told,
         [
             json!({ "Kind": "model_call", "Iteration": 1 }),
-            json!({ "Kind": "retry", "AfterMs": 1000 }),
+            json!({ "Kind": "retry", "AfterMs": null }),
             json!({ "Kind": "commentary", "Text": "Let me " }),
             json!({ "Kind": "commentary", "Text": "look." }),
             tool(lookup, "lookup", "started"),
