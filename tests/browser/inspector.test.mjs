@@ -9,7 +9,8 @@ describe('the inspector', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      wordMs: 2,
+      // A call lasts longer than its first word takes to the page, on a busy machine, too: else the page tells no first byte.
+      wordMs: 20,
       catalog: (catalog, { toolUrl }) => {
         catalog.ServerTools.push(httpTool('weather', toolUrl));
         catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Approval: 'Always' }));

@@ -46,14 +46,17 @@ test('tools and the model service get the user, and nothing of a user where ther
 });
 
 test('an approval is decided by whom the catalog names, and waits on for others', async () => {
-  for (const [tool, may, mayNot] of [
-    ['pay', await mint({ User: 'alice', Actor: 'bob' }), [await mint({ User: 'alice' }), await mint({ User: 'alice', Actor: 'alice' }), as('alice')]],
-    ['ship', as('alice'), [await mint({ User: 'alice' }), await mint({ User: 'alice', Actor: 'bob' })]],
+  let asked = 0;
+  const [user, bob] = [await mint({ User: 'alice' }), await mint({ User: 'alice', Actor: 'bob' })];
+  for (const [tool, asks, may, mayNot] of [
+    ['pay', user, bob, [user, await mint({ User: 'alice', Actor: 'alice' }), as('alice')]],
+    ['pay', bob, await mint({ User: 'alice', Actor: 'carol' }), [bob, user]],
+    ['ship', as('alice'), as('alice'), [user, bob]],
   ]) {
     rig.tools.think(`/${tool}`, async () => '"done"');
-    const ids = { SessionId: `approved-${tool}`, TurnId: 't-1' };
+    const ids = { SessionId: `approved-${asked += 1}`, TurnId: 't-1' };
     rig.model.script(answer(call(tool, { q: 'x' })), answer(text('Done.')));
-    const [question] = resultOf(await rig.post(userTurn(ids), may)).ToolCalls;
+    const [question] = resultOf(await rig.post(userTurn(ids), asks)).ToolCalls;
     const decision = { ...ids, ToolResults: [{ ToolCallId: question.ToolCallId, ExecutionMs: 1, ResultJson: '{"Approved":true}' }] };
     for (const credential of mayNot) {
       const refused = await rig.post(decision, credential);
