@@ -20,12 +20,12 @@ for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.
 }
 
 const common = {
-  absWorkingDir: ROOT, external: ['@ag-ui/client', 'rxjs'], bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none',
+  absWorkingDir: ROOT, external: ['@ag-ui/client', 'react', 'rxjs'], bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none',
   // With the sources in it, so that a debugger shows them wherever the package is.
   sourcemap: true, sourcesContent: true,
 };
 const core = ['src/index.ts'];
-const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk', 'ag-ui'].map((name) => `src/${name}.ts`);
+const beside = ['workspace', 'users', 'relay', 'webhooks', 'ai-sdk', 'ag-ui', 'react'].map((name) => `src/${name}.ts`);
 const schema = ['src/schema.ts'];
 /** Where another's code is bundled, the licence wants to be named with it. */
 const installed = (at) => JSON.parse(readFileSync(path.join(ROOT, at, 'package.json'), 'utf8'));

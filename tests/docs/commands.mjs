@@ -28,7 +28,8 @@ async function problemsOfCommand(words, own) {
   if (program === undefined || own.includes(program)) return [];
   if (program === 'sudo') return problemsOfCommand(more, own);
   if (program === 'make') return problemsOfMake(more, variables);
-  if (program === 'npx' && ['wrangler', 'node'].includes(more[0])) return more[0] === 'node' ? [] : problemsOfWrangler(more.slice(1));
+  if (program === 'npx' && ['node', 'esbuild'].includes(more[0])) return [];
+  if (program === 'npx' && more[0] === 'wrangler') return problemsOfWrangler(more.slice(1));
   if (program === 'wrangler') return problemsOfWrangler(more);
   if (program === 'aptix-edge') return problemsOfCommandLine(more);
   const isHere = program.includes('/') && existsSync(path.join(ROOT, program));

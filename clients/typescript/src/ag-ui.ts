@@ -2,10 +2,11 @@
 // conversation. `@ag-ui/client` is an optional peer: this entry alone needs it.
 import { AbstractAgent, type AgentConfig, type AgentSubscriberParams, type BaseEvent, type RunAgentInput } from "@ag-ui/client";
 import { Observable } from "rxjs";
-import type { Aptix, AptixError, SessionView, Store, StreamEvent, TurnRequest } from "./index.js";
+import type { Aptix, AptixError, Session, SessionView, Store, StreamEvent, TurnRequest } from "./index.js";
 import { answersTo, deserted, identifier, userTurn, writtenOn } from "./ag-ui/input.js";
 import { isShown, lacksAnswer, withoutPart } from "./ag-ui/shown.js";
 import { RunWriter } from "./ag-ui/run_writer.js";
+import { saidIn } from "./said.js";
 
 /** What an agent's turns are made with. */
 export interface AptixAgentConfig extends AgentConfig {
@@ -15,7 +16,8 @@ export interface AptixAgentConfig extends AgentConfig {
   request?: TurnRequest | (() => TurnRequest);
   /**
    * Keeps the messages of each thread, under `thread:` and its id, for a front end that has none after a reload, such as
-   * CopilotKit: `connectAgent` gives it these. What outlives the page, such as `localStorage`.
+   * CopilotKit: `connectAgent` gives it these, with their tools and reasoning. What outlives the page, such as `localStorage`.
+   * Of a thread that it does not have, the service tells what was said, where the credential may export.
    */
   history?: Store;
 }
@@ -51,15 +53,16 @@ export class AptixAgent extends AbstractAgent {
 
   /**
    * Follows the turn that runs or waits, such as after a reload, else replays the answer that the messages lack. Answers that
-   * the messages have of a pause are sent. Where there are no messages, those of `history` come first.
+   * the messages have of a pause are sent. Where there are no messages, those of `history` or of the service come first.
    */
   protected override connect(given: RunAgentInput): Observable<BaseEvent> {
     return this.observed(given, async (signal, show) => {
-      const before = given.messages.length > 0 ? undefined : await this.history?.get<RunAgentInput["messages"]>(key(given.threadId));
+      const sessionId = await identifier(given.threadId);
+      const session = this.client.session(sessionId);
+      const earlier = async () => (await this.history?.get<RunAgentInput["messages"]>(key(given.threadId))) ?? told(session);
+      const before = given.messages.length > 0 ? undefined : await earlier();
       const input = before ? { ...given, messages: before } : given;
       if (before) show(before);
-      const sessionId = await identifier(input.threadId);
-      const session = this.client.session(sessionId);
       const { LiveTurn, LatestTurn } = await session.get().catch(unlessUnknown);
       if (LiveTurn) return (await this.continued(sessionId, LiveTurn, input, signal)) ?? this.attached(sessionId, LiveTurn, input, signal);
       const isLacking = LatestTurn && (await lacksAnswer(input, LatestTurn.TurnId, () => session.getTurn(LatestTurn.TurnId)));
@@ -177,6 +180,17 @@ interface Submission {
   events: AsyncIterable<StreamEvent>;
   /** The messages, where some of them are to be taken back before the events. */
   messages?: RunAgentInput["messages"] | undefined;
+}
+
+/** What was said in the thread, as the service has it; `undefined` where nothing was, or where the credential may not read it. */
+async function told(session: Session): Promise<RunAgentInput["messages"] | undefined> {
+  try {
+    return saidIn(await session.export()).map(({ id, role, text }) => ({ id, role, content: text }));
+  } catch (error) {
+    const { code } = error as AptixError;
+    if (code !== "session_not_found" && code !== "forbidden") throw error;
+    return undefined;
+  }
 }
 
 const key = (threadId: string) => `thread:${threadId}`;

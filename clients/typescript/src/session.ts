@@ -1,7 +1,8 @@
 // A session: its turns, what it waits for, and what is kept of it.
 import type { AptixError } from "./errors.js";
 import { type Answer, type Call, type Http, request, withOptions } from "./http.js";
-import { type Submission, followed, newId, posted, sessionPath, turnPath } from "./submission.js";
+import { newId } from "./ids.js";
+import { type Submission, followed, posted, sessionPath, turnPath } from "./submission.js";
 import { type Store, ToolRunner, toolsJson } from "./tools.js";
 import { Turn, type TurnOptions } from "./turn.js";
 import type {

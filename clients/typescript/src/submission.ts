@@ -16,10 +16,6 @@ export const sessionPath = (sessionId: string) => `/sessions/${encodeURIComponen
 export const turnPath = (sessionId: string, turnId: string) => `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
 const PROGRESS = "Progress=true";
 
-/** An id of 32 hex digits. `crypto.randomUUID` is missing in pages that were not loaded over HTTPS. */
-export const newId = () =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-
 /** Sends a submission that nobody watches; resolves when it is stored, or with the outcome of one that has ended. */
 export const detached = (options: Http, { call }: Submission): Answer<AcceptedTurn | AgentExecuteResponse> =>
   request(options, { ...call, headers: { Prefer: "respond-async" } });

@@ -1,8 +1,9 @@
 // A turn as its client lives it: submissions, pauses for tools, and at last one final response.
 import { AptixError } from "./errors.js";
 import { type Answer, type Http, type RequestOptions, request, toldBy } from "./http.js";
+import { newId } from "./ids.js";
 import { type Signal, abortable, onAbort } from "./signals.js";
-import { type Submission, detached, followed, newId, posted, submit, turnPath } from "./submission.js";
+import { type Submission, detached, followed, posted, submit, turnPath } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
 import type {
   AcceptedTurn,

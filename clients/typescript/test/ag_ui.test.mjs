@@ -163,7 +163,10 @@ for (const version of Object.keys(VERSIONS)) {
       }
       const back = newAgent(version, { history, threadId: agent.threadId }).clone();
       assert.ok((await run(back, {}, 'connectAgent')).isFinished);
-      assert.deepEqual(back.messages, history === full ? [] : agent.messages);
+      // What the page could not keep, the service tells: words without tools.
+      const said = back.messages.map(({ role, content }) => [role, content]);
+      if (history === full) assert.deepEqual(said, [['user', 'First'], ['assistant', 'One.'], ['user', 'Second'], ['assistant', 'Two.']]);
+      else assert.deepEqual(back.messages, agent.messages);
       say(back, 'Third');
       rig.model.script(answer(text('Three.')));
       await toTheEnd(back);

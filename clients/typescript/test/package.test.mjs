@@ -15,6 +15,8 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
  * knows no signal.
  */
 const MOST_BYTES = 8400;
+/** The most that the hook for React may add to it. */
+const MOST_BYTES_OF_REACT = 4096;
 /** The entries besides the core; compilers of old look for each as a folder. */
 const ENTRIES = Object.keys(JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')).exports).flatMap((name) => /^\.\/([\w-]+)$/.exec(name)?.[1] ?? []);
 let folder, archive;
@@ -84,10 +86,22 @@ test('it can be required and imported, also without Node', async () => {
   }
 });
 
+/** The size of an entry, without what it imports of others. */
+async function sizeOf(entry) {
+  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, minify: true, format: 'esm', write: false, external: ['react', './index.js'] });
+  const [{ contents }] = outputFiles;
+  return { minified: contents.length, bytes: gzipSync(contents, { level: 9 }).length };
+}
+
+test('the hook for React adds little to the core, and brings no React', async (t) => {
+  const { bytes } = await sizeOf(path.join(installed(), 'dist/react.js'));
+  t.diagnostic(`${bytes} bytes compressed`);
+  assert.ok(bytes <= MOST_BYTES_OF_REACT, `${bytes} bytes`);
+});
+
 test('the core is small', async (t) => {
   const entry = path.join(installed(), 'dist/index.js');
-  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, minify: true, format: 'esm', write: false });
-  const bytes = gzipSync(outputFiles[0].contents, { level: 9 }).length;
-  t.diagnostic(`${outputFiles[0].contents.length} bytes minified, ${bytes} compressed`);
+  const { minified, bytes } = await sizeOf(entry);
+  t.diagnostic(`${minified} bytes minified, ${bytes} compressed`);
   assert.ok(bytes <= MOST_BYTES, `${bytes} bytes`);
 });

@@ -2,7 +2,7 @@
 // conversation: what the service has from there on is left to the session that it is in.
 import type { Aptix } from "../client.js";
 import type { Session, TurnRequest } from "../session.js";
-import { newId } from "../submission.js";
+import { newId } from "../ids.js";
 import type { Store } from "../tools.js";
 import { type ChatMessage, isTurnOf, turnIdFor, turnIdOf } from "./messages.js";
 

@@ -3,6 +3,7 @@ import type { ChatInit, ChatTransport, UIMessage } from "ai";
 import type { ChatInit as ChatInit6, ChatTransport as ChatTransport6, UIMessage as UIMessage6 } from "ai6";
 import { Aptix } from "aptix-edge";
 import { AptixChatTransport, isAnswered } from "aptix-edge/ai-sdk";
+import { useSession } from "aptix-edge/react";
 
 const transport = new AptixChatTransport({
   client: new Aptix({ baseUrl: "https://agent.example.com" }),
@@ -18,3 +19,14 @@ export const init: Partial<ChatInit<Priced>> = { transport, sendAutomaticallyWhe
 export const init6: Partial<ChatInit6<UIMessage6>> = { transport, sendAutomaticallyWhen: isAnswered };
 // @ts-expect-error: a client is needed
 new AptixChatTransport({});
+
+// The hook for React.
+export function shown(client: Aptix): string {
+  const { messages, status, approvals, error, send, steer, stop, resume } = useSession(client, "trip", { request: { WorkspaceId: "handbook" } });
+  for (const { AllowEdit, Arguments, decide } of approvals) decide(AllowEdit && { Approved: true, Arguments: Arguments as object });
+  void [send({ Instruction: "Hello", RagScope: undefined }), steer("More.", { interrupt: true }), stop(), resume(), error?.code === "connection_lost"];
+  // @ts-expect-error there is no such status
+  if (status === "idle") return "";
+  const usage: number | undefined = messages.at(-1)?.response?.Usage?.PromptTokens;
+  return `${usage} ${messages.map(({ role, text, state }) => `${role} ${state === "done" ? text : state}`)}`;
+}

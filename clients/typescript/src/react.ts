@@ -1,0 +1,287 @@
+// A session in a page with React: `useSession`. React is an optional peer; this entry alone needs it. Owns that a page which
+// comes back shows what the service has, and that words which are sent again are the same turn.
+import { useEffect, useMemo, useSyncExternalStore } from "react";
+import type { ApprovalRequest, Aptix, AptixError, Decision, Session, SteerContent, Tool, Turn, TurnEvent, TurnOptions, TurnRequest } from "./index.js";
+import { newId } from "./ids.js";
+import { type Said, answerId, saidIn } from "./said.js";
+
+export type { Said } from "./said.js";
+
+/** What the turns of a page are made with. */
+export interface UseSessionOptions {
+  /** What the model may call and the page runs. A call of another tool is answered with an error. */
+  tools?: Tool[];
+  /** Members of every turn, such as `WorkspaceId`. */
+  request?: TurnRequest;
+}
+
+/** A call that waits for consent. */
+export interface Approval extends ApprovalRequest {
+  turnId: string;
+  decide(decision: Decision): void;
+}
+
+interface Shown {
+  messages: readonly Said[];
+  /** `waiting`: for a decision. */
+  status: "loading" | "ready" | "running" | "waiting";
+  /** What waits for a human, one call after another. */
+  approvals: readonly Approval[];
+  /** Why the newest turn, or the watching, came to no answer. `resume` goes on. */
+  error: AptixError | undefined;
+}
+
+export interface UseSession extends Shown {
+  /** Begins a turn; while one runs, the words are added to that. */
+  send(words: string | TurnRequest): Promise<void>;
+  /** Adds words to the turn that runs or waits; where none does, they begin one. `interrupt` drops the model call under way. */
+  steer(words: string | SteerContent, options?: { interrupt?: boolean }): Promise<void>;
+  /** Ends the turn, and not the watching alone. */
+  stop(): Promise<void>;
+  /** Shows what the service has, goes on with the turn that runs or waits, and sends again what failed or was not taken. */
+  resume(): Promise<void>;
+}
+
+/** The session of this id, as the service has it. `client` is made once, outside of the component. */
+export function useSession(client: Aptix, sessionId: string, options: UseSessionOptions = {}): UseSession {
+  const watched = useMemo(() => new WatchedSession(client.session(sessionId)), [client, sessionId]);
+  // Before the subscription, which may go on with a turn whose tools these are.
+  useEffect(() => void (watched.options = options));
+  const shown = useSyncExternalStore(watched.subscribe, watched.shown, watched.shown);
+  const { send, steer, stop, resume } = watched;
+  return useMemo(() => ({ ...shown, send, steer, stop, resume }), [watched, shown]);
+}
+
+/** Begins to read when a component subscribes, and stops when none is left; the turn runs on. */
+class WatchedSession {
+  options: UseSessionOptions = {};
+  readonly #listeners = new Set<() => void>();
+  #shown: Shown = { messages: [], status: "loading", approvals: [], error: undefined };
+  /** Ends with the last component. */
+  #present = new AbortController();
+  #loaded: Promise<void> = Promise.resolve();
+  #turn: Turn | undefined;
+  /** What this page has sent, until it has its answer. */
+  #sent: { turnId: string; request: TurnRequest } | undefined;
+  /** The segment that the open answer shows. */
+  #segment: number | undefined;
+  /** Steers that drop the model call under way, and what it has said. */
+  readonly #interrupting = new Set<string>();
+
+  constructor(private readonly session: Session) {}
+
+  shown = (): Shown => this.#shown;
+
+  subscribe = (listener: () => void): (() => void) => {
+    if (this.#listeners.size === 0) this.#open();
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      this.#present.abort();
+      globalThis.removeEventListener?.("online", this.#back);
+    };
+  };
+
+  send = async (words: string | TurnRequest): Promise<void> => {
+    await this.#loaded;
+    if (this.#turn) return this.steer(words as SteerContent);
+    const request = { ...this.options.request, ...contentOf(words) };
+    this.#begin({ turnId: newId(), request });
+  };
+
+  steer = async (words: string | SteerContent, { interrupt }: { interrupt?: boolean } = {}): Promise<void> => {
+    await this.#loaded;
+    const turn = this.#turn;
+    if (!turn) return this.send(words as TurnRequest);
+    const content = contentOf(words);
+    const id = newId();
+    this.#asked(id, turn.turnId, content);
+    if (interrupt) this.#interrupting.add(id);
+    try {
+      await turn.steer(content, { steerId: id, interrupt });
+    } catch (error) {
+      if ((error as AptixError).code !== "turn_ended") return this.#failed(error, id);
+      this.#forget(id);
+      // Whoever reads the turn hears of its end in a moment.
+      await this.#reading;
+      await this.send(content);
+    }
+  };
+
+  stop = async (): Promise<void> => {
+    await this.#loaded;
+    try {
+      await this.#turn?.cancel();
+    } catch (error) {
+      return this.#failed(error);
+    }
+    // While a human is asked, nobody reads that the turn has ended.
+    if (this.#shown.status !== "waiting") return;
+    this.#sent = undefined;
+    await this.resume();
+  };
+
+  resume = async (): Promise<void> => {
+    this.#present.abort();
+    await this.#reading;
+    this.#open();
+    await this.#loaded;
+    if (this.#sent && !this.#turn && !this.#shown.error) this.#begin(this.#sent);
+  };
+
+  #reading: Promise<void> = Promise.resolve();
+
+  readonly #back = () => {
+    if (this.#shown.error?.code === "connection_lost") void this.resume();
+  };
+
+  #open(): void {
+    this.#present = new AbortController();
+    globalThis.addEventListener?.("online", this.#back);
+    this.#loaded = this.#load(this.#present.signal);
+  }
+
+  async #load(signal: AbortSignal): Promise<void> {
+    this.#show({ status: "loading", approvals: [], error: undefined });
+    try {
+      const live = await this.#kept(signal);
+      if (signal.aborted) return;
+      this.#show({ status: "ready" });
+      if (live) this.#read(this.session.attach(live, this.#watching(signal)));
+    } catch (error) {
+      if (!signal.aborted) this.#failed(error);
+    }
+  }
+
+  /** Shows what was said before; resolves to the turn that is to be read. */
+  async #kept(signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const exported = await this.session.export();
+      if (signal.aborted) return undefined;
+      this.#show({ messages: saidIn(exported) });
+      const last = exported.Turns.at(-1);
+      return last && isLive(last.Status) ? last.TurnId : undefined;
+    } catch (error) {
+      const { code } = error as AptixError;
+      if (code === "session_not_found") return undefined;
+      if (code !== "forbidden") throw error;
+      // A ticket without the right to export has what this page has shown, and the newest turn.
+      const { LiveTurn, LatestTurn } = await this.session.get();
+      const turn = LiveTurn ?? (LatestTurn?.Status === "completed" ? LatestTurn : undefined);
+      const messages = this.#shown.messages.filter(({ turnId, role }) => turnId !== turn?.TurnId || role === "user");
+      if (!signal.aborted) this.#show({ messages });
+      return turn?.TurnId;
+    }
+  }
+
+  #begin(sent: { turnId: string; request: TurnRequest }): void {
+    const { turnId, request } = (this.#sent = sent);
+    this.#show({ messages: this.#shown.messages.filter((message) => message.turnId !== turnId) });
+    this.#asked(turnId, turnId, request);
+    this.#read(this.session.turn(request, { turnId, ...this.#watching(this.#present.signal) }));
+  }
+
+  #watching(signal: AbortSignal): TurnOptions {
+    const onApproval = (request: ApprovalRequest, context: { signal: AbortSignal }) =>
+      new Promise<Decision>((resolve) => {
+        const decide = (decision: Decision) => {
+          const approvals = this.#shown.approvals.filter((each) => each !== approval);
+          this.#show({ approvals, ...(approvals.length === 0 && this.#turn && { status: "running" }) });
+          resolve(decision);
+        };
+        const approval: Approval = { ...request, turnId: this.#turn?.turnId ?? "", decide };
+        this.#show({ approvals: [...this.#shown.approvals, approval], status: "waiting" });
+        context.signal.addEventListener("abort", () => decide(false), { once: true });
+      });
+    const { tools } = this.options;
+    return { signal, onApproval, ...(tools && { tools }) };
+  }
+
+  #read(turn: Turn): void {
+    this.#turn = turn;
+    this.#segment = undefined;
+    this.#show({ status: "running", error: undefined });
+    const { signal } = this.#present;
+    this.#reading = (async () => {
+      try {
+        for await (const event of turn) if (!signal.aborted) this.#take(turn, event);
+        this.#sent = undefined;
+      } catch (error) {
+        if (!signal.aborted) this.#ended(turn, error as AptixError);
+      } finally {
+        // Another reading may have begun since.
+        if (this.#turn === turn) this.#turn = undefined;
+        if (!signal.aborted) this.#show({ status: "ready", approvals: [] });
+      }
+    })();
+  }
+
+  #take(turn: Turn, event: TurnEvent): void {
+    if (event.type === "text") {
+      this.#segment = event.segment;
+      this.#answer(turn, { text: turn.text });
+    } else if (event.type === "discard" && event.segment === this.#segment) this.#discarded(turn);
+    else if (event.type === "result") {
+      const { response } = event;
+      const isFinal = response.Kind === "final";
+      const text = isFinal ? response.PrimaryOutputText : (response.ToolContinuationMessage ?? "");
+      this.#answer(turn, { text, state: "done", ...(isFinal && { response }) });
+      this.#segment = undefined;
+    }
+  }
+
+  /** An answer to which words were added stays to be read: it is in the conversation. Other text that is taken back goes. */
+  #discarded(turn: Turn): void {
+    const { messages } = this.#shown;
+    const added = messages.slice(this.#openAnswer(turn) + 1).filter(({ role }) => role === "user");
+    if (added.length > 0 && !added.some(({ id }) => this.#interrupting.has(id))) this.#answer(turn, { state: "done" });
+    else this.#answer(turn, { text: turn.text });
+    this.#segment = undefined;
+  }
+
+  /** Where the answer stands that is being written; -1 where there is none. */
+  #openAnswer({ turnId }: Turn): number {
+    return this.#shown.messages.findLastIndex((message) => message.turnId === turnId && message.state === "streaming");
+  }
+
+  #answer(turn: Turn, change: Partial<Said>): void {
+    const { turnId } = turn;
+    const messages = [...this.#shown.messages];
+    const at = this.#openAnswer(turn);
+    const open = messages[at] ?? { id: answerId(messages, turnId), turnId, role: "assistant", text: "", state: "streaming" };
+    const answer: Said = { ...open, ...change };
+    // What has neither words nor a response is no message.
+    messages.splice(at < 0 ? messages.length : at, at < 0 ? 0 : 1, ...(answer.text || answer.response ? [answer] : []));
+    this.#show({ messages });
+  }
+
+  #asked(id: string, turnId: string, { Instruction }: TurnRequest): void {
+    this.#show({ messages: [...this.#shown.messages, { id, turnId, role: "user", text: Instruction ?? "", state: "done" }] });
+  }
+
+  #forget(id: string): void {
+    this.#show({ messages: this.#shown.messages.filter((message) => message.id !== id) });
+  }
+
+  #ended(turn: Turn, error: AptixError): void {
+    const isStopped = error.code === "turn_aborted";
+    if (this.#openAnswer(turn) >= 0) this.#answer(turn, { state: isStopped ? "stopped" : "failed" });
+    if (isStopped) this.#sent = undefined;
+    else this.#failed(error, this.#sent && turn.turnId);
+  }
+
+  /** Words that failed are marked: they are in no answer. */
+  #failed(error: unknown, id?: string): void {
+    const messages = this.#shown.messages.map((message) => (message.id === id ? { ...message, state: "failed" as const } : message));
+    this.#show({ messages, error: error as AptixError, ...(!this.#turn && { status: "ready" }) });
+  }
+
+  #show(change: Partial<Shown>): void {
+    this.#shown = { ...this.#shown, ...change };
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const isLive = (status: string) => status === "running" || status === "awaiting_tools";
+const contentOf = <T extends object>(words: string | T) => (typeof words === "string" ? { Instruction: words } : words) as T & TurnRequest;

@@ -1,0 +1,63 @@
+// What was said in a session, from its export: what users wrote and what they were answered. Owns what of the conversation is
+// shown: no reasoning, no calls, and of what was said beside calls only what a pause has told.
+import type { FinalResponse, SessionExport, ToolContinuationResponse } from "./types.js";
+
+/** A message of a session. */
+export interface Said {
+  /** Of a turn's first words its TurnId, of words that were added the SteerId; answers begin with their TurnId. */
+  id: string;
+  turnId: string;
+  role: "user" | "assistant";
+  text: string;
+  /** Of an answer. `streaming` is still being written; `failed` words were not taken, or their turn has failed. */
+  state: "streaming" | "done" | "stopped" | "failed";
+  /** The final response: files, warnings, usage. */
+  response?: FinalResponse;
+}
+
+type ExportedTurn = SessionExport["Turns"][number];
+type Item = { type?: string; phase?: string; content?: { text?: string }[] };
+type Result = FinalResponse | ToolContinuationResponse;
+
+/** How often an answer has been added to these messages of a turn. */
+const answersOf = (messages: readonly Said[], turnId: string) => messages.filter((message) => message.role === "assistant" && message.turnId === turnId).length;
+
+/** The id of a turn's next answer. */
+export const answerId = (messages: readonly Said[], turnId: string) => `${turnId}.said.${answersOf(messages, turnId)}`;
+
+/** Everything that was said before; of a turn that runs or waits, what its newest submission has not told. */
+export const saidIn = ({ Turns }: SessionExport): Said[] => Turns.flatMap(saidInTurn);
+
+function saidInTurn(turn: ExportedTurn): Said[] {
+  const { TurnId: turnId, Status, Conversation, Steers = [], Submissions, TextSoFar = "" } = turn;
+  const messages: Said[] = [];
+  const asked = (id: string, text: string) => messages.push({ id, turnId, role: "user", text, state: "done" });
+  const answered = (text: string, more: Partial<Said> = {}) =>
+    text !== "" && messages.push({ id: answerId(messages, turnId), turnId, role: "assistant", text, state: "done", ...more });
+  const outcomes = Submissions.map(({ Outcome }) => (Outcome as unknown as { Result?: Result } | undefined)?.Result);
+  const isLive = Status === "running" || Status === "awaiting_tools";
+  const told = new Set(outcomes.flatMap((result, at) => (result?.Kind === "client_tool_continuation" && !(isLive && at === outcomes.length - 1) ? result.ToolContinuationMessage : [])));
+  for (const [at, { Kind, Sequence, Items }] of Conversation.entries()) {
+    const items = Items as unknown as Item[];
+    if (Kind === "user") asked(turnId, wordsOf(items));
+    if (Kind === "steer") asked(Steers.find((steer) => steer.Sequence === Sequence)?.SteerId ?? `${turnId}.${Sequence}`, wordsOf(items));
+    if (Kind !== "answer") continue;
+    const text = textOf(items.filter(({ type, phase }) => type === "message" && phase !== "commentary"));
+    const hasCalls = items.some(({ type }) => type === "function_call");
+    // The last answer is the response's, whole.
+    if (hasCalls ? told.has(text) : Conversation[at + 1]?.Kind === "steer") answered(text);
+  }
+  for (const { SteerId, Sequence, Instruction = "" } of Steers) if (Sequence === undefined) asked(SteerId, Instruction);
+  const last = outcomes.at(-1);
+  if (last?.Kind === "final") answered(last.PrimaryOutputText, { response: last });
+  else if (!isLive) answered(TextSoFar, { state: Status === "aborted" ? "stopped" : "failed" });
+  return messages;
+}
+
+const textOf = (items: readonly Item[]) => items.flatMap(({ content = [] }) => content.map(({ text = "" }) => text)).join("");
+
+/** The user's own words, without what the service puts around them. */
+function wordsOf(items: readonly Item[]): string {
+  const first = items[0]?.content?.find(({ text }) => text !== undefined)?.text ?? "";
+  return first.replace(/^\[MODE: [^\]]*\]\s*/, "").replace(/^\[INSTRUCTION\]\n/, "");
+}

@@ -1,0 +1,115 @@
+// The hook for React in a real Chromium: the page of docs/react.md as it stands there, and the Worker behind another origin.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { withoutBrowser } from '../../../tests/browser/chromium.mjs';
+import { pages } from '../../../tests/docs/pages.mjs';
+import { Gate, answer, text } from '../../../tests/e2e/scripted_model.mjs';
+import { sendMail } from './approvals.mjs';
+import { inChromium } from './in_chromium.mjs';
+
+const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
+const blockOf = (file) => pages().find(({ name }) => name === 'docs/react.md').blocks.find(({ marks }) => marks.file === `../my-agent/${file}`).text;
+
+let page;
+const { rig, faults, open } = inChromium(
+  async (folder) => {
+    // As an application in development: effects are run twice there.
+    const source = blockOf('page.jsx').replace(/<Chat (.*?) \/>\)/, '<StrictMode><Chat $1 /></StrictMode>)');
+    assert.ok(source.includes('StrictMode'));
+    writeFileSync(path.join(folder, 'index.html'), blockOf('page.html'));
+    await build({
+      stdin: { contents: `import { StrictMode } from 'react';\n${source}`, loader: 'jsx', resolveDir: DIST },
+      outfile: path.join(folder, 'page.js'), bundle: true, format: 'esm', jsx: 'automatic',
+      alias: { 'aptix-edge/react': path.join(DIST, 'react.js'), 'aptix-edge': path.join(DIST, 'index.js') },
+      define: { 'process.env.NODE_ENV': '"development"' },
+    });
+  },
+  async () => void (page = await open()),
+);
+const say = async (words) => {
+  await page.fill('input', words);
+  await page.getByRole('button', { name: 'Send' }).click();
+};
+const press = (name) => page.getByRole('button', { name, exact: true }).click();
+const shows = (words) => page.getByText(words, { exact: true }).first().waitFor({ timeout: 20_000 });
+const isReady = () => page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached', timeout: 20_000 });
+const said = () => page.locator('p').allTextContents();
+const read = async (place = '') => (await (await fetch(new URL(`/sessions/react${place}`, rig.url))).json()).Result;
+
+test('a page streams an answer, and is whole again after a reload in the middle of the next one', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  rig.model.script(answer(text('Hello from the edge.')));
+  await say('Hello?');
+  await shows('Hello from the edge.');
+  await isReady();
+  const slow = new Gate();
+  rig.model.script(answer(text('Half ', slow, 'and whole.')));
+  await say('Slowly, please.');
+  await shows('Half');
+  await page.reload();
+  await shows('Half');
+  slow.open();
+  await shows('Half and whole.');
+  await isReady();
+  assert.deepEqual(await said(), ['Hello?', 'Hello from the edge.', 'Slowly, please.', 'Half and whole.']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('a question outlives a reload, is decided once, and a turn that waits for one can be stopped', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  rig.tools.on('/send_mail', '{"sent":true}');
+  rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('The mail is out.')));
+  await say('Mail Ann.');
+  await page.getByText('It leaves the house.').waitFor();
+  await page.reload();
+  await page.getByText('Run send_mail with {"to":"Ann"}?').waitFor();
+  await press('Run');
+  await shows('The mail is out.');
+  await isReady();
+  assert.deepEqual((await said()).slice(-2), ['Mail Ann.', 'The mail is out.']);
+  assert.equal(rig.tools.requests.length, 1);
+
+  rig.model.script(answer(sendMail({ to: 'Bob' })));
+  await say('Mail Bob.');
+  await page.getByText('Run send_mail with {"to":"Bob"}?').waitFor();
+  await press('Stop');
+  await isReady();
+  assert.equal(await page.locator('fieldset').count(), 0);
+  assert.equal((await read()).LatestTurn.Status, 'aborted');
+  assert.deepEqual([rig.tools.requests.length, faults, rig.model.leftovers], [1, [], []]);
+});
+
+test('words that are added to a turn stand between what was read and what follows, also after a reload', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  const first = new Gate();
+  rig.model.script(answer(text('It is blue', first, '.')), answer(text('And green.')));
+  await say('Which colour?');
+  await shows('It is blue');
+  await say('Two, please.');
+  await shows('Two, please.');
+  const { TurnId } = (await read()).LiveTurn;
+  while (!(await read(`/turns/${TurnId}`)).Steers?.length);
+  first.open();
+  await shows('And green.');
+  await isReady();
+  const wanted = ['Which colour?', 'It is blue.', 'Two, please.', 'And green.'];
+  assert.deepEqual((await said()).slice(-4), wanted);
+  await page.reload();
+  await shows('And green.');
+  assert.deepEqual((await said()).slice(-4), wanted);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('what the network has lost is sent again as the same turn, by a click or when the network is back', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  rig.model.script(answer(text('It came once.')));
+  await page.context().setOffline(true);
+  await say('Is anybody there?');
+  await page.getByRole('alert').waitFor({ timeout: 60_000 });
+  await page.context().setOffline(false);
+  await shows('It came once.');
+  await isReady();
+  assert.equal(await page.getByRole('alert').count(), 0);
+  assert.deepEqual((await said()).slice(-2), ['Is anybody there?', 'It came once.']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
