@@ -9,8 +9,9 @@ describe('the inspector', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      // A call lasts longer than its first word takes to the page, on a busy machine, too: else the page tells no first byte.
-      wordMs: 20,
+      // A call lasts longer than its first word takes to a page of a busy machine: else the page tells no first byte.
+      wordMs: 6,
+      paced: true,
       catalog: (catalog, { toolUrl }) => {
         catalog.ServerTools.push(httpTool('weather', toolUrl));
         catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Approval: 'Always' }));
