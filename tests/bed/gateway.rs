@@ -94,9 +94,12 @@ impl Gateway for TestGateway {
             }
         };
         late().await;
+        let unreadable = || HttpFault("the body cannot be read".to_owned());
+        let body = body.map(|body| body.piece(0, usize::MAX).ok_or_else(unreadable));
+        let body = body.transpose()?.unwrap_or_default();
         let body = async {
             late().await;
-            Ok(body.and_then(|body| body.piece(0, usize::MAX)).unwrap_or_default())
+            Ok(body)
         };
         let own = format!("local/{}", self.world.session.borrow());
         match (request.class, request.name.as_str()) {

@@ -2,6 +2,8 @@
 
 use bed::*;
 
+use crate::users::people::{Asking, people, words};
+
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
 fn posted(bed: &Bed, headers: &[(&str, &str)], body: &str) -> Heard {
@@ -200,4 +202,33 @@ fn a_body_that_stops_coming_is_refused_when_another_needs_its_room_and_not_befor
     assert_eq!(first.failure(), (503, "overloaded"));
     assert!(first.body["Errors"][0]["Message"].as_str().unwrap().starts_with("Less than 16 KiB"));
     assert_eq!(bed.wait(&stopped[1]).unwrap().failure(), (408, "request_timeout"));
+}
+
+#[test]
+fn a_whole_body_gives_way_until_its_session_has_taken_it_and_begins_nothing() {
+    let mut gave_way = 0;
+    for seed in 0..4 {
+        let bed = people();
+        bed.world.shake(seed);
+        bed.world.late_bodies.set(true);
+        let send = |user: &str, session: &str| {
+            let body = format!("{}{}", " ".repeat(7_900_000), words(session, "t1", "Hello"));
+            bed.send_as(user, "POST", "/execute", &body)
+        };
+        let held = ["s0", "s1", "s2"].map(|session| (session, send("alice", session)));
+        let other = send("bob", "s");
+        assert_eq!(bed.wait(&other).unwrap().status, 200, "who holds less is served");
+        for (session, pending) in held {
+            let heard = bed.wait(&pending).unwrap();
+            if heard.status == 200 {
+                continue;
+            }
+            gave_way += 1;
+            assert_eq!(heard.failure(), (503, "overloaded"));
+            let target = format!("/sessions/{session}");
+            assert_eq!(bed.ask_as("alice", "GET", &target, "").status, 404, "nothing has begun");
+            assert_eq!(bed.wait(&send("alice", session)).unwrap().status, 200);
+        }
+    }
+    assert!(gave_way > 0);
 }

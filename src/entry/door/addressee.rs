@@ -15,7 +15,7 @@ pub(super) fn addressee(
 ) -> Result<(ObjectClass, String), Vec<Fault>> {
     let session = match (route, body) {
         (Route::Session(session, _), _) => Some(session.clone()),
-        (Route::Execute, Some(body)) => Some(body.read(session_of)?),
+        (Route::Execute, Some(body)) => Some(body.read(session_of)??),
         _ => None,
     };
     permit(caller, route, session.as_ref())?;

@@ -3,13 +3,15 @@
 //! whoever holds more than a share.
 //!
 //! The room owns a body, not the request: when a client leaves, the runtime drops the request without a
-//! notice to anyone. The body of such a request is freed when its time is over.
+//! notice to anyone. The body of such a request is freed when its time is over. Nothing tells it from one whose client is
+//! there, so one that has come whole gives way as others do, until its object has taken it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use super::body_freed::Freed;
 use super::body_shares::{Holdings, Owner, ROOM_BYTES};
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::Fault;
 use crate::ports::RequestBody;
 
 /// The part of the room that long bodies may fill, so that plain turns get in meanwhile.
@@ -37,29 +39,18 @@ pub(super) struct BodyRoom {
 #[derive(Debug, Default)]
 struct Slot {
     owner: Owner,
-    /// The bytes that have come; of a whole body, one piece.
+    /// The bytes that have come; of a whole body, one piece; none when it was freed.
     pieces: RefCell<Vec<Vec<u8>>>,
-    /// The bytes of the room that it takes.
-    taken: Cell<usize>,
+    /// The number of bytes that have come.
+    length: Cell<usize>,
     /// It announces, or has come to, more than [`SHORT_BYTES`].
     is_long: Cell<bool>,
     is_whole: Cell<bool>,
-    /// When the latest [`PACE_BYTES`] had come, in milliseconds since the epoch, and the bytes by then.
+    /// When the latest [`PACE_BYTES`] had come, or all of it, in milliseconds since the epoch, and the bytes by then.
     paced: Cell<(u64, usize)>,
     /// When the slot is freed, in milliseconds since the epoch.
     until_ms: Cell<u64>,
     freed: Cell<Option<Freed>>,
-}
-
-/// Why a body has no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Freed {
-    /// There is none, or the body's time was over.
-    Full,
-    /// It hardly came, and another one needed the room.
-    Slow,
-    /// Its owner holds more than a share, and another one needed the room.
-    Share,
 }
 
 /// A body in the room. Dropping it frees its slot.
@@ -99,10 +90,14 @@ impl BodyRoom {
 
     /// Frees the room of a body, which takes nothing from then on.
     fn free(&self, slot: &Slot, why: Freed) {
+        self.take_back(slot);
         if slot.freed.get().is_none() {
             slot.freed.set(Some(why));
         }
-        self.taken.set(self.taken.get().saturating_sub(slot.taken.take()));
+    }
+
+    fn take_back(&self, slot: &Slot) {
+        self.taken.set(self.taken.get().saturating_sub(slot.taken()));
         slot.pieces.take();
     }
 
@@ -115,9 +110,8 @@ impl BodyRoom {
         now_ms: u64,
     ) -> Result<(), Freed> {
         let slots = self.slots.borrow();
-        let others =
-            || slots.iter().filter(|slot| !Rc::ptr_eq(slot, asking) && slot.may_give_way());
-        let mut holdings = Holdings::of(slots.iter().map(|slot| (&slot.owner, slot.taken.get())));
+        let others = || slots.iter().filter(|slot| !Rc::ptr_eq(slot, asking) && slot.taken() > 0);
+        let mut holdings = Holdings::of(slots.iter().map(|slot| (&slot.owner, slot.taken())));
         let mut giving: Vec<(&Rc<Slot>, Freed)> = Vec::new();
         let mut still = lacking;
         let mut slow: Vec<_> = others().filter(|slot| slot.is_slow(now_ms)).collect();
@@ -126,9 +120,9 @@ impl BodyRoom {
             if still == 0 {
                 break;
             }
-            still = still.saturating_sub(slot.taken.get());
-            holdings.take_out(&slot.owner, slot.taken.get());
-            giving.push((slot, Freed::Slow));
+            still = still.saturating_sub(slot.taken());
+            holdings.take_out(&slot.owner, slot.taken());
+            giving.push((slot, if slot.is_whole.get() { Freed::Full } else { Freed::Slow }));
         }
         if still > 0 && holdings.would_exceed(&asking.owner, bytes) {
             return Err(Freed::Share);
@@ -142,8 +136,8 @@ impl BodyRoom {
             // Of several the newest one, which has cost least.
             let next = left.reduce(|one, other| if other.0 >= one.0 { other } else { one });
             let (_, next) = next.ok_or(Freed::Full)?;
-            still = still.saturating_sub(next.taken.get());
-            holdings.take_out(&next.owner, next.taken.get());
+            still = still.saturating_sub(next.taken());
+            holdings.take_out(&next.owner, next.taken());
             giving.push((next, Freed::Share));
         }
         giving.into_iter().for_each(|(slot, why)| self.free(slot, why));
@@ -152,9 +146,14 @@ impl BodyRoom {
 }
 
 impl Slot {
-    /// Whether freeing it makes room: it holds some, and its object does not read it yet.
-    fn may_give_way(&self) -> bool {
-        !self.is_whole.get() && self.taken.get() > 0
+    /// The bytes of the room that it takes.
+    fn taken(&self) -> usize {
+        if self.freed.get().is_some() { 0 } else { self.length.get() }
+    }
+
+    /// `overloaded` where it had to give way.
+    fn check(&self) -> Result<(), Fault> {
+        self.freed.get().map_or(Ok(()), |why| Err(why.fault()))
     }
 
     fn is_slow(&self, now_ms: u64) -> bool {
@@ -167,7 +166,7 @@ impl HeldBody {
     pub(super) fn add(&self, piece: Vec<u8>, now_ms: u64) -> Result<(), Fault> {
         self.check()?;
         let (room, slot) = (&self.room, &self.slot);
-        let length = slot.taken.get() + piece.len();
+        let length = slot.length.get() + piece.len();
         slot.is_long.set(slot.is_long.get() || length > SHORT_BYTES);
         let limit = if slot.is_long.get() { LONG_ROOM_BYTES } else { ROOM_BYTES };
         let lacking = (room.taken.get() + piece.len()).saturating_sub(limit);
@@ -175,7 +174,7 @@ impl HeldBody {
             room.make_room(slot, piece.len(), lacking, now_ms).map_err(Freed::fault)?;
         }
         room.taken.set(room.taken.get() + piece.len());
-        slot.taken.set(length);
+        slot.length.set(length);
         if length - slot.paced.get().1 >= PACE_BYTES {
             slot.paced.set((now_ms, length));
         }
@@ -185,58 +184,50 @@ impl HeldBody {
 
     /// `overloaded` where the body had to give way.
     pub(super) fn check(&self) -> Result<(), Fault> {
-        self.slot.freed.get().map_or(Ok(()), |why| Err(why.fault()))
+        self.slot.check()
+    }
+
+    /// [`Self::check`] for when the body itself is gone.
+    pub(super) fn check_later(&self) -> impl Fn() -> Result<(), Fault> + use<> {
+        let slot = Rc::clone(&self.slot);
+        move || slot.check()
     }
 
     /// Keeps the body, of which all has come, until then, in milliseconds since the epoch: the object's time to take it.
-    pub(super) fn keep_until(&self, until_ms: u64) {
+    pub(super) fn keep_until(&self, now_ms: u64, until_ms: u64) {
         self.slot.until_ms.set(until_ms);
         self.slot.is_whole.set(true);
+        self.slot.paced.set((now_ms, self.slot.length.get()));
         let mut pieces = self.slot.pieces.borrow_mut();
         if pieces.len() > 1 {
             *pieces = vec![pieces.concat()];
         }
     }
 
-    /// Reads a whole body.
-    pub(super) fn read<T>(&self, read: impl FnOnce(&[u8]) -> T) -> T {
-        read(self.slot.pieces.borrow().first().map_or(&[][..], Vec::as_slice))
-    }
-}
-
-impl Freed {
-    fn fault(self) -> Fault {
-        let message = match self {
-            Self::Full => {
-                "Too many long bodies are being received. Wait as Retry-After says, and send the request again."
-            }
-            Self::Slow => {
-                "Less than 16 KiB of the body came in 5 s, and its room went to a request that waited. Send the request again, and the body faster."
-            }
-            Self::Share => {
-                "The caller's bodies filled more than a share of the room, and others waited. Wait as Retry-After says, and send fewer at once."
-            }
-        };
-        Fault::new(ErrorCode::Overloaded, message)
+    /// Reads a whole body, unless it had to give way.
+    pub(super) fn read<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T, Fault> {
+        self.check()?;
+        Ok(read(self.slot.pieces.borrow().first().map_or(&[][..], Vec::as_slice)))
     }
 }
 
 impl RequestBody for HeldBody {
     fn length(&self) -> usize {
-        self.slot.taken.get()
+        self.slot.length.get()
     }
 
     fn piece(&self, from: usize, most: usize) -> Option<Vec<u8>> {
-        self.read(|bytes| {
+        let piece = self.read(|bytes| {
             let rest = bytes.get(from..)?;
             Some(rest.get(..most).unwrap_or(rest).to_vec())
-        })
+        });
+        piece.ok()?
     }
 }
 
 impl Drop for HeldBody {
     fn drop(&mut self) {
-        self.room.free(&self.slot, Freed::Full);
+        self.room.take_back(&self.slot);
         self.room.slots.borrow_mut().retain(|slot| !Rc::ptr_eq(slot, &self.slot));
     }
 }
@@ -244,6 +235,7 @@ impl Drop for HeldBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::ErrorCode;
 
     const MIB: usize = 1 << 20;
 
@@ -300,12 +292,12 @@ mod tests {
                     3 if !held.is_empty() => drop(held.swap_remove(numbers.below(held.len()))),
                     _ if !held.is_empty() => {
                         let body = &held[numbers.below(held.len())];
-                        let before = (room.taken.get(), body.length());
+                        let before = (room.taken.get(), body.slot.taken());
                         let had = code(body);
                         let most = [SHORT_BYTES, 12 * MIB][numbers.below(2)];
                         let bytes = numbers.below(most);
                         if body.add(vec![0; bytes], now).is_err() {
-                            let after = (room.taken.get(), body.length());
+                            let after = (room.taken.get(), body.slot.taken());
                             assert_eq!(after, before, "a refusal takes nothing and frees nothing");
                             met[usize::from(had.is_some())] += 1;
                         } else if room.taken.get() < before.0 + bytes {
@@ -315,14 +307,14 @@ mod tests {
                     _ => {}
                 }
                 assert!(room.taken.get() <= ROOM_BYTES);
-                let all: usize = room.slots.borrow().iter().map(|slot| slot.taken.get()).sum();
+                let all: usize = room.slots.borrow().iter().map(|slot| slot.taken()).sum();
                 assert_eq!(room.taken.get(), all);
             }
             drop(held);
             drop(room.slot(Owner::default(), None, now + 20_001, now + 20_001));
             assert_eq!((room.taken.get(), room.slots.borrow().len()), (0, 0));
             let late =
-                forgotten.iter().map(|body| (body.add(vec![0], now).is_err(), body.length()));
+                forgotten.iter().map(|body| (body.add(vec![0], now).is_err(), body.slot.taken()));
             assert!(
                 late.into_iter().all(|late| late == (true, 0)),
                 "a freed slot takes nothing more"
@@ -437,24 +429,57 @@ mod tests {
         other.add(vec![0; 7 * MIB + 160_000], 5_000).unwrap();
         assert_eq!(code(&stopped), Some(Freed::Slow));
         assert_eq!(code(&steady), None);
-        // One that has come whole waits for its object, not for its client.
-        steady.keep_until(60_000);
+        // One that has come whole has as long for its object to take it.
+        steady.keep_until(16_000, 60_000);
         let last = room.slot(owner("e", ""), Some(8 * MIB), 20_000, 60_000);
         last.add(vec![0; 16 * MIB], 20_000).unwrap();
         assert_eq!(code(&other), Some(Freed::Slow));
-        assert!(last.add(vec![0; MIB], 20_000).is_err());
+        assert!(last.add(vec![0; MIB], 20_999).is_err());
         assert_eq!(code(&steady), None);
+        last.add(vec![0; MIB], 21_000).unwrap();
+        assert_eq!(code(&steady), Some(Freed::Full));
+    }
+
+    #[test]
+    fn whole_bodies_whose_clients_have_left_keep_nobody_out_who_has_a_share() {
+        let room = Rc::new(BodyRoom::default());
+        let guest = owner("a", "guest");
+        let abandoned: Vec<_> = (0..3)
+            .map(|_| {
+                let body = come(&room, &guest, 8 * MIB, 0);
+                body.keep_until(0, 30_000);
+                body
+            })
+            .collect();
+        let check_later = abandoned[2].check_later();
+        assert!(check_later().is_ok());
+        let other = come(&room, &owner("b", ""), 8 * MIB, 0);
+        assert_eq!(
+            abandoned.iter().map(code).collect::<Vec<_>>(),
+            [None, None, Some(Freed::Share)]
+        );
+        // Its object is not told that it has ended: it can no longer be read.
+        let freed = &abandoned[2];
+        assert_eq!((freed.length(), freed.piece(0, 1), freed.piece(MIB, 1)), (8 * MIB, None, None));
+        assert!(freed.read(<[u8]>::len).is_err());
+        drop(abandoned);
+        assert_eq!(check_later().unwrap_err().code, ErrorCode::Overloaded);
+        assert_eq!(room.taken.get(), 8 * MIB);
+        let check_later = other.check_later();
+        drop(other);
+        assert!(check_later().is_ok(), "its object has taken it");
     }
 
     #[test]
     fn a_body_is_kept_as_it_came_and_read_piece_by_piece() {
         let room = Rc::new(BodyRoom::default());
         let body = room.slot(Owner::default(), None, 0, 1);
-        assert_eq!((body.read(<[u8]>::to_vec), body.piece(0, 2)), (Vec::new(), Some(Vec::new())));
+        assert_eq!(body.read(<[u8]>::len).unwrap(), 0);
+        assert_eq!(body.piece(0, 2), Some(Vec::new()));
         body.add(b"abc".to_vec(), 0).unwrap();
         body.add(b"de".to_vec(), 0).unwrap();
-        body.keep_until(1);
-        assert_eq!(body.read(<[u8]>::to_vec), b"abcde");
+        body.keep_until(0, 1);
+        assert_eq!(body.read(<[u8]>::to_vec).unwrap(), b"abcde");
         let piece = |from| body.piece(from, 2);
         assert_eq!(piece(0).unwrap(), b"ab");
         assert_eq!(piece(4).unwrap(), b"e");

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::addressee::addressee;
 use super::arrival::Arrival;
-use super::body_room::{BodyRoom, LONGEST_BYTES};
+use super::body_room::{BodyRoom, HeldBody, LONGEST_BYTES};
 use super::body_shares::Owner;
 use super::credentials::{Admitted, Barred, Credentials, refuse_ticket_in_url, warn};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
@@ -208,7 +208,7 @@ impl FrontDoor {
             refuse_void(gateway, caller).await?;
             let minting =
                 |body: &[u8]| mint_ticket(arrival, gateway, &self.credentials, admitted, body);
-            return body.read(minting).map(FrontResponse::Own);
+            return body.read(minting)?.map(FrontResponse::Own);
         }
         let (class, name) = addressee(caller, &route, body.as_ref())?;
         if class == ObjectClass::Workspace {
@@ -236,6 +236,7 @@ impl FrontDoor {
             request_id: id.as_str(),
             caller: &sent,
         };
+        let check_body = body.as_ref().map(HeldBody::check_later);
         match gateway.ask(&request, body).await {
             Ok(response) => {
                 let private =
@@ -243,6 +244,8 @@ impl FrontDoor {
                 Ok(FrontResponse::OfObject(response, private.into_iter().collect()))
             }
             Err(fault) => {
+                // Where its body had to give way, the object is not to blame.
+                check_body.map_or(Ok(()), |check| check())?;
                 gateway.log(json!({
                     "event": "object_failed", "level": "error", "object": request.name,
                     "fault": fault.0, "request_id": id.as_str(),

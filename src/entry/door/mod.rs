@@ -6,6 +6,7 @@
 mod addressee;
 mod arrival;
 mod authentication;
+mod body_freed;
 mod body_room;
 mod body_shares;
 mod credentials;

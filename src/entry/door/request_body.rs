@@ -41,11 +41,12 @@ pub(super) async fn read_body<G: Gateway>(
     if announced.is_some_and(|length| length > most_bytes) {
         return Err(too_large(most_bytes));
     }
-    let until_ms = gateway.now_ms().saturating_add(timeout_ms);
-    let body = room.slot(owner, announced, gateway.now_ms(), until_ms);
+    let now_ms = gateway.now_ms();
+    let body = room.slot(owner, announced, now_ms, now_ms.saturating_add(timeout_ms));
     receive_in_time(gateway, &body, announced, deployment).await?;
     // From here on the body waits for its object.
-    body.keep_until(gateway.now_ms().saturating_add(timeout_ms));
+    let now_ms = gateway.now_ms();
+    body.keep_until(now_ms, now_ms.saturating_add(timeout_ms));
     Ok(body)
 }
 
@@ -57,7 +58,7 @@ async fn receive_in_time<G: Gateway>(
     deployment: &Deployment,
 ) -> Result<(), Fault> {
     let timeout_ms = deployment.body_timeout_ms;
-    // A short one is taken whole, and holds no room before.
+    // A short one holds so little that it may learn at its end that another one has its room.
     let is_short = announced.is_some_and(|length| length <= SHORT_BYTES);
     let check_ms = if is_short { timeout_ms } else { CHECK_MS };
     let mut receiving = pin!(receive(gateway, body, announced, deployment.max_body_bytes));
