@@ -17,13 +17,16 @@ export interface Panel {
   View: FunctionComponent;
   /** It shows one turn, which is marked in the conversation; a click on another turn chooses that. */
   isOfTurn?: boolean;
+  /** What no icon says: its button has the title in words, and an empty session invites to it. */
+  about?: string;
+  invites?: string;
 }
 
 export const panels: readonly Panel[] = [
   { id: 'session', title: 'Session', icon: 'session', View: SessionPanel },
   { id: 'context', title: 'Context', icon: 'sliders', View: ContextPanel },
-  { id: 'inspector', title: 'Inspector', icon: 'timeline', View: InspectorPanel, isOfTurn: true },
-  { id: 'breaking', title: 'Break it', icon: 'bolt', View: BreakingPanel },
+  { id: 'inspector', title: 'Inspector', icon: 'timeline', View: InspectorPanel, isOfTurn: true, invites: 'See inside', about: 'what each model call was sent, byte for byte, and where the time went' },
+  { id: 'breaking', title: 'Break it', icon: 'bolt', View: BreakingPanel, invites: 'Cut it off in the middle', about: 'cuts, reloads and restarts at the worst moment, and what holds then' },
   { id: 'retrieval', title: 'Retrieval', icon: 'book', View: RetrievalPanel },
 ];
 

@@ -27,7 +27,8 @@ export async function attach(files: Iterable<File>): Promise<void> {
       const read = await attachment(file);
       attachments.value = [...attachments.value, read];
     } catch {
-      refused.push(`${file.name} could not be read.`);
+      // A folder that is dropped looks like a file of no type.
+      refused.push(`${file.name} could not be read.${file.type === '' ? ' Folders go into the panel Retrieval.' : ''}`);
     } finally {
       filesBeingRead.value -= 1;
     }

@@ -16,6 +16,7 @@ import { Help, isHelpOpen } from './help.js';
 import { useKeys } from './keys.js';
 import { useMenu } from './menu.js';
 import { ModeMenu } from './mode_menu.js';
+import { notice } from './notice.js';
 import { focusMessage, medium, narrow } from './screen.js';
 import { Separator } from './separator.js';
 import { isSidebarOpen, Sidebar } from './sidebar.js';
@@ -58,8 +59,8 @@ export function App() {
 function Head() {
   const title = listed.value.find(({ id }) => id === sessionId.value)?.title ?? (shownTurns.value[0]?.record.value.asked.text || 'New session');
   useEffect(() => {
-    document.title = `${title} – aptix-edge`;
-  }, [title]);
+    document.title = `${notice.value}${title} – aptix-edge`;
+  }, [title, notice.value]);
   return (
     <header class="head">
       {(narrow.value || (medium.value && openPanel.value)) && (
@@ -101,10 +102,10 @@ function PanelButtons() {
           <Icon name="search" />
           <span class="hidden">Search in the conversation</span>
         </button>
-        {panels.map(({ id, title: name, icon }) => (
-          <button key={id} type="button" class="icon-button" title={name} aria-pressed={openPanel.value === id} onClick={(event) => toggle(id, event)}>
+        {panels.map(({ id, title: name, icon, about }) => (
+          <button key={id} type="button" class={`icon-button${about ? ' named' : ''}`} title={about ? `${name}: ${about}` : name} aria-pressed={openPanel.value === id} onClick={(event) => toggle(id, event)}>
             <Icon name={icon} />
-            <span class="hidden">{name}</span>
+            <span class={about ? 'in-words' : 'hidden'}>{name}</span>
           </button>
         ))}
       </div>

@@ -11,6 +11,7 @@ import { useFold, type Fold } from './fold.js';
 import { Icon } from './icon.js';
 import { Json, JsonText } from './json_text.js';
 import { Call } from './tool_cards.js';
+import { isEnter } from './typing.js';
 
 type Refused = Extract<Answering, { at: 'asked' }>['refused'];
 
@@ -135,8 +136,16 @@ function Question({ turn, call, refused, asked }: { turn: ShownTurn; call: ToolC
     else decide(`{"Approved":true,"Arguments":${edited}}`);
   };
   const refuse = () => decide(JSON.stringify({ Approved: false, ...(reason.trim() && { Reason: reason.trim() }) }));
+  // Where the card itself has the focus, and not what is written in it: nobody approves by a word.
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || (event.target as Element).matches('input, textarea')) return;
+    const act = { a: isWrong ? undefined : approve, r: refuse }[event.key.toLowerCase()];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  };
   return (
-    <section class="card ask question" aria-labelledby={`${id}-title`} tabIndex={-1}>
+    <section class="card ask question" aria-labelledby={`${id}-title`} tabIndex={-1} onKeyDown={onKeyDown}>
       <h3 id={`${id}-title`}>
         <Icon name="shield" />
         <span>
@@ -156,12 +165,12 @@ function Question({ turn, call, refused, asked }: { turn: ShownTurn; call: ToolC
       {refused && <p class="fault">{refused.message}</p>}
       <Rest id={`${id}-fold`} fold={fold} toEnd={() => toEnd(box)} />
       <label for={`${id}-reason`}>Reason, if you refuse</label>
-      <input id={`${id}-reason`} dir="auto" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+      <input id={`${id}-reason`} dir="auto" value={reason} onInput={(event) => setReason(event.currentTarget.value)} onKeyDown={(event) => isEnter(event) && refuse()} />
       <div class="actions">
-        <button type="button" class="primary" disabled={isWrong} aria-disabled={!fold.isSeen} aria-describedby={`${id}-fold`} onClick={approve}>
+        <button type="button" class="primary" disabled={isWrong} aria-disabled={!fold.isSeen} aria-describedby={`${id}-fold`} aria-keyshortcuts="A" title="Approve (A)" onClick={approve}>
           Approve
         </button>
-        <button type="button" onClick={refuse}>
+        <button type="button" aria-keyshortcuts="R" title="Refuse (R)" onClick={refuse}>
           Refuse
         </button>
         {asked.allowsEdit && edited === undefined && (

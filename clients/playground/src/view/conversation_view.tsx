@@ -2,7 +2,9 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { BranchNote } from '../branching/branch_note.js';
+import { openPanel, panels } from '../panels.js';
 import { isLoading, liveTurn, loadFault, namedTurn, newestTurn, send, sessionId, shownTurns } from '../store/conversation.js';
+import { conversationContext } from '../store/settings.js';
 import { unanswered } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { focusMessage } from './screen.js';
@@ -105,9 +107,24 @@ const SUGGESTIONS: readonly (readonly [words: string, shows: string, needs?: 'de
 const isThere = new URLSearchParams(location.search);
 const fitting = SUGGESTIONS.filter(([, , needs]) => needs === undefined || isThere.has(needs));
 
+/** Who answers here. Which model it is, the service tells of each call in the inspector. */
+const Answerer = () => (
+  <p class="muted answerer">
+    {isThere.has('stand-in') ? (
+      <>
+        Answers come from a <strong>stand-in</strong> for the model service, which repeats what it was given and calls tools when it is told to
+      </>
+    ) : (
+      'Answers come from the model service that the catalog names'
+    )}
+    , under the context <code>{conversationContext.value || 'default'}</code>, by <code>{location.host}</code>.
+  </p>
+);
+
 const Welcome = () => (
   <div class="welcome">
     <h2>What should the agent do?</h2>
+    <Answerer />
     <p class="muted">Every turn is kept by the service as it happens. Reload, disconnect or come back tomorrow: it goes on.</p>
     <ul>
       {fitting.map(([words, shows]) => (
@@ -118,6 +135,18 @@ const Welcome = () => (
           </button>
         </li>
       ))}
+    </ul>
+    <h3>What only this page shows</h3>
+    <ul>
+      {panels.flatMap(({ id, invites, about }) =>
+        invites === undefined ? [] : (
+          <li key={id}>
+            <button type="button" onClick={() => (openPanel.value = id)}>
+              <strong>{invites}</strong>
+              <small>{about}</small>
+            </button>
+          </li>
+        ))}
     </ul>
   </div>
 );

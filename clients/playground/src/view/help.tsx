@@ -14,6 +14,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['Alt N', 'begins a new session'],
   [`${CONTROL} K`, 'searches the sessions: their titles, and by Enter what was said'],
   [`${CONTROL} Shift F`, 'searches in the conversation; Enter goes on, Shift Enter back'],
+  ['A or R', 'on a call that waits: approves or refuses it'],
   ['← →', 'below an answer: the next of its actions'],
   ['← →', 'on the edge of a pane: its width; Enter resets it'],
   [`? or ${CONTROL} /`, 'this help'],

@@ -172,7 +172,10 @@ function Entry({ session: { id, title, at, status } }: { session: Listed }) {
           )}
           {title}
         </span>
-        <small>{state === undefined ? when(at) : `${when(at)} · ${state}`}</small>
+        <small>
+          {state !== undefined && <span class={`dot ${status}`} aria-hidden="true" />}
+          {state === undefined ? when(at) : `${when(at)} · ${state}`}
+        </small>
       </button>
       {user.value !== undefined && (
         <button type="button" class="small rename" title="Rename this session" onClick={() => tried(() => renamed(id, title))}>
@@ -220,7 +223,10 @@ function when(at: number): string {
   const minutes = Math.floor((Date.now() - at) / MINUTE);
   if (minutes < 1) return 'now';
   if (minutes < 60) return `${minutes} min ago`;
-  return new Date(at).toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
+  const [then, now] = [new Date(at), new Date()];
+  if (then.toDateString() === now.toDateString()) return then.toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' });
+  const year = then.getFullYear() === now.getFullYear() ? undefined : 'numeric';
+  return then.toLocaleDateString(undefined, { day: 'numeric', month: 'short', year });
 }
 
 const Mark = () => (
