@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
+import sys
 import threading
 from typing import Any
 
@@ -10,7 +12,7 @@ import anyio
 import pytest
 
 import aptix_edge
-from aptix_edge import Aptix, AptixError, AsyncAptix, ToolContext
+from aptix_edge import Aptix, AptixError, AsyncAptix, Tool, ToolContext
 from conftest import Bed, new_id, script
 
 pytestmark = pytest.mark.anyio
@@ -131,9 +133,12 @@ async def test_an_async_def_is_refused_where_nothing_can_wait_for_it(bed: Bed) -
     async def fetch() -> str:
         return "never"
 
+    # What only turns out to be awaited is told to the model.
     instruction, key = script([["call", "fetch", {}]], [["text", "Done."]])
     with Aptix(bed.direct) as aptix:
-        aptix.session(new_id()).turn(instruction, tools=[fetch]).final()
+        with pytest.raises(TypeError, match="fetch: an `async def` is for `AsyncAptix`"):
+            aptix.session(new_id()).turn(instruction, tools=[fetch])
+        aptix.session(new_id()).turn(instruction, tools=[Tool("fetch", lambda: fetch())]).final()
     assert "for `AsyncAptix`" in bed("told", script=key)["outputs"][0]
 
 
@@ -163,3 +168,28 @@ def test_an_address_that_is_none_is_said_at_once() -> None:
         with pytest.raises(ValueError, match="base_url is a URL"):
             Aptix(wrong)
     assert issubclass(AptixError, Exception)
+
+
+# Trio warns of each generator that is left, whatever it does at its end.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+async def test_a_loop_that_is_left_without_async_with_says_nothing_and_closes_its_connection(
+    bed: Bed, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unraised: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraised.append)
+    async with AsyncAptix(bed.direct) as aptix:
+
+        async def leave() -> None:
+            async for _ in aptix.session(new_id()).turn(script([["text", "One ", "two."]])[0]):
+                break
+
+        for _ in range(3):
+            await leave()
+            gc.collect()
+            # What the collector has begun ends in these.
+            for _ in range(20):
+                await anyio.lowlevel.checkpoint()
+        await aptix.health()
+    gc.collect()
+    told = capsys.readouterr()
+    assert (told.out, told.err, caplog.messages, unraised) == ("", "", [], [])

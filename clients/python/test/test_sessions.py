@@ -7,6 +7,7 @@ import threading
 import time
 from typing import Any
 
+import httpx
 import pytest
 
 from aptix_edge import Aptix, AptixConnectionError, AptixError, MemoryStore, Tool, ToolContext, format_json, tool
@@ -461,3 +462,52 @@ def test_a_decision_outlives_a_reload_and_a_question_that_was_cut_off_is_asked_a
     assert session.attach(first.turn_id, tools=[Tool("none", decide)]).final()
     assert len(asked) == 1
     assert len(bed("ran", tool="send_mail", session=session_id)) == 1
+
+
+def test_any_request_can_be_made_and_results_be_sent_without_watching(world: World, bed: Bed) -> None:
+    aptix = world.client(bed.direct)
+    said = script([["call", "read", {}]], [["text", "It is there."]])[0]
+    tools_json = json.dumps([{"type": "function", "name": "read"}])
+    session = aptix.session(new_id(), headers={"traceparent": f"00-{'7' * 32}-{'7' * 16}-01"})
+    turn = session.turn({"Instruction": said, "ToolsJson": tools_json})
+    with pytest.raises(AptixError) as waits:
+        turn.final()
+    [call] = waits.value.details["ToolCalls"]
+    results = [{"ToolCallId": call["ToolCallId"], "ExecutionMs": 1, "ResultJson": "1"}]
+    ids = {"SessionId": session.session_id, "TurnId": turn.turn_id}
+    stored = aptix.detach({**ids, "ToolResults": results})
+    assert stored.get("Status", "completed") in ("running", "completed")
+    assert session.attach(turn.turn_id).final()["PrimaryOutputText"] == "It is there."
+    path = f"/sessions/{session.session_id}/turns"
+    assert [each["TurnId"] for each in aptix.request("GET", path)["Turns"]] == [turn.turn_id]
+    assert aptix.request("GET", path, query={"After": turn.turn_id})["Turns"] == []
+    entry = aptix.request("POST", f"{path}/{turn.turn_id}/cancel", headers={"X-Own": "1"})
+    assert entry["Status"] == "completed"
+
+
+def test_an_async_tool_of_the_synchronous_client_is_refused_before_anything_is_sent() -> None:
+    async def look() -> int:
+        return 1
+
+    async def decide(*_: object) -> bool:
+        return True
+
+    session = Aptix("http://service.invalid").session("s")
+    with pytest.raises(TypeError, match="look: an `async def` is for `AsyncAptix`"):
+        session.turn("Hello", tools=[look])
+    with pytest.raises(TypeError, match="on_approval"):
+        session.attach("t", on_approval=decide)
+
+
+def test_text_that_comes_twice_in_a_stream_counts_once(world: World) -> None:
+    def event(at: int, delta: str) -> str:
+        data = json.dumps({"Segment": 0, "Delta": delta})
+        return f"event: output_text.delta\nid: 0.{at}\ndata: {data}\n\n"
+
+    final = {"Kind": "final", "SessionId": "s", "TurnId": "t", "PrimaryOutputText": "abcdef"}
+    end = json.dumps({"Successful": True, "Result": final, "Errors": [], "Warnings": []})
+    body = event(3, "abc") + event(3, "abc") + event(6, "def") + event(3, "abc") + f"event: result\ndata: {end}\n\n"
+    answer = httpx.Response(200, text=body, headers={"Content-Type": "text/event-stream"})
+    aptix = world.client("http://service", transport=httpx.MockTransport(lambda _: answer))
+    events = list(aptix.session("s").turn("Hello", turn_id="t"))
+    assert "".join(each.delta for each in events if each.type == "text") == "abcdef"

@@ -311,9 +311,17 @@ export function resultOf<T>(answer: unknown, told: { status: number; retryAfterM
 /** Whatever went wrong as an `AptixError`; throws the signal's reason where that was the cause. */
 export function failureOf(error: unknown, signal?: AbortSignal, position?: string): AptixError {
   if (signal?.aborted) throw signal.reason;
-  if (!(error instanceof AptixError)) return new AptixConnectionError(`The connection was lost: ${(error as Error)?.message}.`, { position, cause: error });
+  if (!(error instanceof AptixError)) return new AptixConnectionError(`The connection was lost: ${reasonOf(error)}.`, { position, cause: error });
   if (error instanceof AptixConnectionError && position !== undefined) (error as { position?: string }).position ??= position;
   return error;
+}
+
+/** `fetch failed` alone says nothing; what it was stands in the cause, of several addresses in its first one. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = (error ?? {}) as Error;
+  const { message: words, errors } = (cause ?? {}) as AggregateError;
+  const reason = words || errors?.[0]?.message;
+  return reason ? `${message} (${reason})` : message;
 }
 
 function retryAfter(response: Response): number | undefined {

@@ -26,8 +26,8 @@ export async function* readTurnEvents(source: ReadableStream<Uint8Array> | Respo
       });
       if (done) break;
       for (const line of lines.of(value)) {
-        const event = eventOf(line, status);
-        ended = event.type === "tool_calls" || (event.type === "result" && event.response?.Kind === "final");
+        const { goesOn, ...event } = eventOf(line, status);
+        ended = (event.type === "tool_calls" && !goesOn) || (event.type === "result" && event.response?.Kind === "final");
         yield event;
       }
     }
@@ -40,7 +40,8 @@ export async function* readTurnEvents(source: ReadableStream<Uint8Array> | Respo
   }
 }
 
-function eventOf(line: string, status: number | undefined): TurnEvent {
+/** `goesOn`: the other side answers the calls of the pause, so that it is not the end. */
+function eventOf(line: string, status: number | undefined): TurnEvent & { goesOn?: boolean } {
   let event;
   try {
     event = JSON.parse(line);

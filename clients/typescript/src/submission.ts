@@ -51,9 +51,14 @@ export async function* submit(
     try {
       const response = await exchange.response(attempts.count, position);
       if (!exchange.isStream) return await exchange.result<AgentExecuteResponse>();
+      // What stands between may send an event twice. Within one stream, positions only rise.
+      let last: number[] = [];
       for await (const { name, data, id } of exchange.events()) {
         const read = JSON.parse(data);
         if (name === "output_text.delta") {
+          const at = `${id}`.split(".").map(Number);
+          if ((at[0]! - last[0]! || at[1]! - last[1]!) <= 0) continue;
+          last = at;
           attempts.progressed();
           position = id!;
           yield { type: "text", segment: read.Segment, delta: read.Delta, position };

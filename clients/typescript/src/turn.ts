@@ -166,7 +166,12 @@ export class Turn implements AsyncIterable<TurnEvent> {
     this.#read();
     const left = new AbortController();
     const events = this.#events(left);
-    const line = (value: unknown) => new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+    // A reader is to know a pause that is answered here from the end.
+    const goesOn = this.runner.answers || undefined;
+    const line = (value: object) => {
+      const told = (value as TurnEvent).type === "tool_calls" ? { ...value, goesOn } : value;
+      return new TextEncoder().encode(`${JSON.stringify(told)}\n`);
+    };
     return new ReadableStream({
       async pull(controller) {
         try {

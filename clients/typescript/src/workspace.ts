@@ -168,7 +168,9 @@ export class Workspace {
       }
       const passed = Documents.filter((document, at) => {
         const own = isTooLarge ? errors : errors?.filter(({ Path }) => `${Path}/`.startsWith(`/Documents/${at}/`));
-        if (own?.length) leftOut.push({ path: document.Path, error: new AptixError(status, own) });
+        // Its place in the request tells nobody anything: the path does.
+        const told = own?.map((entry) => ({ ...entry, Message: entry.Message.replace(`Documents[${at}].`, "") }));
+        if (told?.length) leftOut.push({ path: document.Path, error: new AptixError(status, told) });
         return !own?.length;
       });
       if (passed.length === Documents.length) throw error;

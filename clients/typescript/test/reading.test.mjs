@@ -106,3 +106,39 @@ test('whatever comes in the place of events is an AptixError', async () => {
     await assert.rejects(Array.fromAsync(readTurnEvents(new Response(line, { status: 502 }))), (error) => error instanceof AptixError, line);
   }
 });
+
+test('text that comes twice in a stream counts once', async () => {
+  const delta = (at, Delta) => `event: output_text.delta\nid: 0.${at}\ndata: ${JSON.stringify({ Segment: 0, Delta })}\n\n`;
+  const stream = delta(3, 'abc') + delta(3, 'abc') + delta(6, 'def') + delta(3, 'abc') + streamed(final('abcdef'));
+  const turn = new Aptix(service(stream)).session('s').turn({ Instruction: 'x' }, { turnId: 't' });
+  let text = '';
+  for await (const event of turn) if (event.type === 'text') text += event.delta;
+  assert.equal(text, 'abcdef');
+});
+
+test('a page tells a stream that ends while the other side runs a tool from a pause that nobody answers', async () => {
+  const calls = [{ ToolCallId: 'c', Name: 'look', ArgumentsJson: '{}' }];
+  const pause = { Kind: 'client_tool_continuation', SessionId: 's', TurnId: 't', ToolCalls: calls };
+  const linesOf = async (options, ...streams) =>
+    new Response(new Aptix(service(...streams)).session('s').turn({ Instruction: 'x' }, { turnId: 't', ...options }).toReadableStream()).text();
+  const look = { name: 'look', run: () => 1 };
+  const read = async (text) => (await Array.fromAsync(readTurnEvents(new Response(text)))).map(({ type }) => type);
+
+  const whole = await linesOf({ tools: [look] }, streamed(pause), streamed(final('Done.')));
+  assert.deepEqual(await read(whole), ['result', 'tool_calls', 'tool_results', 'result']);
+  const cut = whole.slice(0, whole.indexOf('{"type":"tool_results"'));
+  await assert.rejects(read(cut), (error) => error instanceof AptixError && error.code === 'connection_lost');
+  const left = await linesOf({}, streamed(pause));
+  assert.deepEqual(await read(left), ['result', 'tool_calls']);
+  const [, event] = await Array.fromAsync(readTurnEvents(new Response(left)));
+  assert.deepEqual(event, { type: 'tool_calls', calls });
+});
+
+test('the message of a lost connection has its reason', async () => {
+  const causes = [[new Error('getaddrinfo ENOTFOUND servce'), 'getaddrinfo ENOTFOUND servce'], [new AggregateError([new Error('connect ECONNREFUSED ::1:9')]), 'connect ECONNREFUSED ::1:9']];
+  for (const [cause, words] of causes) {
+    const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
+    const aptix = new Aptix({ baseUrl: 'http://service.invalid', fetch, maxReconnects: 0 });
+    await assert.rejects(aptix.health(), { message: `The connection was lost: fetch failed (${words}).` });
+  }
+});

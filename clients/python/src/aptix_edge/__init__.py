@@ -7,6 +7,7 @@ from ._credential import Credential
 from ._errors import AptixConnectionError, AptixError
 from ._events import (
     DiscardEvent,
+    Progress,
     ProgressEvent,
     ResultEvent,
     StreamEvent,
@@ -49,6 +50,7 @@ __all__ = [
     "MemoryStore",
     "OnApproval",
     "Pending",
+    "Progress",
     "ProgressEvent",
     "ReceivedWebhook",
     "ResultEvent",

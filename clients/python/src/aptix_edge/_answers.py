@@ -86,6 +86,11 @@ class Answerer:
         tools: Sequence[Tool] | None,
         on_approval: OnApproval | None,
     ) -> None:
+        awaited = [each.name for each in tools or () if inspect.iscoroutinefunction(each.run)]
+        if inspect.iscoroutinefunction(on_approval):
+            awaited.append("on_approval")
+        if awaited and not io.has_loop:
+            raise TypeError(f"{', '.join(awaited)}: an `async def` is for `AsyncAptix`; here it is a plain function.")
         self._io = io
         self._shared = shared
         self._key = f"aptix:{turn[0]}/{turn[1]}"

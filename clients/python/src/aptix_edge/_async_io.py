@@ -40,6 +40,8 @@ class _Response:
 class AsyncIo:
     """Over an `httpx.AsyncClient`, which is closed with it unless it is the caller's."""
 
+    has_loop = True
+
     def __init__(self, client: httpx.AsyncClient | None) -> None:
         self._client = client or httpx.AsyncClient(limits=httpx.Limits(max_connections=None))
         self._is_own = client is None

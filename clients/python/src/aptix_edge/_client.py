@@ -40,6 +40,7 @@ from ._submission import posted, submit
 from ._user import AsyncUser
 from ._workspace import AsyncWorkspace
 from .wire import (
+    AcceptedTurn,
     AgentExecuteResponse,
     ErrorDictionary,
     ExecuteRequest,
@@ -110,9 +111,12 @@ class AsyncAptix:
         with Heads() as heads:
             return heads.with_newest(await method(*args, **named))
 
-    def session(self, session_id: str) -> AsyncSession:
-        """The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent."""
-        return AsyncSession(self._http, self._shared, session_id)
+    def session(self, session_id: str, *, headers: Mapping[str, str] | None = None) -> AsyncSession:
+        """The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent.
+        `headers` go with each of its requests, such as `traceparent`.
+        """
+        http = replace(self._http, headers={**self._http.headers, **(headers or {})})
+        return AsyncSession(http, self._shared, session_id)
 
     def workspace(self, workspace_id: str) -> AsyncWorkspace:
         """The workspace of this id. Nothing is sent."""
@@ -171,6 +175,27 @@ class AsyncAptix:
         async with aclosing(submit(self._http, submission)) as events:
             async for event in events:
                 yield event
+
+    async def detach(self, body: ExecuteRequest) -> AcceptedTurn | AgentExecuteResponse:
+        """One submission that nobody watches: comes back as soon as it is stored, or with the outcome of one that has
+        ended. Results of tools can be sent so, by whom a webhook has told of the pause.
+        """
+        call = Call("POST", "/execute", body=json_bytes(body), headers={"Prefer": "respond-async"})
+        stored: AcceptedTurn | AgentExecuteResponse = await request(self._http, call)
+        return stored
+
+    async def request(
+        self,
+        method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"],
+        path: str,
+        *,
+        query: Mapping[str, str | list[str]] | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Any request of the service's interface, repeated as all are; gives its `Result`. `body` is sent as JSON."""
+        sent = None if body is None else json_bytes(body)
+        return await request(self._http, Call(method, path, query or {}, sent, headers=headers or {}))
 
     async def download(self, file: FileRef | str) -> bytes:
         """The contents of a file that a turn has made, by its signed link; no credential is shown."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Literal
+
+from typing_extensions import NotRequired, TypedDict
 
 from .wire import AgentExecuteResponse, SubmittedToolResult, ToolCall
 
@@ -38,12 +40,68 @@ class DiscardEvent(Event):
     segment: int
 
 
+class ModelCallProgress(TypedDict):
+    Kind: Literal["model_call"]
+    Iteration: int
+
+
+class WordsProgress(TypedDict):
+    """What the model thinks, or says beside the answer."""
+
+    Kind: Literal["reasoning", "commentary"]
+    Text: str
+
+
+class ServerToolProgress(TypedDict):
+    Kind: Literal["server_tool"]
+    ToolCallId: str
+    Name: str
+    State: Literal["started", "finished"]
+    Successful: NotRequired[bool]
+    ExecutionMs: NotRequired[int]
+
+
+class ModeProgress(TypedDict):
+    Kind: Literal["mode"]
+    ModeDisplayName: str
+
+
+class RetryProgress(TypedDict):
+    """`Resumed`: how often the call's background response has been read on; without it the call is made again."""
+
+    Kind: Literal["retry"]
+    AfterMs: int
+    Resumed: NotRequired[int]
+
+
+class CompactionProgress(TypedDict):
+    Kind: Literal["compaction"]
+
+
+class SteerProgress(TypedDict):
+    Kind: Literal["steer"]
+    SteerId: str
+    State: Literal["accepted", "delivered"]
+
+
+Progress = (
+    ModelCallProgress
+    | WordsProgress
+    | ServerToolProgress
+    | ModeProgress
+    | RetryProgress
+    | CompactionProgress
+    | SteerProgress
+)
+"""What a turn is at; `Kind` says which."""
+
+
 @dataclass(frozen=True)
 class ProgressEvent(Event):
     """What the turn is at: live only, never replayed, no part of the result. `progress["Kind"]` says what it is."""
 
     type: Literal["progress"] = field(default="progress", init=False)
-    progress: dict[str, Any]
+    progress: Progress
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,9 @@ class Response(Protocol):
 class Io(Protocol):
     """The one port of the client."""
 
+    has_loop: bool
+    """Whether functions of the caller may be awaited."""
+
     async def send(self, request: httpx.Request, within_s: float | None) -> Response:
         """Sends it; gives the head of the response. Raises `httpx.HTTPError` when none came. The response, its body
         included, is cut after `within_s`.

@@ -59,6 +59,11 @@ def followed(session_id: str, turn_id: str, *, progress: bool = False, position:
     return Submission(Call("GET", f"{path}/stream", _query(progress), live=True), path, position)
 
 
+def _place(position: str) -> tuple[int, int]:
+    segment, _, byte = position.partition(".")
+    return int(segment), int(byte)
+
+
 async def submit(http: Http, submission: Submission) -> AsyncGenerator[StreamEvent, None]:
     """What comes, at last a `ResultEvent`. Every failure is raised, those inside a stream included."""
     # Only the request that began a turn runs it again.
@@ -71,10 +76,16 @@ async def submit(http: Http, submission: Submission) -> AsyncGenerator[StreamEve
             if not exchange.is_stream:
                 yield ResultEvent(await exchange.result())
                 return
+            # What stands between may send an event twice. Within one stream, positions only rise.
+            last = (-1, -1)
             async with aclosing(exchange.events()) as events:
                 async for sent in events:
                     event = _event(sent, response)
                     if isinstance(event, TextEvent):
+                        at = _place(event.position)
+                        if at <= last:
+                            continue
+                        last = at
                         attempts.progressed()
                         position = event.position
                     if event is not None:

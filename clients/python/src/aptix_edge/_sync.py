@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import httpx
 from typing_extensions import ParamSpec, Self
@@ -424,9 +424,11 @@ class Aptix:
         with Heads() as heads:
             return heads.with_newest(method(*args, **named))
 
-    def session(self, session_id: str) -> Session:
-        """The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent."""
-        return Session(self._aptix.session(session_id))
+    def session(self, session_id: str, *, headers: Mapping[str, str] | None = None) -> Session:
+        """The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent.
+        `headers` go with each of its requests, such as `traceparent`.
+        """
+        return Session(self._aptix.session(session_id, headers=headers))
 
     def workspace(self, workspace_id: str) -> Workspace:
         """The workspace of this id. Nothing is sent."""
@@ -466,6 +468,24 @@ class Aptix:
         `position` is that of the last text event: the text goes on there.
         """
         return iterate(self._aptix.stream(body, position=position, progress=progress))
+
+    def detach(self, body: wire.ExecuteRequest) -> wire.AcceptedTurn | wire.AgentExecuteResponse:
+        """One submission that nobody watches: comes back as soon as it is stored, or with the outcome of one that has
+        ended. Results of tools can be sent so, by whom a webhook has told of the pause.
+        """
+        return run(self._aptix.detach(body))
+
+    def request(
+        self,
+        method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"],
+        path: str,
+        *,
+        query: Mapping[str, str | list[str]] | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Any request of the service's interface, repeated as all are; gives its `Result`. `body` is sent as JSON."""
+        return run(self._aptix.request(method, path, query=query, body=body, headers=headers))
 
     def download(self, file: wire.FileRef | str) -> bytes:
         """The contents of a file that a turn has made, by its signed link; no credential is shown."""

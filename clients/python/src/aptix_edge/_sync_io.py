@@ -86,6 +86,8 @@ class _Response:
 class SyncIo:
     """Over an `httpx.Client`, which is closed with it unless it is the caller's."""
 
+    has_loop = False
+
     def __init__(self, client: httpx.Client | None) -> None:
         self._client = client or httpx.Client(limits=httpx.Limits(max_connections=None))
         self._is_own = client is None

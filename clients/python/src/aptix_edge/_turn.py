@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
@@ -71,7 +72,12 @@ class AsyncTurn:
         self._first = first
         self._segments: dict[int, str] = {}
         self._position = first.position
-        self._events: AsyncGenerator[TurnEvent, None] | None = None
+        # Weakly: the generator holds the turn. In a circle, the collector would find it together with those within it,
+        # and close them all at once, each under the other.
+        self._reading: weakref.ref[AsyncGenerator[TurnEvent, None]] | None = None
+        # `async with` holds it, and closes it at its end.
+        self._is_held = False
+        self._held: AsyncGenerator[TurnEvent, None] | None = None
         self._response: FinalResponse | None = None
         self._failure: BaseException | None = None
         self._request_id: str | None = None
@@ -96,14 +102,17 @@ class AsyncTurn:
 
     def events(self) -> AsyncGenerator[TurnEvent, None]:
         """The events, once: what `async for` over the turn gives."""
-        if self._events is not None:
+        if self._reading is not None:
             raise RuntimeError("This turn is being read already. Attach to it to read it once more.")
-        self._events = self._watched()
-        return self._events
+        events = self._watched()
+        self._reading = weakref.ref(events)
+        if self._is_held:
+            self._held = events
+        return events
 
     async def final(self) -> FinalResponse:
         """The final response. Raises the `AptixError` that ended the turn, or the watching."""
-        if self._events is None:
+        if self._reading is None:
             async with aclosing(self.events()) as events:
                 async for _ in events:
                     pass
@@ -167,7 +176,7 @@ class AsyncTurn:
         """Sends the turn, and comes back as soon as the service has stored it, which then runs it without anybody; one
         that has ended gives its outcome. It can be read later, here or elsewhere (`attach`), or a webhook tells of it.
         """
-        if self._events is not None:
+        if self._reading is not None:
             raise RuntimeError("This turn is being read already.")
         call = replace(self._first.call, headers={"Prefer": "respond-async"})
         if call.body is not None:
@@ -184,16 +193,23 @@ class AsyncTurn:
         try:
             async with aclosing(self.events()) as events:
                 async for event in events:
-                    yield f"{event.to_json()}\n".encode()
+                    line = event.to_json()
+                    # A reader is to know a pause that is answered here from the end.
+                    if isinstance(event, ToolCallsEvent) and self._answerer.answers:
+                        line = f'{line[:-1]}, "goesOn": true}}'
+                    yield f"{line}\n".encode()
         except AptixError as error:
             yield json_bytes({"type": "error", "error": error_line(error)}) + b"\n"
 
     async def close(self) -> None:
         """Ends the watching; the turn runs on."""
-        if self._events is not None:
-            await self._events.aclose()
+        events = None if self._reading is None else self._reading()
+        if events is not None:
+            await events.aclose()
+        self._held = None
 
     async def __aenter__(self) -> Self:
+        self._is_held = True
         return self
 
     async def __aexit__(

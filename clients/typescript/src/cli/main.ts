@@ -4,9 +4,10 @@
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { type ParseArgsConfig, parseArgs } from "node:util";
+import { parseArgs } from "node:util";
 import { Aptix, type Operation, type SearchRequest, type SessionStatus } from "../index.js";
 import { chat } from "./chat.js";
+import { type Options, SHELLS, completion } from "./completion.js";
 import { keep, keptKey } from "./keychain.js";
 import { Person } from "./person.js";
 import { show } from "./shown_turn.js";
@@ -19,7 +20,6 @@ import * as views from "./views.js";
 declare const VERSION: string;
 const DEFAULT_URL = "http://127.0.0.1:8787";
 
-type Options = NonNullable<ParseArgsConfig["options"]>;
 type Values = Record<string, string | boolean | string[] | undefined>;
 interface Call {
   aptix: Aptix;
@@ -38,9 +38,10 @@ interface Command {
   run(call: Call): Promise<number>;
 }
 
-const text = { type: "string" } as const;
-const flag = { type: "boolean" } as const;
-const list = { type: "string", multiple: true } as const;
+const text = (about: string) => ({ type: "string", about }) as const;
+const flag = (about: string) => ({ type: "boolean", about }) as const;
+const list = (about: string) => ({ type: "string", multiple: true, about }) as const;
+const SCOPED = "a condition on documents, KEY=VALUE; the operators are = != ~ (contains) !~";
 
 const optional = (values: Values, name: string) => values[name] as string | undefined;
 function required(values: Values, name: string): string {
@@ -72,7 +73,16 @@ const COMMANDS: Record<string, Command> = {
   chat: {
     usage: "chat [MESSAGE…] [--session ID | --continue] [--folder DIR | --no-tools] [--allow-writes] [--workspace W] [--context ID]",
     does: "Talks with the agent, with tools on the files of a folder. With a MESSAGE, one turn.",
-    options: { session: text, continue: flag, folder: text, "no-tools": flag, "allow-writes": flag, workspace: text, context: text, scope: list },
+    options: {
+      session: text("goes on with this session, or begins it; a new one, unless given"),
+      continue: flag("goes on with the folder's newest session"),
+      folder: text("the folder of the tools; the current one"),
+      "no-tools": flag("the agent sees no files"),
+      "allow-writes": flag("the agent may change files, and asks before each change"),
+      workspace: text("the workspace that turns search; none"),
+      context: text("the conversation context; the catalog's default"),
+      scope: list(SCOPED),
+    },
     takes: [0, Infinity],
     run: ({ aptix, url, owner, positionals, values, terminal }) => {
       const [workspace, context] = [optional(values, "workspace"), optional(values, "context")];
@@ -94,7 +104,15 @@ const COMMANDS: Record<string, Command> = {
   sync: {
     usage: "sync FOLDER --workspace W [--watch] [--dry-run] [--keep] [--include PATTERN]… [--max-bytes N] [--verbose]",
     does: "Makes a workspace hold the text files of a folder, and nothing else. --keep removes nothing.",
-    options: { workspace: text, watch: flag, "dry-run": flag, keep: flag, "max-bytes": text, include: list, verbose: flag },
+    options: {
+      workspace: text("the workspace; required"),
+      watch: flag("goes on with each change of the folder"),
+      "dry-run": flag("says what would be sent and removed, and does neither"),
+      keep: flag("removes nothing"),
+      "max-bytes": text("the longest file, in bytes; 2097152"),
+      include: list("takes what only the client's own rules leave out, by a pattern as of an ignore file"),
+      verbose: flag("lists every path, those that are left out with the reason"),
+    },
     takes: [1, 1],
     run: ({ aptix, positionals, values, terminal }) => {
       const isSet = (name: string) => values[name] === true;
@@ -115,7 +133,7 @@ const COMMANDS: Record<string, Command> = {
   search: {
     usage: "search QUERY… --workspace W [--limit 1..100] [--scope KEY=VALUE]…",
     does: "The chunks that a turn would be given. A scope's operators: = != ~ (contains) !~.",
-    options: { workspace: text, limit: text, scope: list },
+    options: { workspace: text("the workspace; required"), limit: text("the most chunks, 1 to 100; those of a turn"), scope: list(SCOPED) },
     takes: [1, Infinity],
     run: ({ aptix, positionals, values, terminal }) => {
       const query = { Query: positionals.join(" "), Limit: count(values, "limit", 100), RagScope: scope(values) };
@@ -125,7 +143,7 @@ const COMMANDS: Record<string, Command> = {
   sessions: {
     usage: "sessions [--status S] [--query WORDS] [--order Activity|Created] [--limit N]",
     does: "The sessions of a user: that of the ticket, or of --user.",
-    options: { status: text, query: text, order: text, limit: text },
+    options: { status: text("running, awaiting_tools, awaiting_approval, idle or failed; all"), query: text("words of the title"), order: text("Activity or Created; Activity"), limit: text("the most sessions; all") },
     takes: [0, 0],
     run: ({ aptix, values, terminal }) => {
       const options = { status: optional(values, "status") as SessionStatus, query: optional(values, "query"), order: optional(values, "order") as "Activity" };
@@ -142,7 +160,7 @@ const COMMANDS: Record<string, Command> = {
   fork: {
     usage: "fork SESSION [--after TURN] [--context ID] [--as NEW]",
     does: "Makes a new session that goes on from a turn of this one, the newest that has ended unless --after names it.",
-    options: { after: text, context: text, as: text },
+    options: { after: text("the last turn that the fork has; the newest that has ended"), context: text("the conversation context of the fork; the same"), as: text("the id of the fork; a new one") },
     takes: [1, 1],
     run: ({ aptix, positionals, values, terminal }) => {
       const members = { AfterTurnId: optional(values, "after"), ConversationContextId: optional(values, "context"), SessionId: optional(values, "as") };
@@ -169,7 +187,7 @@ const COMMANDS: Record<string, Command> = {
   export: {
     usage: "export SESSION [--output FILE]",
     does: "All that is kept of a session, as JSON.",
-    options: { output: { type: "string", short: "o" } },
+    options: { output: { ...text("the file to write; standard output"), short: "o" } },
     takes: [1, 1],
     run: ({ aptix, positionals, values, terminal }) => views.exportSession(aptix, positionals[0]!, optional(values, "output"), terminal),
   },
@@ -183,7 +201,7 @@ const COMMANDS: Record<string, Command> = {
   erase: {
     usage: "erase SESSION | --workspace W | --of-user U  [--yes]",
     does: "Erases a session, a workspace, or all sessions of a user, for good.",
-    options: { workspace: text, "of-user": text, yes: { type: "boolean", short: "y" } },
+    options: { workspace: text("a workspace in place of a session"), "of-user": text("all sessions of a user"), yes: { ...flag("asks nothing"), short: "y" } },
     takes: [0, 1],
     run: async ({ aptix, positionals: [session], values, terminal }) => {
       const [workspace, user] = [optional(values, "workspace"), optional(values, "of-user")];
@@ -198,7 +216,18 @@ const COMMANDS: Record<string, Command> = {
   ticket: {
     usage: "ticket --for USER [--sessions S,…] [--turns T,…] [--operations O,…] [--workspaces W,…] [--contexts C,…] [--origins O,…] [--actor A] [--tokens N] [--expires SECONDS]",
     does: "Mints a ticket for a page or a guest.",
-    options: { for: text, sessions: text, turns: text, operations: text, workspaces: text, contexts: text, origins: text, actor: text, tokens: text, expires: text },
+    options: {
+      for: text("the user; required"),
+      sessions: text("these alone, draft-* for a beginning; all of the user's"),
+      turns: text("these alone; all"),
+      operations: text("these alone; Execute,Answer,Approve,Watch,Read,Cancel,List,Rename"),
+      workspaces: text("those that may be searched; none"),
+      contexts: text("those with which a session may begin; the default"),
+      origins: text("the pages that may use it; any that may call"),
+      actor: text("who uses it, where that is not the user"),
+      tokens: text("the most tokens of a turn; no limit of its own"),
+      expires: text("seconds, 10 to 3600; 600"),
+    },
     takes: [0, 0],
     run: ({ aptix, values, terminal }) => {
       const all = (name: string) => optional(values, name)?.split(",");
@@ -230,6 +259,18 @@ const COMMANDS: Record<string, Command> = {
       return EXIT.done;
     },
   },
+  completion: {
+    usage: `completion ${SHELLS.join("|")}`,
+    does: "Prints what makes a shell complete commands and options: source <(aptix-edge completion bash).",
+    options: {},
+    takes: [1, 1],
+    run: async ({ positionals: [shell], terminal }) => {
+      const made = completion(shell!, COMMANDS, COMMON);
+      if (made === undefined) throw new UsageError(`There is no completion for ${shell}. Shells: ${SHELLS.join(", ")}.`);
+      terminal.out(made);
+      return EXIT.done;
+    },
+  },
   logout: {
     usage: "logout",
     does: "Takes the key out of the keychain.",
@@ -243,15 +284,30 @@ const COMMANDS: Record<string, Command> = {
   },
 };
 
-const COMMON: Options = { url: text, user: text, json: flag, help: { type: "boolean", short: "h" }, version: flag };
+const COMMON: Options = {
+  url: text(`the service; APTIX_URL, else ${DEFAULT_URL}`),
+  user: text("whom a key acts for; nobody"),
+  json: flag("what is told is JSON, for scripts"),
+  help: { ...flag("shows this"), short: "h" },
+  version: flag("shows the version"),
+};
+
+/** Options as the help lists them: what each is, and behind a semicolon what holds without it. */
+function described(options: Options): string {
+  const rows = Object.entries(options).map(([name, { type, about }]) => [`  --${name}${type === "string" ? " …" : ""}`, about] as const);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, about]) => `${name.padEnd(width)}  ${about}\n`).join("");
+}
 
 function usage(name?: string): string {
   const command = name === undefined ? undefined : COMMANDS[name];
-  if (command) return `${command.does}\n\n  aptix-edge ${command.usage}\n\nAlso: --url URL, --user USER (whom a key acts for), --json (for scripts)\n`;
+  if (command) return `${command.does}\n\n  aptix-edge ${command.usage}\n\n${described({ ...command.options, ...COMMON })}`;
   const rows = Object.values(COMMANDS).map(({ usage: line, does }) => `  ${line}\n      ${does}`);
   return `aptix-edge COMMAND\n\n${rows.join("\n")}
 
-With every command: --url URL (or APTIX_URL; ${DEFAULT_URL}), --user USER (whom a key acts for), --json (for scripts), --help.
+With every command:
+${described(COMMON)}
+What a command's options mean: aptix-edge help COMMAND.
 The key is in APTIX_KEY, or in this system's keychain by \`aptix-edge login\`; it is never an argument.
 To another machine http:// is asked for, since others can read along; APTIX_ALLOW_HTTP=1 agrees.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the service cannot be reached, 4 the turn waits or runs, 5 done in part, 130 interrupted.

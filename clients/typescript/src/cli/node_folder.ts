@@ -23,8 +23,11 @@ export const nodeFolder = (folder: string): FolderSource => ({
 
 async function nodeFile(at: string): Promise<FileSource> {
   const { size, mtimeMs, ino } = await stat(at).catch(() => ({ size: 0, mtimeMs: NaN, ino: 0 }));
-  return { size, version: `${ino} ${size} ${mtimeMs}`, bytes: () => readFile(at) };
+  return { size, version: `${ino} ${size} ${mtimeMs}`, bytes: () => readFile(at).catch((error: unknown) => Promise.reject(nameFault(at) ?? error)) };
 }
+
+/** Node reads a name that is no UTF-8 as one that is not there. */
+const nameFault = (at: string) => (at.includes("\uFFFD") ? new Error("Its name is no UTF-8.") : undefined);
 
 /** The bytes of a file; of what is none, nothing. */
 const contents = async (file: string, look: typeof lstat = stat) => {
