@@ -2,8 +2,9 @@
 // stand-in for it. Owns starting and ending both together.
 //
 // PORT is the port on 127.0.0.1 (8787). CATALOG names a file with a catalog of your own, which is read again when it
-// changes. TRACE=1 prints the spans of each turn, with its SessionId. The Worker's secrets and variables come from the environment, then from
-// .dev.vars; they reach the Worker through a file that only this user can read, never through a command line.
+// changes. TRACE=1 prints the spans of each turn, with its SessionId. The Worker's secrets and variables, those that the
+// catalog names included, come from the environment, then from .dev.vars; they reach the Worker through a file that only
+// this user can read, never through a command line.
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, watchFile, writeFileSync } from 'node:fs';
@@ -12,6 +13,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseEnv, promisify } from 'node:util';
+import { secretsIn } from './catalog_secrets.mjs';
 import { demoCatalog } from './demo_catalog.mjs';
 import { printedSpans } from './printed_spans.mjs';
 import { standIn } from './stand_in/server.mjs';
@@ -178,7 +180,8 @@ function withLastLine(line) {
 function settingsOf(environment) {
   const file = path.join(ROOT, '.dev.vars');
   const settings = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
-  for (const name of SETTINGS) if (environment[name] !== undefined) settings[name] = environment[name];
+  const named = environment.CATALOG && existsSync(environment.CATALOG) ? secretsIn(readFileSync(environment.CATALOG, 'utf8')) : [];
+  for (const name of [...SETTINGS, ...named]) if (environment[name] !== undefined) settings[name] = environment[name];
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''));
 }
 
