@@ -61,21 +61,13 @@ export function failed(terminal: Terminal, error: unknown, url: string): number 
   if (terminal.json) {
     terminal.err(`${jsonOf({ error: told ?? { code: error instanceof UsageError ? "usage" : "failed", message: String((error as Error)?.message ?? error) } })}\n`);
   } else if (error instanceof AptixConnectionError) {
-    terminal.err(`${shownLines([error.message, ...reasonsOf(error)].join("\n"))}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service.\n`);
+    terminal.err(`${shownLines(error.message)}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service.\n`);
   } else if (told) {
     terminal.err(`${told.code}: ${shownLines(told.message)}\n${hint(told)}`);
   } else terminal.err(`${shownLines(String((error as Error)?.message ?? error))}\n`);
   if (error instanceof UsageError) return EXIT.usage;
   if (error instanceof AptixConnectionError) return EXIT.unreachable;
   return told?.code === "turn_awaiting_tools" || told?.code === "turn_in_progress" ? EXIT.waiting : EXIT.failed;
-}
-
-/** What lies behind a lost connection, such as a name that no server has, or a certificate. */
-function reasonsOf({ message, cause }: Error): string[] {
-  if (!(cause instanceof Error)) return [];
-  const [first] = cause instanceof AggregateError ? cause.errors : [];
-  const own = cause.message || String((first as Error | undefined)?.message ?? "");
-  return [...(own === "" || message.includes(own) ? [] : [own]), ...reasonsOf(cause)];
 }
 
 function hint({ code, path }: AptixError): string {
