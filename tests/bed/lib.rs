@@ -58,7 +58,7 @@ pub use reply::{
     Answer, Ending, Item, Recording, Reply, call, error_event, failed, http_error, incomplete,
     incomplete_without_items, raw, say, says,
 };
-pub use requests::{results, steer, turn, with};
+pub use requests::{artifacts, results, steer, turn, with};
 pub use rules::Rules;
 pub use scripted_service::{HttpReply, Piece};
 pub use seeds::run_seeds;

@@ -23,6 +23,16 @@ pub fn steer(id: &str, instruction: &str) -> Value {
     json!({ "SteerId": id, "Instruction": instruction })
 }
 
+/// `InputArtifacts` of so many bytes in all, in files of 900,000.
+pub fn artifacts(bytes: usize) -> Value {
+    let artifact = |number: usize| {
+        let name = format!("{number}.txt");
+        let contents = "x".repeat(900_000);
+        json!({ "RelativePath": name, "FileName": name, "Origin": "ide", "Contents": contents })
+    };
+    (0..bytes / 900_000).map(artifact).collect()
+}
+
 /// Adds or replaces members of a request.
 pub fn with(mut request: Value, members: Value) -> Value {
     for (name, value) in members.as_object().unwrap() {

@@ -385,9 +385,10 @@ export function rigForFile(options) {
 
 /** The test catalog as it is. */
 export const PLAIN = sharedBy({});
-/** With the server tool `look`. */
+/** With the server tool `look`, and an agent context whose model service keeps nothing. */
 export const LOOKING = sharedBy({
   catalog: (catalog, { toolUrl }) => {
+    catalog.AgentContexts.replay = { ...catalog.AgentContexts.default, Continuation: 'replay' };
     catalog.ServerTools.push(httpTool('look', toolUrl));
     catalog.Modes[0].Tools.push('look');
   },

@@ -1,6 +1,8 @@
 //! The replay of a session's export (interface §1): what every model call sent is built again from it, byte for
 //! byte, and the session runs again with the same outcomes.
 
+use std::collections::BTreeSet;
+
 use bed::*;
 use replay::{Bundle, NotRebuilt, rebuild, report};
 use serde_json::{Value, json};
@@ -13,6 +15,24 @@ fn exported(bed: &Bed) -> String {
 pub(crate) fn assert_replays(bed: &Bed, what: &str) {
     let report = report(&exported(bed)).unwrap();
     assert_eq!(report.faults, 0, "{what}:\n{}", report.text);
+}
+
+/// Rebuilds the body of every model call of a session from its export alone, and asserts that it is byte for byte the one
+/// that was composed, and the one that the service got where it answered.
+pub(crate) fn assert_rebuilds(bed: &Bed, session: &str) {
+    let export = bed.asked("GET", &format!("/sessions/{session}/export"), "").text;
+    let bundle = Bundle::read(&export).unwrap();
+    let text = |body: &Value| body.to_string();
+    let got: BTreeSet<String> = bed.world.model.bodies().iter().map(text).collect();
+    for turn in &bundle.turns {
+        for (place, call) in turn.model_calls.iter().enumerate() {
+            let what = format!("{session}, turn {}, model call {}", turn.turn_id, place + 1);
+            let body = rebuild(&bundle, turn, call).unwrap_or_else(|why| panic!("{what}: {why}"));
+            let sent: Value = serde_json::from_str(&body).unwrap();
+            let is_got = call.response_id.is_none() || got.contains(&text(&sent));
+            assert!(is_got, "{what} is not what the service got: {body}");
+        }
+    }
 }
 
 #[test]

@@ -6,13 +6,7 @@ const MOST: usize = 32_000_000;
 
 /// An instruction with artifacts of so many bytes in all.
 fn much(id: &str, bytes: usize) -> Value {
-    let artifacts: Vec<Value> = (0..bytes / 900_000)
-        .map(|number| {
-            json!({ "RelativePath": format!("{number}.txt"), "FileName": format!("{number}.txt"), "Origin": "ide",
-                "Contents": "x".repeat(900_000) })
-        })
-        .collect();
-    with(turn(id, &format!("Words-{id}.")), json!({ "InputArtifacts": artifacts }))
+    with(turn(id, &format!("Words-{id}.")), json!({ "InputArtifacts": artifacts(bytes) }))
 }
 
 #[test]
@@ -72,10 +66,8 @@ fn a_turn_that_alone_is_too_long_is_shortened_where_compaction_permits_or_leaves
 fn the_steers_that_wait_have_so_many_bytes_and_delivered_ones_free_their_room() {
     let bed = Bed::new();
     bed.world.model.forgetful_of_bodies.set(true);
-    let long = |id: &str| {
-        let body = much(id, 3_600_000);
-        json!({ "SteerId": id, "Instruction": "More", "InputArtifacts": body["InputArtifacts"] })
-    };
+    let long =
+        |id: &str| with(steer(id, "More"), json!({ "InputArtifacts": artifacts(3_600_000) }));
     let calls = bed.post(&turn("t1", "One [plan: client]")).calls();
     for id in ["s1", "s2"] {
         assert_eq!(bed.steer("t1", &long(id)).status, 202);

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::forks::Forking;
+use super::super::replays::assert_rebuilds;
 use super::*;
 
 const SEEDS: u64 = 300;
@@ -379,6 +380,7 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
         }
         session.turn(turn);
     }
+    assert_rebuilds(&bed, id);
     if id == "p" && !session.ended_well.is_empty() {
         let after = session.random.pick(&session.ended_well.clone()).clone();
         let made = bed.fork(json!({ "AfterTurnId": after }));
@@ -392,6 +394,7 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     bed.world.model.rules.refuse_nothing();
     let last = with(turn("last", "Last."), json!({ "SessionId": session.id }));
     session.end_of(&last).final_text();
+    assert_rebuilds(&bed, session.id);
     bed.assert_chain_held();
     session.met
 }

@@ -2,6 +2,7 @@
 //! and no session is ever spoiled.
 
 mod bounds;
+mod forks;
 mod hidden_rules;
 mod rungs;
 
