@@ -84,7 +84,9 @@ impl Bills {
     pub(super) fn look_at_calls(&mut self, bed: &Bed) {
         let bills = bed.world.model.bills.borrow();
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
-        for bill in bills.iter().filter(|bill| bill.end == CallEnd::Open) {
+        // A call for a summary names no session.
+        let is_open = |bill: &&Bill| bill.end == CallEnd::Open && !bill.key.is_empty();
+        for bill in bills.iter().filter(is_open) {
             *open.entry(&bill.key).or_default() += 1;
         }
         assert!(open.values().all(|calls| *calls == 1), "{open:?} calls at once");

@@ -48,6 +48,7 @@ impl Setting {
         let documents = json!({ "Documents": [{ "Path": "a.md", "Contents": "Some words\n" }] });
         bed.asked("PUT", "/workspaces/w/documents", &documents.to_string()).result();
         bed.world.model.counts.set(true);
+        bed.world.model.forgetful_of_bodies.set(true);
         let pace = RefCell::new(Random(seed ^ 0x9ace));
         bed.world.model.think(move |conversation| match planned(conversation) {
             Reply::Answer(answer) => {

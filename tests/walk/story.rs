@@ -30,7 +30,7 @@ pub(super) struct Story<'a> {
     by: By,
     /// Responses are deleted at the service with their session.
     deletes: bool,
-    sessions: BTreeMap<&'static str, Vec<String>>,
+    pub(super) sessions: BTreeMap<&'static str, Vec<String>>,
     pub(super) tickets: Vec<Credential>,
     /// What was sent to `/execute`, and whose session it is about.
     requests: Vec<(&'static str, Value)>,
@@ -38,7 +38,7 @@ pub(super) struct Story<'a> {
     failed: Vec<(&'static str, Value)>,
     copied: Vec<(&'static str, Value)>,
     turns: u64,
-    steers: u64,
+    pub(super) steers: u64,
     forks: u64,
     pub(super) held: u64,
     decisions: Decisions,
@@ -55,7 +55,8 @@ impl Story<'_> {
             return;
         }
         match self.walk.random.below(100) {
-            0..22 => self.say_something(user, &session),
+            0..20 => self.say_something(user, &session),
+            20..22 => self.say_much(user, &session),
             22..40 => self.answer(user, &session),
             40..52 => self.repeat(user),
             52..60 => {
@@ -150,10 +151,16 @@ impl Story<'_> {
             "[plan: client, fragile]",
             "[plan: gated]",
         ];
+        let plan = *self.walk.random.pick(&PLANS);
+        let most = self.walk.random.below(200);
+        self.say(user, session, most, plan);
+    }
+
+    /// Begins a turn whose message has so many words more.
+    pub(super) fn say(&mut self, user: &'static str, session: &str, more: u64, plan: &str) {
         self.turns += 1;
         let id = format!("t{}", self.turns);
-        let plan = *self.walk.random.pick(&PLANS);
-        let more = "word ".repeat(self.walk.random.below(200) as usize);
+        let more = "word ".repeat(more as usize);
         let turn = words(session, &id, &format!("Words-{id}. {more}{plan}"));
         let credential = self.credential(user);
         self.submit(user, &credential, turn);
@@ -223,6 +230,11 @@ impl Story<'_> {
         self.requests.push((user, request));
     }
 
+    pub(super) fn newest_turn(&self, session: &str) -> Option<String> {
+        let turn = self.requests.iter().rev().find(|(_, request)| request["SessionId"] == session);
+        turn.map(|(_, request)| request["TurnId"].as_str().unwrap().to_owned())
+    }
+
     fn of_newest_turn(
         &mut self,
         what: &'static str,
@@ -230,11 +242,7 @@ impl Story<'_> {
         session: &str,
         body: &str,
     ) {
-        let turn = self.requests.iter().rev().find(|(_, request)| request["SessionId"] == session);
-        let Some(turn) = turn.map(|(_, request)| request["TurnId"].as_str().unwrap().to_owned())
-        else {
-            return;
-        };
+        let Some(turn) = self.newest_turn(session) else { return };
         self.send(what, user, "POST", &format!("/sessions/{session}/turns/{turn}/{what}"), body);
     }
 
@@ -265,7 +273,7 @@ impl Story<'_> {
         }
     }
 
-    fn send_by(
+    pub(super) fn send_by(
         &mut self,
         what: &'static str,
         credential: &Credential,
@@ -273,7 +281,7 @@ impl Story<'_> {
         target: &str,
         body: &str,
     ) {
-        self.walk.say(format_args!("{credential:?}: {method} {target} {body}"));
+        self.walk.say(format_args!("{credential:?}: {method} {target} {body:.300}"));
         let pending = credential.send(self.walk.bed, method, target, body);
         let asked = Asked { what, is_void: credential.is_void(), submission: None };
         self.walk.wait_for(asked, pending);
@@ -308,7 +316,7 @@ impl Story<'_> {
         all.into_iter().find(|credential| credential.may_decide(self.by))
     }
 
-    fn pass(&mut self, steps: u64) {
+    pub(super) fn pass(&mut self, steps: u64) {
         let bills = &mut self.bills;
         let heard = self.walk.pass(steps, |bed| bills.look_at_calls(bed));
         for (Asked { what, is_void, submission }, answer) in heard {
@@ -326,9 +334,11 @@ impl Story<'_> {
                 self.walk.note("a void credential");
                 continue;
             }
+            self.walk.note(&format!("{what}: {status}"));
             let foreseen = match status {
                 200 | 201 | 202 | 401 | 403 | 404 | 409 => true,
                 500 => ["internal", "turn_interrupted", "server_tool_failed"].contains(&code),
+                413 => what == "long steer" && code == "body_too_large",
                 502 => true,
                 _ => false,
             };
@@ -425,8 +435,11 @@ pub(super) fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
         story.mint(user, false);
         story.mint(user, true);
     }
-    for _ in 0..60 {
+    for number in 0..60 {
         story.act();
+        if number == 20 && seed % 14 == 4 {
+            story.steer_at_length("alice");
+        }
         let steps = story.walk.steps();
         story.pass(steps);
     }

@@ -1,8 +1,9 @@
-//! What the operator, the machine and others do beside the users.
+//! What the operator, the machine and others do beside the users, and what users do at length.
 
 use std::rc::Rc;
 
 use bed::*;
+use serde_json::json;
 
 use super::credentials::{Credential, mint};
 use super::story::Story;
@@ -67,6 +68,28 @@ impl Story<'_> {
             let body = vec![Piece::text("{"), Piece::EndlessSilence];
             drop(self.walk.bed.ask_in_pieces("POST", "/execute", &headers, body));
             self.walk.note("a body that does not come");
+        }
+    }
+
+    /// Says so much that it leaves the conversation soon, where that is compacted.
+    pub(super) fn say_much(&mut self, user: &'static str, session: &str) {
+        let more = 1_000 + self.walk.random.below(1_000);
+        self.say(user, session, more, "");
+    }
+
+    /// Steers of megabytes, more than may wait, for a turn of a new session that waits for its client.
+    pub(super) fn steer_at_length(&mut self, user: &'static str) {
+        let session = format!("{}9", &user[..1]);
+        self.sessions.get_mut(user).unwrap().push(session.clone());
+        self.say(user, &session, 0, "[plan: client, fragile]");
+        self.pass(2_000);
+        let Some(turn) = self.newest_turn(&session) else { return };
+        for _ in 0..3 {
+            self.steers += 1;
+            let much = json!({ "InputArtifacts": artifacts(3_600_000) });
+            let body = with(steer(&format!("s{}", self.steers), "Much."), much).to_string();
+            let target = format!("/sessions/{session}/turns/{turn}/steer");
+            self.send_by("long steer", &Credential::Key(user), "POST", &target, &body);
         }
     }
 
