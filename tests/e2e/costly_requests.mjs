@@ -3,7 +3,7 @@
 // cost.
 import http from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { httpTool, resultOf, userTurn } from './harness.mjs';
+import { clientTool, httpTool, resultOf, userTurn } from './harness.mjs';
 import { answer, call, text } from './scripted_model.mjs';
 import { openStream } from '../model_service/http_service.mjs';
 import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
@@ -197,12 +197,36 @@ export const COSTLY = [
   },
   {
     key: 'lost-chain',
-    says: 'a lost chain over 56 MB of history',
-    prepare: (rig, scale) => longSession(rig, 8 * scale, 7e6),
-    run: async (rig, SessionId) => {
+    says: 'a lost chain over 56 MB of history, which is compacted to half',
+    // The first time compacts a session for good, so that each time has one of its own.
+    prepare: async (rig, scale) => [await longSession(rig, 8 * scale, 7e6), await longSession(rig, 8 * scale, 7e6)],
+    run: async (rig, sessions) => {
+      const SessionId = sessions.shift();
+      sessions.push(SessionId);
       rig.model.forgetResponses();
       rig.model.otherwise(answer(text('Read again.')));
       resultOf(await rig.post({ SessionId, TurnId: `again-${(serial += 1)}`, Instruction: 'Again.' }, { key }));
+    },
+  },
+  {
+    key: 'steers',
+    says: '22 steers of 6.6 MB to one turn, which is then answered',
+    run: async (rig) => {
+      const turn = turnWith({ ToolsJson: JSON.stringify([clientTool('ask')]) });
+      rig.model.script(answer(call('ask')));
+      rig.model.otherwise(answer(text('Heard.')));
+      const [{ ToolCallId }] = resultOf(await rig.post(turn, { key })).ToolCalls;
+      const { SessionId, TurnId } = turn;
+      const steer = (at) => ({ SteerId: `s${at}`, Instruction: 'More.', InputArtifacts: artifact(6.6e6) });
+      const statuses = [];
+      for (let at = 0; at < 22; at += 1) {
+        const body = steer(at);
+        statuses.push((await rig.request('POST', `/sessions/${SessionId}/turns/${TurnId}/steer`, { key, body })).status);
+      }
+      // One of them waits, and the others find no room.
+      if (statuses.join() !== [202, ...Array(21).fill(413)].join()) throw new Error(statuses.join());
+      const ToolResults = [{ ToolCallId, ExecutionMs: 1, ResultJson: '1' }];
+      resultOf(await rig.post({ SessionId, TurnId, ToolResults }, { key }));
     },
   },
   {
