@@ -37,6 +37,15 @@ describe('addresses of the page', { skip: withoutBrowser }, () => {
     assert.equal(await nowhere(page).count(), 0);
   });
 
+  test('an address that can be no session says so, and what is sent begins a new one', async () => {
+    const page = await playground.page({ address: '#not a session!' });
+    const told = page.getByText('The address names no session');
+    await told.waitFor();
+    await done(page, 'What can you do?');
+    assert.equal(await told.count(), 0);
+    assert.match(new URL(page.url()).hash, /^#[A-Za-z0-9._:-]+$/);
+  });
+
   test('a turn that is not there is told until one goes to another one, or writes', async () => {
     const page = await playground.page();
     const turn = await done(page, 'What can you do?');

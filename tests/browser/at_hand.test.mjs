@@ -1,6 +1,7 @@
 // What the playground tells whoever sees it for the first time, and whoever has looked away.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { answer, text } from '../e2e/scripted_model.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { assertAccessible, DESKTOP, hasStatus, PHONE, Playground, say, signIn } from './playground.mjs';
 
@@ -37,6 +38,23 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'See inside' }).waitFor();
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, 'nothing is wider than a phone');
     await page.setViewportSize(DESKTOP);
+  });
+
+  test('a heading of any depth is as large as the text, and a break in a cell breaks the line', async () => {
+    const rig = await Playground.start({ catalog: (catalog, { modelUrl }) => (catalog.AgentContexts.default.BaseUrl = modelUrl) });
+    try {
+      const page = await rig.page();
+      rig.rig.model.script(answer(text('#### Deep\n\n###### Deeper\n\n| a |\n|---|\n| one<br>two <b>x</b> |\n\nH<sub>2</sub>O, words.')));
+      const turn = await say(page, 'Tell me.');
+      await hasStatus(turn, 'completed');
+      const sizes = await turn.locator('.markdown :is(h5, h6, p)').evaluateAll((all) => all.map((each) => parseFloat(getComputedStyle(each).fontSize)));
+      assert.ok(sizes.length >= 3 && sizes.every((size) => size >= sizes.at(-1)), `${sizes}`);
+      assert.equal(await turn.locator('td').innerText(), 'one\ntwo <b>x</b>');
+      assert.equal(await turn.locator('sub').innerText(), '2');
+    } finally {
+      await rig.closePages();
+      await rig.stop();
+    }
   });
 
   test('A and R decide about a call whose card has the focus, and no letter that is written does', async () => {

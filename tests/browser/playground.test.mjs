@@ -299,10 +299,10 @@ describe('the playground while an answer comes', { skip: withoutBrowser }, () =>
 
   test('each suggestion of an empty session leads where it says, up to the file of an approved call', async () => {
     const plain = await playground.page();
-    const offered = plain.locator('.welcome button strong');
+    const offered = plain.locator('.welcome .suggestions strong');
     assert.deepEqual(await offered.allInnerTexts(), ['What can you do?', 'Please read README.md.'], 'what fits every catalog');
     const page = await playground.page({ address: '?demo-catalog&stand-in' });
-    const suggested = page.locator('.welcome button');
+    const suggested = page.locator('.welcome .suggestions button');
     const suggest = async (words, until) => {
       await suggested.filter({ hasText: words }).click();
       const turn = page.locator('.turn');

@@ -1,8 +1,8 @@
 // The playground: it opens the session that the address names, at its turn, or a new one.
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { placeIn } from './store/address.js';
-import { choose, loadFault, newId, open, sessionId, shownTurns } from './store/conversation.js';
+import { isId, placeIn } from './store/address.js';
+import { WRONG_ADDRESS, choose, loadFault, newId, open, sessionId, shownTurns } from './store/conversation.js';
 import { noteLoss } from './store/connection.js';
 import { isLetIn, knock } from './store/service.js';
 import { start } from './store/synchronizing.js';
@@ -16,7 +16,11 @@ import { App } from './view/app.js';
 function openNamed(otherwise: string): void {
   const { session, turn } = placeIn(location.hash) ?? {};
   // Within the open session only another turn is shown: what the page knows of the session stays.
-  if (session === sessionId.peek() && shownTurns.peek().length > 0) choose(turn);
+  if (session !== undefined && !isId(session)) {
+    history.replaceState(null, '', location.pathname + location.search);
+    void open(otherwise, false);
+    loadFault.value = WRONG_ADDRESS;
+  } else if (session === sessionId.peek() && shownTurns.peek().length > 0) choose(turn);
   else void open(session ?? otherwise, session !== undefined, turn);
 }
 

@@ -11,6 +11,9 @@ export function placeIn(hash: string): Place | undefined {
   return session === '' ? undefined : { session, ...(turn && { turn }) };
 }
 
+/** Whether a session can have this id. What cannot be one is asked of nobody, and nothing is sent into it. */
+export const isId = (text: string): boolean => /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/.test(text);
+
 export const hashOf = ({ session, turn }: Place): string => (turn === undefined ? `#${session}` : `#${session}/${turn}`);
 
 /** The whole address: for a link, for somebody else, for another time. */

@@ -126,7 +126,7 @@ const Welcome = () => (
     <h2>What should the agent do?</h2>
     <Answerer />
     <p class="muted">Every turn is kept by the service as it happens. Reload, disconnect or come back tomorrow: it goes on.</p>
-    <ul>
+    <ul class="suggestions">
       {fitting.map(([words, shows]) => (
         <li key={words}>
           <button type="button" onClick={() => send(words)}>

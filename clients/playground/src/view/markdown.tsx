@@ -1,5 +1,5 @@
-// A model's Markdown. HTML in it is shown as it is written, pictures are links: a picture that is loaded would tell its
-// address what was said. What marked makes is sanitised again before it becomes part of the page.
+// A model's Markdown. HTML in it is shown as it is written, but for breaks of lines and small letters above and below; pictures
+// are links: a picture that is loaded would tell its address what was said. What marked makes is sanitised again before it becomes part of the page.
 import DOMPurify from 'dompurify';
 import { Marked, type Token, type Tokens } from 'marked';
 import { memo } from 'preact/compat';
@@ -22,7 +22,8 @@ const languageOf = (lang: string | undefined): string => /^[\w+#.-]+/.exec(lang 
 const marked = new Marked({
   gfm: true,
   renderer: {
-    html: ({ text }) => escaped(text),
+    // These say nothing but how a line looks; models write them in cells of tables.
+    html: ({ text }) => (/^<(br ?\/?|\/?su[bp])>$/i.test(text) ? text : escaped(text)),
     // The page has headings of its own above these.
     heading({ tokens, depth }) {
       const level = Math.min(6, depth + 2);
