@@ -77,7 +77,7 @@ test-worker:
 test-long: build client ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, and one whose process is ended KILLS=30 times (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture walk:: interleavings:: rows::
 	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture fuzz::
-	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs $(client)/test/ag_ui_streams.test.mjs $(client)/test/ignored.test.mjs $(python)/test/python.test.mjs
+	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs $(client)/test/ag_ui_streams.test.mjs $(client)/test/ignored.test.mjs $(python)/test/python.test.mjs tests/browser/playground.test.mjs
 	node tests/long/mixed_load.mjs
 	node tests/long/kills.mjs
 	$(MAKE) check-openapi

@@ -15,6 +15,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = path.join(ROOT, 'build-playground');
 const SLOW_ANSWER = 'This answer comes word by word, slowly enough to be cut, cancelled or resumed.';
 const KEY = 'key-of-the-playground';
+const LONG = process.env.APTIX_LONG_TESTS !== undefined;
 /** A picture of one dot. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
@@ -251,6 +252,8 @@ describe('the playground', { skip: withoutBrowser }, () => {
 
   for (const [name, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
     for (const colorScheme of ['light', 'dark']) {
+      // Each size and each scheme once; the other two pairs are of `make test-long`.
+      if (!LONG && (viewport === DESKTOP) !== (colorScheme === 'light')) continue;
       test(`on a ${colorScheme} ${name} nothing is cut off, and axe finds nothing`, async () => {
         const page = await playground.page({ viewport, colorScheme });
         await page.shot(`${name}-${colorScheme}-empty`);

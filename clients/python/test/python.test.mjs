@@ -54,6 +54,21 @@ async function passedOn(url, env) {
   await assert.rejects(reading, (error) => error instanceof AptixError && error.code === 'empty_turn' && error.status === 400);
 }
 
+/** Makes the wheel, has it judged, and installs it. */
+async function checkWheel() {
+  const source = path.join(folder, 'source');
+  await cp(CLIENT, source, { recursive: true });
+  await run(tools.python, ['-m', 'build', '--no-isolation', '--outdir', path.join(folder, 'dist')], { cwd: source });
+  const made = (await readdir(path.join(folder, 'dist'))).map((name) => path.join(folder, 'dist', name));
+  assert.deepEqual(made.map((file) => path.basename(file)).sort(), ['aptix_edge-0.1.0-py3-none-any.whl', 'aptix_edge-0.1.0.tar.gz']);
+  await run(tools.program('twine'), ['check', '--strict', ...made]);
+  const site = path.join(folder, 'site');
+  await run(tools.python, ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index', '--target', site, made.find((file) => file.endsWith('.whl'))]);
+  assert.ok((await readdir(path.join(site, 'aptix_edge'))).includes('py.typed'));
+  const told = await run(tools.python, ['-W', 'error', '-c', 'import aptix_edge; print(aptix_edge.Aptix.__name__)'], { env: { PYTHONPATH: site } });
+  assert.equal(told.trim(), 'Aptix');
+}
+
 describe('the Python client', { concurrency: 3 }, () => {
   test('the sources are formatted, clean under ruff, and strictly typed by mypy and pyright', { skip }, async () => {
     const pyright = path.join(tools.folder, 'node_modules/pyright/index.js');
@@ -68,17 +83,8 @@ describe('the Python client', { concurrency: 3 }, () => {
   });
 
   test('a wheel is made that is typed, that twine takes, and that works where it is installed', { skip }, async () => {
-    const source = path.join(folder, 'source');
-    await cp(CLIENT, source, { recursive: true });
-    await run(tools.python, ['-m', 'build', '--no-isolation', '--outdir', path.join(folder, 'dist')], { cwd: source });
-    const made = (await readdir(path.join(folder, 'dist'))).map((name) => path.join(folder, 'dist', name));
-    assert.deepEqual(made.map((file) => path.basename(file)).sort(), ['aptix_edge-0.1.0-py3-none-any.whl', 'aptix_edge-0.1.0.tar.gz']);
-    await run(tools.program('twine'), ['check', '--strict', ...made]);
-    const site = path.join(folder, 'site');
-    await run(tools.python, ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index', '--target', site, made.find((file) => file.endsWith('.whl'))]);
-    assert.ok((await readdir(path.join(site, 'aptix_edge'))).includes('py.typed'));
-    const told = await run(tools.python, ['-W', 'error', '-c', 'import aptix_edge; print(aptix_edge.Aptix.__name__)'], { env: { PYTHONPATH: site } });
-    assert.equal(told.trim(), 'Aptix');
+    const inputs = ['src', 'README.md', 'LICENSE', 'pyproject.toml', 'requirements.lock'].map((name) => path.join(CLIENT, name));
+    await unlessChecked('wheel', inputs, checkWheel, tools.folder);
   });
 
   test('its tests in Python pass', { skip, timeout: process.env.APTIX_LONG_TESTS ? 1_800_000 : 300_000 }, async (t) => {
