@@ -10,7 +10,7 @@
 // Only an `event` response can have a gap between its deltas, or stamps: such deltas carry the time of their write
 // instead of words, `[` + 16 digits + `]`, microseconds of the clock that all processes of a machine share.
 import net from 'node:net';
-import { frame, newId, newResponse, responseEvents, text } from '../model_service/response_stream.mjs';
+import { frame, newId, newResponse, responseEvents, text } from '../fakes/model_service/response_stream.mjs';
 
 const WORDS = ['The', ' answer', ' is', ' known', ',', ' café', ' by', ' café', ':', ' it', ' is', ' 42', '.', '\n'];
 const STAMP = '[0000000000000000]';

@@ -4,7 +4,7 @@
 //
 // The model service waits at both places until all 32 turns are there, so that the stages of no two turns overlap.
 import http from 'node:http';
-import { frame, newResponse, responseEvents, text } from '../model_service/response_stream.mjs';
+import { frame, newResponse, responseEvents, text } from '../fakes/model_service/response_stream.mjs';
 import { CONTENDERS } from './contenders.mjs';
 import { median } from './figures.mjs';
 import { Running } from './running.mjs';

@@ -11,7 +11,7 @@ const PROGRAMS = ['apt-get', 'brew', 'cat', 'cd', 'curl', 'cut', 'echo', 'export
 
 const MAKEFILE = readFileSync(path.join(ROOT, 'Makefile'), 'utf8');
 /** Where the variables of commands are read. */
-const READERS = [MAKEFILE, ...['tools/dev', 'tests/bench', 'tests/mcp_servers', 'tests/retrieval/bench'].flatMap(texts)];
+const READERS = [MAKEFILE, ...['tools/dev', 'tests/bench', 'tests/fakes/mcp_servers', 'tests/retrieval/bench'].flatMap(texts)];
 
 /** What is wrong with a script, as lines; none when nothing is. */
 export async function problemsOf(script) {

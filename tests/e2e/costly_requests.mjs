@@ -5,8 +5,8 @@ import http from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { clientTool, httpTool, resultOf, userTurn } from './harness.mjs';
 import { answer, call, text } from './scripted_model.mjs';
-import { openStream } from '../model_service/http_service.mjs';
-import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
+import { openStream } from '../fakes/model_service/http_service.mjs';
+import { frame, newResponse, responseEvents } from '../fakes/model_service/response_stream.mjs';
 
 /** The key of the tenant whose requests these are. */
 export const KEY = 'key-of-the-hostile-tenant';

@@ -7,8 +7,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { KEY } from './costly_requests.mjs';
 import { refusalOf, resultOf, userTurn } from './harness.mjs';
 import { answer, cited, raw, text } from './scripted_model.mjs';
-import { openStream } from '../model_service/http_service.mjs';
-import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
+import { openStream } from '../fakes/model_service/http_service.mjs';
+import { frame, newResponse, responseEvents } from '../fakes/model_service/response_stream.mjs';
 
 const MIB = 1024 * 1024;
 /** A whole answer, as a service streams it. */

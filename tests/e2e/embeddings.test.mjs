@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { API_KEY, Rig, eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, text } from './scripted_model.mjs';
-import { embeddings } from '../model_service/embeddings.mjs';
+import { embeddings } from '../fakes/model_service/embeddings.mjs';
 import { standIn } from '../../tools/dev/stand_in/server.mjs';
 
 const KEY = 'embeddings-key-6d20-never-shown';

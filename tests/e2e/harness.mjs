@@ -21,9 +21,9 @@ import { HELD, MEASURED } from './measured_worker.mjs';
 import { PublishedInterface } from './published_interface.mjs';
 import { checkPublished } from './published_request.mjs';
 import { ScriptedModel } from './scripted_model.mjs';
-import { LISTENER } from './span_listener.mjs';
+import { LISTENER } from '../fakes/span_listener.mjs';
 import { API_KEY, BOOT_PROMPT, FILE_LINK_KEY, MODEL, TOOL_SECRET, catalogOf, httpTool } from './test_catalog.mjs';
-import { ToolService } from './tool_service.mjs';
+import { ToolService } from '../fakes/tool_service.mjs';
 
 export { API_KEY, BOOT_PROMPT, FILE_LINK_KEY, MODEL, TOOL_SECRET, apiKeys, catalogOf, clientTool, httpTool } from './test_catalog.mjs';
 

@@ -4,7 +4,7 @@
 import { constants, createGzip } from 'node:zlib';
 import { setImmediate as turn } from 'node:timers/promises';
 import { text } from './scripted_model.mjs';
-import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
+import { frame, newResponse, responseEvents } from '../fakes/model_service/response_stream.mjs';
 
 const KIB = 1024;
 const BLOCK = 64 * KIB;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, call, text } from './scripted_model.mjs';
-import { checkWindow, usageOf } from '../model_service/window.mjs';
+import { checkWindow, usageOf } from '../fakes/model_service/window.mjs';
 
 const WINDOW = 4000;
 const THRESHOLD = 2000;

@@ -5,8 +5,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { dualServer } from '../mcp_servers/dual.mjs';
-import { Recorder } from '../mcp_servers/recorder.mjs';
+import { dualServer } from '../fakes/mcp_servers/dual.mjs';
+import { Recorder } from '../fakes/mcp_servers/recorder.mjs';
 import { pinsOf } from '../tools/check_catalog.mjs';
 import { API_KEY, BOOT_PROMPT, TOOL_SECRET, apiKeys, refusalOf, resultOf, rigForFile } from './harness.mjs';
 import { addServer, calling, errorIn, outputsTo, turnWith, warningsOf } from './mcp_turns.mjs';
@@ -14,7 +14,7 @@ import { answer, call, text } from './scripted_model.mjs';
 
 const KEY = 'a-user-s-own-key-2f81';
 const INSTRUCTION = 'What the user says: kingfisher.';
-const EVERYTHING = fileURLToPath(new URL('../mcp_servers/everything.mjs', import.meta.url));
+const EVERYTHING = fileURLToPath(new URL('../fakes/mcp_servers/everything.mjs', import.meta.url));
 
 /** Starts the reference server; resolves to `{url, close}`. */
 async function everythingServer() {

@@ -14,10 +14,10 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { host } from '../mcp_servers/conformance_client.mjs';
+import { host } from '../fakes/mcp_servers/conformance_client.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const CLIENT = `${process.execPath} ${path.join(ROOT, 'tests/mcp_servers/conformance_client.mjs')}`;
+const CLIENT = `${process.execPath} ${path.join(ROOT, 'tests/fakes/mcp_servers/conformance_client.mjs')}`;
 const SUITE = path.join(ROOT, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
 /** Each scenario with the revisions under which it runs. */
 const SCENARIOS = {

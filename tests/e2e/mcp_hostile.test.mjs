@@ -1,8 +1,8 @@
 // MCP servers that break off, hang, flood, change their tools, forget their sessions and send callers away: the turn goes
-// on, and nothing leaves that should not (interface §11). ../mcp_servers/hostile.mjs has them.
+// on, and nothing leaves that should not (interface §11). ../fakes/mcp_servers/hostile.mjs has them.
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
-import { HostileServers, INSTRUCTIONS } from '../mcp_servers/hostile.mjs';
+import { HostileServers, INSTRUCTIONS } from '../fakes/mcp_servers/hostile.mjs';
 import { pinsOf } from '../tools/check_catalog.mjs';
 import { TOOL_SECRET, apiKeys, eventually, refusalOf, resultOf, rigForFile } from './harness.mjs';
 import { addServer, calling, errorIn, offeredTo, outputsTo, turnWith, warningsOf } from './mcp_turns.mjs';

@@ -11,8 +11,8 @@ import http from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { waitedMs } from '../bench/process_cost.mjs';
-import { listen, openStream } from '../model_service/http_service.mjs';
-import { frame, newResponse, responseEvents, text } from '../model_service/response_stream.mjs';
+import { listen, openStream } from '../fakes/model_service/http_service.mjs';
+import { frame, newResponse, responseEvents, text } from '../fakes/model_service/response_stream.mjs';
 
 /** Between two probes of a kind. A stall that begins in this pause loses as much of its length. */
 const PAUSE_MS = 5;

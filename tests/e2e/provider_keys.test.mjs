@@ -9,7 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { after, afterEach, test } from 'node:test';
 import { pythonTools } from '../python.mjs';
 import { Rig, apiKeys, eventually, refusalOf, rigForFile } from './harness.mjs';
-import { IdentityProvider, base64url, claimsOf, handMade, inSeconds, joseToken, keyPair } from './identity_provider.mjs';
+import { IdentityProvider, base64url, claimsOf, handMade, inSeconds, joseToken, keyPair } from '../fakes/identity_provider.mjs';
 
 const idp = await IdentityProvider.start();
 after(() => idp.close());

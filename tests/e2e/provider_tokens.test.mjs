@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
 import { after, afterEach, test } from 'node:test';
 import { apiKeys, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { IdentityProvider, base64url, claimsOf, handMade, inSeconds, joseToken, keyPair, signatureOf } from './identity_provider.mjs';
+import { IdentityProvider, base64url, claimsOf, handMade, inSeconds, joseToken, keyPair, signatureOf } from '../fakes/identity_provider.mjs';
 import { answer, text } from './scripted_model.mjs';
 
 const idp = await IdentityProvider.start();

@@ -1,5 +1,5 @@
 // The schema that the model service has published for requests, where it is at hand beside the project; the rules of
-// ../model_service hold everywhere.
+// ../fakes/model_service hold everywhere.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { registerSchema, validate } from '@hyperjump/json-schema/draft-2020-12';

@@ -4,11 +4,11 @@
 // An instruction names its marker and its plan, `planned` writes it. The plan's calls come first, each response making
 // one list of calls; when all have been answered, the text quotes marker and outputs: `spoken` gives it.
 import { setTimeout as pause } from 'node:timers/promises';
-import { Chain } from '../model_service/chain.mjs';
-import { keyOf, listen, openStream } from '../model_service/http_service.mjs';
-import { Refusal } from '../model_service/refusal.mjs';
-import { checkRequest } from '../model_service/request_rules.mjs';
-import { call, frame, newResponse, responseEvents, text } from '../model_service/response_stream.mjs';
+import { Chain } from '../fakes/model_service/chain.mjs';
+import { keyOf, listen, openStream } from '../fakes/model_service/http_service.mjs';
+import { Refusal } from '../fakes/model_service/refusal.mjs';
+import { checkRequest } from '../fakes/model_service/request_rules.mjs';
+import { call, frame, newResponse, responseEvents, text } from '../fakes/model_service/response_stream.mjs';
 
 const CALLS = {
   server: (marker) => call('look', { q: marker }),

@@ -1,15 +1,15 @@
 // A model service for tests: strict as the live API, with replies that the tests script.
 // Owns the script, the record of every request, and the faults of a response on the wire.
-// It refuses with ../model_service what the live API refuses; a refused request uses up no reply.
+// It refuses with ../fakes/model_service what the live API refuses; a refused request uses up no reply.
 import { setTimeout as pause } from 'node:timers/promises';
-import { BackgroundResponses } from '../model_service/background.mjs';
-import { Chain } from '../model_service/chain.mjs';
-import { answerJson, keyOf, listen, openStream } from '../model_service/http_service.mjs';
-import { Refusal } from '../model_service/refusal.mjs';
-import { checkRequest } from '../model_service/request_rules.mjs';
-import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
+import { BackgroundResponses } from '../fakes/model_service/background.mjs';
+import { Chain } from '../fakes/model_service/chain.mjs';
+import { answerJson, keyOf, listen, openStream } from '../fakes/model_service/http_service.mjs';
+import { Refusal } from '../fakes/model_service/refusal.mjs';
+import { checkRequest } from '../fakes/model_service/request_rules.mjs';
+import { frame, newResponse, responseEvents } from '../fakes/model_service/response_stream.mjs';
 
-export { call, cited, commentary, hosted, reasoning, refusal, sealed, text } from '../model_service/response_stream.mjs';
+export { call, cited, commentary, hosted, reasoning, refusal, sealed, text } from '../fakes/model_service/response_stream.mjs';
 
 /** The token usage of a scripted response that sets none. */
 export const USAGE = {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { API_KEY, BOOT_PROMPT, MODEL, TOOL_SECRET, eventually, httpTool, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { isOurs } from './span_listener.mjs';
+import { isOurs } from '../fakes/span_listener.mjs';
 import { Gate, USAGE, answer, call, text } from './scripted_model.mjs';
 
 const canary = (place) => `canary-of-the-${place}-7c2d`;

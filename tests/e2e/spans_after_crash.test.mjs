@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MODEL, eventually, httpTool, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { isOurs } from './span_listener.mjs';
+import { isOurs } from '../fakes/span_listener.mjs';
 import { Gate, USAGE, answer, call, text } from './scripted_model.mjs';
 
 // The runtime tells the spans below an alarm until the next alarm rings: the second attempt ends before.

@@ -3,11 +3,11 @@
 // word of what was said, wherever it was said.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { dualServer } from '../mcp_servers/dual.mjs';
-import { embeddings } from '../model_service/embeddings.mjs';
+import { dualServer } from '../fakes/mcp_servers/dual.mjs';
+import { embeddings } from '../fakes/model_service/embeddings.mjs';
 import { serve } from '../local_server.mjs';
 import { API_KEY, BOOT_PROMPT, MODEL, TOOL_SECRET, eventually, httpTool, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { isOurs } from './span_listener.mjs';
+import { isOurs } from '../fakes/span_listener.mjs';
 import { Gate, answer, call, httpError, reasoning, text } from './scripted_model.mjs';
 
 const canary = (place) => `canary-of-the-${place}-51fe`;

@@ -1,7 +1,7 @@
 // A way to produce each code of the error dictionary on the real runtime. Owns the rigs that it takes; the tests judge.
 import assert from 'node:assert/strict';
 import net from 'node:net';
-import { IdentityProvider, claimsOf, inSeconds, joseToken, keyPair } from './identity_provider.mjs';
+import { IdentityProvider, claimsOf, inSeconds, joseToken, keyPair } from '../fakes/identity_provider.mjs';
 import { release, take } from '../shared.mjs';
 import { exchange } from './raw_http.mjs';
 import { Rig, apiKeys, clientTool, eventually, httpTool, resultOf, userTurn } from './harness.mjs';

@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { standIn } from '../../tools/dev/stand_in/server.mjs';
 import { reply } from '../../tools/dev/stand_in/conversation.mjs';
-import { dualServer } from '../mcp_servers/dual.mjs';
-import { HostileServers } from '../mcp_servers/hostile.mjs';
-import { answerJson, listen } from '../model_service/http_service.mjs';
-import { unknown } from '../model_service/refusal.mjs';
+import { dualServer } from '../fakes/mcp_servers/dual.mjs';
+import { HostileServers } from '../fakes/mcp_servers/hostile.mjs';
+import { answerJson, listen } from '../fakes/model_service/http_service.mjs';
+import { unknown } from '../fakes/model_service/refusal.mjs';
 import { catalogOfServers, cells, checkCatalog } from './check_catalog.mjs';
-import { llamaStack, openResponsesServer } from './odd_model_services.mjs';
+import { llamaStack, openResponsesServer } from '../fakes/odd_model_services.mjs';
 
 const SECRET = 'sk-check-services-never-shown';
 const services = {};

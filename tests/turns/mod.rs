@@ -42,9 +42,6 @@ mod steering;
 mod tools;
 mod trace_context;
 mod usage;
-mod webhook_beds;
-mod webhook_crashes;
-mod webhook_interleavings;
 mod webhooks;
 
 use bed::*;

@@ -274,7 +274,7 @@ pub(crate) const OWN: &[Question] = &[
         "fake model service for the end-to-end tests",
         &[
             ("tests/e2e/scripted_model.mjs", ""),
-            ("tests/model_service/http_service.mjs", "that the model services share"),
+            ("tests/fakes/model_service/http_service.mjs", "that the model services share"),
         ],
     ),
     (

@@ -1,6 +1,6 @@
 // The stand-in's replies: its tool calls and its texts.
-// Owns the words; tests/model_service owns the wire format. It invents nothing: every reply quotes its input.
-import { call, text } from '../../../tests/model_service/response_stream.mjs';
+// Owns the words; tests/fakes/model_service owns the wire format. It invents nothing: every reply quotes its input.
+import { call, text } from '../../../tests/fakes/model_service/response_stream.mjs';
 import { LISTED, stateAsked } from './states.mjs';
 
 // The modes that the product is shipped with, for a mode tool that lists none itself.

@@ -9,14 +9,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { BackgroundResponses } from '../../../tests/model_service/background.mjs';
-import { Chain } from '../../../tests/model_service/chain.mjs';
-import { embeddings } from '../../../tests/model_service/embeddings.mjs';
-import { answerJson, keyOf, listen, openStream } from '../../../tests/model_service/http_service.mjs';
-import { checkRequest } from '../../../tests/model_service/request_rules.mjs';
-import { frame, newResponse, responseEvents } from '../../../tests/model_service/response_stream.mjs';
-import { unknown } from '../../../tests/model_service/refusal.mjs';
-import { checkWindow, usageOf } from '../../../tests/model_service/window.mjs';
+import { BackgroundResponses } from '../../../tests/fakes/model_service/background.mjs';
+import { Chain } from '../../../tests/fakes/model_service/chain.mjs';
+import { embeddings } from '../../../tests/fakes/model_service/embeddings.mjs';
+import { answerJson, keyOf, listen, openStream } from '../../../tests/fakes/model_service/http_service.mjs';
+import { checkRequest } from '../../../tests/fakes/model_service/request_rules.mjs';
+import { frame, newResponse, responseEvents } from '../../../tests/fakes/model_service/response_stream.mjs';
+import { unknown } from '../../../tests/fakes/model_service/refusal.mjs';
+import { checkWindow, usageOf } from '../../../tests/fakes/model_service/window.mjs';
 import { reply, stateOf } from './conversation.mjs';
 
 const MEMORIES = ['full', 'none', 'refuses'];

@@ -1,7 +1,7 @@
 // The states of a model service that the stand-in shows on request, so that each can be tried without a key.
 // Owns the words by which each is asked for, its output items, and what the server does otherwise than usual.
-import { Refusal } from '../../../tests/model_service/refusal.mjs';
-import { commentary, hosted, reasoning, text } from '../../../tests/model_service/response_stream.mjs';
+import { Refusal } from '../../../tests/fakes/model_service/refusal.mjs';
+import { commentary, hosted, reasoning, text } from '../../../tests/fakes/model_service/response_stream.mjs';
 
 /** How much slower than usual the words of a slow answer come. */
 const SLOWER = 50;

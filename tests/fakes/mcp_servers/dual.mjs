@@ -1,11 +1,11 @@
 // A server on the protocol's own package, for both eras at one address, or for the newer one alone.
 //
-//   PORT=39312 node tests/mcp_servers/dual.mjs      serves http://127.0.0.1:39312/mcp
+//   PORT=39312 node tests/fakes/mcp_servers/dual.mjs      serves http://127.0.0.1:39312/mcp
 import { pathToFileURL } from 'node:url';
 import { McpServer, createMcpHandler } from '@modelcontextprotocol/server';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import * as z from 'zod/v4';
-import { serve } from '../local_server.mjs';
+import { serve } from '../../local_server.mjs';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGD4DwABBAEAX+XDSwAAAABJRU5ErkJggg==';
 const text = (words) => ({ type: 'text', text: words });

@@ -1,6 +1,6 @@
 // A server that a test looks through: passes every request on to another one, streams included, and keeps what it held.
 import http from 'node:http';
-import { recorded, serve } from '../local_server.mjs';
+import { recorded, serve } from '../../local_server.mjs';
 
 export class Recorder {
   /** Every request: as `recorded` has it, with the parsed body, or `null`, as `message`. */

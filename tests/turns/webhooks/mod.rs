@@ -1,5 +1,9 @@
 //! Webhooks (interface §15): no event is lost and none is invented, whatever the receiver does.
 
+mod beds;
+mod crashes;
+mod interleavings;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use aptix_edge::catalog::WebhookEvent;
@@ -8,7 +12,7 @@ use aptix_edge::webhooks::SigningKey;
 use bed::*;
 use serde_json::{Value, json};
 
-use super::webhook_beds::*;
+use self::beds::*;
 
 #[test]
 fn each_end_and_each_pause_of_a_turn_is_told_once() {

@@ -1,6 +1,6 @@
 // The HTTP server that the model services share: their routes, a JSON body, refusals in the live envelope.
 // The caller decides on the responses.
-import { serve } from '../local_server.mjs';
+import { serve } from '../../local_server.mjs';
 import { Refusal } from './refusal.mjs';
 import { newId } from './response_stream.mjs';
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bed::*;
 use serde_json::{Value, json};
 
-use super::webhook_beds::*;
+use super::beds::*;
 
 /// Something that a client does; `None` where the instance did not live through it.
 type Act = Box<dyn Fn(&Bed) -> Option<()>>;

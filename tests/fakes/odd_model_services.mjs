@@ -1,10 +1,10 @@
 // Model services that do not keep to the Responses API as Llama Stack and open-responses-server do not. They speak with
 // the words of the stand-in (tools/dev/stand_in/conversation.mjs), about the conversation that they make of a request.
 import { reply } from '../../tools/dev/stand_in/conversation.mjs';
-import { answerJson, listen, openStream } from '../model_service/http_service.mjs';
-import { Chain } from '../model_service/chain.mjs';
-import { Refusal } from '../model_service/refusal.mjs';
-import { frame, newResponse, responseEvents } from '../model_service/response_stream.mjs';
+import { answerJson, listen, openStream } from './model_service/http_service.mjs';
+import { Chain } from './model_service/chain.mjs';
+import { Refusal } from './model_service/refusal.mjs';
+import { frame, newResponse, responseEvents } from './model_service/response_stream.mjs';
 
 const isSystem = ({ role }) => role === 'system' || role === 'developer';
 

@@ -18,7 +18,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
 
 /** Has turns for the command, until closed; resolves to `{ origin, close }`. */
 export async function host() {
-  const { recorded, serve } = await import('../local_server.mjs');
+  const { recorded, serve } = await import('../../local_server.mjs');
   return serve(async (request, response) => {
     const { url, toolCalls = [] } = JSON.parse((await recorded(request, response)).text);
     const [status, said] = await turnWith(url, toolCalls).then((told) => [200, told], (fault) => [500, fault.stack]);
@@ -37,8 +37,8 @@ function argumentsFor({ name, parameters: { properties = {} } }, tools, toolCall
 
 /** What the Worker made of the server, as JSON. */
 async function turnWith(url, toolCalls) {
-  const { Rig, resultOf, userTurn } = await import('../e2e/harness.mjs');
-  const { answer, call, text } = await import('../e2e/scripted_model.mjs');
+  const { Rig, resultOf, userTurn } = await import('../../e2e/harness.mjs');
+  const { answer, call, text } = await import('../../e2e/scripted_model.mjs');
   // A Worker to itself: the lists of a server are kept by its URL.
   const rig = new Rig({
     catalog: (catalog) => {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bed::*;
 use serde_json::{Value, json};
 
-use super::webhook_beds::*;
+use super::beds::*;
 
 const SEEDS: u64 = 300;
 const LONG_SEEDS: u64 = 20_000;
