@@ -1,8 +1,8 @@
 // The playground: it opens the session that the address names, at its turn, or a new one.
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { isId, placeIn } from './store/address.js';
-import { WRONG_ADDRESS, choose, loadFault, newId, open, sessionId, shownTurns } from './store/conversation.js';
+import { isId, placeIn, WRONG_ADDRESS } from './store/address.js';
+import { choose, loadFault, newId, open, sessionId, shownTurns } from './store/conversation.js';
 import { noteLoss } from './store/connection.js';
 import { isLetIn, knock } from './store/service.js';
 import { start } from './store/synchronizing.js';

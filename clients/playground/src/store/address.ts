@@ -18,3 +18,15 @@ export const hashOf = ({ session, turn }: Place): string => (turn === undefined 
 
 /** The whole address: for a link, for somebody else, for another time. */
 export const linkTo = (place: Place): string => new URL(hashOf(place), location.href).href;
+
+/** The session that the page's address names, where it can be one. */
+export function sessionNamed(): string | undefined {
+  const { session } = placeIn(location.hash) ?? {};
+  return session !== undefined && isId(session) ? session : undefined;
+}
+
+export const WRONG_TURN = 'The session does not have the turn that the address names.';
+export const NO_SESSION = 'The service has no session of this address for you: it was erased, or belongs to somebody else. What you write here begins a new one.';
+export const WRONG_ADDRESS = 'The address names no session: an id is letters, digits and . _ : - alone. What is sent begins a new one.';
+/** What can be wrong with an address. */
+export const FAULTS = [WRONG_TURN, NO_SESSION, WRONG_ADDRESS];

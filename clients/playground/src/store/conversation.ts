@@ -11,7 +11,7 @@ import {
   type TurnEvent,
   type TurnRequest,
 } from '../../../typescript/src/index.js';
-import { isId, placeIn } from './address.js';
+import { FAULTS, NO_SESSION, sessionNamed, WRONG_TURN } from './address.js';
 import * as answering from './answering.js';
 import { attachments, pictureAt, type Attachment } from './attachments.js';
 import * as connection from './connection.js';
@@ -35,8 +35,7 @@ export const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** The one that the address names, until a session is opened. */
-const named = placeIn(location.hash)?.session ?? '';
-export const sessionId = signal(isId(named) ? named : newId());
+export const sessionId = signal(sessionNamed() ?? newId());
 export const shownTurns = signal<readonly ShownTurn[]>([]);
 /** The turn that panels look at; the newest one, unless another was chosen. */
 export const chosenTurn = signal<ShownTurn | undefined>(undefined);
@@ -116,11 +115,8 @@ export function choose(turnId: string | undefined): void {
 }
 
 /** What is wrong with an address is so until one goes on elsewhere, or writes here. */
-const WRONG_TURN = 'The session does not have the turn that the address names.';
-const NO_SESSION = 'The service has no session of this address for you: it was erased, or belongs to somebody else. What you write here begins a new one.';
-export const WRONG_ADDRESS = 'The address names no session: an id is letters, digits and . _ : - alone. What is sent begins a new one.';
 function forgetAddress(): void {
-  if ([WRONG_TURN, NO_SESSION, WRONG_ADDRESS].includes(loadFault.peek())) loadFault.value = '';
+  if (FAULTS.includes(loadFault.peek())) loadFault.value = '';
 }
 
 /** The address names a session that is not there, which no list is to show either. */
