@@ -22,6 +22,7 @@
 //! | [`contract`] | AGN-033 and AGN-034: what clients send and see |
 //! | [`responses_api`] | the model service's wire format |
 //! | [`catalog`] | contexts, modes and tools, as the operator writes them |
+//! | [`object`] | the kernel of Durable Objects: the form of tables, the alarm |
 //! | [`ports`] | the traits that the machine implements, and the deployment's settings |
 //! | [`live_text`] | a submission's text as it grows, and its delivery to watchers |
 //! | [`outbound`] | calls to services of the operator's own |
@@ -78,6 +79,7 @@ pub mod json;
 pub mod live_text;
 pub mod llm_call;
 pub mod mcp;
+pub mod object;
 pub mod outbound;
 pub mod persistence;
 pub mod platform;

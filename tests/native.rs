@@ -21,6 +21,7 @@ mod fuzz;
 mod identity;
 mod llm_call;
 mod mcp;
+mod object;
 mod promise;
 mod responses_api;
 mod retrieval;

@@ -1,28 +1,23 @@
 //! The documents that a removal names, `?Path=…`, up to 100 times (interface §7).
-//!
-//! A client may spell a path in several ways, and an index of an earlier version holds a document by the path as it was
-//! sent. So a path has several spellings, each for the case that those before it name no document.
 
 use super::request::decoded;
-use crate::contract::{ErrorCode, Fault, limits, normal_path, quoted_path, relative_path_problem};
+use crate::contract::{ErrorCode, Fault, limits, normal_path, quoted_path};
 
 /// A document, or a folder with a `/` at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovedPath {
-    /// The path as it was sent, its normal form, and both with blanks in place of plus signs, as HTML forms encode them.
-    spellings: Vec<String>,
-    /// Where it stands in the request, a JSON Pointer.
-    pointer: String,
-    /// Why no document of this version can have the path.
-    problem: Option<&'static str>,
+    /// The path as it was sent.
+    sent: String,
+    /// Its form in the index, and the same with blanks in place of plus signs, as HTML forms encode them.
+    readings: Vec<String>,
 }
 
 impl RemovedPath {
     /// Reads the query: 1 to 100 paths, in its order.
     ///
     /// # Errors
-    /// `missing_field`, `unknown_field`, and `invalid_field` for too many paths and for a path that no version has
-    /// taken: at `/Path`, of several at `/Path/3`.
+    /// `missing_field`, `unknown_field`, and `invalid_field` for too many paths and for a path that no document
+    /// can have: at `/Path`, of several at `/Path/3`.
     pub(super) fn all_of(query: &str) -> Result<Vec<Self>, Fault> {
         let mut values = Vec::new();
         for member in query.split('&').filter(|member| !member.is_empty()) {
@@ -50,43 +45,30 @@ impl RemovedPath {
     }
 
     fn of(value: &str, pointer: &str) -> Result<Self, Fault> {
-        let path = decoded(value).map_err(|fault| fault.at(pointer))?;
-        let normal = normal_path(&path);
-        let never = match &normal {
+        let sent = decoded(value).map_err(|fault| fault.at(pointer))?.into_owned();
+        let mut readings = match normal_path(&sent) {
             Ok(normal) if normal.is_empty() => {
-                Some("must name a document, or a folder with a / at its end")
+                let problem = "must name a document, or a folder with a / at its end";
+                return Err(refusal(&sent, problem, pointer));
             }
-            _ => relative_path_problem(&path),
+            Ok(normal) => vec![normal],
+            Err(problem) => return Err(refusal(&sent, problem, pointer)),
         };
-        if let Some(problem) = never {
-            return Err(refusal(&path, problem, pointer));
-        }
-        let problem = normal.as_ref().err().copied();
-        let mut spellings = vec![path.into_owned()];
-        spellings.extend(normal.ok());
         if value.contains('+') {
-            let as_form = decoded(&value.replace('+', " "))?.into_owned();
-            let normal = normal_path(&as_form);
-            spellings.push(as_form);
-            spellings.extend(normal.ok());
+            let with_blanks = value.replace('+', " ");
+            readings.extend(normal_path(&decoded(&with_blanks)?).ok());
         }
-        spellings.dedup();
-        Ok(Self { spellings, pointer: pointer.to_owned(), problem })
+        Ok(Self { sent, readings })
     }
 
     /// The path as it was sent.
     pub fn sent(&self) -> &str {
-        self.spellings.first().map_or("", String::as_str)
+        &self.sent
     }
 
-    /// The spellings, in the order in which they are tried.
-    pub fn spellings(&self) -> impl Iterator<Item = &str> {
-        self.spellings.iter().map(String::as_str)
-    }
-
-    /// The refusal of a path that names no document, where no document of this version can have the path.
-    pub fn refusal(&self) -> Option<Fault> {
-        self.problem.map(|problem| refusal(self.sent(), problem, &self.pointer))
+    /// What the path may mean, in the order in which it is tried.
+    pub fn readings(&self) -> impl Iterator<Item = &str> {
+        self.readings.iter().map(String::as_str)
     }
 }
 
@@ -99,34 +81,28 @@ fn refusal(path: &str, problem: &str, pointer: &str) -> Fault {
 mod tests {
     use super::*;
 
-    fn only(query: &str) -> RemovedPath {
-        RemovedPath::all_of(query).unwrap().remove(0)
-    }
-
-    fn spellings(query: &str) -> Vec<String> {
-        only(query).spellings().map(str::to_owned).collect()
+    fn readings(query: &str) -> Vec<String> {
+        let path = RemovedPath::all_of(query).unwrap().remove(0);
+        path.readings().map(str::to_owned).collect()
     }
 
     #[test]
-    fn a_removal_takes_the_path_as_it_was_sent_before_its_normal_form() {
-        assert_eq!(spellings("Path=a"), ["a"]);
-        assert_eq!(spellings("Path=./a//b/"), ["./a//b/", "a/b/"]);
-        assert_eq!(spellings("Path=./a+b"), ["./a+b", "a+b", "./a b", "a b"]);
-        assert_eq!(spellings("Path=a%5Cb"), ["a\\b"]);
+    fn a_removal_takes_the_form_of_a_path_and_then_its_plus_signs_as_blanks() {
+        assert_eq!(readings("Path=a"), ["a"]);
+        assert_eq!(readings("Path=./a//b/"), ["a/b/"]);
+        assert_eq!(readings("Path=./a+b"), ["a+b", "a b"]);
     }
 
     #[test]
     fn a_path_that_no_document_can_have_is_refused_by_its_name() {
-        let removed = only("Path=a%5Cb");
-        let fault = removed.refusal().unwrap();
+        let fault = RemovedPath::all_of("Path=a%5Cb").unwrap_err();
         assert!(fault.message.starts_with(r#"Path "a\b" must separate folders"#), "{fault}");
-        assert!(only("Path=a%E2%80%8Bb").refusal().is_some());
-        assert_eq!(only("Path=./a").refusal(), None);
-        for query in ["Path=", "Path=/", "Path=./", "Path=/etc", "Path=.."] {
+        for query in ["Path=", "Path=/", "Path=./", "Path=/etc", "Path=..", "Path=a%E2%80%8Bb"] {
             let fault = RemovedPath::all_of(query).unwrap_err();
             assert_eq!(fault.code, ErrorCode::InvalidField, "{query}");
         }
     }
+
     #[test]
     fn a_removal_names_up_to_a_hundred_paths_and_its_refusal_says_which() {
         let sent = |query: &str| -> Vec<String> {

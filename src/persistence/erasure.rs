@@ -96,8 +96,8 @@ pub(crate) enum StoredAtService {
     Left,
     /// All that it may have stored.
     Deleted {
-        /// Assumed for transcripts of older versions, which do not say whether responses were stored.
-        assume_stored: bool,
+        /// Whether calls whose instance was lost may have stored one: they left no transcript.
+        lost_calls_too: bool,
     },
 }
 
@@ -132,9 +132,9 @@ impl<D: Database> SessionStore<D> {
         };
         let (ids, stored_responses) = match at_service {
             StoredAtService::Left => (BTreeSet::new(), None),
-            StoredAtService::Deleted { assume_stored } => {
-                let ids = self.responses_in_transcripts(session, assume_stored)?;
-                let unknown = self.unknown_responses(session, &ids, assume_stored)?;
+            StoredAtService::Deleted { lost_calls_too } => {
+                let ids = self.responses_in_transcripts(session)?;
+                let unknown = self.unknown_responses(session, &ids, lost_calls_too)?;
                 (ids, Some(StoredResponses { unknown, ..StoredResponses::default() }))
             }
         };
@@ -201,11 +201,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The ids of responses in the transcripts of the session's own model calls; a fork leaves those of its parent alone.
-    fn responses_in_transcripts(
-        &self,
-        session: &Session,
-        assume_stored: bool,
-    ) -> Result<BTreeSet<String>, Fault> {
+    fn responses_in_transcripts(&self, session: &Session) -> Result<BTreeSet<String>, Fault> {
         let copied = session.state.fork.as_ref().map(|fork| fork.model_calls);
         let number = |call: &Map<String, Value>| call.get("Number").and_then(Value::as_u64);
         let id = |of: &Value| of.get("ResponseId")?.as_str().map(str::to_owned);
@@ -215,7 +211,7 @@ impl<D: Database> SessionStore<D> {
                 if copied.is_some_and(|copied| number(&call).unwrap_or(0) <= copied) {
                     continue;
                 }
-                if !call.get("Stored").and_then(Value::as_bool).unwrap_or(assume_stored) {
+                if call.get("Stored") != Some(&Value::Bool(true)) {
                     continue;
                 }
                 let retries = call.get("Retries").and_then(Value::as_array);
@@ -232,7 +228,7 @@ impl<D: Database> SessionStore<D> {
         &self,
         session: &Session,
         transcribed: &BTreeSet<String>,
-        assume_stored: bool,
+        lost_calls_too: bool,
     ) -> Result<u64, Fault> {
         let (mut session, mut transcribed) = (session.clone(), transcribed.clone());
         if let Some(ordinal) = session.live_turn {
@@ -244,7 +240,7 @@ impl<D: Database> SessionStore<D> {
             }
         }
         let lost = match session.state.lost_calls {
-            lost if lost > 0 && assume_stored => {
+            lost if lost > 0 && lost_calls_too => {
                 // An instance that is lost leaves no transcript, but the id that it has kept.
                 let kept = self.kept_responses()?;
                 let known = kept.iter().filter(|id| !transcribed.contains(*id)).count();

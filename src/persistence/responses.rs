@@ -2,7 +2,7 @@
 //! moment when the service names a response until it has deleted it, or has refused to for good.
 
 use super::SessionStore;
-use super::schema::{EARLIER_ERASURE, RECEIPT, RESPONSES};
+use super::schema::RESPONSES;
 use crate::contract::Fault;
 use crate::contract::closed_list;
 use crate::ports::{Database, Row};
@@ -143,20 +143,10 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    /// Whether an erasure is under way. Brings that of an earlier version of the product up to date.
+    /// Whether an erasure is under way.
     pub(super) fn has_receipt(&self) -> Result<bool, Fault> {
-        let tables = "SELECT name FROM sqlite_master
-             WHERE type = 'table' AND name IN ('receipt', 'erasure') ORDER BY name";
-        let rows = self.database.query(tables, &[])?;
-        let Some(row) = rows.first() else { return Ok(false) };
-        if row.get::<String>("name")? == "erasure" {
-            self.durable_step(|| {
-                self.ensure_responses()?;
-                self.database.execute(RECEIPT, &[])?;
-                self.database.execute_all(EARLIER_ERASURE)
-            })?;
-        }
-        Ok(true)
+        let table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'receipt'";
+        Ok(self.database.first(table, &[])?.is_some())
     }
 
     fn ensure_responses(&self) -> Result<(), Fault> {

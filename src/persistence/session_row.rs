@@ -194,7 +194,7 @@ impl<D: Database> SessionStore<D> {
                 open_calls_turn, open_calls_model_call, state)
              VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
-                schema::VERSION.into(),
+                schema::SCHEMA.form().into(),
                 session.session_id.as_str().into(),
                 session.created_at.into(),
                 session.updated_at.into(),

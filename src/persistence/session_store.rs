@@ -279,7 +279,7 @@ impl<D: Database> SessionStore<D> {
             false => Tables::Absent,
             true => {
                 let calls = has("calls");
-                self.find_session(calls)?;
+                self.find_session()?;
                 Tables::Present { calls }
             }
         };
@@ -291,24 +291,8 @@ impl<D: Database> SessionStore<D> {
         Ok(tables)
     }
 
-    fn find_session(&self, has_call_tables: bool) -> Result<(), Fault> {
-        // The step that creates the tables writes the session.
-        let found = self.database.first("SELECT schema_version FROM session WHERE id = 1", &[])?;
-        let Some(found) = found else { return Ok(()) };
-        let version: usize = found.get("schema_version")?;
-        if version > schema::VERSION {
-            let message = "The session was written by a newer version of the service. Deploy that version again.";
-            return Err(Fault::internal(message));
-        }
-        if version < schema::VERSION {
-            self.durable_step(|| {
-                for statement in schema::migration(version, has_call_tables) {
-                    self.database.execute(statement, &[])?;
-                }
-                let present = &[schema::VERSION.into()];
-                self.database.execute("UPDATE session SET schema_version = ?", present)
-            })?;
-        }
+    fn find_session(&self) -> Result<(), Fault> {
+        schema::SCHEMA.bring_up_to_date(&self.database)?;
         // The runtime keeps the columns that a statement had at first, so this one runs on present tables
         // only.
         let Some(row) = self.database.first(Session::SELECT, &[])? else { return Ok(()) };

@@ -4,9 +4,7 @@
 //! a method continues on an empty index.
 
 use super::Chunk;
-use super::index::{
-    Comparison, Counts, Tables, Upserted, Writer, compare, range_of, unknown_scope_keys,
-};
+use super::index::{Comparison, Counts, Tables, Upserted, Writer, compare, unknown_scope_keys};
 use super::search::{self, Search};
 use super::vectors::{
     EmbeddedQuestion, Embedder, EmbeddingOutcome, EmbeddingService, LearnedLimits, Question,
@@ -58,20 +56,6 @@ impl<D: Database> ChunkIndex<D> {
                 result => return result,
             }
         }
-    }
-
-    /// Whether there is a document at `path`, or one under it when it ends in `/`.
-    ///
-    /// # Errors
-    /// The storage fails.
-    pub fn has(&self, path: &str) -> Result<bool, Fault> {
-        if !self.tables.exist()? {
-            return Ok(false);
-        }
-        let (range, end) = range_of(path);
-        let statement = format!("SELECT 1 FROM documents WHERE {range} LIMIT 1");
-        let rows = self.tables.database.query(&statement, &[path.into(), end.as_str().into()])?;
-        Ok(!rows.is_empty())
     }
 
     /// Removes the document at `path`, or all documents under it when it ends in `/`.

@@ -46,10 +46,6 @@ pub(super) async fn search<D: Database, F: AsyncFn()>(
         return Ok(Vec::new());
     }
     let conditions = search.scope.map_or(&[][..], |scope| &scope.conditions);
-    tables.complete_terms(budget).await?;
-    if !conditions.is_empty() {
-        tables.complete_properties(budget).await?;
-    }
     let candidates = search.limit.max(LEAST_LIMIT).saturating_mul(CANDIDATES);
     let asked = AskedKinds::of(expression.as_deref().unwrap_or(""));
     let words = expression.map(|expression| WordRanking::new(tables, expression, candidates));

@@ -9,7 +9,7 @@ use super::erasure::UserErasure;
 use super::lease::{EndedLease, LeaseQuestion, LeaseReply, Spent};
 use super::questions::Registration;
 use super::records::{IndexedSession, Standing, UserRow};
-use super::schema::VERSIONS;
+use super::schema::{SCHEMA, TABLES};
 use super::summary::SessionSummary;
 use crate::contract::{Fault, SessionId};
 use crate::persistence::ErasureReceipt;
@@ -351,13 +351,11 @@ impl<D: Database> UserIndex<D> {
         let has_tables = self.find_tables()?;
         self.database.transaction(|| {
             if !has_tables {
-                for statement in VERSIONS.iter().copied().flatten() {
-                    self.database.execute(statement, &[])?;
-                }
+                self.database.execute_all(TABLES)?;
                 self.database.execute(
                     "INSERT INTO user (id, schema_version, created_at, tickets_before, erased_at, spent)
                      VALUES (1, ?, ?, 0, 0, '{}')",
-                    &[VERSIONS.len().into(), now_ms.into()],
+                    &[SCHEMA.form().into(), now_ms.into()],
                 )?;
             }
             writes()
@@ -371,25 +369,7 @@ impl<D: Database> UserIndex<D> {
         if let Some(known) = self.has_tables.get() {
             return Ok(known);
         }
-        let statement = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'user'";
-        let found = self.database.first(statement, &[])?.is_some();
-        if found {
-            let row = self.database.first("SELECT schema_version FROM user WHERE id = 1", &[])?;
-            let version: usize = row.map_or(Ok(VERSIONS.len()), |row| row.get("schema_version"))?;
-            let Some(missing) = VERSIONS.get(version..) else {
-                let message = "The user's sessions were listed by a newer version of the service. Deploy that version again.";
-                return Err(Fault::internal(message));
-            };
-            if !missing.is_empty() {
-                self.database.transaction(|| {
-                    for statement in missing.iter().copied().flatten() {
-                        self.database.execute(statement, &[])?;
-                    }
-                    let present = &[VERSIONS.len().into()];
-                    self.database.execute("UPDATE user SET schema_version = ?", present)
-                })?;
-            }
-        }
+        let found = SCHEMA.find(&self.database)?;
         self.has_tables.set(Some(found));
         Ok(found)
     }

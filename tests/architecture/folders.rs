@@ -5,22 +5,26 @@ use std::collections::BTreeSet;
 use super::sources::{Source, sources};
 
 /// Each folder with the folders that its code may name. Nothing else is permitted.
-const MAY_NAME: [(&str, &[&str]); 22] = [
+const MAY_NAME: [(&str, &[&str]); 23] = [
     ("encoding", &[]),
     ("json", &[]),
     ("contract", &["encoding", "json"]),
     ("responses_api", &["encoding", "json"]),
     ("catalog", &["encoding", "json"]),
     ("ports", &["contract", "encoding"]),
+    ("object", &["contract", "ports"]),
     ("live_text", &["contract", "ports"]),
     ("tracing", &["contract", "encoding", "ports"]),
     ("outbound", &["catalog", "encoding", "ports"]),
     ("identity", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("files", &["contract", "encoding", "json", "ports"]),
-    ("retrieval", &["catalog", "contract", "encoding", "json", "outbound", "ports", "tracing"]),
-    ("persistence", &["contract", "encoding", "files", "ports"]),
-    ("users", &["contract", "encoding", "persistence", "ports"]),
+    (
+        "retrieval",
+        &["catalog", "contract", "encoding", "json", "object", "outbound", "ports", "tracing"],
+    ),
+    ("persistence", &["contract", "encoding", "files", "object", "ports"]),
+    ("users", &["contract", "encoding", "object", "persistence", "ports"]),
     ("webhooks", &["catalog", "contract", "encoding", "outbound", "persistence", "ports"]),
     (
         "composition",
@@ -66,6 +70,7 @@ const MAY_NAME: [(&str, &[&str]); 22] = [
             "live_text",
             "llm_call",
             "mcp",
+            "object",
             "persistence",
             "ports",
             "reasoner",

@@ -47,7 +47,7 @@ pub use database::{Disk, SqliteDatabase, Statement};
 pub use embeddings_service::{EmbeddingsFault, EmbeddingsRequest, EmbeddingsService, embedding};
 pub use executor::Random;
 pub use heard::Heard;
-pub use instance::Crash;
+pub use instance::{Crash, Instance};
 pub use lone_step::LoneStep;
 pub use mcp_service::{McpRequest, McpState, tool as mcp_tool};
 pub use model_service::ModelService;

@@ -60,7 +60,7 @@ fn found(before: &str, text: &str, behind: &str, method: &str) -> bool {
 fn can_be_removed(text: &str) -> bool {
     let encoded: String = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
     match Route::find("DELETE", &format!("/workspaces/w/documents?Path={encoded}")) {
-        Ok(Route::Workspace(_, WorkspaceRoute::Remove(paths))) => paths[0].refusal().is_none(),
+        Ok(Route::Workspace(_, WorkspaceRoute::Remove(paths))) => !paths.is_empty(),
         _ => false,
     }
 }

@@ -81,15 +81,8 @@ fn what_a_long_line_holds_at_its_end_is_indexed_again_when_it_changes() {
     assert!(!index.upsert(&[again]).unwrap()[0].changed);
 }
 
-/// The same index in the form of each published version, oldest first.
-const VERSIONS: [&str; 6] = [
-    include_str!("../fixtures/storage/index_version_1.sql"),
-    include_str!("../fixtures/storage/index_version_2.sql"),
-    include_str!("../fixtures/storage/index_version_3.sql"),
-    include_str!("../fixtures/storage/index_version_4.sql"),
-    include_str!("../fixtures/storage/index_version_5.sql"),
-    include_str!("../fixtures/storage/index_version_6.sql"),
-];
+/// An index in the present form, as the version of the product that made the form wrote it.
+const PINNED: &str = include_str!("../fixtures/storage/index_version_7.sql");
 
 /// Every column of every table.
 fn columns(storage: &Storage) -> Vec<Row> {
@@ -106,7 +99,7 @@ fn properties(storage: &Storage) -> Vec<Row> {
 }
 
 #[test]
-fn an_index_of_any_version_is_brought_to_the_present_one() {
+fn a_pinned_index_is_the_same_index() {
     let mut ddr = document("docs/ddr.md", "# Invoices\n\nThe InvoiceManager bills a customer.\n");
     ddr.properties = vec![("Kind".to_owned(), vec!["ddr".to_owned()])];
     let long = document("long.txt", &format!("{}needle\n", "x".repeat(600)));
@@ -119,40 +112,23 @@ fn an_index_of_any_version_is_brought_to_the_present_one() {
         index.upsert(&documents).unwrap();
         index.counts().unwrap()
     };
-    let present = new.number("SELECT schema_version FROM index_state");
-    assert_eq!(
-        present,
-        VERSIONS.len() as i64,
-        "pin it: tests/fixtures/storage/index_version_N.sql"
-    );
-
-    for (version, pinned) in (1..).zip(VERSIONS) {
-        let storage = Storage::new();
-        storage.write(pinned);
-        assert_eq!(storage.number("SELECT schema_version FROM index_state"), version);
-        let index = Index::new(&storage);
-        assert_eq!(index.counts().unwrap(), counts);
-        assert_eq!(paths(&index, "invoice manager"), ["docs/ddr.md", "src/bill.rs", "src/bill.rs"]);
-        assert_eq!(columns(&storage), columns(&new), "version {version}");
-        let all = |storage| Index::new(storage).search("an invoice bills", None, 8, usize::MAX);
-        assert_eq!(all(&storage).unwrap(), all(&new).unwrap(), "version {version}");
-        // The index over the properties is complete when a scope first asks for it.
-        let of_kind = super::scope::scope(&[("Kind", RagOperator::Equal, &["ddr"])]);
-        let found = index.search("invoice", Some(&of_kind), 8, usize::MAX).unwrap();
-        assert_eq!(found.len(), 1);
-        assert_eq!(properties(&storage), properties(&new), "version {version}");
-        // Before the fourth version no document has a `sha256`, so each is needed once.
-        let list = super::comparison::listed(&documents);
-        let needed = || index.compare(&list).unwrap().needed.len();
-        assert_eq!(needed(), if version < 4 { 3 } else { 0 }, "version {version}");
-        // The first version has no `whole_hash`, so the document with a long line is written again.
-        let again = || -> Vec<bool> {
-            let upserted = index.upsert(&documents).unwrap();
-            upserted.into_iter().map(|upserted| upserted.changed).collect()
-        };
-        assert_eq!(again(), [false, false, version == 1]);
-        assert_eq!((again(), needed()), (vec![false; 3], 0));
-    }
+    let form = "SELECT schema_version FROM index_state";
+    let pinned = Storage::new();
+    pinned.write(PINNED);
+    assert_eq!(new.number(form), pinned.number(form), "pin the new form");
+    let index = Index::new(&pinned);
+    assert_eq!(index.counts().unwrap(), counts);
+    assert_eq!(paths(&index, "invoice manager"), ["docs/ddr.md", "src/bill.rs", "src/bill.rs"]);
+    assert_eq!(columns(&pinned), columns(&new));
+    let all = |storage| Index::new(storage).search("an invoice bills", None, 8, usize::MAX);
+    assert_eq!(all(&pinned).unwrap(), all(&new).unwrap());
+    let of_kind = super::scope::scope(&[("Kind", RagOperator::Equal, &["ddr"])]);
+    assert_eq!(index.search("invoice", Some(&of_kind), 8, usize::MAX).unwrap().len(), 1);
+    assert_eq!(properties(&pinned), properties(&new));
+    let list = super::comparison::listed(&documents);
+    assert_eq!(index.compare(&list).unwrap().needed.len(), 0);
+    let upserted = index.upsert(&documents).unwrap();
+    assert!(upserted.iter().all(|upserted| !upserted.changed));
 }
 
 #[test]

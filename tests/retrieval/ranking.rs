@@ -1,7 +1,6 @@
 //! The order of results: by whole documents and the fields of their chunks, passages rather than chunks, and the parts
 //! of each score.
 
-use std::cell::Cell;
 
 use aptix_edge::contract::Document;
 use aptix_edge::retrieval::{Chunk, HARD_LIMIT_BYTES, Search, WorkBudget};
@@ -168,43 +167,4 @@ fn a_score_is_the_sum_of_its_parts_each_with_the_fields_that_made_it() {
     let fields = |name: &str| &terms.iter().find(|term| term["Term"] == name).unwrap()["Fields"];
     assert_eq!(*fields("retry policy"), serde_json::json!(["Text", "Path"]));
     assert_eq!(*fields("waits"), serde_json::json!(["Text", "Comments"]));
-}
-
-#[test]
-fn the_terms_of_an_older_index_are_completed_step_by_step_whatever_is_written_meanwhile() {
-    let storage = Storage::new();
-    let documents: Vec<Document> =
-        (0..1_000).map(|n| document(&format!("d/{n:04}"), "alpha\n")).collect();
-    let long = document("long.md", &section("alpha").repeat(300));
-    Index::new(&storage).upsert(&documents).unwrap();
-    Index::new(&storage).upsert(&[long]).unwrap();
-    storage.write(
-        "DELETE FROM terms WHERE rowid IN (SELECT id FROM chunks);
-        UPDATE index_state SET unindexed = next_chunk - 1",
-    );
-    let index = Index::new(&storage);
-    let number = Cell::new(0);
-    let meanwhile = async || {
-        number.set(number.get() + 1);
-        if number.get() == 3 {
-            index.upsert(&[document("d/0001", "beta\n"), document("new", "alpha\n")]).unwrap();
-            index.remove("d/0002").unwrap();
-            index.remove("d/0999").unwrap();
-            index.remove("long.md").unwrap();
-        }
-        assert!(number.get() < 100);
-    };
-    let search = Search {
-        query: "alpha",
-        scope: None,
-        limit: 2_000,
-        max_bytes: usize::MAX,
-        vector: None,
-        explain: false,
-    };
-    let all = done(index.0.search(&mut WorkBudget::new(meanwhile), search)).unwrap();
-    assert!(number.get() > 3);
-    assert_eq!(all.len(), 998);
-    assert_eq!(storage.number("SELECT unindexed FROM index_state"), 0);
-    assert_eq!(storage.number("SELECT COUNT(*) FROM terms"), 999);
 }

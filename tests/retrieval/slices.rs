@@ -400,33 +400,6 @@ fn a_long_document_that_comes_while_a_search_runs_is_held_to_its_scope() {
 }
 
 #[test]
-fn the_properties_of_an_older_index_are_completed_step_by_step_whatever_is_written_meanwhile() {
-    let storage = Storage::new();
-    let of_team = |n: usize, team: &str| Document {
-        properties: vec![("team".to_owned(), vec![team.to_owned()])],
-        ..document(&format!("d/{n:04}"), "alpha\n")
-    };
-    let documents: Vec<Document> = (0..100).map(|n| of_team(n, "a")).collect();
-    Index::new(&storage).upsert(&documents).unwrap();
-    storage.write("DELETE FROM properties; UPDATE index_state SET described = ''");
-    let index = Index::new(&storage);
-    let meanwhile = |number: usize| {
-        if number == 3 {
-            index.upsert(&[of_team(1, "b"), of_team(98, "b"), of_team(200, "a")]).unwrap();
-            index.remove("d/0002").unwrap();
-            index.remove("d/0099").unwrap();
-        }
-        assert!(number < 50);
-    };
-    let scope =
-        scope(&[("team", RagOperator::Equal, &["a"]), ("Path", RagOperator::Contains, &["d/"])]);
-    let found = done(index.0.search(&mut while_others!(meanwhile), all(Some(&scope)))).unwrap();
-    assert_eq!(found.len(), 97);
-    assert_eq!(storage.number("SELECT COUNT(*) FROM index_state WHERE described IS NULL"), 1);
-    assert_eq!(storage.number("SELECT COUNT(*) FROM properties"), 3 * 99);
-}
-
-#[test]
 fn after_an_erasure_during_a_request_only_the_documents_of_that_request_exist() {
     let documents = [document("long.rs", &lines("alpha", 5_000)), document("b", "alpha")];
     for moment in [1, 3] {

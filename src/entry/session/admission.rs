@@ -6,7 +6,6 @@
 
 use serde_json::json;
 
-use super::alarm::Alarm;
 use super::permission::{permit_turn, permits_agent};
 use super::registration::not_registered;
 use super::session_host::{find_session, find_turn};
@@ -16,6 +15,7 @@ use crate::entry::context::AdmissionContext;
 use crate::entry::response::{no_session, no_turn};
 use crate::identity::{Grants, SentCaller};
 use crate::mcp::ToolsByServer;
+use crate::object::Alarm;
 use crate::persistence::{
     Call, Decision, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
 };
@@ -242,7 +242,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
 
     /// Sets the alarm. The writes that accept a submission follow without an await.
     fn ensure_alarm(&self) -> Result<(), Fault> {
-        self.alarm.ensure(self.platform, self.context.deployment.turn_alarm_ms)
+        self.alarm.set_in(self.platform, self.context.deployment.turn_alarm_ms)
     }
 
     fn new_session(&self, request: &UserTurn, grants: &Grants) -> Result<Session, Vec<Fault>> {

@@ -31,7 +31,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<(), Fault> {
         let Some(next_at) = self.cancels.next_at()? else { return Ok(()) };
         if next_at > self.platform.now_ms() {
-            return self.alarm.ensure_by(self.platform.as_ref(), next_at);
+            return self.alarm.set_by(self.platform.as_ref(), next_at);
         }
         self.ensure_alarm(every_ms)?;
         self.cancel_all(context).await

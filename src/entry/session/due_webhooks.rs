@@ -48,7 +48,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return self.ensure_alarm(AGAIN_MS);
         }
         if next_at > self.platform.now_ms() {
-            return self.alarm.ensure_by(self.platform.as_ref(), next_at);
+            return self.alarm.set_by(self.platform.as_ref(), next_at);
         }
         self.ensure_alarm(every_ms)?;
         self.deliver_webhooks(context)

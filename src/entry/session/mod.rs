@@ -4,7 +4,6 @@
 //! Names neither `door` nor `workspace`: a workspace is asked through `ports::Platform`.
 
 mod admission;
-mod alarm;
 mod detached;
 mod due_cancels;
 mod due_webhooks;

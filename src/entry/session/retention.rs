@@ -22,7 +22,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let now = self.platform.now_ms();
         let Some(due) = due(context, &session, now) else { return Ok(()) };
         if due > now || self.running.is_busy() {
-            return self.alarm.ensure_by(self.platform.as_ref(), due);
+            return self.alarm.set_by(self.platform.as_ref(), due);
         }
         if self.platform.user().is_some() {
             let is_heard = self.reporter.report_expiry().await?;

@@ -39,12 +39,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let at_service = match agent {
                     Some(agent) if !agent.delete_stored => StoredAtService::Left,
                     Some(agent) => StoredAtService::Deleted {
-                        assume_stored: match agent.continuation {
+                        lost_calls_too: match agent.continuation {
                             Continuation::Stored => true,
                             Continuation::Replay => false,
                         },
                     },
-                    None => StoredAtService::Deleted { assume_stored: true },
+                    None => StoredAtService::Deleted { lost_calls_too: true },
                 };
                 let now = self.platform.now_ms();
                 // The alarm brings the deletions at the model service to their end.

@@ -8,7 +8,6 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::alarm::Alarm;
 use super::erasing::Erasing;
 use super::fork::Building;
 use super::reporting::{Reporter, report_failed};
@@ -21,6 +20,7 @@ use crate::entry::metering::EndedSubmission;
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
+use crate::object::Alarm;
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform, TraceSpan, within};
 use crate::reasoner::{
@@ -189,7 +189,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Sets the alarm unless this instance has set it.
     pub(super) fn ensure_alarm(&self, every_ms: u64) -> Result<(), Fault> {
-        self.alarm.ensure(self.platform.as_ref(), every_ms)
+        self.alarm.set_in(self.platform.as_ref(), every_ms)
     }
 }
 

@@ -155,7 +155,7 @@ pub(super) struct TraceView {
 #[serde(rename_all = "PascalCase")]
 struct TracedSubmission {
     accepted_at: String,
-    /// Who sent it; absent where an older version took it.
+    /// Who sent it.
     #[serde(skip_serializing_if = "CallerRecord::is_empty")]
     caller: CallerRecord,
 }
@@ -234,7 +234,7 @@ struct TracedApproval {
     waited_ms: Option<u64>,
     /// The human changed the arguments.
     edited: bool,
-    /// Who sent the decision: `key:…`, `user:…` or `actor:…`; of an older version the `Id` of a key alone.
+    /// Who sent the decision: `key:…`, `user:…` or `actor:…`.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_by: Option<String>,
 }

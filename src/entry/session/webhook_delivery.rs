@@ -8,9 +8,9 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::alarm::Alarm;
 use crate::catalog::Catalog;
 use crate::contract::Fault;
+use crate::object::Alarm;
 use crate::persistence::{PendingWebhook, SessionStore, WebhookState, WebhookStep};
 use crate::ports::{Database, Platform, failure_line};
 use crate::webhooks::{Attempt, attempt, next_wait_ms};
@@ -128,7 +128,7 @@ impl<P: Platform, D: Database + 'static> WebhookDelivery<P, D> {
     /// Sets the alarm for the next attempt.
     fn set_alarm(&self) -> Result<(), Fault> {
         match self.next_at()? {
-            Some(at_ms) => self.alarm.ensure_by(self.platform.as_ref(), at_ms),
+            Some(at_ms) => self.alarm.set_by(self.platform.as_ref(), at_ms),
             None => Ok(()),
         }
     }

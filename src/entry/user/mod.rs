@@ -5,7 +5,6 @@
 mod removal;
 mod session_asking;
 mod session_list;
-mod user_alarm;
 mod user_erasure;
 mod user_host;
 

@@ -31,7 +31,7 @@ impl<D: Database> UserHost<D> {
             return Err(no_session(id));
         }
         // The runtime keeps the alarm together with the writes that follow without an await.
-        self.alarm.set_for_pass(platform, every_ms)?;
+        self.set_for_pass(platform, every_ms)?;
         self.index.mark(&known, Standing::Erasing)?;
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
         let receipt = self.remove(platform, &known, received_at, Ending::WhenDone).await?;
@@ -127,6 +127,15 @@ impl<D: Database> UserHost<D> {
         Ok(failed.contains(&true))
     }
 
+    /// Sets the alarm for the next pass over the sessions that are to be erased, unless it rings before.
+    pub(super) fn set_for_pass<P: Platform>(
+        &self,
+        platform: &P,
+        most_ms: u64,
+    ) -> Result<(), Fault> {
+        self.alarm.set_in(platform, self.removals.wait_ms(most_ms))
+    }
+
     /// Goes on with removals when the alarm rings.
     pub(super) async fn resume_removals<P: Platform>(
         &self,
@@ -135,7 +144,7 @@ impl<D: Database> UserHost<D> {
     ) -> Result<(), Fault> {
         let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
         let failed = self.pass(platform, PER_PASS, erased_at).await?;
-        self.alarm.passed(failed);
+        self.removals.note(failed);
         self.end_removals(platform, every_ms).await
     }
 
@@ -147,12 +156,12 @@ impl<D: Database> UserHost<D> {
         every_ms: u64,
     ) -> Result<(), Fault> {
         if self.index.count_leaving()?.0 > 0 {
-            return self.alarm.set_for_pass(platform, every_ms);
+            return self.set_for_pass(platform, every_ms);
         }
         self.complete_erasure(platform)?;
         match self.index.forget(longest_token_ms(platform), platform.now_ms())? {
             Forgetting::Kept => Ok(()),
-            Forgetting::KeptUntil(at_ms) => self.alarm.set(platform, at_ms),
+            Forgetting::KeptUntil(at_ms) => self.alarm.set_by(platform, at_ms),
             Forgetting::Forgotten => {
                 self.alarm.forget();
                 platform.free_storage().await

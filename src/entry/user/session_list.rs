@@ -155,7 +155,7 @@ impl<D: Database> UserHost<D> {
         every_ms: u64,
         known: &IndexedSession,
     ) -> Result<(), Fault> {
-        self.alarm.set_for_pass(platform, every_ms)?;
+        self.set_for_pass(platform, every_ms)?;
         self.index.mark(known, Standing::Expiring)?;
         let marked = self.index.session(&known.session_id)?;
         if let Some(marked) = marked.filter(|marked| marked.standing == Standing::Expiring) {

@@ -152,7 +152,7 @@ impl<D: Database> UserHost<D> {
                 return Err(no_user());
             }
             let now = platform.now_ms();
-            self.alarm.set_for_pass(platform, every_ms)?;
+            self.set_for_pass(platform, every_ms)?;
             self.index.begin_erasure(received_at, next_second(now), now)?;
         }
         self.pass(platform, AT_FIRST, received_at).await?;

@@ -9,7 +9,6 @@ use std::future::Future;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::user_alarm::UserAlarm;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse_rename};
 use crate::entry::context::ContextSource;
 use crate::entry::logged_caller::refusal_line_of_object;
@@ -17,6 +16,7 @@ use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{PlainResponse, Response, credential_expired, object_failed};
 use crate::entry::route::{Route, SessionRoute, UserRoute};
+use crate::object::{Alarm, Backoff};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Deployment, HttpFault, ObjectQuestion, Platform, failure_line};
 use crate::users::{
@@ -31,7 +31,9 @@ const MOST_ATTEMPTS: u32 = 3;
 #[derive(Debug)]
 pub struct UserHost<D> {
     pub(super) index: UserIndex<D>,
-    pub(super) alarm: UserAlarm,
+    pub(super) alarm: Alarm,
+    /// The passes in a row in which a session could not be erased.
+    pub(super) removals: Backoff,
     /// The receipts of sessions whose responses at the model service are still to be deleted.
     pub(super) underway: RefCell<BTreeMap<SessionId, ErasureReceipt>>,
 }
@@ -41,7 +43,8 @@ impl<D: Database> UserHost<D> {
     pub fn new(database: D) -> Self {
         Self {
             index: UserIndex::new(database),
-            alarm: UserAlarm::default(),
+            alarm: Alarm::default(),
+            removals: Backoff::default(),
             underway: RefCell::default(),
         }
     }
@@ -60,8 +63,8 @@ impl<D: Database> UserHost<D> {
         if let Err(fault) = self.resume_removals(platform, every_ms).await {
             // A failed alarm would be repeated a few times and then dropped for good.
             platform.log(failure_line("alarm_failed", "error", &fault));
-            self.alarm.passed(true);
-            self.alarm.set_for_pass(platform, every_ms)?;
+            self.removals.note(true);
+            self.set_for_pass(platform, every_ms)?;
         }
         Ok(())
     }
@@ -195,7 +198,7 @@ impl<D: Database> UserHost<D> {
             && known.summary.registration == told.summary.registration
             && !known.standing.is_leaving()
         {
-            self.alarm.set(platform, platform.now_ms())?;
+            self.alarm.set_in(platform, 0)?;
             self.index.mark(&known, Standing::Expiring)?;
         }
         let Revocation { tickets_before } = self.revoked()?;

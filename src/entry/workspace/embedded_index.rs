@@ -7,7 +7,7 @@
 
 use serde_json::json;
 
-use super::embedding_alarm::{ChangeGuard, EmbeddingAlarm};
+use super::embedding_wake_up::{ChangeGuard, EmbeddingWakeUp};
 use crate::catalog::{Catalog, Embeddings};
 use crate::contract::{Fault, ListedDocuments, Warning};
 use crate::entry::context::ContextSource;
@@ -24,7 +24,7 @@ const EMBEDDINGS_FAILED: &str = "embeddings_failed";
 #[derive(Debug)]
 pub(super) struct EmbeddedIndex<D> {
     index: ChunkIndex<D>,
-    alarm: EmbeddingAlarm,
+    wake_up: EmbeddingWakeUp,
 }
 
 /// What a write of documents came to.
@@ -37,7 +37,7 @@ pub(super) struct Written<T> {
 impl<D: Database> EmbeddedIndex<D> {
     /// The index in a database. Nothing is read or written yet.
     pub(super) fn new(database: D) -> Self {
-        Self { index: ChunkIndex::new(database), alarm: EmbeddingAlarm::default() }
+        Self { index: ChunkIndex::new(database), wake_up: EmbeddingWakeUp::default() }
     }
 
     /// Runs a write of documents. The alarm is set before, so that embedding survives a crash of this instance, and
@@ -51,7 +51,7 @@ impl<D: Database> EmbeddedIndex<D> {
         let guard = self.begin_change(platform, source).await?;
         let Written { result, changed } = write(&self.index).await?;
         if changed && guard.is_some() {
-            self.alarm.set(platform, 0)?;
+            self.wake_up.set_in(platform, 0)?;
         }
         Ok(result)
     }
@@ -94,7 +94,7 @@ impl<D: Database> EmbeddedIndex<D> {
         // Frees the space of the erased tables. No other request ran in between.
         platform.free_storage().await?;
         self.index.forget();
-        self.alarm.reset();
+        self.wake_up.reset();
         Ok(())
     }
 
@@ -107,31 +107,35 @@ impl<D: Database> EmbeddedIndex<D> {
         platform: &P,
         source: &ContextSource,
     ) -> Result<(), Fault> {
-        self.alarm.clear();
+        self.wake_up.clear();
         let deployment = source.deployment(platform).unwrap_or_default();
         let interval_ms = deployment.turn_alarm_ms;
         // An alarm that fails is repeated a few times and then dropped for good.
         let Ok(catalog) = source.catalog(platform).await else {
-            return self.alarm.set(platform, interval_ms);
+            return self.wake_up.set_in(platform, interval_ms);
         };
         let services: Vec<_> = services(&catalog, &deployment).collect();
         let budget = &mut budget_of(platform);
         let (retry_after_ms, reason) = match self.index.embed(budget, platform, &services).await {
             Ok(EmbeddingOutcome::Complete) => {
-                self.alarm.succeeded();
+                self.wake_up.succeeded();
                 // While documents change, the alarm stays set: this instance may be lost before they are stored.
-                let has_changes = self.alarm.has_changes();
-                return if has_changes { self.alarm.set(platform, interval_ms) } else { Ok(()) };
+                let has_changes = self.wake_up.has_changes();
+                return if has_changes {
+                    self.wake_up.set_in(platform, interval_ms)
+                } else {
+                    Ok(())
+                };
             }
-            Ok(EmbeddingOutcome::Partial) => return self.alarm.set(platform, 0),
+            Ok(EmbeddingOutcome::Partial) => return self.wake_up.set_in(platform, 0),
             Ok(EmbeddingOutcome::Failed { retry_after_ms, reason }) => (retry_after_ms, reason),
             Err(fault) => (None, fault.message),
         };
-        let wait_ms = self.alarm.failed(platform, retry_after_ms, interval_ms);
+        let wait_ms = self.wake_up.failed(platform, retry_after_ms, interval_ms);
         platform.log(json!({
             "event": "embedding_failed", "level": "error", "failure": reason, "retry_ms": wait_ms,
         }));
-        self.alarm.set(platform, wait_ms)
+        self.wake_up.set_in(platform, wait_ms)
     }
 
     /// Sets the alarm before documents change. The guard that it returns is held while they change; `None` where there
@@ -148,14 +152,14 @@ impl<D: Database> EmbeddedIndex<D> {
             return Ok(None);
         }
         let interval_ms = source.deployment(platform).unwrap_or_default().turn_alarm_ms;
-        self.alarm.set(platform, interval_ms)?;
-        Ok(Some(self.alarm.begin_change()))
+        self.wake_up.set_in(platform, interval_ms)?;
+        Ok(Some(self.wake_up.begin_change()))
     }
 
     /// A warning while a service that failed is left alone.
     pub(super) fn warnings<P: Platform>(&self, platform: &P) -> Vec<Warning> {
         let message = "The embeddings service failed; it is asked again soon.";
-        let is_backing_off = self.alarm.is_backing_off(platform);
+        let is_backing_off = self.wake_up.is_backing_off(platform);
         is_backing_off.then(|| Warning::new(EMBEDDINGS_FAILED, message)).into_iter().collect()
     }
 
@@ -183,7 +187,7 @@ impl<D: Database> EmbeddedIndex<D> {
             self.index.embed_question(budget, platform, question).await?;
         // An index without chunks gets no warning: its search returns nothing either way.
         let is_by_words = failure.is_some() || (vector.is_none() && has_pending_chunks);
-        let (code, message) = match failure.is_some() || self.alarm.is_backing_off(platform) {
+        let (code, message) = match failure.is_some() || self.wake_up.is_backing_off(platform) {
             true => (
                 EMBEDDINGS_FAILED,
                 "The embeddings could not be used; the chunks were found by their words alone.",
@@ -200,7 +204,7 @@ impl<D: Database> EmbeddedIndex<D> {
             }));
         }
         if has_pending_chunks {
-            self.alarm.set(platform, 0)?;
+            self.wake_up.set_in(platform, 0)?;
         }
         Ok((vector, warning.into_iter().collect()))
     }

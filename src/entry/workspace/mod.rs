@@ -3,7 +3,7 @@
 //! Names neither `door` nor `session`.
 
 mod embedded_index;
-mod embedding_alarm;
+mod embedding_wake_up;
 mod removal;
 mod workspace_host;
 

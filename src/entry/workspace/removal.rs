@@ -1,6 +1,6 @@
 //! `DELETE …/documents`: the documents that a request names leave the index (interface §7).
 //!
-//! A refused path is found before anything is removed. It must not decide what a path names: that is `RemovedPath`.
+//! It must not decide what a path may mean: that is `RemovedPath`.
 
 use serde::Serialize;
 
@@ -32,22 +32,12 @@ impl<'p> Removal<'p> {
     /// Removes what the paths name.
     ///
     /// # Errors
-    /// A path that names no document and cannot name one: nothing was removed. The storage fails: some may be.
+    /// The storage fails: some may be removed.
     pub(super) async fn of<D: Database, F: AsyncFn()>(
         index: &ChunkIndex<D>,
         budget: &mut WorkBudget<F>,
         paths: &'p [RemovedPath],
     ) -> Result<Self, Fault> {
-        for path in paths {
-            let Some(refusal) = path.refusal() else { continue };
-            let mut is_known = false;
-            for spelling in path.spellings() {
-                is_known |= index.has(spelling)?;
-            }
-            if !is_known {
-                return Err(refusal);
-            }
-        }
         let mut removal = Self { all: Counts::default(), removed: Vec::new() };
         for path in paths {
             let counts = removed_at(index, budget, path).await?;
@@ -62,15 +52,15 @@ impl<'p> Removal<'p> {
     }
 }
 
-/// The first spelling that names a document is the one that is meant.
+/// The first reading that names a document is the one that is meant.
 async fn removed_at<D: Database, F: AsyncFn()>(
     index: &ChunkIndex<D>,
     budget: &mut WorkBudget<F>,
     path: &RemovedPath,
 ) -> Result<Counts, Fault> {
     let mut removed = Counts::default();
-    for spelling in path.spellings() {
-        removed = index.remove(budget, spelling).await?;
+    for reading in path.readings() {
+        removed = index.remove(budget, reading).await?;
         if removed.documents > 0 {
             break;
         }

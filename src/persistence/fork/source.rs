@@ -63,7 +63,7 @@ pub(crate) struct TextPage {
 impl ForkHead {
     /// Whether the rows are of another form than this version of the product has.
     pub(crate) fn is_of_other_form(&self) -> bool {
-        self.schema != schema::VERSION
+        self.schema != schema::SCHEMA.form()
     }
 }
 
@@ -84,7 +84,7 @@ impl<D: Database> SessionStore<D> {
     pub(crate) fn fork_head(&self, turns: u64) -> Result<ForkHead, Fault> {
         let session = self.session_after(turns)?;
         Ok(ForkHead {
-            schema: schema::VERSION,
+            schema: schema::SCHEMA.form(),
             version: self.version_of_rows(&session, turns)?,
             session,
         })

@@ -48,7 +48,7 @@ pub(in crate::retrieval) async fn compare<'l, D: Database, F: AsyncFn()>(
         if !tables.exist()? {
             break;
         }
-        // A document cut by older rules is needed again, like one that was indexed without a hash.
+        // A document cut by older rules is needed again.
         let rows = tables.database.query(
             "SELECT path, IIF(rules = ?, sha256, '') AS sha256 FROM documents
             WHERE path > ? ORDER BY path LIMIT ?",

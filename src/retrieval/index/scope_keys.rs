@@ -36,7 +36,6 @@ pub(in crate::retrieval) async fn unknown_scope_keys<D: Database, F: AsyncFn()>(
     if conditions.is_empty() || !tables.exist()? {
         return Ok(Vec::new());
     }
-    tables.complete_properties(budget).await?;
     let mut looked_up: BTreeSet<&str> = OF_EVERY_DOCUMENT.into();
     let mut unknown = Vec::new();
     for (index, RagCondition { key, .. }) in conditions.iter().enumerate() {

@@ -6,24 +6,17 @@
 use std::cell::Cell;
 
 use super::fields::text_and_comments;
-use super::schema::VERSIONS;
+use super::schema::{SCHEMA, TABLES};
 use super::spans::{Span, Spans};
-use super::terms::searchable;
 use crate::contract::Fault;
 use crate::ports::{Database, Row, Value, storage_failed, unreadable_column};
-use crate::retrieval::work_budget::{Work, WorkBudget};
+use crate::retrieval::work_budget::Work;
 
 /// The most chunks that one step writes, and the most that it deletes.
 pub(in crate::retrieval) const STEP_CHUNKS: usize = 128;
 
 /// The work of writing or deleting a chunk.
 pub(in crate::retrieval) const CHUNK_WORK: Work = Work::from_us(100);
-
-/// The documents whose properties one step writes, where an older version wrote none.
-const STEP_DOCUMENTS: usize = 16;
-
-/// The work of writing the properties of one document with as many as older versions took.
-const PROPERTIES_WORK: Work = Work::from_us(1_000);
 
 /// The keys and values of the documents in `d`, with their chunks.
 const PROPERTIES: &str = "SELECT 'Path', path, first_chunk, first_chunk + chunks - 1 FROM d
@@ -83,42 +76,25 @@ impl<D: Database> Tables<D> {
             return Err(storage_failed());
         }
         if !self.exist()? {
-            self.migrate(0)?;
+            self.create()?;
         }
         self.database.transaction(writes)
     }
 
     /// Whether the tables exist. Brings older ones to the present form.
     pub(in crate::retrieval) fn exist(&self) -> Result<bool, Fault> {
-        if self.ready.get() {
-            return Ok(true);
+        if !self.ready.get() {
+            self.ready.set(SCHEMA.find(&self.database)?);
         }
-        let table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'index_state'";
-        if self.database.first(table, &[])?.is_none() {
-            return Ok(false);
-        }
-        let row = self.row("SELECT schema_version FROM index_state WHERE id = 1", &[])?;
-        let version: usize = row.get("schema_version")?;
-        if version > VERSIONS.len() {
-            let message = "The workspace was written by a newer version of the service. Deploy that version again.";
-            return Err(Fault::internal(message));
-        }
-        self.migrate(version)?;
-        Ok(true)
+        Ok(self.ready.get())
     }
 
-    /// Brings the tables from `version` to the present.
-    fn migrate(&self, version: usize) -> Result<(), Fault> {
-        if version < VERSIONS.len() {
-            self.database.transaction(|| {
-                for statement in VERSIONS.iter().skip(version).copied().flatten() {
-                    self.database.execute(statement, &[])?;
-                }
-                let (statement, version) =
-                    ("UPDATE index_state SET schema_version = ?", VERSIONS.len());
-                self.database.execute(statement, &[version.into()])
-            })?;
-        }
+    fn create(&self) -> Result<(), Fault> {
+        self.database.transaction(|| {
+            self.database.execute_all(TABLES)?;
+            let row = "INSERT INTO index_state (id, schema_version, next_chunk) VALUES (1, ?, 1)";
+            self.database.execute(row, &[SCHEMA.form().into()])
+        })?;
         self.ready.set(true);
         Ok(())
     }
@@ -136,32 +112,6 @@ impl<D: Database> Tables<D> {
         let row = self.row(STATE, &[])?;
         self.leftovers_read.set(true);
         spans(&row, "hidden")
-    }
-
-    /// Writes the properties of documents that an older version stored without. Only a scope reads properties.
-    pub(in crate::retrieval) async fn complete_properties<F: AsyncFn()>(
-        &self,
-        budget: &mut WorkBudget<F>,
-    ) -> Result<(), Fault> {
-        let generation = self.generation();
-        loop {
-            let state = self.row("SELECT described FROM index_state", &[])?;
-            let Some(above) = state.get::<Option<String>>("described")? else { return Ok(()) };
-            budget.spend(PROPERTIES_WORK.times(STEP_DOCUMENTS)).await;
-            self.step(generation, || {
-                let page = "SELECT MAX(path) AS last, COUNT(*) AS documents FROM
-                    (SELECT path FROM documents WHERE path > ? ORDER BY path LIMIT ?)";
-                let row = self.row(page, &[above.as_str().into(), STEP_DOCUMENTS.into()])?;
-                let last: Option<String> = row.get("last")?;
-                if let Some(last) = &last {
-                    let bounds = [above.as_str().into(), last.as_str().into()];
-                    self.insert_properties("path > ? AND path <= ?", &bounds)?;
-                }
-                let is_page = row.get::<usize>("documents")? == STEP_DOCUMENTS;
-                let described = last.filter(|_| is_page);
-                self.database.execute("UPDATE index_state SET described = ?", &[described.into()])
-            })?;
-        }
     }
 
     /// Writes the properties of the documents for which `condition` holds.
@@ -200,40 +150,6 @@ impl<D: Database> Tables<D> {
             "INSERT INTO terms (rowid, text, comments, path) VALUES (?, ?, ?, ?)",
             &[id.into(), text.into(), comments.into(), path.into()],
         )
-    }
-
-    /// Writes the terms of chunks that an older version stored without, the last chunks first. Only a search reads
-    /// terms.
-    pub(in crate::retrieval) async fn complete_terms<F: AsyncFn()>(
-        &self,
-        budget: &mut WorkBudget<F>,
-    ) -> Result<(), Fault> {
-        let generation = self.generation();
-        loop {
-            let row = self.row("SELECT unindexed FROM index_state", &[])?;
-            let last: u64 = row.get("unindexed")?;
-            if last == 0 {
-                return Ok(());
-            }
-            budget.spend(CHUNK_WORK.times(STEP_CHUNKS)).await;
-            self.step(generation, || {
-                let bounds: [Value; 2] = [last.into(), STEP_CHUNKS.into()];
-                // FTS5 flushes what it has collected when an id is less than the one before it.
-                let rows = self.database.query(
-                    "SELECT * FROM (SELECT id, path, text FROM chunks WHERE id <= ?
-                        ORDER BY id DESC LIMIT ?) ORDER BY id",
-                    &bounds,
-                )?;
-                let first = rows.first().map(|row| row.get::<u64>("id")).transpose()?;
-                for row in &rows {
-                    let (text, path): (String, String) = (row.get("text")?, row.get("path")?);
-                    self.insert_terms(row.get("id")?, &text, &searchable(&path))?;
-                }
-                let statement = "UPDATE index_state SET unindexed = ?";
-                let left = first.map_or(0, |first| first.saturating_sub(1));
-                self.database.execute(statement, &[left.into()])
-            })?;
-        }
     }
 
     pub(in crate::retrieval) fn erase(&self) -> Result<(), Fault> {

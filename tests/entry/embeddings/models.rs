@@ -160,18 +160,3 @@ fn each_agent_context_is_served_by_its_own_model() {
     bed.ring_all("w");
     assert_embedded(&bed, &[("one", DIMENSIONS)], |_| false);
 }
-
-#[test]
-fn a_workspace_of_a_version_without_embeddings_is_embedded_like_a_new_one() {
-    let bed = Bed::new();
-    configure(&bed, by("m"));
-    let version = include_str!("../../fixtures/storage/index_version_5.sql");
-    bed.workspace("w").disk.write(version);
-    // The first question sees that there is something to do.
-    let (paths, warnings) = found(&bed, json!({ "Query": "customers" }));
-    assert!(paths.contains(&"docs/ddr.md".to_owned()) && warnings.len() == 1, "{paths:?}");
-    bed.ring_all("w");
-    assert_eq!(counts(&bed), (4, Some(4)));
-    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
-    assert_eq!(found(&bed, json!({ "Query": "bills" })).1, Vec::<String>::new());
-}

@@ -185,12 +185,12 @@ fn a_status_decides_what_becomes_of_a_message() {
     let reply = |status: u16| HttpReply::new(status, "");
     let elsewhere = reply(307).with("location", URL);
     let asks = |status: u16| reply(status).with("retry-after", "3600");
-    let huge = HttpReply::in_pieces(200, vec![Piece::Bytes(vec![b'x'; 65_536]); 16_000]);
+    let huge = HttpReply::in_pieces(200, vec![Piece::Bytes(vec![b'x'; 65_536]); 64]);
     let hanging = HttpReply::in_pieces(200, [Piece::EndlessSilence]);
     let broken = HttpReply::in_pieces(200, [Piece::Broken]);
     let late = reply(200).after(20_000);
     // What the receiver does, whether there is another attempt, and after how long at least, in seconds.
-    for (answer, again) in [
+    for (row, (answer, again)) in [
         (WebhookAnswer::Reply(reply(200)), None),
         (WebhookAnswer::Reply(reply(299)), None),
         (WebhookAnswer::Reply(huge), None),
@@ -205,9 +205,12 @@ fn a_status_decides_what_becomes_of_a_message() {
         (WebhookAnswer::Reply(late), Some(19)),
         (WebhookAnswer::Silence, Some(19)),
         (WebhookAnswer::Unreachable, Some(4)),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         let bed = told();
-        let shown = format!("{:?}", answer).chars().take(90).collect::<String>();
+        let shown = format!("row {row}");
         bed.world.webhooks.script([answer]);
         let before = bed.world.executor.now_ms();
         assert_eq!(bed.post(&turn("t1", "One")).status, 200);

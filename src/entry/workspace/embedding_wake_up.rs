@@ -1,33 +1,27 @@
-//! The alarm of a workspace's object, in which chunks are embedded: in the background of the requests that change
-//! documents, and after the loss of the instance that changed them. The runtime stores one alarm for each object.
+//! When chunks are embedded next: after a change of documents, and after a wait where the service failed.
 
 use std::cell::Cell;
 
 use crate::contract::Fault;
+use crate::object::{Alarm, Backoff, FIRST_WAIT_MS};
 use crate::ports::Platform;
-
-/// The first wait after a failure of the service, in milliseconds, and the shortest that the service can ask for. The
-/// wait doubles up to the alarm's own interval.
-const FIRST_WAIT_MS: u64 = 1_000;
 
 /// The longest wait that a service can ask for, in milliseconds.
 const MAX_RETRY_AFTER_MS: u64 = 600_000;
 
-/// What this instance knows of the alarm.
+/// What this instance knows of the alarm, the service and the requests under way.
 #[derive(Debug, Default)]
-pub(super) struct EmbeddingAlarm {
-    /// When it rings next, where this instance has set it.
-    at: Cell<Option<u64>>,
+pub(super) struct EmbeddingWakeUp {
+    alarm: Alarm,
+    backoff: Backoff,
     /// When a service that failed may be asked again.
     retry_at: Cell<u64>,
-    /// The failures of the service in a row.
-    failures: Cell<u32>,
     /// The requests that are changing documents.
     changes: Cell<u32>,
 }
 
 /// A change of documents, which ends when it is dropped.
-pub(super) struct ChangeGuard<'a>(&'a EmbeddingAlarm);
+pub(super) struct ChangeGuard<'a>(&'a EmbeddingWakeUp);
 
 impl Drop for ChangeGuard<'_> {
     fn drop(&mut self) {
@@ -35,16 +29,12 @@ impl Drop for ChangeGuard<'_> {
     }
 }
 
-impl EmbeddingAlarm {
-    /// Sets the alarm to ring after `ms`, unless it is set to an earlier time; never before the service may be asked
+impl EmbeddingWakeUp {
+    /// Sets the alarm to ring after `wait_ms`, unless it is set to an earlier time; never before the service may be asked
     /// again.
-    pub(super) fn set<P: Platform>(&self, platform: &P, ms: u64) -> Result<(), Fault> {
-        let at = platform.now_ms().saturating_add(ms).max(self.retry_at.get());
-        if self.at.get().is_none_or(|known| known > at) {
-            platform.set_alarm(at)?;
-            self.at.set(Some(at));
-        }
-        Ok(())
+    pub(super) fn set_in<P: Platform>(&self, platform: &P, wait_ms: u64) -> Result<(), Fault> {
+        let at_ms = platform.now_ms().saturating_add(wait_ms).max(self.retry_at.get());
+        self.alarm.set_by(platform, at_ms)
     }
 
     /// Counts a change of documents.
@@ -60,12 +50,12 @@ impl EmbeddingAlarm {
 
     /// Records that the alarm rang, and is no longer set.
     pub(super) fn clear(&self) {
-        self.at.set(None);
+        self.alarm.forget();
     }
 
     /// Records that everything was erased, the alarm included.
     pub(super) fn reset(&self) {
-        self.at.set(None);
+        self.alarm.forget();
         self.retry_at.set(0);
     }
 
@@ -76,7 +66,7 @@ impl EmbeddingAlarm {
 
     /// Records a success of the service.
     pub(super) fn succeeded(&self) {
-        self.failures.set(0);
+        self.backoff.note(false);
     }
 
     /// Records a failure of the service, and returns the wait before the next request, in milliseconds: the service's own
@@ -87,12 +77,11 @@ impl EmbeddingAlarm {
         retry_after_ms: Option<u64>,
         most_ms: u64,
     ) -> u64 {
-        let failures = self.failures.get();
-        self.failures.set(failures.saturating_add(1));
         let wait_ms = retry_after_ms.map_or_else(
-            || most_ms.min(FIRST_WAIT_MS << failures.min(10)),
+            || self.backoff.wait_ms(most_ms),
             |asked| asked.clamp(FIRST_WAIT_MS, MAX_RETRY_AFTER_MS),
         );
+        self.backoff.note(true);
         self.retry_at.set(platform.now_ms().saturating_add(wait_ms));
         wait_ms
     }

@@ -1,0 +1,84 @@
+//! The form of an object's tables: its number, and the one way in which older tables come to it.
+
+use crate::contract::Fault;
+use crate::ports::Database;
+
+/// The last commit of the product that reads the forms from before its first release.
+const LAST_READER: &str = "bd8e9697b8eb0c2cac96900b9589d8b2d812bb79";
+
+/// The table that a statement changes, and the statement. It is left out where the object has no such table.
+pub type Step = (&'static str, &'static str);
+
+/// The form of the tables of one class of object. No number is used twice.
+///
+/// Architecture Invariant: an upgrade once released is never edited; a change is a new entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// What the tables hold, as a message begins: `The session`.
+    pub holds: &'static str,
+    /// The table whose only row has the number of the form, in the column `schema_version`.
+    pub table: &'static str,
+    /// The number of the oldest form that is read.
+    pub oldest: usize,
+    /// `upgrades[n]` brings tables of the form `oldest + n` to the next one.
+    pub upgrades: &'static [&'static [Step]],
+}
+
+impl Schema {
+    /// The number of the present form.
+    pub const fn form(&self) -> usize {
+        self.oldest + self.upgrades.len()
+    }
+
+    /// Whether the object has tables. Brings older ones to the present form.
+    ///
+    /// # Errors
+    /// Those of [`Schema::bring_up_to_date`].
+    pub fn find(&self, database: &impl Database) -> Result<bool, Fault> {
+        let found = has_table(database, self.table)?;
+        if found {
+            self.bring_up_to_date(database)?;
+        }
+        Ok(found)
+    }
+
+    /// Brings tables that are there to the present form, all of them or none.
+    ///
+    /// # Errors
+    /// `internal` for a form that this version of the product does not read; nothing is changed.
+    pub fn bring_up_to_date(&self, database: &impl Database) -> Result<(), Fault> {
+        let Self { holds, table, oldest, upgrades } = self;
+        let statement = format!("SELECT schema_version FROM {table} WHERE id = 1");
+        // The step that makes the tables writes the row.
+        let Some(row) = database.first(&statement, &[])? else { return Ok(()) };
+        let found: usize = row.get("schema_version")?;
+        let Some(done) = found.checked_sub(*oldest) else {
+            return Err(Fault::internal(format!(
+                "{holds} is stored in form {found}, from before the first release. \
+                 Commit {LAST_READER} is the last that reads it."
+            )));
+        };
+        let Some(missing) = upgrades.get(done..) else {
+            return Err(Fault::internal(format!(
+                "{holds} was written by a newer version of the service. Deploy that version again."
+            )));
+        };
+        if missing.is_empty() {
+            return Ok(());
+        }
+        database.transaction(|| {
+            for (changed, statement) in missing.iter().copied().flatten() {
+                if has_table(database, changed)? {
+                    database.execute(statement, &[])?;
+                }
+            }
+            let statement = format!("UPDATE {table} SET schema_version = ?");
+            database.execute(&statement, &[self.form().into()])
+        })
+    }
+}
+
+fn has_table(database: &impl Database, name: &str) -> Result<bool, Fault> {
+    let statement = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?";
+    Ok(database.first(statement, &[name.into()])?.is_some())
+}

@@ -1,0 +1,3 @@
+//! The kernel of Durable Objects, over SQLite.
+
+mod schema;
