@@ -12,6 +12,7 @@ mod context;
 mod door;
 mod logged_caller;
 mod metering;
+mod object_question;
 mod page_query;
 mod removed_path;
 mod request;

@@ -148,6 +148,27 @@ pub enum ObjectQuestion {
 }
 
 impl ObjectQuestion {
+    const ALL: [Self; 13] = [
+        Self::Search,
+        Self::Tools,
+        Self::Keys,
+        Self::Register,
+        Self::Report,
+        Self::Lease,
+        Self::Revoked,
+        Self::Summary,
+        Self::Erase,
+        Self::Collected,
+        Self::Revoke,
+        Self::Fork,
+        Self::ForkPart,
+    ];
+
+    /// The question at the target of a request; `None` for a client's request.
+    pub fn at(target: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|question| question.path() == target)
+    }
+
     /// The class of the object that is asked.
     pub fn class(self) -> ObjectClass {
         match self {

@@ -37,8 +37,11 @@ fn stored(form: usize, has_more: bool) -> std::rc::Rc<Disk> {
     disk
 }
 
+/// All rows. SQLite keeps the columns that a statement had at first, so each read has a text of its own.
 fn rows(disk: &Disk) -> String {
-    format!("{:?} {:?}", disk.read("SELECT * FROM thing"), disk.read("SELECT * FROM more"))
+    let read =
+        |table: &str| disk.read(&format!("SELECT * FROM {table} -- {}", disk.writes.get()));
+    format!("{:?} {:?}", read("thing"), read("more"))
 }
 
 #[test]

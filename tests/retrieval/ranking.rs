@@ -1,7 +1,6 @@
 //! The order of results: by whole documents and the fields of their chunks, passages rather than chunks, and the parts
 //! of each score.
 
-
 use aptix_edge::contract::Document;
 use aptix_edge::retrieval::{Chunk, HARD_LIMIT_BYTES, Search, WorkBudget};
 use serde_json::Value;

@@ -14,22 +14,22 @@ use super::fork::{AcceptedFork, ReceivedFork};
 use super::session_host::{SessionHost, find_session, find_turn};
 use super::steering::{AcceptedSteer, ReceivedSteer};
 use super::submission::{Delivery, Submission};
-use super::user_questions::is_question;
 use super::views::Views;
 use crate::contract::event_frames::END;
 use crate::contract::{
-    ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, fingerprint,
-    object_text, parse_object,
+    ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, fingerprint, object_text,
+    parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::logged_caller::refusal_line_of_object;
+use crate::entry::object_question::answered_elsewhere;
 use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{JSON, Response, credential_expired, object_failed};
 use crate::entry::route::{Route, SessionRoute};
 use crate::entry::trace_header::trace_context;
 use crate::live_text::{EventStream, Timings};
-use crate::ports::{CHUNK_BYTES, Database, HttpFault, Platform};
+use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
 
 /// A body that a session's object sends piece by piece.
 #[derive(Debug)]
@@ -65,9 +65,6 @@ struct Durations {
     session: u64,
     run: Timings,
 }
-
-/// Where a request came to the wrong object or the wrong endpoint.
-const ELSEWHERE: &str = "This is answered elsewhere.";
 
 /// What an endpoint of a session replies with.
 enum Reply<D> {
@@ -116,8 +113,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         id: Option<&RequestId>,
         durations: &mut Durations,
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
-        if is_question(head.target()) {
-            return Ok(self.answer(source, head.target(), body).await?);
+        if let Some(asked) = ObjectQuestion::at(head.target()) {
+            return Ok(self.answer(source, asked, body).await?);
         }
         let generation = self.erasing.generation();
         let route = Route::find(head.method, head.target())?;
@@ -180,7 +177,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             | Route::Health
             | Route::Errors
             | Route::Tickets
-            | Route::OpenApi => Err(Fault::new(ErrorCode::NotFound, ELSEWHERE).into()),
+            | Route::OpenApi => Err(answered_elsewhere().into()),
         };
         durations.session = self.lap(&mut since);
         Ok(self.response_of(&context, head, reply?, durations).await)
@@ -293,7 +290,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 view(receipt)
             }
             SessionRoute::Rename | SessionRoute::Fork | SessionRoute::Steer(_) => {
-                Err(Fault::new(ErrorCode::NotFound, ELSEWHERE))
+                Err(answered_elsewhere())
             }
         }
     }

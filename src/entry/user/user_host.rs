@@ -6,12 +6,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::Future;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, parse_rename};
+use crate::contract::{Fault, InvokeResult, SessionId, parse_rename};
 use crate::entry::context::ContextSource;
 use crate::entry::logged_caller::refusal_line_of_object;
+use crate::entry::object_question::{answered_elsewhere, read, reply};
 use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{PlainResponse, Response, credential_expired, object_failed};
@@ -94,17 +92,8 @@ impl<D: Database> UserHost<D> {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<PlainResponse, Vec<Fault>> {
         let target = head.target();
-        if target == ObjectQuestion::Register.path() {
-            return reply(&self.register(platform, source, &question(body).await?).await?);
-        }
-        if target == ObjectQuestion::Report.path() {
-            return reply(&self.take_report(platform, &question(body).await?)?);
-        }
-        if target == ObjectQuestion::Lease.path() {
-            return reply(&self.index.lease(&question(body).await?, platform.now_ms())?);
-        }
-        if target == ObjectQuestion::Revoked.path() {
-            return reply(&self.revoked()?);
+        if let Some(asked) = ObjectQuestion::at(target) {
+            return Ok(self.answer(platform, source, asked, body).await?);
         }
         let route = Route::find(head.method, target)?;
         let grants = sent_caller(head)?.grants;
@@ -136,12 +125,38 @@ impl<D: Database> UserHost<D> {
             Route::User(user, UserRoute::Erase) => {
                 self.erase_user(platform, user, received_at, every_ms).await?
             }
-            _ => {
-                let message = "The object of a user does not answer this.";
-                return Err(Fault::new(ErrorCode::NotFound, message).into());
-            }
+            _ => return Err(answered_elsewhere().into()),
         };
         Ok(Response::result(&result))
+    }
+
+    /// The reply to a question of a session, or of whoever lets a credential in.
+    async fn answer<P: Platform>(
+        &self,
+        platform: &P,
+        source: &ContextSource,
+        asked: ObjectQuestion,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Result<PlainResponse, Fault> {
+        match asked {
+            ObjectQuestion::Register => {
+                reply(&self.register(platform, source, &read(body).await?).await?)
+            }
+            ObjectQuestion::Report => reply(&self.take_report(platform, &read(body).await?)?),
+            ObjectQuestion::Lease => {
+                reply(&self.index.lease(&read(body).await?, platform.now_ms())?)
+            }
+            ObjectQuestion::Revoked => reply(&self.revoked()?),
+            ObjectQuestion::Search
+            | ObjectQuestion::Tools
+            | ObjectQuestion::Keys
+            | ObjectQuestion::Summary
+            | ObjectQuestion::Erase
+            | ObjectQuestion::Collected
+            | ObjectQuestion::Revoke
+            | ObjectQuestion::Fork
+            | ObjectQuestion::ForkPart => Err(answered_elsewhere()),
+        }
     }
 
     /// Which credentials of the user are void.
@@ -210,20 +225,6 @@ impl<D: Database> UserHost<D> {
 fn every_ms<P: Platform>(platform: &P, source: &ContextSource) -> u64 {
     let deployment = source.deployment(platform);
     deployment.map_or_else(|_| Deployment::default().turn_alarm_ms, |known| known.turn_alarm_ms)
-}
-
-/// The question of a session.
-async fn question<Q: DeserializeOwned>(
-    body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-) -> Result<Q, Fault> {
-    let body = body.await.map_err(|_| object_failed())?;
-    serde_json::from_slice(&body)
-        .map_err(|_| Fault::internal("A session's question is unreadable."))
-}
-
-fn reply(reply: &impl Serialize) -> Result<PlainResponse, Vec<Fault>> {
-    let text = serde_json::to_string(reply).map_err(|_| Fault::unwritable("A reply"))?;
-    Ok(Response::json(200, text))
 }
 
 /// When the removal of a session ends whose responses at the model service are to be deleted.

@@ -27,5 +27,5 @@ pub(super) use spans::{Span, Spans};
 pub(super) use tables::{CHUNK_WORK, STEP_CHUNKS, State, Tables};
 pub use terms::{MAX_TERMS, match_expression, searchable};
 pub(super) use word_ranking::{RankedChunks, WordRanking};
-pub use writing::{Counts, Upserted};
 pub(super) use writing::Writer;
+pub use writing::{Counts, Upserted};

@@ -5,26 +5,22 @@ use std::future::Future;
 use super::super::erasing::Received;
 use super::super::session_host::SessionHost;
 use super::builder::erased_meanwhile;
-use super::questions::{ForkQuestion, ForkReply, PartQuestion, PartReply, read, reply};
+use super::questions::{ForkQuestion, ForkReply};
 use crate::contract::Fault;
 use crate::entry::context::{AdmissionContext, ContextSource};
+use crate::entry::object_question::{read, reply};
 use crate::entry::response::Response;
 use crate::persistence::{ForkBuild, ForkPlan};
-use crate::ports::{Database, HttpFault, ObjectQuestion, Platform};
+use crate::ports::{Database, HttpFault, Platform};
 use crate::users::Registration;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// The reply to a question about a fork, of its parent or of itself.
-    pub(in super::super) async fn answer_about_fork<S>(
+    /// The reply to the question to become a fork.
+    pub(in super::super) async fn answer_to_become_a_fork<S>(
         &self,
         source: &ContextSource,
-        target: &str,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<Response<S>, Fault> {
-        if target == ObjectQuestion::ForkPart.path() {
-            let asked: PartQuestion = read(body).await?;
-            return reply(&self.hand_out(asked).await.unwrap_or_else(PartReply::Failed));
-        }
         let question: ForkQuestion = read(body).await?;
         let context = source.context(self.platform.as_ref(), "", None).await?;
         let forked = self.become_fork(&context, question).await;

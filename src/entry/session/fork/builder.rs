@@ -9,10 +9,11 @@ use serde_json::json;
 
 use super::super::session_host::SessionHost;
 use super::building::BuildTask;
-use super::questions::{Part, PartQuestion, PartReply, text_of};
+use super::questions::{Part, PartQuestion, PartReply};
 use super::request::turn_not_ended;
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::context::AdmissionContext;
+use crate::entry::object_question::text_of;
 use crate::entry::response::{credential_expired, no_session, object_failed};
 use crate::persistence::{ForkBuild, ForkHead, ForkStep, NewForkContext, OutcomePlace};
 use crate::ports::{Database, ObjectQuestion, Platform, failure_line, object_name};

@@ -1,13 +1,26 @@
 //! What a session gives out of itself to its fork: a page for each question, so that others go on between two of them.
 
+use std::future::Future;
+
 use super::super::session_host::SessionHost;
 use super::questions::{Part, PartQuestion, PartReply};
 use crate::contract::Fault;
-use crate::ports::{Database, Platform};
+use crate::entry::object_question::{read, reply};
+use crate::entry::response::Response;
+use crate::ports::{Database, HttpFault, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// The reply to a fork's question for a part of the session.
+    pub(in super::super) async fn answer_with_a_part<S>(
+        &self,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Result<Response<S>, Fault> {
+        let asked: PartQuestion = read(body).await?;
+        reply(&self.hand_out(asked).await.unwrap_or_else(PartReply::Failed))
+    }
+
     /// The part that a question is about.
-    pub(super) async fn hand_out(&self, asked: PartQuestion) -> Result<PartReply, Fault> {
+    async fn hand_out(&self, asked: PartQuestion) -> Result<PartReply, Fault> {
         self.platform.yield_to_others().await;
         let PartQuestion { created_at, turns, part } = asked;
         let session = self.store.session()?.filter(|session| session.created_at == created_at);

@@ -16,5 +16,4 @@ mod questions;
 mod request;
 
 pub(super) use building::Building;
-pub(super) use questions::is_fork_question;
 pub(super) use request::{AcceptedFork, ReceivedFork};

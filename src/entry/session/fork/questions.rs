@@ -1,14 +1,9 @@
 //! What the objects of a session and of its fork ask each other. Both are of one deployment, two versions of which may meet.
 
-use std::future::Future;
-
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Fault, ForkRequest, SessionId, TurnId};
-use crate::entry::response::{Response, object_failed};
 use crate::persistence::{ForkHead, ForkPlan, RowPage, RowPlace, TextPage, TextPlace};
-use crate::ports::{HttpFault, ObjectQuestion};
 
 /// The parent has the new session's object become a fork (`ObjectQuestion::Fork`).
 #[derive(Debug, Serialize, Deserialize)]
@@ -76,24 +71,4 @@ pub(super) enum PartReply {
     /// A failed turn that belongs to the fork was repeated, and has not ended.
     NotEnded(TurnId),
     Failed(Fault),
-}
-
-/// Whether a request is a question about a fork.
-pub(in super::super) fn is_fork_question(target: &str) -> bool {
-    [ObjectQuestion::Fork, ObjectQuestion::ForkPart].iter().any(|asked| target == asked.path())
-}
-
-pub(super) async fn read<Q: DeserializeOwned>(
-    body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-) -> Result<Q, Fault> {
-    let body = body.await.map_err(|_| object_failed())?;
-    serde_json::from_slice(&body).map_err(|_| Fault::internal("A question is unreadable."))
-}
-
-pub(super) fn reply<S>(reply: &impl Serialize) -> Result<Response<S>, Fault> {
-    Ok(Response::json(200, text_of(reply)?))
-}
-
-pub(super) fn text_of(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value).map_err(|_| Fault::unwritable("A part of the fork"))
 }

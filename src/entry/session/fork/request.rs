@@ -6,9 +6,10 @@ use std::future::Future;
 use serde::Serialize;
 
 use super::super::session_host::{SessionHost, find_session, find_turn};
-use super::questions::{ForkQuestion, ForkReply, text_of};
+use super::questions::{ForkQuestion, ForkReply};
 use crate::contract::{ErrorCode, Fault, ForkRequest, InvokeResult, SessionId, TurnId, parse_fork};
 use crate::entry::context::AdmissionContext;
+use crate::entry::object_question::text_of;
 use crate::entry::request::{RequestHead, received_at};
 use crate::entry::response::{Response, no_session, object_failed};
 use crate::identity::{Grants, SentCaller};
