@@ -39,8 +39,7 @@ fn stored(form: usize, has_more: bool) -> std::rc::Rc<Disk> {
 
 /// All rows. SQLite keeps the columns that a statement had at first, so each read has a text of its own.
 fn rows(disk: &Disk) -> String {
-    let read =
-        |table: &str| disk.read(&format!("SELECT * FROM {table} -- {}", disk.writes.get()));
+    let read = |table: &str| disk.read(&format!("SELECT * FROM {table} -- {}", disk.writes.get()));
     format!("{:?} {:?}", read("thing"), read("more"))
 }
 
