@@ -6,8 +6,7 @@ import { chromium } from 'playwright-core';
 import { serve } from '../local_server.mjs';
 import { release, take } from '../shared.mjs';
 
-// The shell is the same engine without a window: a fifth less processor time.
-const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'];
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 // It is to ask nobody anything.
 const QUIET = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
