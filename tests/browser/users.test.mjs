@@ -208,8 +208,9 @@ test('the page and the back end of docs/users.md give each user their own sessio
       const page = await playground.pageOf(`http://127.0.0.1:${port}/`, { username: name, password: 'any' });
       await page.getByRole('textbox', { name: 'Message' }).fill(words);
       await page.keyboard.press('Enter');
-      await page.getByRole('listitem').waitFor();
-      assert.deepEqual(await page.getByRole('listitem').allInnerTexts(), [words]);
+      const sessions = page.getByRole('navigation').getByRole('button');
+      await sessions.waitFor();
+      assert.deepEqual(await sessions.allInnerTexts(), [words]);
       assert.notEqual(await page.locator('pre').innerText(), '');
     }
     await playground.closePages();

@@ -15,6 +15,8 @@ const READERS = [MAKEFILE, ...['tools/dev', 'tests/bench', 'tests/fakes/mcp_serv
 
 /** What is wrong with a script, as lines; none when nothing is. */
 export async function problemsOf(script) {
+  // What a here-document holds is written to a file.
+  script = script.replace(/<<'(\w+)'\n[^]*?\n\1$/gm, '');
   const problems = await promisify(execFile)('bash', ['-n', '-c', script]).then(() => [], ({ stderr }) => [stderr.trim()]);
   const own = [...script.matchAll(/^([\w-]+)\(\) *\{/gm)].map(([, name]) => name);
   for (const words of commandsOf(script)) problems.push(...(await problemsOfCommand(words, own)));

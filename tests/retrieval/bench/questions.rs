@@ -18,7 +18,7 @@ pub(crate) const OWN: &[Question] = &[
     (
         "where is the alarm set that keeps a running turn alive?",
         &[
-            ("src/entry/session/alarm.rs", "fn ensure"),
+            ("src/object/alarm.rs", "fn set_by"),
             ("src/entry/session/admission.rs", "fn ensure_alarm"),
             ("src/entry/session/recovery.rs", "fn resume_work"),
         ],
