@@ -99,8 +99,9 @@ fn extra_documents_are_listed_up_to_a_bound_in_number_and_in_bytes() {
         storage.write(&format!(
             "DELETE FROM documents WHERE path LIKE 'm%';
             WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {count})
-            INSERT INTO documents (path, language, properties, content_hash, rules, first_chunk, chunks, bytes)
-            SELECT 'm' || printf('%0{length}d', n), '', '[]', '', 1, 1, 0, 0 FROM n"
+            INSERT INTO documents
+                (path, language, properties, content_hash, whole_hash, sha256, rules, first_chunk, chunks, bytes)
+            SELECT 'm' || printf('%0{length}d', n), '', '[]', '', '', '', 1, 1, 0, 0 FROM n"
         ));
     };
     let list = listed(&[document("a", "x"), document("z", "y"), document("zz", "x")]);
