@@ -400,30 +400,6 @@ fn the_deletions_of_an_erased_session_leave_the_responses_of_the_next_one_alone(
     assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
 }
 
-#[test]
-fn an_erasure_that_an_earlier_version_began_goes_on() {
-    let bed = filled(None);
-    let ids: Vec<String> = bed.world.model.held.borrow().iter().cloned().collect();
-    for table in bed.disk.read("SELECT name FROM sqlite_master WHERE type = 'table'") {
-        bed.disk.write(&format!("DROP TABLE {}", table["name"].as_str().unwrap()));
-    }
-    bed.disk.write(&format!(
-        r#"CREATE TABLE erasure (receipt TEXT NOT NULL, agent_context TEXT NOT NULL, attempts INTEGER NOT NULL);
-        INSERT INTO erasure VALUES ('{{"SessionId":"s","ErasedAt":"2026-01-02T03:04:05.678Z","Turns":2,"Submissions":2,"ConversationEntries":7,"ModelCalls":3,"ToolCalls":2,"ModeChanges":0,"Files":0,"StoredResponses":{{"Deleted":4,"Pending":3,"Refused":0}}}}', 'default', 2);
-        CREATE TABLE stored_responses (number INTEGER PRIMARY KEY, response_id TEXT NOT NULL);
-        INSERT INTO stored_responses VALUES (0, '{}'), (1, '{}'), (2, '{}');"#,
-        ids[0], ids[1], ids[2]
-    ));
-    bed.restart();
-    bed.world.model.keeps_everything.set(true);
-    bed.try_alarm().unwrap();
-    assert_eq!(told(&bed.try_erase().unwrap()), stored(4, 3, 0, 0));
-    bed.world.model.keeps_everything.set(false);
-    let receipt = bed.try_erase().unwrap();
-    assert_eq!((told(&receipt), &receipt.result()["Turns"]), (stored(7, 0, 0, 0), &json!(2)));
-    assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
-}
-
 const DAY_MS: u64 = 86_400_000;
 
 #[test]

@@ -146,27 +146,6 @@ fn a_tool_of_an_mcp_server_is_asked_about_anew_in_a_fork() {
 }
 
 #[test]
-fn a_fork_that_an_earlier_version_made_with_its_parent_s_decision_asks_anew() {
-    for long in [false, true] {
-        let bed = gated();
-        let edit = if long { "e".repeat(460_000) } else { "e".to_owned() };
-        let decided = json!({ "Approved": true, "Arguments": { "to": edit } });
-        let question = failed_run(&bed, decided.clone());
-        fork(&bed, "p", "f");
-        let disk = &bed.object("f").disk;
-        let approval = &bed.object("p").disk.read("SELECT approval FROM calls")[0]["approval"];
-        assert_eq!(approval.as_str().unwrap().starts_with('@'), long);
-        disk.write(&format!("UPDATE calls SET approval = '{}'", approval.as_str().unwrap()));
-        disk.write("UPDATE session SET schema_version = 12");
-        bed.object("f").restart(&bed.world);
-        let asked = bed.post(&decision("f", &question, decided)).calls().remove(0);
-        assert_eq!(ran(&bed).len(), 1);
-        bed.post(&decision("f", &asked, json!({ "Approved": true }))).final_text();
-        assert_eq!(ran(&bed)[1].2, json!({}));
-    }
-}
-
-#[test]
 fn a_fork_that_is_cut_at_any_step_runs_nothing_before_its_own_decision() {
     let kinds: [fn(&Disk, u64) -> Crash; 2] = [
         |disk, number| Crash::AfterStep(disk.steps.get() + number),
