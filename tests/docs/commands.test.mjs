@@ -51,7 +51,7 @@ before(async () => {
   // The programs of `make check-catalog` and `make replay-bundle`, together with a test: with the features that the tests
   // have already compiled. In `make test` both are there, and cargo would wait for the native tests that it compiles.
   if (process.env.APTIX_PROGRAMS !== 'built') {
-    await run('cargo', ['build', '--quiet', '--locked', '--workspace', '--bins', '--test', 'promise'], { cwd: ROOT });
+    await run('cargo', ['build', '--quiet', '--locked', '--workspace', '--bins', '--test', 'native'], { cwd: ROOT });
   }
   writeFileSync(path.join(scratch, 'cargo'), CARGO);
   chmodSync(path.join(scratch, 'cargo'), 0o755);
