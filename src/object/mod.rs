@@ -8,4 +8,4 @@ mod schema;
 
 pub use alarm::Alarm;
 pub use backoff::{Backoff, FIRST_WAIT_MS};
-pub use schema::{Schema, Step};
+pub use schema::{Schema, Step, has_table};

@@ -78,7 +78,11 @@ impl Schema {
     }
 }
 
-fn has_table(database: &impl Database, name: &str) -> Result<bool, Fault> {
+/// Whether the object has a table of that name.
+///
+/// # Errors
+/// `internal` when the storage fails.
+pub fn has_table(database: &impl Database, name: &str) -> Result<bool, Fault> {
     let statement = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?";
     Ok(database.first(statement, &[name.into()])?.is_some())
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::spent::is_zero;
 use crate::contract::ToolResult;
 use crate::contract::closed_list;
 
@@ -122,11 +123,6 @@ pub(super) fn question_ids(
     approval: &CallApproval,
 ) -> impl Iterator<Item = String> {
     (0..=approval.asked_before).map(|number| numbered_question_id(tool_call_id, number))
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl Call {

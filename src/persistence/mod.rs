@@ -59,6 +59,7 @@ pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
 pub use session_store::SessionStore;
 pub use spent::Spent;
+pub(crate) use spent::is_zero;
 pub use steer_counts::SteerCounts;
 pub use steers::Steer;
 pub(crate) use steers::{NewSteer, UnplacedSteer};

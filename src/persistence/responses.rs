@@ -5,6 +5,7 @@ use super::SessionStore;
 use super::schema::RESPONSES;
 use crate::contract::Fault;
 use crate::contract::closed_list;
+use crate::object::has_table;
 use crate::ports::{Database, Row};
 
 /// How often the model service is asked to delete a response.
@@ -145,8 +146,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Whether an erasure is under way.
     pub(super) fn has_receipt(&self) -> Result<bool, Fault> {
-        let table = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'receipt'";
-        Ok(self.database.first(table, &[])?.is_some())
+        has_table(&self.database, "receipt")
     }
 
     fn ensure_responses(&self) -> Result<(), Fault> {

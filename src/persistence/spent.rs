@@ -30,7 +30,7 @@ impl Spent {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
-pub(super) fn is_zero(number: &u64) -> bool {
-    *number == 0
+/// Whether a number need not be written.
+pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::contract::{ErrorCode, Fault, TurnStatus, Usage};
 use crate::live_text::Timings;
-use crate::persistence::{Spent, Turn};
+use crate::persistence::{Spent, Turn, is_zero};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct RunReport {
@@ -128,9 +128,4 @@ fn counts<S: Serializer>(spent: &Spent, serializer: S) -> Result<S::Ok, S::Error
     counts.serialize_entry("model_calls", &spent.model_calls)?;
     counts.serialize_entry("tool_calls", &spent.tool_calls)?;
     counts.end()
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }

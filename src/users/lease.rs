@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::SessionId;
 use crate::encoding::timestamp;
+use crate::persistence;
 
 /// How long a session may spend out of a lease, in milliseconds. After that time what it did not give back returns.
 pub const LEASE_LIFE_MS: u64 = 24 * 60 * 60 * 1000;
@@ -29,6 +30,13 @@ pub struct EndedLease {
     pub id: u64,
     /// The tokens that were spent; more than the lease had, where the last model call went beyond it.
     pub used: u64,
+}
+
+impl EndedLease {
+    /// A lease that ends when the session has spent `total` tokens.
+    pub fn of(lease: &persistence::Lease, total: u64) -> Self {
+        Self { id: lease.id, used: lease.used(total) }
+    }
 }
 
 /// A session asks for a lease (`ObjectQuestion::Lease`).

@@ -1,6 +1,8 @@
 //! Tables of an earlier form come to the present one whole or not at all, and tables of a form that is not read stay as
 //! they are.
 
+use std::rc::Rc;
+
 use aptix_edge::object::Schema;
 use bed::{Crash, Disk, Instance, SqliteDatabase};
 
@@ -23,7 +25,7 @@ const SCHEMA: Schema = Schema {
 };
 
 /// A disk with tables of that form.
-fn stored(form: usize, has_more: bool) -> std::rc::Rc<Disk> {
+fn stored(form: usize, has_more: bool) -> Rc<Disk> {
     let disk = Disk::new();
     disk.write(
         "CREATE TABLE thing (id INTEGER PRIMARY KEY, schema_version INTEGER NOT NULL);
@@ -73,8 +75,8 @@ fn an_upgrade_that_is_cut_anywhere_has_happened_or_not() {
         let cuts = (begin..upgraded.writes.get()).map(|write| Crash::BeforeWrite(write + 1));
         for cut in cuts.chain([Crash::AfterStep(upgraded.steps.get())]) {
             let disk = stored(form, true);
-            let instance = Instance::new(0, Some(cut), std::rc::Rc::default());
-            SCHEMA.find(&SqliteDatabase::new(std::rc::Rc::clone(&disk), instance)).unwrap_err();
+            let instance = Instance::new(0, Some(cut), Rc::default());
+            SCHEMA.find(&SqliteDatabase::new(Rc::clone(&disk), instance)).unwrap_err();
             let left = rows(&disk);
             assert!(left == before || left == after, "{cut:?}: {left}");
             SCHEMA.find(&disk.database()).unwrap();

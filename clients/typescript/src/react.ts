@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import type { ApprovalRequest, Aptix, AptixError, Decision, Session, SteerContent, Tool, Turn, TurnEvent, TurnOptions, TurnRequest } from "./index.js";
 import { newId } from "./ids.js";
-import { type Said, answerId, saidIn } from "./said.js";
+import { type Said, answerId, isLive, saidIn } from "./said.js";
 
 export type { Said } from "./said.js";
 
@@ -283,5 +283,4 @@ class WatchedSession {
   }
 }
 
-const isLive = (status: string) => status === "running" || status === "awaiting_tools";
 const contentOf = <T extends object>(words: string | T) => (typeof words === "string" ? { Instruction: words } : words) as T & TurnRequest;

@@ -15,6 +15,9 @@ export interface Said {
   response?: FinalResponse;
 }
 
+/** Whether a turn of that status runs or waits. */
+export const isLive = (status: string) => status === "running" || status === "awaiting_tools";
+
 type ExportedTurn = SessionExport["Turns"][number];
 type Item = { type?: string; phase?: string; content?: { text?: string }[] };
 type Result = FinalResponse | ToolContinuationResponse;
@@ -35,8 +38,8 @@ function saidInTurn(turn: ExportedTurn): Said[] {
   const answered = (text: string, more: Partial<Said> = {}) =>
     text !== "" && messages.push({ id: answerId(messages, turnId), turnId, role: "assistant", text, state: "done", ...more });
   const outcomes = Submissions.map(({ Outcome }) => (Outcome as unknown as { Result?: Result } | undefined)?.Result);
-  const isLive = Status === "running" || Status === "awaiting_tools";
-  const told = new Set(outcomes.flatMap((result, at) => (result?.Kind === "client_tool_continuation" && !(isLive && at === outcomes.length - 1) ? result.ToolContinuationMessage : [])));
+  const isOpen = isLive(Status);
+  const told = new Set(outcomes.flatMap((result, at) => (result?.Kind === "client_tool_continuation" && !(isOpen && at === outcomes.length - 1) ? result.ToolContinuationMessage : [])));
   for (const [at, { Kind, Sequence, Items }] of Conversation.entries()) {
     const items = Items as unknown as Item[];
     if (Kind === "user") asked(turnId, wordsOf(items));
@@ -50,7 +53,7 @@ function saidInTurn(turn: ExportedTurn): Said[] {
   for (const { SteerId, Sequence, Instruction = "" } of Steers) if (Sequence === undefined) asked(SteerId, Instruction);
   const last = outcomes.at(-1);
   if (last?.Kind === "final") answered(last.PrimaryOutputText, { response: last });
-  else if (!isLive) answered(TextSoFar, { state: Status === "aborted" ? "stopped" : "failed" });
+  else if (!isOpen) answered(TextSoFar, { state: Status === "aborted" ? "stopped" : "failed" });
   return messages;
 }
 

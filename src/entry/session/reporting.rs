@@ -119,15 +119,14 @@ impl<P: Platform, D: Database> Reporter<P, D> {
         if summary.status == SessionStatus::Running {
             return Ok(None);
         }
-        let ended = |lease: Lease| EndedLease { id: lease.id, used: lease.used(summary.tokens) };
-        Ok(self.end_lease()?.map(ended))
+        Ok(self.end_lease()?.map(|lease| EndedLease::of(&lease, summary.tokens)))
     }
 
     /// Gives the lease of a session back that is about to be erased: what it has spent stays spent.
     pub(super) async fn give_lease_back(&self) -> Result<(), Fault> {
         let Some(lease) = self.end_lease()? else { return Ok(()) };
         let Some(summary) = self.summary()? else { return Ok(()) };
-        let ended = EndedLease { id: lease.id, used: lease.used(summary.tokens) };
+        let ended = EndedLease::of(&lease, summary.tokens);
         match self.tell(summary, false, Some(ended)).await? {
             true => Ok(()),
             false => Err(Fault::internal(

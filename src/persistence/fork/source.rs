@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::copied_tables::{COPIED, CopiedTable};
 use crate::contract::Fault;
+use crate::object;
 use crate::persistence::records::{Session, TurnProgress, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
 use crate::persistence::{schema, texts};
@@ -207,10 +208,7 @@ impl<D: Database> SessionStore<D> {
     fn has_table(&self, name: &str) -> Result<bool, Fault> {
         match name {
             "turns" | "conversation" => Ok(true),
-            "steers" => {
-                let statement = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?";
-                Ok(self.database.first(statement, &[name.into()])?.is_some())
-            }
+            "steers" => object::has_table(&self.database, name),
             _ => self.has_call_tables(),
         }
     }

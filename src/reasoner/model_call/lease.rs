@@ -38,9 +38,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         if state.lease.as_ref().is_some_and(is_good) {
             return Ok(());
         }
-        let ended = state
-            .lease
-            .map(|known| EndedLease { id: known.id, used: known.used(state.total_tokens) });
+        let ended = state.lease.map(|known| EndedLease::of(&known, state.total_tokens));
         let session_id = running.session.session_id.clone();
         let limits = Limits { per_day, per_month, lease };
         let question = LeaseQuestion { session_id, ended, limits };

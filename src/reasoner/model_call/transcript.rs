@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::sent_entries::SentEntries;
 use crate::contract::{Fault, Usage};
-use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Rung, Session, Turn};
+use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Rung, Session, Turn, is_zero};
 use crate::responses_api::{HostedCall, ResponseReport, TokenCounts};
 
 /// The transcript of one model call.
@@ -217,11 +217,6 @@ impl Transcript {
     fn usages(&self) -> impl Iterator<Item = Usage> {
         self.retries.iter().map(|retry| retry.usage).chain([self.usage]).flatten()
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 fn usage(counted: TokenCounts) -> Usage {
