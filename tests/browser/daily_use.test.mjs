@@ -205,6 +205,11 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
   test('panes are as wide as one makes them, by pointer and by keyboard, and stay so', async () => {
     const page = await playground.page({ viewport: { width: 1400, height: 800 } });
     const width = (name) => page.locator(name).evaluate((element) => element.offsetWidth);
+    const isWide = (name, wanted, give = 0) =>
+      page.waitForFunction(
+        ([name, wanted, give]) => Math.abs((document.querySelector(name)?.offsetWidth ?? -1000) - wanted) <= give,
+        [name, wanted, give],
+      );
     const sessions = page.getByRole('separator', { name: 'Width of the sessions' });
     const now = (of) => of.getAttribute('aria-valuenow').then(Number);
     assert.equal(await now(sessions), 264);
@@ -213,27 +218,27 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     await page.mouse.down();
     await page.mouse.move(x + 64, y + height / 2, { steps: 3 });
     await page.mouse.up();
-    assert.ok(Math.abs((await width('.sidebar')) - 324) <= 2, `${await width('.sidebar')} pixels`);
+    await isWide('.sidebar', 324, 2);
     await page.getByRole('button', { name: 'Inspector' }).click();
     const panel = page.getByRole('separator', { name: 'Width of the panel' });
     await panel.focus();
     const before = await width('.panel');
     await press(page, 'ArrowLeft', 'ArrowLeft');
-    await page.waitForFunction((wanted) => document.querySelector('.panel').offsetWidth === wanted, before + 32);
+    await isWide('.panel', before + 32);
     assert.equal(await now(panel), before + 32);
     await assertAccessible(page);
     await page.reload();
     await page.getByRole('button', { name: 'Inspector' }).click();
-    assert.ok(Math.abs((await width('.sidebar')) - 324) <= 2);
-    assert.equal(await width('.panel'), before + 32);
+    await isWide('.sidebar', 324, 2);
+    await isWide('.panel', before + 32);
     await sessions.focus();
     await press(page, 'Home');
-    assert.equal(await width('.sidebar'), 200);
+    await isWide('.sidebar', 200);
     await press(page, 'End');
-    assert.equal(await width('.sidebar'), 560);
+    await isWide('.sidebar', 560);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
     await press(page, 'Enter');
-    assert.equal(await width('.sidebar'), 264);
+    await isWide('.sidebar', 264);
     await page.setViewportSize({ width: 800, height: 800 });
     // On a small screen a pane covers the others.
     for (const each of [sessions, panel]) await each.waitFor({ state: 'detached' });
