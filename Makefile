@@ -121,8 +121,8 @@ check-dependencies: ## licences and sources of the crates in Cargo.lock, publish
 sbom: setup build-playground/index.html ## what the product is made of and made with, as CycloneDX 1.6, in build/sbom.cdx.json
 	@node tools/setup/sbom.mjs
 
-deploy: build ## upload to Cloudflare (wrangler asks for the account)
-	wrangler deploy
+deploy: build ## upload to Cloudflare (wrangler asks for the account); the version's tag is the commit
+	wrangler deploy $(addprefix --tag ,$(shell git describe --always --dirty --abbrev=8 --exclude '*' 2>/dev/null))
 
 fmt: ## format the Rust code
 	cargo fmt

@@ -45,6 +45,43 @@ test('the index names every page', () => {
   none(all.map(({ name }) => name).filter((name) => name !== 'README.md' && name !== 'docs/README.md' && !index.includes(name)));
 });
 
+/** What stands below a heading up to the next one, as lines. */
+function sectionOf(page, anchor) {
+  const headings = page.prose.filter(({ text }) => /^#+ /.test(text)).map(({ at }) => at);
+  const found = anchorsOf(page).indexOf(anchor);
+  return page.text.split('\n').slice(headings[found], (headings[found + 1] ?? Infinity) - 1);
+}
+
+test('what an operator asks is answered below one heading or two, each short enough to be read', () => {
+  const index = all.find(({ name }) => name === 'docs/README.md');
+  const rows = sectionOf(index, 'what-an-operator-asks').filter((line) => line.startsWith('| ') && line.includes('?'));
+  assert.equal(rows.length, 15);
+  const faults = rows.flatMap((row) => {
+    const links = [...row.matchAll(/\]\(([\w.-]+)#([\w-]+)\)/g)];
+    if (links.length < 1 || links.length > 2) return [`${row} has ${links.length} links to headings`];
+    return links.flatMap(([, file, anchor]) => {
+      const lines = sectionOf(all.find(({ name }) => name === `docs/${file}`), anchor).length;
+      return lines >= 5 && lines <= 100 ? [] : [`${file}#${anchor} has ${lines} lines`];
+    });
+  });
+  none(faults);
+});
+
+test('every variable and binding of the configuration stands in wrangler.toml, and make dev hands every variable on', () => {
+  const { text } = all.find(({ name }) => name === 'docs/configuration.md');
+  const named = [...text.matchAll(/^\| `([A-Z_]+)`( \(secret\))? \|/gm)];
+  assert.ok(named.length > 30, `${named.length}`);
+  const [toml, dev] = [read('wrangler.toml'), read('tools/dev/dev.mjs')];
+  const settings = dev.slice(dev.indexOf('const SETTINGS'), dev.indexOf('];', dev.indexOf('const SETTINGS')));
+  const variables = text.slice(0, text.indexOf('## Keys of clients'));
+  none(
+    named.flatMap(([, name, secret]) => [
+      ...(toml.includes(secret ? `\`${name}\`` : name) || (secret && toml.includes(name)) ? [] : [`wrangler.toml lacks ${name}`]),
+      ...(variables.includes(`| \`${name}\``) && !settings.includes(`'${name}'`) ? [`make dev does not hand ${name} on`] : []),
+    ]),
+  );
+});
+
 test('no line of prose is longer than a reader wants', () => {
   const isExempt = (text) => text.startsWith('|') || text.startsWith('<img') || /\]\([^)]{60,}\)/.test(text);
   const long = ({ name, prose }) => prose.filter(({ text }) => [...text].length > LINE && !isExempt(text)).map(({ at }) => `${name}:${at}`);
