@@ -3,6 +3,7 @@
 
 use serde_json::value::RawValue;
 
+use super::output_format::OutputFormat;
 use crate::catalog::ModelParameters;
 use crate::encoding::sha256_hex;
 
@@ -11,6 +12,8 @@ use crate::encoding::sha256_hex;
 pub struct CallParameters<'a> {
     pub(super) members: Vec<(&'a str, &'a RawValue)>,
     pub(super) include: &'a [String],
+    /// The form that the turn's request asks of the answer, in place of the catalog's.
+    pub(super) format: Option<&'a OutputFormat>,
     /// The model's text is JSON, so nothing may stand beside it.
     pub text_is_json: bool,
 }
@@ -30,6 +33,11 @@ impl<'a> CallParameters<'a> {
             merged.text_is_json = layer.text_is_json.unwrap_or(merged.text_is_json);
         }
         merged
+    }
+
+    /// The same with the form that the turn's request asks of the answer.
+    pub fn with_format(self, format: Option<&'a OutputFormat>) -> Self {
+        Self { format, text_is_json: self.text_is_json || format.is_some(), ..self }
     }
 
     /// A parameter by its name.

@@ -13,6 +13,7 @@ mod content_parts;
 mod context_block;
 mod mcp_tools;
 mod model_request;
+mod output_format;
 mod plain_words;
 mod retrieved_chunks;
 mod server_tools;
@@ -29,6 +30,7 @@ mod user_message;
 
 pub use call_parameters::{CallParameters, prompt_cache_key, safety_identifier};
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
+pub use output_format::OutputFormat;
 pub(crate) use plain_words::{plain_model_message, plain_user_message};
 pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub(crate) use shortened_output::shortened_output;

@@ -3,6 +3,7 @@
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::call_parameters::CallParameters;
+use super::output_format::TEXT;
 use super::tool_list::ToolList;
 use super::trace::Block;
 use crate::contract::Fault;
@@ -85,7 +86,8 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         to_raw_value(&tools.0.iter().map(|tool| &tool.definition).collect::<Vec<_>>())
     });
     let tools = definitions.transpose().map_err(unwritable)?;
-    let trace = vec![
+    let CallParameters { include: asked, format, .. } = &request.parameters;
+    let mut trace = vec![
         Block::of("instructions", "Mode.Instructions", instructions, "the mode has none"),
         Block::of(
             "tools",
@@ -110,7 +112,18 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
             bytes => Block::sent("parameters", "ModelParameters", bytes),
         },
     ];
-    let CallParameters { members: parameters, include: asked, .. } = &request.parameters;
+    let mut parameters = request.parameters.members.clone();
+    let text = format.map(|format| {
+        trace.push(Block::sent("output_schema", "OutputSchema", format.json.len()));
+        format.text_with(request.parameters.member(TEXT))
+    });
+    let text = text.transpose().map_err(unwritable)?;
+    if let Some(text) = &text {
+        match parameters.iter_mut().find(|(name, _)| *name == TEXT) {
+            Some((_, json)) => *json = text,
+            None => parameters.push((TEXT, text)),
+        }
+    }
     let mut include = Vec::from_iter(request.wants_reasoning.then_some(ENCRYPTED_REASONING));
     for name in asked.iter().map(String::as_str) {
         if !include.contains(&name) {
@@ -137,7 +150,7 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fa
         prompt_cache_key: request.prompt_cache_key,
         safety_identifier: request.safety_identifier.filter(|_| is_free),
         context_management: compaction,
-        parameters,
+        parameters: &parameters,
     };
     let template = body.template().map_err(unwritable)?;
     let (mut head, tail) = body.call.around_input(&template).map_err(unwritable)?;

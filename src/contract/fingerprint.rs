@@ -7,7 +7,8 @@
 //! Each field is hashed with its length or count in front, so no two requests share an input, no
 //! copy of the body is made, and nothing here can fail.
 //!
-//! Inside a tool's `parameters` the order of members does count: the model reads it.
+//! Inside a tool's `parameters` the order of members does count: the model reads it. Inside an `OutputSchema` it does not
+//! (interface §2).
 //!
 //! Stored fingerprints outlive a deploy: a change to the hashed input changes `DOMAIN`.
 
@@ -15,8 +16,8 @@ use sha2::{Digest, Sha256};
 
 use super::identifiers::SessionId;
 use super::request::{
-    ArtifactContent, ClientTool, ClipboardImage, ExecuteRequest, InputArtifact, RagCondition,
-    RagScope, ToolContinuation, UserTurn,
+    ArtifactContent, ClientTool, ClipboardImage, ExecuteRequest, InputArtifact, OutputSchema,
+    RagCondition, RagScope, ToolContinuation, UserTurn,
 };
 use super::steer::{SteerContent, SteerRequest};
 use super::tool_result::{ToolOutcome, ToolResult};
@@ -109,6 +110,7 @@ impl Content {
             conversation_context_id,
             tools,
             tool_choice_name,
+            output_schema,
         } = turn;
         self.texts([DOMAIN, "user_turn", session.as_str(), turn_id.as_str()]);
         self.optional_texts([instruction.as_deref()]);
@@ -127,6 +129,10 @@ impl Content {
         ]);
         self.optional(tools.as_ref(), |content, tools| content.list(tools, Self::client_tool));
         self.optional_texts([tool_choice_name.as_deref()]);
+        // A request without a schema keeps the fingerprint that it had before there were any.
+        if let Some(OutputSchema { name, schema: _, canonical }) = output_schema {
+            self.texts([name, canonical]);
+        }
     }
 
     fn tool_continuation(&mut self, continuation: &ToolContinuation, session: &SessionId) {

@@ -59,6 +59,10 @@ limits! {
     TOOLS_JSON = 4_000_000;
     /// The tools in `ToolsJson`.
     TOOLS = 512;
+    /// `OutputSchema`, in bytes of UTF-8.
+    OUTPUT_SCHEMA = 65_536;
+    /// `OutputSchemaName`.
+    OUTPUT_SCHEMA_NAME = 64;
     /// A tool's `name`, and `ToolChoiceName`.
     TOOL_NAME = 64;
     /// A tool's `description`.

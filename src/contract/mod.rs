@@ -50,8 +50,8 @@ pub use progress::{Progress, SteerStep, ToolState};
 pub use relative_path::{normal_path, quoted_path, relative_path_problem};
 pub use request::{
     ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ContentEncoding, ExecuteRequest,
-    ImageMimeType, InputArtifact, RagCondition, RagOperator, RagScope, ToolContinuation,
-    ToolParameters, UserTurn,
+    ImageMimeType, InputArtifact, OutputSchema, RagCondition, RagOperator, RagScope,
+    ToolContinuation, ToolParameters, UserTurn,
 };
 pub use response::{
     AgentExecuteResponse, FileRef, FinalResponse, ToolCall, ToolCalls, ToolContinuationResponse,

@@ -51,6 +51,19 @@ pub struct UserTurn {
     pub tools: Option<Vec<ClientTool>>,
     /// The tool that the first model call must use; composition checks that it is offered.
     pub tool_choice_name: Option<String>,
+    /// The form of the turn's answer; `None` leaves it to the catalog.
+    pub output_schema: Option<OutputSchema>,
+}
+
+/// The JSON Schema of a turn's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputSchema {
+    /// 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub name: String,
+    /// The object, as the model reads it.
+    pub schema: ToolParameters,
+    /// The same value in the one form that all its spellings have.
+    pub canonical: String,
 }
 
 /// Tool results for a waiting turn.

@@ -8,6 +8,7 @@
 //!
 //! Architecture Invariant: this folder names nobody else in the crate.
 
+mod canonical;
 mod nearest_name;
 mod node;
 mod object;
@@ -20,6 +21,7 @@ mod string_text;
 mod walk;
 mod well_formed;
 
+pub use canonical::canonical_json;
 pub use nearest_name::{NearestName, nearest_name};
 pub use node::{Kind, Node};
 pub use object::{Object, from_object};

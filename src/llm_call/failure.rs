@@ -9,7 +9,7 @@ use crate::contract::{ErrorCode, Fault};
 use crate::outbound::as_repeated;
 use crate::responses_api::{
     ErrorBody, RefusedTool, ResponseReport, StreamFault, code_concerns_input, concerns_background,
-    concerns_encrypted_reasoning, concerns_input, concerns_previous_response,
+    concerns_encrypted_reasoning, concerns_input, concerns_previous_response, concerns_schema,
     concerns_sent_reasoning, concerns_storage, refused_tool,
 };
 
@@ -208,6 +208,11 @@ impl CallFailure {
     /// The tool that the service refused.
     pub fn refused_tool(&self) -> Option<RefusedTool<'_>> {
         self.error().and_then(|(status, error)| refused_tool(status, error))
+    }
+
+    /// Whether the service refused the schema of the answer, which has that name.
+    pub fn refused_schema(&self, name: &str) -> bool {
+        self.error().is_some_and(|(status, error)| concerns_schema(status, error, name))
     }
 
     /// Whether the service refused the input itself, and neither its length, nor reasoning of its own, nor a tool:

@@ -64,6 +64,10 @@ pub(crate) struct ExportedTurn {
     composition: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema_name: Option<String>,
     /// The text beside the calls that the model made last.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_with_calls: Option<String>,
@@ -231,6 +235,9 @@ impl<D: Database> SessionStore<D> {
         let steers = self.exported_steers(&turn)?;
         let submissions = submissions.iter().map(submission).collect::<Result<_, Fault>>()?;
         let progress = turn.progress;
+        let (schema_name, schema) =
+            progress.output_schema.map(|stored| (stored.name, stored.schema)).unzip();
+        let schema = schema.map(|hash| from_json("output_schema", &self.text(&hash)?));
         Ok(ExportedTurn {
             status: turn.status,
             streaming: progress.streaming,
@@ -240,6 +247,8 @@ impl<D: Database> SessionStore<D> {
             tools: from_json("tools", &self.text(&turn.tools)?)?,
             composition: self.composition(turn.ordinal)?,
             tool_choice_name: progress.tool_choice,
+            output_schema: schema.transpose()?,
+            output_schema_name: schema_name,
             said_with_calls: progress.text_with_calls.map(|(_, text)| text),
             text_so_far: progress.text_so_far,
             usage: progress.usage,

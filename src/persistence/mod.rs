@@ -52,8 +52,8 @@ pub use lease::Lease;
 pub use pending_response::PendingResponse;
 pub use pending_retrieval::PendingRetrieval;
 pub use records::{
-    Chain, ChainEnd, Entry, EntryKind, ModeChange, Session, SessionState, StoredOutcome, Turn,
-    TurnProgress,
+    Chain, ChainEnd, Entry, EntryKind, ModeChange, Session, SessionState, StoredOutcome,
+    StoredSchema, Turn, TurnProgress,
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;

@@ -229,6 +229,9 @@ pub struct TurnProgress {
     /// Hash of the client tools that the turn's request brought, which its first model output latches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received_tools: Option<String>,
+    /// The schema of the turn's answer, where its request brought one. Every model call of the turn sends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<StoredSchema>,
     /// Hash of the solution context that the turn's request brought, empty where it brought an empty one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solution_context: Option<String>,
@@ -283,6 +286,15 @@ pub struct TurnProgress {
     /// What a former version counted here; nobody reads it any more.
     #[serde(skip_serializing)]
     pub result_bytes: u32,
+}
+
+/// The schema of a turn's answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredSchema {
+    pub name: String,
+    /// Hash of its JSON text.
+    pub schema: String,
 }
 
 /// A submission of a turn: the user turn or one of its tool continuations.

@@ -7,11 +7,11 @@ use super::model_call::{Interruption, Transcript};
 use super::response_cancels::ResponseCancels;
 use super::run_report::RunReport;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
-use crate::composition::ToolList;
+use crate::composition::{OutputFormat, ToolList};
 use crate::contract::{ErrorCode, Fault, Progress, TraceContext};
 use crate::live_text::LiveText;
 use crate::mcp::Connection;
-use crate::persistence::{Lease, Session, SessionStore, Turn};
+use crate::persistence::{Lease, Session, SessionStore, StoredSchema, Turn};
 use crate::ports::{Database, Deployment, Platform, TraceSpan};
 use crate::tracing::{TracedIds, note_error};
 
@@ -99,6 +99,8 @@ pub(super) struct RunningTurn<'a> {
     pub(super) tools: ToolList,
     pub(super) agent: &'a AgentContext,
     pub(super) conversation: &'a ConversationContext,
+    /// The form of the turn's answer, where its request asks for one.
+    pub(super) output_format: Option<OutputFormat>,
     /// The bytes of the results that the turn's server tools gave; `None` until a run that goes on with a turn
     /// has summed up the stored ones.
     pub(super) result_bytes: Option<usize>,
@@ -214,6 +216,17 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     pub(super) fn since(&self, earlier: u64) -> u64 {
         self.platform.now_ms().saturating_sub(earlier)
     }
+}
+
+/// The form that a turn's request asks of its answer.
+pub(super) fn output_format_of<D: Database>(
+    store: &SessionStore<D>,
+    turn: &Turn,
+) -> Result<Option<OutputFormat>, Fault> {
+    let Some(StoredSchema { name, schema }) = &turn.progress.output_schema else {
+        return Ok(None);
+    };
+    OutputFormat::of_schema(name, store.text(schema)?).map(Some)
 }
 
 /// The tools that a turn offers.

@@ -21,7 +21,7 @@ use crate::identity::SentCaller;
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
     Call, EntryKind, NewMessage, NewMode, NewSubmission, NewTurn, OpenCalls, Session, SessionStore,
-    Turn, TurnProgress, TurnTrace,
+    StoredSchema, Turn, TurnProgress, TurnTrace,
 };
 use crate::ports::Database;
 use crate::server_tools::FileSources;
@@ -129,6 +129,10 @@ fn store_turn<D: Database>(
         if received_tools.is_some() {
             session.state.untaken_tools_turn = new.ordinal;
         }
+        let output_schema = new.request.output_schema.as_ref().map(|brought| {
+            let schema = store.keep_text(brought.schema.as_raw().get())?;
+            Ok::<_, Fault>(StoredSchema { name: brought.name.clone(), schema })
+        });
         let brought = new.request.solution_context_text.as_deref();
         let solution_context = match brought {
             Some("") => Some(String::new()),
@@ -163,6 +167,7 @@ fn store_turn<D: Database>(
                     streaming: new.request.streaming,
                     tool_choice: new.request.tool_choice_name.clone(),
                     received_tools,
+                    output_schema: output_schema.transpose()?,
                     solution_context,
                     user_warnings: messages.user_warnings,
                     warnings: composed.warnings,

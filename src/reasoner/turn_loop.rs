@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
-use super::running_turn::{Reasoner, RunningTurn, StartedTurn, tools_of};
+use super::running_turn::{Reasoner, RunningTurn, StartedTurn, output_format_of, tools_of};
 use crate::composition::{prompt_cache_key, safety_identifier};
 use crate::contract::{ErrorCode, Fault, UserId};
 use crate::live_text::{LiveText, Outcome};
@@ -141,6 +141,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         self.note_trace(&mut turn);
         let tools = started.tools.map_or_else(|| tools_of(&self.store, &turn), Ok)?;
+        let output_format = output_format_of(&self.store, &turn)?;
         let (agent, conversation) = (&session.agent_context, &session.conversation_context);
         // Admission and recovery let no turn run without its contexts.
         let gone = || Fault::internal("The turn's contexts are not in its catalog.");
@@ -162,6 +163,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             tools,
             agent,
             conversation,
+            output_format,
             result_bytes,
             deadline_ms,
             live_text,

@@ -22,6 +22,7 @@ mod ordered_text;
 mod output_item;
 mod readable_item;
 mod refused_reasoning;
+mod refused_schema;
 mod refused_tool;
 mod replay_item;
 mod request;
@@ -42,11 +43,13 @@ pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;
 pub use readable_item::{ReadableItem, ReadablePart};
 pub use refused_reasoning::concerns_sent_reasoning;
+pub use refused_schema::concerns_schema;
 pub use refused_tool::{RefusedTool, refused_tool};
 pub(crate) use replay_item::assistant_message;
 pub use replay_item::{bare, for_replay, is_compaction};
 pub use request::{
-    CallMembers, ContextManagement, ENCRYPTED_REASONING, FunctionTool, ResponsesRequest, ToolChoice,
+    CallMembers, ContextManagement, ENCRYPTED_REASONING, FunctionTool, JsonSchemaFormat,
+    ResponsesRequest, ToolChoice,
 };
 pub(crate) use request::{
     ContentPart, ToolOutput, function_call_output, system_message, user_message, user_message_json,

@@ -105,6 +105,18 @@ pub struct ToolChoice<'a> {
     pub name: &'a str,
 }
 
+/// `{"type":"json_schema","name","schema","strict"}`: the model's text is JSON of this form.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(tag = "type", rename = "json_schema")]
+pub struct JsonSchemaFormat<'a> {
+    /// 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub name: &'a str,
+    /// A JSON Schema.
+    pub schema: &'a RawValue,
+    /// Whether the service itself holds the text to the schema.
+    pub strict: bool,
+}
+
 /// `{"type":"compaction","compact_threshold"}`: the service compacts an input of that many tokens.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "type", rename = "compaction")]

@@ -2,8 +2,8 @@
 
 use aptix_edge::catalog::{Catalog, ConversationContext};
 use aptix_edge::composition::{
-    Block, CallParameters, ComposedTurn, ModelRequest, ToolList, TurnMaterial, compose_turn,
-    prompt_cache_key, tool_outputs,
+    Block, CallParameters, ComposedTurn, ModelRequest, OutputFormat, ToolList, TurnMaterial,
+    compose_request, compose_turn, prompt_cache_key, tool_outputs,
 };
 use aptix_edge::contract::ToolOutcome;
 use aptix_edge::responses_api::for_replay;
@@ -239,4 +239,29 @@ fn a_replay_sends_the_whole_conversation_and_asks_for_reasoning_it_can_send_back
         },
         input,
     );
+}
+
+#[test]
+fn the_form_that_a_turn_asks_for_takes_the_place_of_the_catalog_s_and_leaves_the_rest_of_text() {
+    let document = r#"{
+        "AgentContexts": { "a": {} },
+        "ConversationContexts": { "c": { "AgentContextId": "a", "BootPrompt": "B." } },
+        "Modes": [{ "Key": "m", "DisplayName": "M", "ModelParameters":
+            { "text": { "format": { "type": "text" }, "verbosity" : "low" }, "top_p": 0.5 } }]
+    }"#;
+    let catalog = Catalog::parse(document).unwrap();
+    let schema = r#"{"type":"object","properties":{"z":{},"a":{}}}"#.to_owned();
+    let format = OutputFormat::of_schema("order", schema).unwrap();
+    let parameters = CallParameters::merged([&catalog.default_mode().model_parameters]);
+    assert!(!parameters.text_is_json);
+    let parameters = parameters.with_format(Some(&format));
+    assert!(parameters.text_is_json);
+    let turn = composed(&instruction("Fill it in."), &later());
+    let (body, trace) = sent("output_schema", &ModelRequest { parameters, ..continued() }, &turn);
+    let bytes = body.split("\"format\":").nth(1).unwrap().find(",\"strict\":true}").unwrap() + 15;
+    assert_eq!(trace.last(), Some(&Block::sent("output_schema", "OutputSchema", bytes)));
+    // Without parameters the form stands alone.
+    let alone = CallParameters::default().with_format(Some(&format));
+    let body = compose_request(&ModelRequest { parameters: alone, ..continued() }).unwrap();
+    assert!(body.tail().contains(r#""text":{"format":{"type":"json_schema","name":"order","#));
 }

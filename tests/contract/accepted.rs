@@ -62,6 +62,8 @@ fn what_a_client_writes_for_a_member_that_is_not_set_changes_no_request() {
             "ConversationContextId",
             "ToolsJson",
             "ToolChoiceName",
+            "OutputSchema",
+            "OutputSchemaName",
         ];
         let members = members.map(|name| format!("\"{name}\":{unset}")).join(",");
         let continuation = turn(&format!("{members},{results}"));

@@ -278,3 +278,60 @@ fn a_long_report_is_cut_and_says_so() {
     );
     assert!(faults.iter().all(|fault| fault.message.len() < 200));
 }
+
+#[test]
+fn a_schema_is_an_object_of_json_of_a_bounded_length_and_its_name_stands_beside_it_alone() {
+    let told = |members: &str| report(&turn_with(members));
+    for (text, problem) in [
+        (
+            "no",
+            "must hold a JSON Schema, which is an object; it is not JSON (expected ident at line 1 column 2)",
+        ),
+        ("[]", "must hold a JSON Schema, which is an object"),
+        ("null", "must hold a JSON Schema, which is an object"),
+        (r#"{"a":{"b":1,"b":2}}"#, "names a member of one object twice; name it once"),
+    ] {
+        let member = format!("\"OutputSchema\":{}", json!(text));
+        let expected = format!("invalid_field /OutputSchema | OutputSchema {problem}.");
+        let found = told(&member);
+        assert!(found.len() == 1 && (found[0] == expected || text == "no"), "{found:?}");
+        assert!(found[0].starts_with("invalid_field /OutputSchema | "));
+    }
+    // 65,536 bytes, and one more: the bound is on bytes, not on characters.
+    let of_bytes = |bytes: usize| {
+        let schema = format!("{{\"title\":\"{}\"}}", "é".repeat((bytes - 12) / 2));
+        format!("\"OutputSchema\":{}", json!(schema))
+    };
+    assert!(parse(turn_with(&of_bytes(65_536)).as_bytes()).is_ok());
+    assert_eq!(
+        told(&of_bytes(65_538)),
+        ["invalid_field /OutputSchema | OutputSchema must be at most 65536 bytes long, not 65538."]
+    );
+    assert_eq!(
+        told(r#""OutputSchemaName":"a","OutputSchema":null"#),
+        [
+            "invalid_field /OutputSchemaName | OutputSchemaName names no schema; send OutputSchema beside it, or remove it."
+        ]
+    );
+    for name in ["", "a b", "é", &"a".repeat(65)] {
+        let members = format!("\"OutputSchemaName\":\"{name}\",\"OutputSchema\":\"{{}}\"");
+        let found = told(&members);
+        assert!(found.len() == 1, "{found:?}");
+        assert!(found[0].starts_with("invalid_field /OutputSchemaName | "), "{found:?}");
+    }
+    let results = r#""ToolResults":[{"ToolCallId":"c","ExecutionMs":1,"ResultJson":"1"}]"#;
+    for member in ["\"OutputSchema\":\"{}\"", "\"OutputSchemaName\":\"a\""] {
+        let found = report(&turn(&format!("{results},{member}")));
+        assert!(found.len() == 1 && found[0].starts_with("forbidden_field /OutputSchema"));
+    }
+    let steer = r#"{"SteerId":"a","Instruction":"x","OutputSchema":"{}"}"#;
+    let fork = r#"{"SessionId":"a","OutputSchema":"{}"}"#;
+    let refused = [
+        aptix_edge::contract::parse_steer(steer.as_bytes()).unwrap_err(),
+        aptix_edge::contract::parse_fork(fork.as_bytes()).unwrap_err(),
+    ];
+    for faults in refused {
+        assert_eq!(faults[0].code.as_str(), "forbidden_field");
+        assert_eq!(faults[0].path.as_deref(), Some("/OutputSchema"));
+    }
+}

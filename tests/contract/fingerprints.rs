@@ -69,3 +69,23 @@ fn a_stored_fingerprint_outlives_a_deploy() {
         assert_eq!(fingerprint(&parse(body.as_bytes()).unwrap()), stored);
     }
 }
+
+#[test]
+fn a_schema_counts_as_its_value_and_with_its_name() {
+    let fingerprint = |member: &str| fingerprint(&parse(turn_with(member).as_bytes()).unwrap());
+    let plain = fingerprint(r#""OutputSchema":"{\"a\":1,\"b\":[{\"c\":2,\"d\":3}]}""#);
+    for same in [
+        r#""OutputSchema":" { \"b\" : [ {\"d\":3.0,\"c\":2} ],\"\\u0061\":10e-1 } ""#,
+        r#""OutputSchemaName":"answer","OutputSchema":"{\"a\":1,\"b\":[{\"c\":2,\"d\":3}]}""#,
+    ] {
+        assert_eq!(fingerprint(same), plain, "{same}");
+    }
+    for other in [
+        r#""OutputSchema":"{\"a\":1,\"b\":[{\"c\":2,\"d\":4}]}""#,
+        r#""OutputSchema":"{\"a\":1,\"b\":[{\"c\":2,\"d\":\"3\"}]}""#,
+        r#""OutputSchemaName":"b","OutputSchema":"{\"a\":1,\"b\":[{\"c\":2,\"d\":3}]}""#,
+        r#""OutputSchema":null"#,
+    ] {
+        assert_ne!(fingerprint(other), plain, "{other}");
+    }
+}

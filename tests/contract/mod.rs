@@ -85,6 +85,7 @@ fn full_turn() -> ExecuteRequest {
             ClientTool { name: "ls".into(), description: None, parameters: None, strict: None },
         ]),
         tool_choice_name: Some("read_file".into()),
+        output_schema: None,
     }))
 }
 

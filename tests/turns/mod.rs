@@ -28,6 +28,7 @@ mod migration;
 mod model_parameters;
 mod modes;
 mod no_storage;
+mod output_schema;
 mod progress;
 mod reasoning;
 mod replays;

@@ -9,9 +9,7 @@ use std::collections::BTreeSet;
 use super::reader::Reader;
 use crate::contract::limits;
 use crate::contract::request::{ClientTool, ToolParameters};
-use crate::json::{
-    DEPTH_LIMIT, Malformed, Node, ObjectShape, Place, check, for_each_element, not_json,
-};
+use crate::json::{Node, ObjectShape, Place, for_each_element};
 
 const FLAT: ObjectShape =
     ObjectShape::new(&["type", "name", "description", "parameters", "strict"], &["type", "name"]);
@@ -27,16 +25,8 @@ pub(super) fn client_tools(
     node: Node<'_, '_>,
     reader: &mut Reader,
 ) -> Option<Vec<ClientTool>> {
-    match check(tools_json) {
-        Err(Malformed::TooDeep { .. }) => {
-            let problem = format!("must not nest more than {DEPTH_LIMIT} levels deep");
-            return reader.refuse(node, &problem);
-        }
-        Err(Malformed::NotJson(error)) => {
-            let problem = format!("must hold a JSON array; it is {}", not_json(&error));
-            return reader.refuse(node, &problem);
-        }
-        Ok(()) => {}
+    if !reader.holds_json(tools_json, "a JSON array", node) {
+        return None;
     }
     let inside = Place::Embedded(&node.place, "tools");
     let mut tools = Vec::new();
@@ -95,11 +85,7 @@ fn tool_name(
     names: &mut BTreeSet<String>,
     reader: &mut Reader,
 ) -> Option<String> {
-    let name = reader.full_text(limits::TOOL_NAME, node)?;
-    if !name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')) {
-        let problem = "must be 1 to 64 of the letters A-Z a-z, the digits, _ and - only";
-        return reader.refuse(node, problem);
-    }
+    let name = reader.plain_name(limits::TOOL_NAME, node)?;
     if !names.insert(name.clone()) {
         reader.invalid(node, "repeats the name of an earlier tool; give each tool its own");
     }

@@ -13,6 +13,7 @@ mod comparison;
 mod documents;
 mod execute_request;
 mod fork;
+mod output_schema;
 mod rag_scope;
 mod reader;
 mod rename;

@@ -3,6 +3,7 @@
 //! It owns the rules of its members, and the rule that a turn has input.
 
 use super::client_tools::client_tools;
+use super::output_schema::{DEFAULT_NAME, output_schema};
 use super::rag_scope::rag_scope;
 use super::reader::Reader;
 use crate::contract::error_code::ErrorCode;
@@ -11,10 +12,10 @@ use crate::contract::identifiers::{SessionId, TurnId};
 use crate::contract::limits;
 use crate::contract::relative_path::{normal_file_name, normal_path};
 use crate::contract::request::{
-    ArtifactContent, ClipboardImage, ContentEncoding, InputArtifact, UserTurn,
+    ArtifactContent, ClipboardImage, ContentEncoding, InputArtifact, OutputSchema, UserTurn,
 };
 use crate::encoding::{canonical_base64, is_media_type};
-use crate::json::{ForbiddenMembers, Node, ObjectShape};
+use crate::json::{ForbiddenMembers, Kind, Node, ObjectShape};
 
 /// The members of a User Turn.
 pub(super) const MEMBERS: &[&str] = &[
@@ -33,6 +34,8 @@ pub(super) const MEMBERS: &[&str] = &[
     "ConversationContextId",
     "ToolsJson",
     "ToolChoiceName",
+    "OutputSchema",
+    "OutputSchemaName",
     // Always unset here: any other value makes the request a Tool Continuation. The name is known, so that
     // a misspelling of it is recognised.
     "ToolResults",
@@ -92,6 +95,7 @@ pub(super) fn user_turn(body: &str, reader: &mut Reader) -> Option<UserTurn> {
     let (mut workspace_id, mut repo, mut language) = (None, None, None);
     let (mut agent_context_id, mut conversation_context_id) = (None, None);
     let (mut tools, mut tool_choice_name) = (None, None);
+    let (mut schema, mut schema_name) = (None, None);
     USER_TURN.read(Node::root(body), reader, |name, node, reader| match name {
         "SessionId" => session_id = reader.identifier(SessionId::parse, node),
         "TurnId" => turn_id = reader.identifier(TurnId::parse, node),
@@ -114,6 +118,13 @@ pub(super) fn user_turn(body: &str, reader: &mut Reader) -> Option<UserTurn> {
         }
         // An empty name is no choice (AGN-003 §5).
         "ToolChoiceName" => tool_choice_name = reader.optional_text(limits::TOOL_NAME, node),
+        "OutputSchema" => schema = output_schema(node, reader),
+        "OutputSchemaName" if has_schema(body) => {
+            schema_name = reader.plain_name(limits::OUTPUT_SCHEMA_NAME, node);
+        }
+        "OutputSchemaName" => {
+            reader.invalid(node, "names no schema; send OutputSchema beside it, or remove it");
+        }
         _ => {}
     });
     input.refuse_none("The turn", reader);
@@ -133,7 +144,17 @@ pub(super) fn user_turn(body: &str, reader: &mut Reader) -> Option<UserTurn> {
         conversation_context_id,
         tools,
         tool_choice_name,
+        output_schema: schema.map(|(schema, canonical)| OutputSchema {
+            name: schema_name.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
+            schema,
+            canonical,
+        }),
     })
+}
+
+/// Whether the turn has a schema, right or wrong, which may follow its name.
+fn has_schema(body: &str) -> bool {
+    Node::root(body).find("OutputSchema").is_some_and(|node| node.kind() != Kind::Null)
 }
 
 /// The user's input, of which a turn and a steer need some.

@@ -11,7 +11,7 @@ use crate::contract::closed_list::ClosedList;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
 use crate::contract::relative_path::{normal_file_path, quoted_path};
-use crate::json::{Node, Report};
+use crate::json::{DEPTH_LIMIT, Malformed, Node, Report, check, not_json};
 
 /// The largest integer that every JSON implementation can hold exactly.
 const LARGEST_INTEGER: u64 = 1 << 53;
@@ -50,6 +50,32 @@ impl Reader {
             Some(problem) => self.refuse(node, problem),
             None => Some(text),
         }
+    }
+
+    /// A name of letters, digits, `_` and `-`, as the model service takes it.
+    pub(super) fn plain_name(&mut self, longest: usize, node: Node<'_, '_>) -> Option<String> {
+        let name = self.full_text(longest, node)?;
+        if name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')) {
+            return Some(name);
+        }
+        let problem =
+            format!("must be 1 to {longest} of the letters A-Z a-z, the digits, _ and - only");
+        self.refuse(node, &problem)
+    }
+
+    /// Whether a text, that of the string at `node`, is JSON; `wanted` names what the text must hold.
+    pub(super) fn holds_json(&mut self, text: &str, wanted: &str, node: Node<'_, '_>) -> bool {
+        let problem = match check(text) {
+            Ok(()) => return true,
+            Err(Malformed::TooDeep { .. }) => {
+                format!("must not nest more than {DEPTH_LIMIT} levels deep")
+            }
+            Err(Malformed::NotJson(error)) => {
+                format!("must hold {wanted}; it is {}", not_json(&error))
+            }
+        };
+        self.invalid(node, &problem);
+        false
     }
 
     /// A path in the form that `normal` gives.

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use super::canonical_json::canonical_json;
 use super::reply::StoredToolList;
 use crate::catalog::McpServer;
 use crate::encoding::sha256_hex;
+use crate::json::canonical_json;
 use crate::mcp::client::{ListedTool, ProtocolEra};
 
 /// The members that model services refuse at the root of a tool's schema. A server checks arguments itself.

@@ -7,7 +7,6 @@
 
 mod allowed_tools;
 mod cache;
-mod canonical_json;
 mod host;
 mod reply;
 

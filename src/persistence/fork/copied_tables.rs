@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::contract::Fault;
-use crate::persistence::records::from_json;
+use crate::persistence::records::{StoredSchema, from_json};
 use crate::persistence::texts;
 use crate::ports::{Database, Row};
 
@@ -87,6 +87,7 @@ pub(super) const COPIED: [CopiedTable; 7] = [
 struct NamedTexts {
     received_tools: Option<String>,
     solution_context: Option<String>,
+    output_schema: Option<StoredSchema>,
     #[serde(rename = "Template")]
     template: Option<String>,
     #[serde(rename = "Summarised")]
@@ -107,8 +108,15 @@ impl CopiedTable {
             if document.names_texts {
                 let text = texts::from_column(database, held)?;
                 let named: NamedTexts = from_json(document.column, &text)?;
-                let NamedTexts { received_tools, solution_context, template, summarised } = named;
-                let named = [received_tools, solution_context, template, summarised];
+                let NamedTexts {
+                    received_tools,
+                    solution_context,
+                    output_schema,
+                    template,
+                    summarised,
+                } = named;
+                let schema = output_schema.map(|stored| stored.schema);
+                let named = [received_tools, solution_context, schema, template, summarised];
                 names.extend(named.into_iter().flatten().filter(|name| !name.is_empty()));
             }
         }

@@ -15,6 +15,7 @@ use super::budget::permit;
 use super::call_recorder::CallRecorder;
 use super::conversation_input::Input;
 use super::live_segment::LiveSegment;
+use super::refused_schema::at_schema;
 use super::refused_tool::NamedTool;
 use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
@@ -193,7 +194,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         if failure.is_unsent() {
             return Ok(failure.into_fault(0));
         }
-        let tool = NamedTool::of(&self.store, running, &failure)?;
+        let refuses_schema = !transcript.summary && running.refuses_schema(&failure);
+        let tool = match refuses_schema {
+            true => None,
+            false => NamedTool::of(&self.store, running, &failure)?,
+        };
         self.keep_going_response(running, &mut transcript, &failure)?;
         let fault = failure.into_fault(transcript.attempts());
         let fault = match tool {
@@ -201,6 +206,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 tool.unlatch(running);
                 tool.named_in(fault)
             }
+            None if refuses_schema => at_schema(fault),
             None => fault,
         };
         transcript.fault = Some(fault.clone());

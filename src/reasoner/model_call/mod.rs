@@ -11,6 +11,7 @@ mod interruption;
 mod lease;
 mod live_segment;
 mod output_call;
+mod refused_schema;
 mod refused_tool;
 mod remedies;
 mod sent_entries;

@@ -56,11 +56,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// The parameters of the next call.
     pub(in crate::reasoner) fn parameters<'a>(
         &'a self,
-        running: &RunningTurn<'a>,
+        running: &'a RunningTurn<'_>,
     ) -> CallParameters<'a> {
         let mode = self.catalog.mode(&running.session.mode).map(|mode| &mode.model_parameters);
         let contexts = [&running.agent.model_parameters, &running.conversation.model_parameters];
         CallParameters::merged(contexts.into_iter().chain(mode))
+            .with_format(running.output_format.as_ref())
     }
 
     /// The name of the model.

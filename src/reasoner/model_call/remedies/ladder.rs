@@ -4,6 +4,7 @@
 
 use serde_json::json;
 
+use super::remediable;
 use crate::catalog::CompactionBy;
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
@@ -28,8 +29,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         mut exchange: Exchange,
     ) -> Result<Exchange, Fault> {
-        while let Err(failure) = &exchange.ending
-            && exchange.transcript.goes_on.is_none()
+        while let Some(failure) = remediable(running, &exchange)
             && self.leads_up(running, failure)
         {
             let why = (failure.plain_code().map(str::to_owned), failure.http_status());

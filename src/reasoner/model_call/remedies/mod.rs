@@ -35,6 +35,7 @@ mod too_long;
 use super::conversation_input::Input;
 use super::exchange::Exchange;
 use crate::contract::Fault;
+use crate::llm_call::CallFailure;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
@@ -64,6 +65,14 @@ const IN_ORDER: [Remedy; 9] = [
     Remedy::RefusedInput,
 ];
 
+/// The failure of a call that another input may help. It helps neither where the service has refused the reading of a
+/// response and not the request for it, nor a schema that the service does not take.
+fn remediable<'e>(running: &RunningTurn<'_>, exchange: &'e Exchange) -> Option<&'e CallFailure> {
+    let failure = exchange.ending.as_ref().err()?;
+    let helps = exchange.transcript.goes_on.is_none() && !running.refuses_schema(failure);
+    helps.then_some(failure)
+}
+
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Repeats a failed call with the remedies that apply to it, then with less of the conversation, and returns the last
     /// call. A turn that is refused even alone leaves the conversation, so that it never blocks another.
@@ -75,9 +84,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<Exchange, Fault> {
         let exchange = self.remedied_by_words(running, input, exchange).await?;
         let exchange = self.climb(running, exchange).await?;
-        if let Err(failure) = &exchange.ending
-            && exchange.transcript.goes_on.is_none()
-        {
+        if let Some(failure) = remediable(running, &exchange) {
             if failure.too_long() {
                 self.store.leave_out_turn(&mut running.session, &mut running.turn)?;
             } else if failure.refused_input() {
@@ -96,11 +103,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         mut exchange: Exchange,
     ) -> Result<Exchange, Fault> {
         for remedy in IN_ORDER {
-            let Err(failure) = &exchange.ending else { break };
-            if exchange.transcript.goes_on.is_some() {
-                // What was refused is the reading of a response, not the request for it.
-                break;
-            }
+            let Some(failure) = remediable(running, &exchange) else { break };
             let next = match remedy {
                 Remedy::NoBackground => {
                     if no_background::applies(running, failure) {

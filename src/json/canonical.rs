@@ -1,10 +1,10 @@
-//! JSON in the canonical form of RFC 8785, for hashes of tools' definitions.
+//! JSON in the canonical form of RFC 8785, for hashes of values.
 
 use serde_json::{Map, Value};
 
 /// A value in the form of RFC 8785: no white space, members in the order of their names' UTF-16 code units,
 /// numbers as ECMAScript writes them.
-pub(super) fn canonical_json(value: Value) -> String {
+pub fn canonical_json(value: Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
     text
