@@ -44,8 +44,8 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// Whether a turn goes on with its pending response: the conversation is as the response has it, and no steer has
-    /// asked that its call be dropped.
+    /// Whether the pending response may be read on: no entry was added to the conversation since, and no steer has
+    /// interrupted its call.
     pub(crate) fn reads_pending_on(&self, turn: &Turn) -> Result<bool, Fault> {
         let Some(pending) = &turn.progress.pending else { return Ok(false) };
         if EntrySeq(pending.newest_entry) != self.newest_entry()? {

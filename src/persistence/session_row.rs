@@ -132,7 +132,7 @@ impl<D: Database> SessionStore<D> {
         Ok(Some(after))
     }
 
-    /// Before which time credentials were issued that are void, as far as the session knows; 0 for none.
+    /// Credentials that were issued before this time are revoked, as far as the session knows; 0 for none.
     pub fn tickets_before(&self) -> Result<u64, Fault> {
         // The first read of the session takes the stored time over.
         self.session()?;

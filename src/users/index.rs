@@ -16,7 +16,7 @@ use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Value};
 
 /// The longest life of a credential, in milliseconds, where no provider's token lives longer: a day, and the largest
-/// difference of clocks. For so long the object of a user without sessions knows what is void.
+/// difference of clocks. The object of a user without sessions keeps the time of the last revocation for so long.
 pub const LONGEST_CREDENTIAL_MS: u64 = (24 * 60 + 5) * 60 * 1000;
 
 /// The largest whole number that the storage reads back.

@@ -12,6 +12,9 @@ use crate::report::line;
 
 /// Local secrets, as wrangler reads them.
 const DEV_VARS: &str = ".dev.vars";
+/// What names a model service to `make dev`, which answers by a stand-in without either.
+const MODEL_KEY: &str = "OPENAI_API_KEY";
+const MODEL_ADDRESS: &str = "OPENAI_BASE_URL";
 
 pub(crate) struct Secrets {
     /// The values that are known; the environment goes before the file.
@@ -87,13 +90,27 @@ impl Secrets {
                  SECRETS=\"NAME …\". Not in this environment: {absent}.\n"
             )
         } else {
-            format!("All of them are in the environment or {}.\n", self.sources.join(" or "))
+            let is_left = needed.iter().any(|secret| {
+                self.value(&secret.name).is_none() && self.is_left_to_stand_in(&secret.name)
+            });
+            let of =
+                if is_left { format!("All but {MODEL_KEY}") } else { "All of them".to_owned() };
+            let rest = if is_left { "; without it, make dev answers by its stand-in" } else { "" };
+            format!("{of} are in the environment or {}{rest}.\n", self.sources.join(" or "))
         };
         line + &note
     }
 
     fn has(&self, name: &str) -> bool {
-        self.values.contains_key(name) || self.listed.contains(name)
+        self.values.contains_key(name)
+            || self.listed.contains(name)
+            || self.is_left_to_stand_in(name)
+    }
+
+    /// Whether `make dev` answers by its stand-in, which needs no key: no model service is named, and the secrets are those
+    /// of this machine alone. A list in `SECRETS` is the deployment's.
+    fn is_left_to_stand_in(&self, name: &str) -> bool {
+        name == MODEL_KEY && self.sources == [DEV_VARS] && self.value(MODEL_ADDRESS).is_none()
     }
 }
 

@@ -114,7 +114,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
         }
     }
 
-    /// The lease of a session in which no turn runs: what is left of it goes back, so that other sessions may spend it.
+    /// Ends the lease of an idle session: its unspent tokens return to the user's budget.
     fn ended_lease(&self, summary: &SessionSummary) -> Result<Option<EndedLease>, Fault> {
         if summary.status == SessionStatus::Running {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! Retention (interface §6, RetentionDays): a session in which no turn moved for that many days erases itself.
 //!
-//! The object's only alarm also keeps running turns alive: it is set for the end of the retention only when
-//! it has rung and nothing else needs it earlier. That is one written row each time the session's turns have ended.
+//! The object's only alarm also keeps running turns alive, so the retention's time is set last: after the alarm has rung
+//! and found nothing that needs it earlier. That is one written row each time the session's turns have ended.
 
 use super::session_host::SessionHost;
 use crate::contract::Fault;

@@ -24,7 +24,7 @@ pub(super) struct Submission {
     pub(super) request: ExecuteRequest,
     /// Equal for repetitions of the same request.
     pub(super) fingerprint: String,
-    /// Those that it would have had before a fork, where its turn was copied.
+    /// Of a copied turn: the request's fingerprints under the ids of the fork's ancestors.
     pub(super) inherited: Vec<String>,
     /// Its turn begins in a slice of its own.
     pub(super) is_long: bool,

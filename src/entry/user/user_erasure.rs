@@ -192,8 +192,8 @@ impl<D: Database> UserHost<D> {
         Ok(())
     }
 
-    /// Waits for the beginning of a second that is about to begin, so that a credential issued after the response is
-    /// good: credentials tell the second in which they were issued, and no more.
+    /// Waits for the next full second: credentials carry whole seconds, and one that is issued after this response must
+    /// count as newer.
     async fn wait_until<P: Platform>(&self, platform: &P, at_ms: u64) {
         let wait_ms = at_ms.saturating_sub(platform.now_ms());
         if (1..=SECOND_MS).contains(&wait_ms) {

@@ -1,7 +1,7 @@
 //! The session's row as it was after one of its turns, for a fork. Where nothing followed, it is the row itself; else it is
 //! derived from what the turns up to there have left.
 //!
-//! What cannot be known is taken so that the next model call sends more rather than less: without a chain, by no window.
+//! What cannot be known is left out, chain and window: the next model call then sends everything.
 
 use serde::Deserialize;
 

@@ -130,6 +130,27 @@ fn a_right_catalog_is_summed_up_on_one_screen_and_its_secrets_are_looked_for_whe
 }
 
 #[test]
+fn a_key_that_only_a_real_model_service_needs_is_not_asked_for_where_the_stand_in_answers() {
+    let folder = Folder::with("stand-in", RIGHT.replace("MODEL_KEY", "OPENAI_API_KEY").as_bytes());
+    let check = |variables: &[(&str, &str)]| folder.check(&["catalog.json"], variables);
+    std::fs::write(folder.0.join(".dev.vars"), "LOOKUP_KEY=x\n").unwrap();
+    let (status, summary, _) = check(&[]);
+    assert!(
+        status == 0
+            && summary.ends_with(
+                "All but OPENAI_API_KEY are in the environment or .dev.vars; without it, make dev \
+                 answers by its stand-in.\n"
+            ),
+        "{summary}"
+    );
+    // A model service that is named wants its key, and so does a deployment.
+    for variable in [("OPENAI_BASE_URL", "https://models.example"), ("SECRETS", "LOOKUP_KEY")] {
+        let (status, faults, _) = check(&[variable]);
+        assert!(status == 1 && faults.contains("the secret OPENAI_API_KEY is not"), "{faults}");
+    }
+}
+
+#[test]
 fn a_long_list_of_names_is_cut() {
     let tool =
         |n| format!(r#"{{"Name":"t{n}","Description":"T.","Http":{{"Url":"https://t.example"}}}}"#);
