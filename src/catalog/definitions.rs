@@ -338,6 +338,8 @@ pub struct ServerTool {
     pub on_error: OnError,
     /// How a human is asked before it runs. Absent: it runs unasked.
     pub approval: Option<Approval>,
+    /// Whether calls of it may run beside others that may. Default `false`.
+    pub parallel: bool,
     /// The service that runs it.
     pub http: HttpService,
     /// The hosts whose addresses its result may hand to the model, as a URL writes them, in any case. Default: none.
@@ -357,6 +359,8 @@ pub struct McpServer {
     pub allow: Option<Vec<String>>,
     /// By patterns of names, how a human is asked before a call runs; the first that matches decides.
     pub approvals: Vec<(String, Option<Approval>)>,
+    /// By patterns of names, whether calls may run beside others that may; the first that matches decides.
+    pub parallels: Vec<(String, bool)>,
     /// By the tool's own name, the SHA-256 that its definition must have, in lower-case hex.
     pub pins: Vec<(String, String)>,
     /// How a fault of the server affects the turn. Default `ReportToModel`.

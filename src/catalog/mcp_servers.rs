@@ -10,7 +10,17 @@ use crate::encoding::{is_sent_openly, is_sha256, sha256_hex};
 use crate::json::{Node, ObjectShape};
 
 const MCP_SERVER: ObjectShape = ObjectShape::new(
-    &["Url", "Headers", "TimeoutMs", "Allow", "Approval", "Pins", "OnError", "TraceContext"],
+    &[
+        "Url",
+        "Headers",
+        "TimeoutMs",
+        "Allow",
+        "Approval",
+        "Parallel",
+        "Pins",
+        "OnError",
+        "TraceContext",
+    ],
     &["Url"],
 );
 
@@ -41,12 +51,8 @@ fn mcp_server(node: Node<'_, '_>, findings: &mut Findings) -> McpServer {
     };
     MCP_SERVER.read(node, findings, |member, node, findings| match member {
         "Allow" => server.allow = Some(patterns(node, findings)),
-        "Approval" => {
-            entries(node, findings, |pattern, node, findings| {
-                check_name(pattern, node, findings);
-                server.approvals.push((pattern.to_owned(), approval(node, findings)));
-            });
-        }
+        "Approval" => server.approvals = by_pattern(node, approval, findings),
+        "Parallel" => server.parallels = by_pattern(node, flag, findings),
         "Pins" => server.pins = pins(node, findings),
         "TraceContext" => server.trace_context = flag(node, findings),
         "OnError" => {
@@ -87,9 +93,18 @@ impl McpServer {
 
     /// How a human is asked before the tool of that name runs; `None` when it runs unasked.
     pub fn approval(&self, tool: &str) -> Option<&Approval> {
-        let mut approvals = self.approvals.iter();
-        approvals.find(|(pattern, _)| matches(pattern, tool))?.1.as_ref()
+        first_match(&self.approvals, tool)?.as_ref()
     }
+
+    /// Whether calls of the tool of that name may run beside others that may.
+    pub fn is_parallel(&self, tool: &str) -> bool {
+        first_match(&self.parallels, tool).is_some_and(|parallel| *parallel)
+    }
+}
+
+/// What the first pattern says that matches a name.
+fn first_match<'s, T>(by_pattern: &'s [(String, T)], name: &str) -> Option<&'s T> {
+    by_pattern.iter().find(|(pattern, _)| matches(pattern, name)).map(|(_, said)| said)
 }
 
 /// Whether a name is the pattern with some text in the place of each `*`.
@@ -116,6 +131,20 @@ fn patterns(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
         findings.fault(node, "would leave no tool; name one, or leave \"Allow\" out to offer all");
     }
     patterns
+}
+
+/// What is said of tools by patterns of their names, in the document's order.
+fn by_pattern<T>(
+    node: Node<'_, '_>,
+    read: fn(Node<'_, '_>, &mut Findings) -> T,
+    findings: &mut Findings,
+) -> Vec<(String, T)> {
+    let mut said = Vec::new();
+    entries(node, findings, |pattern, node, findings| {
+        check_name(pattern, node, findings);
+        said.push((pattern.to_owned(), read(node, findings)));
+    });
+    said
 }
 
 fn check_name(name: &str, node: Node<'_, '_>, findings: &mut Findings) {

@@ -26,6 +26,7 @@ const SERVER_TOOL: ObjectShape = ObjectShape::new(
         "Strict",
         "OnError",
         "Approval",
+        "Parallel",
         "Http",
         "FileHosts",
         "FileIds",
@@ -117,6 +118,7 @@ fn server_tool<'d>(
             tool.on_error = choice(node, choices, findings);
         }
         "Approval" => tool.approval = approval(node, findings),
+        "Parallel" => tool.parallel = flag(node, findings),
         "Http" => {
             HTTP.read(node, findings, |name, node, findings| tool.http.take(name, node, findings));
             tool.http.check(node, findings);

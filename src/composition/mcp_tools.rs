@@ -50,7 +50,8 @@ pub(super) fn mcp_tools(
         let approval = server.approval(&tool.name).cloned();
         let era = allowed.era.map_or("", ProtocolEra::as_str).to_owned();
         let mcp = McpTool { server: key.to_owned(), tool: tool.name.clone(), era };
-        Ok(OfferedTool { mcp: Some(mcp), ..OfferedTool::of_server(definition, approval) })
+        let parallel = server.is_parallel(&tool.name);
+        Ok(OfferedTool { mcp: Some(mcp), ..OfferedTool::of_server(definition, approval, parallel) })
     };
     let wanted_tools = allowed.tools.iter().filter(|tool| is_wanted(&tool.name));
     let offered: Vec<OfferedTool> = wanted_tools.map(offer).collect::<Result<_, Fault>>()?;

@@ -18,15 +18,16 @@ pub(super) fn server_tools(
     for named in catalog.named_tools(mode, conversation) {
         match named {
             NamedTool::BuiltIn(BuiltInTool::ChangeMode) => {
-                offered.push(OfferedTool::of_server(change_mode(catalog)?, None));
+                offered.push(OfferedTool::of_server(change_mode(catalog)?, None, false));
             }
             NamedTool::BuiltIn(BuiltInTool::ListModes) => {
-                offered.push(OfferedTool::of_server(list_modes()?, None));
+                offered.push(OfferedTool::of_server(list_modes()?, None, false));
             }
             NamedTool::Server(tool) => {
                 let (description, parameters) = (Some(tool.description.as_str()), &tool.parameters);
                 let definition = definition(&tool.name, description, parameters, tool.strict)?;
-                offered.push(OfferedTool::of_server(definition, tool.approval.clone()));
+                let approval = tool.approval.clone();
+                offered.push(OfferedTool::of_server(definition, approval, tool.parallel));
             }
             NamedTool::Mcp { key, server, tool } => {
                 offered.extend(mcp_tools(key, tool, server, tools_by_server, warnings)?);

@@ -24,6 +24,9 @@ pub struct OfferedTool {
     /// How a human is asked before the server runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
+    /// Calls of it may run beside others that may. One that a human is asked about runs alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parallel: bool,
     /// Where it is called, if an MCP server runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<McpTool>,
@@ -74,6 +77,11 @@ impl ToolList {
     pub fn get(&self, name: &str) -> Option<&OfferedTool> {
         self.0.iter().find(|tool| tool.name == name && !tool.hosted)
     }
+
+    /// Whether calls of the function of that name may run beside others that may.
+    pub fn is_parallel(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|tool| tool.parallel)
+    }
 }
 
 impl OfferedTool {
@@ -85,13 +93,20 @@ impl OfferedTool {
             .ok_or_else(|| Fault::internal("A tool's stored definition is unreadable."))
     }
 
-    /// A tool that the server runs, and how a human is asked about it.
-    pub(super) fn of_server(definition: ToolDefinition, approval: Option<Approval>) -> Self {
-        Self { on_server: true, approval, ..Self::of_client(definition) }
+    /// A tool that the server runs, how a human is asked about it, and whether the catalog lets its calls run beside
+    /// others.
+    pub(super) fn of_server(
+        definition: ToolDefinition,
+        approval: Option<Approval>,
+        parallel: bool,
+    ) -> Self {
+        let parallel = parallel && approval.is_none();
+        Self { on_server: true, approval, parallel, ..Self::of_client(definition) }
     }
 
     fn of_client((name, definition): ToolDefinition) -> Self {
-        Self { name, on_server: false, hosted: false, approval: None, mcp: None, definition }
+        let (approval, mcp) = (None, None);
+        Self { name, on_server: false, hosted: false, approval, parallel: false, mcp, definition }
     }
 }
 

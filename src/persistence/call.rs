@@ -145,6 +145,15 @@ impl Call {
             && (!self.is_undecided() || self.approval.as_ref().is_some_and(was_asked))
     }
 
+    /// Whether it and the next call of its response run at once; `is_parallel` says of a tool, by its name, whether calls of
+    /// it may. Whatever stands between two calls parts them.
+    pub fn runs_beside(&self, next: &Self, is_parallel: impl Fn(&str) -> bool) -> bool {
+        let may = |call: &Self| {
+            call.runs_on == RunsOn::Server && call.approval.is_none() && is_parallel(&call.name)
+        };
+        self.model_call == next.model_call && may(self) && may(next)
+    }
+
     /// Takes the decision back: the question is to be put anew, under an id that none of the `taken` is, so that no
     /// answer to an earlier question answers it.
     pub(super) fn ask_anew(&mut self, taken: &BTreeSet<String>) {

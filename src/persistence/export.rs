@@ -101,11 +101,25 @@ struct ExportedTool {
     /// How a human is asked before the server runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     approval: Option<Box<RawValue>>,
+    /// Calls of it may run beside others that may.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    parallel: bool,
     /// Where a tool of an MCP server is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mcp: Option<Box<RawValue>>,
     /// As the model service takes it.
     definition: Box<RawValue>,
+}
+
+/// What is known of a turn's tool that the server runs.
+#[derive(Debug)]
+pub(crate) struct ToolOnServer {
+    /// As the model sees it.
+    pub(crate) name: String,
+    /// Calls of it may run beside others that may.
+    pub(crate) parallel: bool,
+    /// Where a tool of an MCP server is called: JSON.
+    pub(crate) mcp: Option<Box<RawValue>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -164,10 +178,12 @@ impl ExportedTurn {
 }
 
 impl<D: Database> SessionStore<D> {
-    /// Where the turn's tools of MCP servers are called, by the names under which the model sees them: JSON.
-    pub(crate) fn mcp_tools(&self, turn: &Turn) -> Result<Vec<(String, Box<RawValue>)>, Fault> {
+    /// The turn's tools that the server runs.
+    pub(crate) fn tools_on_server(&self, turn: &Turn) -> Result<Vec<ToolOnServer>, Fault> {
         let tools: Vec<ExportedTool> = from_json("tools", &self.text(&turn.tools)?)?;
-        Ok(tools.into_iter().filter_map(|tool| Some((tool.name, tool.mcp?))).collect())
+        let on_server = tools.into_iter().filter(|tool| tool.on_server);
+        let known = |ExportedTool { name, parallel, mcp, .. }| ToolOnServer { name, parallel, mcp };
+        Ok(on_server.map(known).collect())
     }
 
     /// When a turn's submissions were accepted, and who sent them, oldest first; `None` where an older version did not

@@ -43,6 +43,7 @@ pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub use entry_seq::EntrySeq;
 pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
+pub(crate) use export::ToolOnServer;
 pub(crate) use fork::{
     ForkBuild, ForkHead, ForkPlan, ForkStep, NewForkContext, OutcomePlace, RowPage, RowPlace,
     TextPage, TextPlace,

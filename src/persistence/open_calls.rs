@@ -92,19 +92,21 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Closes the calls that nobody will run any more with the results of `result_of`, and adds the
-    /// outputs of all calls to the conversation. Does nothing when no call is open. A fault of
-    /// `outputs_of` is passed on.
+    /// outputs of all calls to the conversation. Does nothing when no call is open. `begun` gives the places of the calls
+    /// that may have begun, which `result_of` is told. A fault of `begun` or `outputs_of` is passed on.
     pub fn settle_open_calls(
         &self,
         session: &mut Session,
-        mut result_of: impl FnMut(&Call) -> ToolResult,
+        begun: impl FnOnce(OpenCalls, &[Call]) -> Result<Vec<u32>, Fault>,
+        result_of: impl Fn(&Call, bool) -> ToolResult,
         outputs_of: impl Fn(&[Call]) -> Result<String, Fault>,
     ) -> Result<(), Fault> {
         let Some(open) = session.open_calls else { return Ok(()) };
         let mut calls = self.calls(open)?;
+        let begun = begun(open, &calls)?;
         self.durable_step(|| {
             for call in calls.iter_mut().filter(|call| call.result.is_none()) {
-                call.result = Some(result_of(call));
+                call.result = Some(result_of(call, begun.contains(&call.position)));
                 self.save_call(open.turn, call)?;
             }
             self.add_tool_outputs(session, open, &outputs_of(&calls)?)

@@ -44,9 +44,11 @@ pub(crate) struct RunReport {
     pub(crate) submission_began_at: u64,
     #[serde(skip)]
     pub(super) began_at: u64,
-    /// When the tool that runs began.
+    /// The tools that run, and since when one at least does.
     #[serde(skip)]
-    tool_began_at: Option<u64>,
+    tools_under_way: u64,
+    #[serde(skip)]
+    tools_since: u64,
     /// The tool that failed the turn.
     #[serde(skip)]
     pub(crate) failed_tool: Option<String>,
@@ -90,16 +92,31 @@ impl RunReport {
     }
 
     pub(super) fn begin_tool(&mut self, now_ms: u64) {
-        self.tool_began_at = Some(now_ms);
+        if self.tools_under_way == 0 {
+            self.tools_since = now_ms;
+        }
+        self.tools_under_way += 1;
     }
 
-    /// Counts the tool that runs, where one does.
+    /// Counts a tool that has ended.
     pub(super) fn end_tool(&mut self, now_ms: u64) {
-        let Some(began_at) = self.tool_began_at.take() else { return };
-        let took = now_ms.saturating_sub(began_at);
-        self.spent.tool_calls += 1;
-        self.spent.tools_ms += took;
-        self.timings.tools += took;
+        self.end_tools(self.tools_under_way.min(1), now_ms);
+    }
+
+    /// Counts the tools that the end of the run has cut.
+    pub(super) fn cut_tools(&mut self, now_ms: u64) {
+        self.end_tools(self.tools_under_way, now_ms);
+    }
+
+    /// Time in which several tools run counts once.
+    fn end_tools(&mut self, ended: u64, now_ms: u64) {
+        self.spent.tool_calls += ended;
+        self.tools_under_way -= ended;
+        if ended > 0 && self.tools_under_way == 0 {
+            let took = now_ms.saturating_sub(self.tools_since);
+            self.spent.tools_ms += took;
+            self.timings.tools += took;
+        }
     }
 
     /// Notes what the run has failed with: its code, and the ids of what caused it.

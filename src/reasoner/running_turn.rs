@@ -96,7 +96,7 @@ pub(crate) struct StartedTurn {
 pub(super) struct RunningTurn<'a> {
     pub(super) session: Session,
     pub(super) turn: Turn,
-    pub(super) tools: ToolList,
+    pub(super) tools: Rc<ToolList>,
     pub(super) agent: &'a AgentContext,
     pub(super) conversation: &'a ConversationContext,
     /// The form of the turn's answer, where its request asks for one.

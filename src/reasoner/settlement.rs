@@ -2,10 +2,11 @@
 //! every call has an output.
 
 use super::model_call::{Transcript, estimate_cost};
+use super::running_turn::tools_of;
 use super::steering::{keep_steers, place_waiting_steers};
 use crate::composition::{Abandonment, NoResult, missing_outcome, tool_outputs};
 use crate::contract::{ErrorCode, Fault, ToolResult, TurnStatus};
-use crate::persistence::{Call, Ending, Session, SessionStore, Turn};
+use crate::persistence::{Call, Ending, OpenCalls, Session, SessionStore, Turn};
 use crate::ports::Database;
 
 /// Ends a turn as failed. Nothing is written when the storage fails.
@@ -66,14 +67,34 @@ pub(super) fn settle_open_calls<D: Database>(
     session: &mut Session,
     why: Abandonment,
 ) -> Result<(), Fault> {
-    // Server tools run one after the other, so only the first that has no result can have begun.
-    let mut has_begun = false;
-    let result_of = |call: &Call| {
-        let may_have_run = call.may_have_begun() && !std::mem::replace(&mut has_begun, true);
+    let begun = |open: OpenCalls, calls: &[Call]| begun_calls(store, open, calls);
+    let result_of = |call: &Call, may_have_run: bool| {
         missing_result(&call.tool_call_id, NoResult::Abandoned { may_have_run, why })
     };
-    store.settle_open_calls(session, result_of, outputs_of)?;
+    store.settle_open_calls(session, begun, result_of, outputs_of)?;
     place_waiting_steers(store, session)
+}
+
+/// The places of the open calls that may have begun: the first on the server that has no result, and those that run at
+/// once with it. Others wait for that.
+fn begun_calls<D: Database>(
+    store: &SessionStore<D>,
+    open: OpenCalls,
+    calls: &[Call],
+) -> Result<Vec<u32>, Fault> {
+    let may_have_begun = |call: &&Call| call.result.is_none() && call.may_have_begun();
+    let mut begun: Vec<u32> =
+        calls.iter().filter(may_have_begun).map(|call| call.position).collect();
+    let Some(first) = begun.first().copied() else { return Ok(begun) };
+    if begun.len() > 1 {
+        let tools = tools_of(store, &store.turn_at(open.turn)?)?;
+        let runs =
+            calls.chunk_by(|call, next| call.runs_beside(next, |name| tools.is_parallel(name)));
+        let mut runs = runs.map(|run| run.iter().map(|call| call.position).collect::<Vec<_>>());
+        let run = runs.find(|run| run.contains(&first)).unwrap_or_default();
+        begun.retain(|position| run.contains(position));
+    }
+    Ok(begun)
 }
 
 /// The outputs of calls that all have a result, in the model's order: a JSON array of items.

@@ -194,7 +194,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         report.usage = turn.submission_usage();
     }
 
-    /// Counts what the end of the run has cut: the model call or the tool that was under way.
+    /// Counts what the end of the run has cut: the model call or the tools that were under way.
     fn count_cut(&self) {
         let (now, mut report) = (self.platform.now_ms(), self.report.borrow_mut());
         if let Some(transcript) = self.under_way.borrow_mut().as_mut()
@@ -202,7 +202,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         {
             report.count_model_call(transcript.started_at, now);
         }
-        report.end_tool(now);
+        report.cut_tools(now);
     }
 
     /// The server tools' results, without the contents of files that are content parts. Contents under another name stay,

@@ -2,6 +2,7 @@
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::task::Poll;
 
 use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
@@ -160,7 +161,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         Ok(RunningTurn {
             session,
             turn,
-            tools,
+            tools: Rc::new(tools),
             agent,
             conversation,
             output_format,

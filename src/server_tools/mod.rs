@@ -1,5 +1,5 @@
-//! Layer 3, Server Tools: runs the calls of server tools, one at a time (AGN-027 §4, layer 3;
-//! interface §6).
+//! Layer 3, Server Tools: runs one call of a server tool (AGN-027 §4, layer 3; interface §6).
+//! Which calls run at once, the reasoner decides.
 //!
 //! Architecture Invariant: it knows neither the model service nor the store. It requests a mode change;
 //! the reasoner applies it.
@@ -9,6 +9,7 @@ mod http_tool;
 mod mode_tools;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use crate::catalog::{BuiltInTool, Catalog, McpServer, OnError, ServerTool};
 use crate::contract::{ErrorCode, Fault, ToolOutcome, ToolResult, TraceContext};
@@ -56,7 +57,7 @@ pub struct ToolRun {
 }
 
 /// Runs one server tool. `mcp` is given for a tool of an MCP server; `given` are the bytes of the turn's
-/// results so far; `trace` is handed on to the tool.
+/// results so far, to which it adds its own; `trace` is handed on to the tool.
 ///
 /// # Errors
 /// `server_tool_failed` when the tool failed and its definition says that this fails the turn.
@@ -64,7 +65,7 @@ pub async fn run<P: Platform>(
     platform: &P,
     catalog: &Catalog,
     links: FileLinks<'_>,
-    given: usize,
+    given: &Cell<usize>,
     invocation: ToolInvocation<'_>,
     mcp: Option<McpCall<'_>>,
     trace: Option<&TraceContext>,
@@ -99,7 +100,7 @@ pub async fn run<P: Platform>(
         _ => (gone(), OnError::FailTurn),
     };
     let outcome = match outcome {
-        Ok(outcome) if given.saturating_add(outcome.text().len()) > MAX_TURN_BYTES => {
+        Ok(outcome) if given.get().saturating_add(outcome.text().len()) > MAX_TURN_BYTES => {
             (files, new_mode) = (Vec::new(), None);
             Err(ToolFailure::TurnTooLarge(MAX_TURN_BYTES))
         }
@@ -124,6 +125,7 @@ pub async fn run<P: Platform>(
                 .with("ToolCallId", invocation.tool_call_id));
         }
     };
+    given.set(given.get().saturating_add(outcome.text().len()));
     let execution_ms = platform.now_ms().saturating_sub(started);
     let tool_call_id = invocation.tool_call_id.to_owned();
     let result = ToolResult { tool_call_id, execution_ms, outcome };

@@ -174,9 +174,14 @@ impl TestPlatform {
 
     async fn ask_tool(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
         self.pause().await;
-        let answer = self.world.tools.take(body);
+        let mut answer = self.world.tools.take(body);
         self.pause().await;
+        while let ToolAnswer::After(ms, later) = answer {
+            self.world.executor.sleep(ms).await;
+            answer = *later;
+        }
         let (status, text) = match answer {
+            ToolAnswer::After(..) => unreachable!("it has come by now"),
             ToolAnswer::Json(json) => (200, json.to_string()),
             ToolAnswer::Status(status) => (status, String::new()),
             ToolAnswer::Never => std::future::pending().await,

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 pub enum ToolAnswer {
     Json(Value),
     Status(u16),
+    /// A reply that comes after so many milliseconds.
+    After(u64, Box<ToolAnswer>),
     /// No reply, for as long as the caller waits.
     Never,
 }

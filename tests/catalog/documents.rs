@@ -82,6 +82,7 @@ pub(crate) fn full() -> Value {
             },
             "OnError": "ReportToModel",
             "Approval": { "When": "Always", "AllowEdit": true, "Message": "Looks abroad." },
+            "Parallel": true,
             "Http": {
                 "Url": "https://tools.example.com/lookup?v=1",
                 "Headers": { "X-Org": "acme", "Authorization": "Bearer ${LOOKUP_KEY}" },
@@ -94,6 +95,7 @@ pub(crate) fn full() -> Value {
                 "Url": "https://docs.example.com/mcp?v=1", "Headers": { "X-Docs": "${DOCS_KEY}" },
                 "TimeoutMs": 5000, "Allow": ["search", "read_*"], "Pins": { "search": "0a".repeat(32) }, "TraceContext": true,
                 "Approval": { "read_*": "Never", "*": { "When": "Always", "AllowEdit": true } },
+                "Parallel": { "read_big": false, "read_*": true },
                 "OnError": "FailTurn"
             },
             "crm": { "Url": "http://127.0.0.1:3000/mcp" }

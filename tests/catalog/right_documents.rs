@@ -179,6 +179,7 @@ fn a_full_document_is_read_member_by_member() {
                 message: Some("Looks abroad.".into()),
                 ..Approval::default()
             }),
+            parallel: true,
             http: HttpService {
                 url: "https://tools.example.com/lookup?v=1".into(),
                 headers: vec![
@@ -208,6 +209,7 @@ fn a_full_document_is_read_member_by_member() {
                 ("*".into(), Some(Approval { allow_edit: true, ..Approval::default() })),
                 ("read_*".into(), None),
             ],
+            parallels: vec![("read_*".into(), true), ("read_big".into(), false)],
             pins: vec![("search".into(), "0a".repeat(32))],
             on_error: OnError::FailTurn,
             trace_context: true,
@@ -224,6 +226,7 @@ fn a_full_document_is_read_member_by_member() {
             },
             allow: None,
             approvals: vec![],
+            parallels: vec![],
             pins: vec![],
             on_error: OnError::ReportToModel,
             trace_context: false,
@@ -260,6 +263,13 @@ fn patterns_say_which_tools_of_a_server_are_offered_and_which_are_asked_about() 
         assert_eq!(server.allows(tool), allowed, "{tool}");
         let approval = server.approval(tool);
         assert_eq!(approval.map(|approval| approval.message.as_deref()), asked, "{tool}");
+    }
+    let parallels = document["McpServers"]["docs"]["Parallel"].to_string();
+    let text =
+        document.to_string().replace(&parallels, r#"{"read_all":false,"read_*":true,"s*":true}"#);
+    let catalog = Catalog::parse(&text).unwrap();
+    for (tool, may) in [("read_a", true), ("read_all", false), ("search", true), ("write", false)] {
+        assert_eq!(catalog.mcp_server("docs").unwrap().is_parallel(tool), may, "{tool}");
     }
     assert!(catalog.mcp_server("crm").unwrap().allows("anything"));
 }
@@ -374,6 +384,7 @@ fn absent_members_have_the_documented_defaults() {
             strict: false,
             on_error: OnError::FailTurn,
             approval: None,
+            parallel: false,
             http: HttpService {
                 url: "https://t.example".into(),
                 headers: vec![],

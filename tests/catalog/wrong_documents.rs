@@ -255,6 +255,7 @@ pub(crate) fn all() -> Vec<Wrong> {
         ]),
         replaced("/ServerTools/0/Approval/AllowEdit", json!("yes"), "must be true or false, not a string"),
         replaced("/ServerTools/0/Approval/Message", json!(" "), "must not be blank"),
+        replaced("/ServerTools/0/Parallel", json!("yes"), "must be true or false, not a string"),
         replaced("/ServerTools/0/Strict", json!(1), "must be true or false, not a number"),
         hidden("/ServerTools/0/Strict", json!(true), "").with_faults(vec![
             fault("/ServerTools/0/Parameters", "a strict tool's object schema needs \"additionalProperties\": false"),
@@ -354,6 +355,10 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced("/McpServers/crm/Approval", json!({"a": "always", "": "Always"}), "").with_faults(vec![
             fault("/McpServers/crm/Approval/", tool),
             fault("/McpServers/crm/Approval/a", "must be \"Never\" or \"Always\""),
+        ]),
+        replaced("/McpServers/crm/Parallel", json!({"a": "Always", "": true}), "").with_faults(vec![
+            fault("/McpServers/crm/Parallel/", tool),
+            fault("/McpServers/crm/Parallel/a", "must be true or false, not a string"),
         ]),
         replaced("/McpServers/crm/OnError", json!("Report"), "must be \"FailTurn\" or \"ReportToModel\""),
         hidden("/Modes/1/Tools/2", json!("docz/search"), "the catalog has no MCP server \"docz\"; did you mean \"docs\"?"),

@@ -74,6 +74,8 @@ pub struct BundledTool {
     #[serde(default)]
     pub hosted: bool,
     pub approval: Option<Value>,
+    #[serde(default)]
+    pub parallel: bool,
     pub definition: Box<RawValue>,
 }
 

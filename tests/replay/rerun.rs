@@ -193,7 +193,7 @@ impl Rerun {
             .iter()
             .map(|tool| {
                 json!({ "name": tool.name, "on_server": tool.on_server, "hosted": tool.hosted,
-                    "approval": tool.approval, "definition": null })
+                    "approval": tool.approval, "parallel": tool.parallel, "definition": null })
             })
             .collect();
         // The definitions stay as they are written.

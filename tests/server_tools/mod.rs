@@ -3,6 +3,8 @@
 
 mod http_tool;
 
+use std::cell::Cell;
+
 use aptix_edge::catalog::{BuiltInTool, Catalog};
 use aptix_edge::contract::{ErrorCode, Fault, SessionId, ToolOutcome, ToolResult, TurnId};
 use aptix_edge::files::FileLinks;
@@ -50,7 +52,8 @@ fn ran_of(
         actor: None,
     };
     let links = FileLinks { origin: "https://edge.example", ttl_s: 60 };
-    step.run(run(&step.platform, catalog, links, 0, invocation, None, None))
+    let given = Cell::new(0);
+    step.run(run(&step.platform, catalog, links, &given, invocation, None, None))
 }
 
 /// A run whose model gets an error of that type.

@@ -29,6 +29,7 @@ mod model_parameters;
 mod modes;
 mod no_storage;
 mod output_schema;
+mod parallel;
 mod progress;
 mod reasoning;
 mod replays;

@@ -1,11 +1,11 @@
 //! Open calls and their settlement in persistence.
 
 use aptix_edge::contract::{ErrorCode, Fault, ToolOutcome, ToolResult};
-use aptix_edge::persistence::{Call, EntryKind, SessionStore};
+use aptix_edge::persistence::{Call, EntryKind, OpenCalls, SessionStore};
 
 use super::*;
 
-fn closed(call: &Call) -> ToolResult {
+fn closed(call: &Call, _may_have_run: bool) -> ToolResult {
     ToolResult {
         tool_call_id: call.tool_call_id.clone(),
         execution_ms: 0,
@@ -28,14 +28,15 @@ fn open_calls_are_closed_and_all_outputs_handed_back_at_once_or_not_at_all() {
     assert!(before.iter().any(|call| call.result.is_some()), "the server has run its own");
 
     let no_outputs = |_: &[Call]| Err(Fault::new(ErrorCode::Internal, "no"));
-    store.settle_open_calls(&mut session, closed, no_outputs).unwrap_err();
+    let none_begun = |_: OpenCalls, _: &[Call]| Ok(Vec::new());
+    store.settle_open_calls(&mut session, none_begun, closed, no_outputs).unwrap_err();
     assert_eq!(store.calls(open).unwrap(), before);
     assert_eq!(store.session().unwrap().unwrap(), session);
 
-    store.settle_open_calls(&mut session, closed, ids).unwrap();
+    store.settle_open_calls(&mut session, none_begun, closed, ids).unwrap();
     let mut settled = before;
     for call in settled.iter_mut().filter(|call| call.result.is_none()) {
-        call.result = Some(closed(call));
+        call.result = Some(closed(call, false));
     }
     assert_eq!(store.calls(open).unwrap(), settled);
     // The caller's copy does not count the writes.
@@ -46,6 +47,6 @@ fn open_calls_are_closed_and_all_outputs_handed_back_at_once_or_not_at_all() {
     assert_eq!(store.items(&[&owed[0]]).unwrap(), [ids(&settled).unwrap()]);
 
     let writes = bed.disk.writes.get();
-    store.settle_open_calls(&mut session, closed, ids).unwrap();
+    store.settle_open_calls(&mut session, none_begun, closed, ids).unwrap();
     assert_eq!(bed.disk.writes.get(), writes, "there is no open call");
 }

@@ -14,8 +14,8 @@ use crate::entry::context::AdmissionContext;
 use crate::entry::page_query::TurnPage;
 use crate::live_text::Activity;
 use crate::persistence::{
-    Call, CompactionRecord, Decision, ForkParent, ModeChange, Session, SessionStore, Steer, Turn,
-    WebhookRecord,
+    Call, CompactionRecord, Decision, ForkParent, ModeChange, Session, SessionStore, Steer,
+    ToolOnServer, Turn, WebhookRecord,
 };
 use crate::ports::Database;
 use crate::reasoner::pending_calls;
@@ -218,6 +218,9 @@ struct TracedCall {
     /// The length of the result, or of the error; absent while the call is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     result_bytes: Option<usize>,
+    /// Calls with the same number ran at once; absent of a call that ran alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_group: Option<u32>,
     /// Of a tool of an MCP server: `Server`, `Tool`, and `Era`, that of the protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     mcp: Option<Box<RawValue>>,
@@ -333,14 +336,15 @@ impl<D: Database> Views<'_, D> {
             since: timestamp(since_ms),
         });
         let calls = self.store.turn_calls(turn.ordinal)?;
-        let mcp_tools = match calls.is_empty() {
+        let tools = match calls.is_empty() {
             true => Vec::new(),
-            false => self.store.mcp_tools(&turn)?,
+            false => self.store.tools_on_server(&turn)?,
         };
-        let traced = |call: Call| {
-            let mcp = mcp_tools.iter().find(|(name, _)| *name == call.name);
-            let mcp = mcp.map(|(_, mcp)| mcp.clone());
-            traced(call, mcp)
+        let groups = parallel_groups(&calls, &tools);
+        let traced = |(call, group): (Call, Option<u32>)| {
+            let tool = tools.iter().find(|tool| tool.name == call.name);
+            let mcp = tool.and_then(|tool| tool.mcp.clone());
+            traced(call, group, mcp)
         };
         let submitters = self.store.submitters(&turn)?.into_iter();
         let submissions = submitters.map(|(accepted_at, caller)| TracedSubmission {
@@ -360,7 +364,7 @@ impl<D: Database> Views<'_, D> {
             submissions,
             composition: self.store.composition(turn.ordinal)?,
             model_calls: self.store.model_calls(turn.ordinal)?,
-            tool_calls: calls.into_iter().map(traced).collect(),
+            tool_calls: calls.into_iter().zip(groups).map(traced).collect(),
             steers,
             mode_changes,
             compactions: turn.progress.compactions,
@@ -400,7 +404,18 @@ fn traced_steer(mut steer: Steer) -> TracedSteer {
     TracedSteer { waited_ms, interrupted: steer.interrupted, caller, steer: steer_view(steer) }
 }
 
-fn traced(call: Call, mcp: Option<Box<RawValue>>) -> TracedCall {
+/// Of each call of a turn the number of those that ran at once with it, counted from 1 through the turn.
+fn parallel_groups(calls: &[Call], tools: &[ToolOnServer]) -> Vec<Option<u32>> {
+    let is_parallel = |name: &str| tools.iter().any(|tool| tool.name == name && tool.parallel);
+    let (mut groups, mut newest) = (Vec::with_capacity(calls.len()), 0);
+    for run in calls.chunk_by(|call, next| call.runs_beside(next, is_parallel)) {
+        newest += u32::from(run.len() > 1);
+        groups.extend(run.iter().map(|_| (run.len() > 1).then_some(newest)));
+    }
+    groups
+}
+
+fn traced(call: Call, parallel_group: Option<u32>, mcp: Option<Box<RawValue>>) -> TracedCall {
     let result = call.result.as_ref();
     TracedCall {
         model_call: call.model_call,
@@ -416,6 +431,7 @@ fn traced(call: Call, mcp: Option<Box<RawValue>>) -> TracedCall {
         execution_ms: result.map(|result| result.execution_ms),
         successful: result.map(|result| result.outcome.is_result()),
         result_bytes: result.map(|result| result.outcome.text().len()),
+        parallel_group,
         mcp,
     }
 }

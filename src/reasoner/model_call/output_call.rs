@@ -84,7 +84,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         ModelRequest {
             model: self.model(running),
             instructions: mode.map_or("", |mode| &mode.instructions),
-            tools: resend.then_some(&running.tools),
+            tools: resend.then_some(running.tools.as_ref()),
             tool_choice: running.turn.progress.tool_choice.as_deref(),
             previous_response_id: input.previous_response_id.as_deref(),
             store: running.is_chained(),

@@ -1,6 +1,7 @@
 // The stand-in's replies: its tool calls and its texts.
 // Owns the words; tests/fakes/model_service owns the wire format. It invents nothing: every reply quotes its input.
 import { call, text } from '../../../tests/fakes/model_service/response_stream.mjs';
+import { fitting } from './fitting.mjs';
 import { LISTED, stateAsked } from './states.mjs';
 
 // The modes that the product is shipped with, for a mode tool that lists none itself.
@@ -13,6 +14,14 @@ const LINE = 200;
  * one that is shown, `windowTokens` the context window.
  */
 export function reply(body, conversation, state, windowTokens) {
+  const items = chosen(body, conversation, state, windowTokens);
+  const { type, schema } = body.text?.format ?? {};
+  const isAnswer = items.length === 1 && items[0].type === 'message';
+  if (type !== 'json_schema' || !isAnswer) return items;
+  return [words(JSON.stringify(fitting(schema, lastUserMessage(conversation).instruction)))];
+}
+
+function chosen(body, conversation, state, windowTokens) {
   const results = trailingResults(conversation);
   if (results.length > 0) return [words(results.map((result) => afterTool(result)).join('\n\n'))];
   if (state?.items !== undefined) return state.items({ ...state, windowTokens, words });
@@ -21,7 +30,7 @@ export function reply(body, conversation, state, windowTokens) {
   if (isRecord(given.instruction)) return [words(summary(given.instruction))];
   const tools = body.tools ?? [];
   const named = toolAsked(given.instruction, tools);
-  if (named !== null) return [named];
+  if (named !== null) return named;
   if (/\bwhich word\b/i.test(given.instruction)) return [words(remembered(conversation))];
   const probed = codeName(given.instruction, conversation) ?? nextNumber(given.instruction, conversation);
   if (probed !== null) return [words(probed)];
@@ -56,17 +65,23 @@ function readFile(path, tools) {
   return call(tool.name, { [member]: path });
 }
 
-/** A call of the tool that the user names, with the word that the user names. */
+/** Calls of the tool that the user names, one with each word that the user names; `null` when the user names none. */
 function toolAsked(instruction, tools) {
   const [, name] = /\bcall the tool [`'"“]?([\w-]+)/i.exec(instruction) ?? [];
   const tool = tools.find((each) => each.name === name);
   if (tool === undefined) return null;
   const { required = [], properties = {} } = tool.parameters ?? {};
   const [member = 'word'] = [...required, ...Object.keys(properties)];
-  return call(name, { [member]: wordIn(instruction) ?? instruction });
+  return wordsIn(instruction).map((word) => call(name, { [member]: word }));
 }
 
-const wordIn = (instruction) => /\bthe word [`'"“]?([\w-]+)/i.exec(instruction)?.[1] ?? null;
+/** `the word a`, or `the words a, b and c`; without either the instruction itself. */
+function wordsIn(instruction) {
+  const [, listed] = /\bthe words? ((?:[`'"“]?[\w-]+[`'"”]?(?:, | and )?)+)/i.exec(instruction) ?? [];
+  if (listed === undefined) return [instruction];
+  const named = listed.split(/, | and /).map((word) => /[\w-]+/.exec(word)?.[0]).filter(Boolean);
+  return /\bthe words /i.test(instruction) ? named : named.slice(0, 1);
+}
 
 /** The word that an earlier message asks to remember, or a summary tells of. */
 function remembered(conversation) {
