@@ -52,6 +52,9 @@ describe('the comparison', { skip: withoutBrowser }, () => {
     const [left, right] = [side(page, 'This turn', 'completed'), side(page, 'brief', 'completed')];
     await right.waitFor();
     await dialog(page).getByText('They say different things. They made different calls.').waitFor();
+    const texts = dialog(page).getByRole('region', { name: 'What differs in the texts' }).locator('.words');
+    assert.match((await texts.locator('del').allInnerTexts()).join(' '), /21/);
+    assert.match((await texts.locator('ins').allInnerTexts()).join(' '), /30/);
     // The figures are in sight, however long the texts are.
     const topOf = async (place) => (await place.boundingBox()).y;
     assert.ok((await topOf(dialog(page).getByRole('group', { name: 'Figures of both runs' }))) < (await topOf(left)));

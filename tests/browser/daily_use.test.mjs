@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, DESKTOP, done, hasStatus, Playground, say } from './playground.mjs';
+import { agree, assertAccessible, DESKTOP, done, hasStatus, Playground, say } from './playground.mjs';
 
 /** What has the focus: its name, else its text, else its id. */
 const focused = (page) =>
@@ -46,8 +46,8 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     await fault.getByRole('button', { name: 'Send as an error' }).click();
     await hasFocus(page, 'Message');
 
-    page.once('dialog', (dialog) => dialog.accept());
     await page.getByRole('button', { name: 'Erase Call the tool echo' }).press('Enter');
+    await agree(page);
     await page.getByText('Sessions of this browser stand here.').waitFor();
     assert.notEqual(await focused(page), '', 'something has it');
   });

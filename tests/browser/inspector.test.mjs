@@ -62,7 +62,7 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     const blocks = panel(page).locator('.blocks li');
     const system = trace.Composition.find(({ Block }) => Block === 'system');
     await blocks.filter({ hasText: 'ConversationContext.BootPrompt' }).getByText(`${system.Bytes} B`).waitFor();
-    await panel(page).getByRole('button', { name: 'Model call 1' }).click();
+    await panel(page).getByRole('button', { name: 'Model call 1', exact: true }).click();
     await panel(page).getByText('were sent to the model, the whole conversation.').waitFor();
     const { LeftOut } = first.Composition.find(({ Block }) => Block === 'previous_response_id');
     await blocks.filter({ hasText: 'previous response id' }).getByText(`Left out: ${LeftOut}.`).waitFor();

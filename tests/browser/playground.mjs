@@ -157,6 +157,9 @@ export async function openPanel(page, name) {
   await page.getByRole('button', { name, exact: true }).click();
 }
 
+/** Agrees to what the page asks before it does it. */
+export const agree = (page, does = 'Erase') => page.getByRole('dialog').getByRole('button', { name: does, exact: true }).click();
+
 /** Resolves when a turn has come to this status. */
 export const hasStatus = (turn, status) => turn.and(turn.page().locator(`[data-status="${status}"]`)).waitFor();
 

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { unlessChecked } from '../checked.mjs';
 import { apiKeys } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, DESKTOP, hasStatus, openPanel, PHONE, Playground, say, withMail } from './playground.mjs';
+import { agree, assertAccessible, DESKTOP, hasStatus, openPanel, PHONE, Playground, say, withMail } from './playground.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = path.join(ROOT, 'build-playground');
@@ -227,8 +227,8 @@ describe('the playground', { skip: withoutBrowser }, () => {
     const kept = await page.evaluate(() => JSON.stringify([Object.values(localStorage), Object.values(sessionStorage), document.cookie]));
     assert.match(kept, /Reason about it/);
     assert.doesNotMatch(kept, /Think aloud|I show it|part of the answer/);
-    page.once('dialog', (dialog) => dialog.accept());
     await page.getByRole('button', { name: 'Erase Reason about it.' }).click();
+    await agree(page);
     await page.getByText('Sessions of this browser stand here.').waitFor();
   });
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { apiKeys } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, openPanel, PHONE, Playground } from './playground.mjs';
+import { agree, assertAccessible, hasStatus, openPanel, PHONE, Playground } from './playground.mjs';
 
 const FILES = {
   'README.md': '# The zoo\n\nPelicans are fed at noon.\n',
@@ -89,8 +89,8 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     await upload(page, '1 sent · 2 unchanged · 1 removed');
     await panel(page).getByRole('button', { name: 'src/walking.rs' }).waitFor();
     assert.equal(await panel(page).getByRole('button', { name: 'src/long.rs' }).count(), 0);
-    page.once('dialog', (dialog) => dialog.accept());
     await panel(page).getByRole('button', { name: 'Erase the workspace' }).click();
+    await agree(page);
     await panel(page).getByRole('heading', { name: 'Documents' }).waitFor({ state: 'detached' });
   });
 

@@ -67,8 +67,9 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
     await page.waitForURL((url) => url.hash.length > 1 && !url.hash.includes(parent));
     await hasStatus(page.locator('.turn').nth(1), 'completed');
     const { PromptTokens, CompletionTokens } = Turns[0].Usage;
-    const told = `The first turn came with the branch: ${PromptTokens.toLocaleString('en')} tokens in and ${CompletionTokens.toLocaleString('en')} out were spent there, not here.`;
+    const told = `The first turn came with the branch: ${PromptTokens.toLocaleString('en')} tokens in and ${CompletionTokens.toLocaleString('en')} out were spent there and are not counted here.`;
     await panel(page, 'Session').getByText(told).waitFor();
+    await figure(page, 'turn').getByText('1', { exact: true }).waitFor();
     await page.locator('.branched').getByRole('link').click();
     await panel(page, 'Session').getByText('asks turn 2 again').waitFor();
     await assertAccessible(page);
@@ -141,7 +142,7 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
     test(`what the model was sent is shown as it was sent, in each form: ${context}`, async () => {
       const page = await playground.page();
       await openPanel(page, 'Context');
-      await page.getByRole('textbox', { name: 'Conversation context' }).fill(context);
+      await page.getByRole('combobox', { name: 'Conversation context' }).fill(context);
       await openPanel(page, 'Inspector');
       const sent = [];
       for (const words of ['Call the tool weather with the word rome.', 'Reason about it.', 'Lose the chain.', 'Which word, “pelican” or “naïve”?']) {

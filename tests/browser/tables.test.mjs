@@ -45,6 +45,16 @@ describe('a long table', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
   });
 
+  test('of many columns takes the room beside the answer, and one of few stays in its column', async () => {
+    const overhang = async (markdown) => {
+      const { turn } = await shown(markdown, { viewport: { width: 1600, height: 900 } });
+      const [table, column] = [await turn.locator('.answer .table').boundingBox(), await turn.locator('.answer').boundingBox()];
+      return Math.round(table.width - column.width);
+    };
+    assert.ok((await overhang(WIDE)) >= 100);
+    assert.equal(await overhang(PLAIN), 0);
+  });
+
   test('is copied as one table, as text and as HTML', async () => {
     const { page } = await shown(PLAIN);
     await page.evaluate(() => getSelection().selectAllChildren(document.querySelector('.turn table')));

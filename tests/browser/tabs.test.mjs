@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { slowness } from '../e2e/machine_speed.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, Playground, say, withMail } from './playground.mjs';
+import { agree, assertAccessible, hasStatus, Playground, say, withMail } from './playground.mjs';
 
 /** The longest time after which a second tab shows the same, in ms; on a machine that is busy it is longer by as much. */
 const SOON_MS = 1000 * slowness();
@@ -131,8 +131,8 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
     const other = await playground.tab(page, { expected: [/status of 404/] });
     await hasStatus(other.locator('.turn'), 'completed');
     await other.getByRole('textbox', { name: 'Message' }).fill('Not sent yet');
-    page.once('dialog', (dialog) => dialog.accept());
     await page.getByRole('button', { name: 'Erase What can you do?' }).click();
+    await agree(page);
     await page.getByText('Sessions of this browser stand here.').waitFor();
     await soon(other.getByText('This session was erased elsewhere.'));
     assert.equal(await other.locator('.turn').count(), 0);

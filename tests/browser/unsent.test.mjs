@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { hasStatus, Playground, say, signIn } from './playground.mjs';
+import { agree, hasStatus, Playground, say, signIn } from './playground.mjs';
 
 const TICKET_KEYS = JSON.stringify([{ Id: 'tests', Secret: Buffer.alloc(32, 7).toString('base64') }]);
 const FILE = { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Of pelicans\n') };
@@ -108,8 +108,10 @@ describe('drafts and settings', { skip: withoutBrowser }, () => {
     await openSession(page, 'Of the park.');
     await holds(page, 'Workspace', 'park');
 
-    page.on('dialog', (dialog) => dialog.accept());
-    for (const title of ['Of the zoo.', 'Of the park.']) await page.getByRole('button', { name: `Erase ${title}` }).click();
+    for (const title of ['Of the zoo.', 'Of the park.']) {
+      await page.getByRole('button', { name: `Erase ${title}` }).click();
+      await agree(page);
+    }
     await page.getByText('Sessions of this browser stand here.').waitFor();
     assert.doesNotMatch(await page.evaluate(() => Object.keys(localStorage).join()), /unsent/);
   });

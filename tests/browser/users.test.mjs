@@ -11,7 +11,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { ROOT, pages } from '../docs/pages.mjs';
 import { serve } from '../local_server.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { PHONE, Playground, assertAccessible, hasStatus, say, signIn } from './playground.mjs';
+import { agree, assertAccessible, hasStatus, PHONE, Playground, say, signIn } from './playground.mjs';
 
 const TICKET_KEYS = JSON.stringify([{ Id: 'tests', Secret: Buffer.alloc(32, 7).toString('base64') }]);
 /** How often a session tells what has changed: in these tests, soon. */
@@ -29,6 +29,9 @@ async function listShows(page, place) {
     await page.waitForLoadState('networkidle');
   }
 }
+
+/** How often a list of sessions is looked at by itself, in ms. */
+const LOOK_MS = 15_000;
 
 describe('the playground with tickets', { skip: withoutBrowser }, () => {
   let playground;
@@ -83,9 +86,16 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await hasStatus(await say(page, 'What can you do?'), 'completed');
     await page.keyboard.press('Alt+n');
     await hasStatus(await say(page, 'Remember the word heron.'), 'completed');
-    page.once('dialog', (dialog) => dialog.accept('A list of birds'));
+    // The other tab opens the address as nobody, who has no such session.
+    const other = await playground.tab(page, { expected: [/status of 404/] });
+    await signIn(other, 'rosa');
+    await entries(other).getByText('Remember the word heron.').waitFor();
     await page.getByRole('button', { name: 'Rename Remember the word heron.' }).click();
+    await page.getByRole('textbox', { name: 'The title of this session' }).fill('A list of birds');
+    await page.keyboard.press('Enter');
     await entries(page).getByText('A list of birds').waitFor();
+    // The other tab hears of it, and does not wait for its next look at the list.
+    await entries(other).getByText('A list of birds').waitFor({ timeout: LOOK_MS / 2 });
     assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'A list of birds');
     const search = page.getByRole('searchbox', { name: 'Search sessions' });
     await search.fill('birds');
@@ -95,8 +105,8 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await page.getByText('No session has these words in its title.').waitFor();
     await search.fill('');
     await entries(page).getByText('What can you do?').waitFor();
-    page.once('dialog', (dialog) => dialog.accept());
     await page.getByRole('button', { name: 'Erase What can you do?' }).click();
+    await agree(page);
     await entries(page).getByText('What can you do?').waitFor({ state: 'detached' });
     await page.reload();
     await entries(page).getByText('A list of birds').waitFor();
@@ -137,8 +147,8 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await page.keyboard.press('Alt+n');
     await hasStatus(await say(page, 'Remember the word pelican.'), 'completed');
     await page.getByRole('button', { name: 'goes', exact: true }).click();
-    page.once('dialog', (dialog) => dialog.accept());
     await page.getByRole('button', { name: 'Erase me' }).click();
+    await agree(page);
     await page.getByText('goes is erased.').waitFor();
     assert.match(await page.locator('.user [role=status]').innerText(), /2 sessions, \d+ rows, 0 files\. Kept: workspaces, logs\./);
     await assertAccessible(page);

@@ -6,6 +6,7 @@ import { Json } from '../view/json_text.js';
 import { Markdown } from '../view/markdown.js';
 import { Icon } from '../view/icon.js';
 import { look, type Side } from './comparison.js';
+import { TextsView } from './texts_view.js';
 import { callsMissingIn, type CalledTool, type Run } from './run.js';
 
 type Sides = readonly [Side, Side];
@@ -21,6 +22,7 @@ export function SidesView({ sides, leave }: { sides: Sides; leave(): void }) {
           <SideView key={at} side={side} leave={leave} />
         ))}
       </div>
+      {left && right && left.text !== right.text && <TextsView left={left.text} right={right.text} names={[sides[0].name, sides[1].name]} />}
       {left && right && left.tools.length + right.tools.length > 0 && <AllCalls left={left} right={right} sides={sides} />}
     </div>
   );

@@ -1,6 +1,7 @@
 // The raw events as they came, each with its time and its position in the text.
 import { useState } from 'preact/hooks';
 import type { StreamEvent, TurnEvent } from '../../../typescript/src/index.js';
+import { now } from '../store/clock.js';
 import { failureOf, sessionId } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
@@ -73,7 +74,7 @@ const isOfStream = (event: TurnEvent): event is StreamEvent => event.type !== 't
 async function replay(turn: ShownTurn): Promise<void> {
   const events: { at: number; event: StreamEvent }[] = [];
   for await (const event of aptix.session(sessionId.peek()).attach(turn.record.peek().turnId, { progress: true })) {
-    if (isOfStream(event)) events.push({ at: Date.now(), event });
+    if (isOfStream(event)) events.push({ at: now(), event });
   }
   turn.events.value = events;
 }

@@ -57,6 +57,53 @@ export async function sentCalls(exportJson: string, turnId: string): Promise<Sen
   );
 }
 
+/** What went into something, or came out of it. */
+export interface Passed {
+  label: string;
+  json?: string;
+  text?: string;
+}
+
+/** What passed through a model call, or through calls of tools, as far as the export has it. */
+export async function passedThrough(exportJson: string, turnId: string, of: { call: number } | { tools: readonly string[] }): Promise<Passed[]> {
+  const turn = elementsOf(membersOf(membersOf(exportJson).get('Result') ?? '').get('Turns') ?? '[]')
+    .map(membersOf)
+    .find((each) => each.get('TurnId') === JSON.stringify(turnId));
+  if (!turn) return [];
+  if ('tools' in of) return elementsOf(turn.get('ToolCalls') ?? '[]').map((call) => JSON.parse(call) as ToolCall).filter(({ ToolCallId }) => of.tools.includes(ToolCallId)).flatMap(passedTool);
+  const calls = await sentCalls(exportJson, turnId);
+  const call = calls.find(({ number }) => number === of.call);
+  if (!call) return [];
+  const answer = call.isSummary ? undefined : answerTo(turn, of.call);
+  return [{ label: 'Input: the request to the model service', json: call.body }, ...(answer === undefined ? [] : [{ label: 'Output: what the model service gave', json: answer }])];
+}
+
+interface ToolCall {
+  ToolCallId: string;
+  Name: string;
+  ArgumentsJson: string;
+  Approval?: { ArgumentsJson?: string };
+  Answer?: { ResultJson?: string | null; ErrorMessage?: string | null };
+}
+
+function passedTool({ Name, ArgumentsJson, Approval, Answer }: ToolCall): Passed[] {
+  const input = { label: `Input: arguments of ${Name}`, json: Approval?.ArgumentsJson ?? ArgumentsJson };
+  if (!Answer) return [input];
+  const label = `Output: result of ${Name}`;
+  return [input, Answer.ErrorMessage != null ? { label, text: Answer.ErrorMessage } : { label, json: Answer.ResultJson ?? 'null' }];
+}
+
+/** The items that a call's response has brought: the answer that follows what the call has sent, and precedes what the next one has. */
+function answerTo(turn: ReadonlyMap<string, string>, number: number): string | undefined {
+  const calls = elementsOf(turn.get('ModelCalls') ?? '[]').map((call) => JSON.parse(call) as Transcript).filter(({ Summary }) => !Summary).sort((a, b) => a.Number - b.Number);
+  const lastOf = ({ Input = [] }: Transcript) => Math.max(0, ...Input.map(({ Last }) => Last));
+  const at = calls.findIndex(({ Number: each }) => each === number);
+  const next = calls[at + 1];
+  const answers = elementsOf(turn.get('Conversation') ?? '[]').map(membersOf).filter((entry) => entry.get('Kind') === '"answer"');
+  const isOurs = (sequence: number) => sequence > lastOf(calls[at]!) && (!next || sequence < lastOf(next));
+  return answers.find((entry) => isOurs(Number(entry.get('Sequence'))))?.get('Items');
+}
+
 function bodyOf(call: Transcript, texts: Record<string, string>, tools: readonly string[], entries: ReadonlyMap<number, Entry>): string {
   const { Template, ToolsSent, ToolChoice, PreviousResponseId, Summarised } = call;
   const members = [

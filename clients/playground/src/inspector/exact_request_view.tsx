@@ -56,24 +56,24 @@ export function ExactRequestView({ turn }: { turn: ShownTurn }) {
         {call.isExact === false && 'These are not the very bytes that were sent: some items went in a shorter form.'}
         {' Address, headers and keys are kept nowhere.'}
       </p>
-      <Body call={call} />
+      <Body json={call.body} label="Body of the request to the model service" />
     </>
   );
 }
 
-function Body({ call }: { call: SentCall }) {
-  const text = useMemo(() => formatJson(call.body), [call]);
-  const copy = () => copyText(call.body, 'The request is copied.');
+/** A piece of JSON, laid out; what is copied is as it is written. */
+export function Body({ json, label }: { json: string; label: string }) {
+  const text = useMemo(() => formatJson(json), [json]);
   return (
     <>
       <div class="code">
         <div class="code-head">
           <span>json</span>
-          <button type="button" class="copy" onClick={copy}>
+          <button type="button" class="copy" onClick={() => copyText(json, 'It is copied.')}>
             Copy it as it was sent
           </button>
         </div>
-        <pre class="sent-body" tabIndex={0} role="group" aria-label="Body of the request to the model service">
+        <pre class="sent-body" tabIndex={0} role="group" aria-label={label}>
           <code>{text.slice(0, MOST_SHOWN)}</code>
         </pre>
       </div>

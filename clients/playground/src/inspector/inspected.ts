@@ -4,7 +4,7 @@ import { failureOf, sessionId, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
 import { isOver } from '../store/turn_record.js';
-import type { Inspected, ModelCall, Modes, Trace } from './trace.js';
+import type { Inspected, ModelCall, Modes, Trace, TurnView } from './trace.js';
 
 export const inspected = signal<Inspected | undefined>(undefined);
 export const modes = signal<Modes | undefined>(undefined);
@@ -22,12 +22,16 @@ export async function inspect(turn: ShownTurn): Promise<void> {
     const [trace, view, history] = await Promise.all([session.trace(turnId), session.getTurn(turnId), session.modes()]);
     if (asked !== newest) return;
     inspected.value = { trace: trace as unknown as Trace, view };
+    turn.change((record) => (isOver(record) ? { ...record, ...timesOf(view) } : record));
     modes.value = history;
     fault.value = '';
   } catch (error) {
     if (asked === newest) fault.value = failureOf(error).message;
   }
 }
+
+/** When a turn began and ended, as the service has it: the page has only seen what came to it. */
+const timesOf = ({ StartedAt, UpdatedAt }: TurnView) => ({ startedAt: Date.parse(StartedAt), endedAt: Date.parse(UpdatedAt) });
 
 /** A model call of the session, for the picture of its context window. */
 export interface Filling {

@@ -1,6 +1,7 @@
 // A turn from the inside: its time, what it was made of, the session's context window and modes, events and requests.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { now } from '../store/clock.js';
 import { chosenTurn, lookedAt, sessionId, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { namedFor } from '../store/figures.js';
@@ -13,7 +14,8 @@ import { fault, fill, inspect, inspected, modes } from './inspected.js';
 import { RequestView } from './request_view.js';
 import { RequestsView } from './requests_view.js';
 import { isCalling, spentOn, timelineOf } from './timeline.js';
-import { TimelineView } from './timeline_view.js';
+import { keyOf, TimelineView } from './timeline_view.js';
+import { RowView } from './row_view.js';
 import { sendersOf, tokens, type Inspected, type Trace } from './trace.js';
 import { WindowView } from './window_view.js';
 
@@ -110,9 +112,11 @@ function Turns({ turn }: { turn: ShownTurn }) {
 function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
   const { trace } = found;
   const events = turn.events.value;
-  const now = useNow(isLive(turn.record.value));
+  const passed = useNow(isLive(turn.record.value));
   const calls = trace.ModelCalls.length + (isCalling(trace) ? 1 : 0);
-  const timeline = timelineOf(found, events, (now ?? events.at(-1)?.at ?? Date.now()) - turn.record.value.startedAt);
+  const timeline = timelineOf(found, events, (passed ?? events.at(-1)?.at ?? now()) - turn.record.value.startedAt);
+  const [opened, setOpened] = useState<string>();
+  const openRow = timeline.rows.find((row) => opened !== undefined && keyOf(row) === opened);
   const sum = (of: 'PromptTokens' | 'CompletionTokens') => trace.ModelCalls.reduce((all, { Usage }) => all + (Usage?.[of] ?? 0), 0);
   return (
     <section>
@@ -123,7 +127,8 @@ function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
         <Figure name="tokens in" value={tokens(sum('PromptTokens'))} />
         <Figure name="tokens out" value={tokens(sum('CompletionTokens'))} />
       </dl>
-      <TimelineView timeline={timeline} />
+      <TimelineView timeline={timeline} opened={opened} open={(row) => setOpened(opened === keyOf(row) ? undefined : keyOf(row))} />
+      {openRow && <RowView key={opened} turn={turn} row={openRow} close={() => setOpened(undefined)} />}
       {!isLive(turn.record.value) && (
         <details class="plain-table">
           <summary>
@@ -146,14 +151,14 @@ function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
 
 /** The time, each second anew, while a turn is not over: nothing else tells for sure that time passes. */
 function useNow(isWaiting: boolean): number | undefined {
-  const [now, setNow] = useState(Date.now);
+  const [seen, setSeen] = useState(now);
   useEffect(() => {
     if (!isWaiting) return;
-    setNow(Date.now());
-    const timer = setInterval(() => setNow(Date.now()), 1000);
+    setSeen(now());
+    const timer = setInterval(() => setSeen(now()), 1000);
     return () => clearInterval(timer);
   }, [isWaiting]);
-  return isWaiting ? now : undefined;
+  return isWaiting ? seen : undefined;
 }
 
 const Figure = ({ name, value }: { name: string; value: string }) => (

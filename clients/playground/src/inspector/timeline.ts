@@ -15,6 +15,8 @@ export interface Row {
   spans: Span[];
   /** The first byte, where this page saw it. */
   mark?: number;
+  /** What went in and came out of it: of the model call with this number, or of the tool calls with these ids. */
+  opens?: { call: number } | { tools: readonly string[] };
 }
 export interface Timeline {
   rows: Row[];
@@ -124,7 +126,7 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
     call.Reduced && `reduced to: ${call.Reduced}`,
     call.Fault && `failed: ${call.Fault.ErrorCode}`,
   ];
-  return { name, told: told.filter(Boolean).join(' · '), spans, ...(firstByte !== undefined && { mark: Math.min(to, from + firstByte) }) };
+  return { name, told: told.filter(Boolean).join(' · '), spans, opens: { call: call.Number }, ...(firstByte !== undefined && { mark: Math.min(to, from + firstByte) }) };
 }
 
 /**
@@ -140,7 +142,7 @@ function toolRows(calls: readonly TracedCall[], from: number, until: number): Ro
     const spans = [...waited];
     if (hasRun) spans.push({ from: start, to: (start = Math.min(until, start + ExecutionMs)), look: Successful === false ? 'bad' : 'tool' });
     const told = [hasRun && seconds(ExecutionMs), ResultBytes !== undefined && hasRun && `result of ${bytes(ResultBytes)}`, Mcp && `by MCP server ${Mcp.Server}`, asked, hasRun && Successful === false && 'failed'];
-    rows.push({ name: Name, told: told.filter(Boolean).join(' · '), spans });
+    rows.push({ name: Name, told: told.filter(Boolean).join(' · '), spans, opens: { tools: [call.ToolCallId] } });
   };
   for (const call of calls) if (call.RunsOn === 'server' && !call.Approval) run(call);
   const paused = start;
@@ -152,7 +154,7 @@ function toolRows(calls: readonly TracedCall[], from: number, until: number): Ro
   for (const call of calls) if (call.Approval) run(call, [pause], decisionOf(call, end - paused));
   if (mine.length > 0) {
     const names = mine.map(({ Name, ExecutionMs }) => (ExecutionMs === undefined ? Name : `${Name} ${seconds(ExecutionMs)}`)).join(', ');
-    rows.push({ name: 'Pause for the client', told: `${seconds(Math.max(0, end - paused))} · ${names}`, spans: [pause] });
+    rows.push({ name: 'Pause for the client', told: `${seconds(Math.max(0, end - paused))} · ${names}`, spans: [pause], opens: { tools: mine.map(({ ToolCallId }) => ToolCallId) } });
   }
   return rows;
 }

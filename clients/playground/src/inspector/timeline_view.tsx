@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { seconds } from '../store/turn_record.js';
 import { linear } from './scale.js';
-import type { Timeline } from './timeline.js';
+import type { Row, Timeline } from './timeline.js';
 
 const ROW = 38;
 /** Each further line of what is told of a row. */
@@ -25,7 +25,8 @@ export function useWidth<T extends Element>() {
   return [place, width] as const;
 }
 
-export function TimelineView({ timeline: { rows, totalMs } }: { timeline: Timeline }) {
+/** `opened`: the row whose input and output are shown, by what it opens. */
+export function TimelineView({ timeline: { rows, totalMs }, opened, open }: { timeline: Timeline; opened: string | undefined; open(row: Row): void }) {
   const [place, width] = useWidth<HTMLDivElement>();
   const x = linear([0, totalMs], [0, width - 1]);
   const ticks = x.ticks(Math.max(2, Math.floor(width / TICK_EVERY_PX))).filter((ms) => width - x(ms) > TICK_EVERY_PX / 2 || ms === 0);
@@ -35,7 +36,7 @@ export function TimelineView({ timeline: { rows, totalMs } }: { timeline: Timeli
     const top = height;
     const bar = 20 + (lines.length - 1) * LINE;
     height += ROW + (lines.length - 1) * LINE;
-    return { row, lines, top, bar };
+    return { row, lines, top, bar, bottom: height };
   });
   height += AXIS;
   const whole = rows.map(({ name, told }) => `${name}: ${told}`).join('; ');
@@ -69,9 +70,20 @@ export function TimelineView({ timeline: { rows, totalMs } }: { timeline: Timeli
           </text>
         ))}
       </svg>
+      {placed.map(
+        ({ row, top, bottom }, at) =>
+          row.opens && (
+            <button key={at} type="button" class="row" style={{ top: `${top}px`, height: `${bottom - top}px` }} aria-expanded={opened === keyOf(row)} title="Input and output" onClick={() => open(row)}>
+              <span class="hidden">{`Input and output: ${row.name}`}</span>
+            </button>
+          ),
+      )}
     </div>
   );
 }
+
+/** What a row opens, as a text; rows without it cannot be opened. */
+export const keyOf = ({ opens }: Row): string | undefined => opens && JSON.stringify(opens);
 
 /** The width of a character, in pixels: somewhat more than most have. */
 const CHARACTER = 6.6;

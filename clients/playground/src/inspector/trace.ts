@@ -76,7 +76,7 @@ export function sendersOf({ Submissions }: Trace): string[] {
   return [...new Set(told.filter(Boolean))];
 }
 
-export type { Modes, TurnEntry };
+export type { Modes, TurnEntry, TurnView };
 
 export const bytes = (count: number): string => (count < 1000 ? `${count} B` : `${(count / 1000).toFixed(count < 10_000 ? 1 : 0)} KB`);
 export const tokens = (count: number): string => count.toLocaleString('en');

@@ -24,32 +24,36 @@ export function WindowView({ turnId }: { turnId: string }) {
   return (
     <>
       <div ref={place} class="picture">
-        <svg class="window" width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`Tokens of each model call of the session. ${told}`}>
-          {y.ticks(3).map((count) => (
-            <g key={count} transform={`translate(0 ${y(count)})`}>
-              <line class="grid" x1={LEFT} x2={width} y1={0} y2={0} />
-              <text class="tick" x={LEFT - 6} y={4} text-anchor="end">
-                {count >= 1000 ? `${count / 1000}k` : count}
-              </text>
-            </g>
-          ))}
-          {calls.map(({ turnId: of, call, isCompacted }, at) => {
-            const { PromptTokens, CachedTokens, CompletionTokens } = call.Usage!;
-            const place = { x: LEFT + at * step, width: step * (1 - GAP) };
-            return (
-              <g key={call.Number} class={of === turnId ? 'chosen' : ''}>
-                <title>{`Call ${call.Number}: ${tokens(PromptTokens)} in (${tokens(CachedTokens)} cached), ${tokens(CompletionTokens)} out`}</title>
-                <rect class="out" {...place} y={y(PromptTokens + CompletionTokens)} height={y(0) - y(PromptTokens + CompletionTokens)} />
-                <rect class="in" {...place} y={y(PromptTokens)} height={y(0) - y(PromptTokens)} />
-                {isCompacted && <path class="compacted" d={`M${place.x + place.width / 2 - 4} 2h8l-4 6z`} />}
+        {newest && (
+          <svg class="window" width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`Tokens of each model call of the session. ${told}`}>
+            {y.ticks(3).map((count) => (
+              <g key={count} transform={`translate(0 ${y(count)})`}>
+                <line class="grid" x1={LEFT} x2={width} y1={0} y2={0} />
+                <text class="tick" x={LEFT - 6} y={4} text-anchor="end">
+                  {count >= 1000 ? `${count / 1000}k` : count}
+                </text>
               </g>
-            );
-          })}
-        </svg>
+            ))}
+            {calls.map(({ turnId: of, call, isCompacted }, at) => {
+              const { PromptTokens, CachedTokens, CompletionTokens } = call.Usage!;
+              const place = { x: LEFT + at * step, width: step * (1 - GAP) };
+              return (
+                <g key={call.Number} class={of === turnId ? 'chosen' : ''}>
+                  <title>{`Call ${call.Number}: ${tokens(PromptTokens)} in (${tokens(CachedTokens)} cached), ${tokens(CompletionTokens)} out`}</title>
+                  <rect class="out" {...place} y={y(PromptTokens + CompletionTokens)} height={y(0) - y(PromptTokens + CompletionTokens)} />
+                  <rect class="in" {...place} y={y(PromptTokens)} height={y(0) - y(PromptTokens)} />
+                  {isCompacted && <path class="compacted" d={`M${place.x + place.width / 2 - 4} 2h8l-4 6z`} />}
+                </g>
+              );
+            })}
+          </svg>
+        )}
       </div>
-      <p class="legend">
-        <Key of="in" /> in <Key of="out" /> out {calls.some(({ isCompacted }) => isCompacted) && <><Key of="compacted" /> compacted before it</>}
-      </p>
+      {newest && (
+        <p class="legend">
+          <Key of="in" /> in <Key of="out" /> out {calls.some(({ isCompacted }) => isCompacted) && <><Key of="compacted" /> compacted before it</>}
+        </p>
+      )}
       <p class="muted">{told}</p>
     </>
   );

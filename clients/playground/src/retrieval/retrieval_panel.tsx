@@ -5,6 +5,7 @@ import { liveTurn, send } from '../store/conversation.js';
 import { seconds } from '../store/turn_record.js';
 import { ragScope, workspace } from '../store/settings.js';
 import { Icon } from '../view/icon.js';
+import { agreed } from '../view/question.js';
 import { ChunkView } from './chunk_view.js';
 import { ofDrop, ofInput } from './folder.js';
 import { counts, erase, fault, look, open, opened, paths, results, search, take, told, tried, upload } from './workspace.js';
@@ -174,8 +175,8 @@ function toldOf({ chunks, query: words, ms }: NonNullable<typeof results.value>)
 
 function Documents() {
   const all = paths.value;
-  const clear = () => {
-    if (confirm(`Erase the workspace “${workspace.value}” with all its documents?`)) void tried(erase);
+  const clear = async () => {
+    if (await agreed(`Erase the workspace “${workspace.value}”?`, 'All its documents are erased from the service.')) void tried(erase);
   };
   return (
     <section>

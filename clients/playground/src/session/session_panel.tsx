@@ -55,10 +55,11 @@ export function SessionPanel() {
 const count = (value: number): string => value.toLocaleString('en');
 
 function InAll({ counted: { figures: turns, copied } }: { counted: Totals }) {
-  const all = sumOf([...turns.values()]);
+  const own = [...turns].filter(([turn]) => !copied.includes(turn)).map(([, figures]) => figures);
+  const all = sumOf(own);
   const before = sumOf(copied.flatMap((turn) => turns.get(turn) ?? []));
   const figures: [string, string][] = [
-    [namedFor(turns.size, 'turns'), count(turns.size)],
+    [namedFor(own.length, 'turns'), count(own.length)],
     [namedFor(all.modelCalls, 'model calls'), count(all.modelCalls)],
     [namedFor(all.toolCalls, 'tool calls'), count(all.toolCalls)],
     ['time of all turns', seconds(all.ms)],
@@ -80,7 +81,7 @@ function InAll({ counted: { figures: turns, copied } }: { counted: Totals }) {
       </dl>
       {copied.length > 0 && (
         <p class="muted">
-          {`The first ${copied.length === 1 ? 'turn' : `${copied.length} turns`} came with the branch: ${count(before.tokensIn)} tokens in and ${count(before.tokensOut)} out were spent there, not here.`}
+          {`The first ${copied.length === 1 ? 'turn' : `${copied.length} turns`} came with the branch: ${count(before.tokensIn)} tokens in and ${count(before.tokensOut)} out were spent there and are not counted here.`}
         </p>
       )}
     </section>

@@ -316,8 +316,12 @@ export function follow(turn: ShownTurn): void {
   watch(turn, (signal) => aptix.session(turn.session).attach(turnId, { progress: true, signal, ...(position && { position }) }));
 }
 
+/** The turn that is being stopped: without a network it takes until that is back. */
+export const stopping = signal<string | undefined>(undefined);
+
 /** Aborts the turn itself. */
 export async function cancel(turn: ShownTurn): Promise<void> {
+  stopping.value = turn.record.peek().turnId;
   try {
     await aptix.session(turn.session).cancel(turn.record.value.turnId);
     tell(turn.session);
@@ -327,6 +331,8 @@ export async function cancel(turn: ShownTurn): Promise<void> {
     if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
   } catch (error) {
     announced.value = failureOf(error).message;
+  } finally {
+    stopping.value = undefined;
   }
 }
 

@@ -28,7 +28,8 @@ function recordOf(turn: ExportedTurn, exported: SessionExport): TurnRecord {
   const last = outcomeOf(Outcome);
   const before: TurnRecord = { ...record, steps: worked(turn, exported), endedAt };
   // What it waits for comes with its stream.
-  if (turn.Status === 'running' || turn.Status === 'awaiting_tools') return { ...before, status: 'running' };
+  if (turn.Status === 'running') return { ...before, status: 'running' };
+  if (turn.Status === 'awaiting_tools') return { ...before, status: 'running', pausedAt: endedAt };
   if (last?.Result) return { ...after(before, { type: 'result', response: last.Result }), endedAt };
   const text = turn.TextSoFar;
   const steps: Step[] = text ? [...before.steps, { kind: 'text', segment: -1, text, isKept: true }] : [...before.steps];

@@ -2,6 +2,7 @@
 // is done behind the frame and not in it, so that neither it nor the browser's own work keeps the page from a key or a click.
 import { batch } from '@preact/signals';
 import type { StreamEvent } from '../../../typescript/src/index.js';
+import { now } from './clock.js';
 import type { ShownTurn } from './shown_turn.js';
 import { after, type TurnRecord } from './turn_record.js';
 
@@ -16,7 +17,7 @@ export class Painter {
   }
 
   take(event: StreamEvent): void {
-    this.#events.push({ at: Date.now(), event });
+    this.#events.push({ at: now(), event });
     this.record = after(this.record, event);
     // A page in the background is given no frames.
     if (event.type !== 'text' || document.hidden) this.paint();

@@ -3,6 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { Aptix, AptixError, type AptixOptions, type LogEntry, type Ticket } from '../../../typescript/src/index.js';
 import { onTheLine } from '../breaking/line.js';
+import { noteDate } from './clock.js';
 import { noteAttempt } from './connection.js';
 import { workspace } from './settings.js';
 
@@ -21,7 +22,7 @@ const KEPT_ATTEMPTS = 500;
 const options: AptixOptions = {
   baseUrl: location.origin,
   credential: () => key,
-  fetch: onTheLine,
+  fetch: (...request) => onTheLine(...request).then(noteDate),
   onLog: (entry) => {
     attempts.value = [...attempts.value.slice(1 - KEPT_ATTEMPTS), { ...entry, at: Date.now() }];
     noteAttempt(entry);
@@ -64,7 +65,7 @@ workspace.subscribe(() => {
 
 /** Asks the service whether it wants a key: its own document says so, and takes none. */
 export async function knock(): Promise<void> {
-  const response = await fetch('/openapi.json');
+  const response = noteDate(await fetch('/openapi.json'));
   const told = await response.json();
   // A deployment with malformed variables publishes no document, and says which one it is.
   if (!response.ok) throw new Error(told.Errors[0].Message);

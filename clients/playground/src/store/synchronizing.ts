@@ -12,6 +12,7 @@ import type { ShownTurn } from './shown_turn.js';
 import * as steering from './steering.js';
 import { onTold, tell } from './tabs.js';
 import { isLive, openCalls } from './turn_record.js';
+import { refresh } from './user_sessions.js';
 import { AptixError, type SessionView } from '../../../typescript/src/index.js';
 
 /** How often a turn that waits for a human is looked at: somebody else may have answered. */
@@ -23,7 +24,11 @@ let looking: Promise<void> | undefined;
 let isAskedAgain = false;
 
 export function start(): void {
-  onTold((session) => session === sessionId.peek() && look());
+  onTold((session) => {
+    // A session of the list may have another title, or be gone.
+    void refresh();
+    if (session === sessionId.peek()) look();
+  });
   addEventListener('focus', look);
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden && isBehind) look();

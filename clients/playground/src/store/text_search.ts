@@ -109,10 +109,18 @@ async function textsOf(id: string, stop: AbortSignal): Promise<readonly string[]
     const response = await onTheLine(`/sessions/${encodeURIComponent(id)}/export`, { headers: await headersOfUser(), signal: stop });
     if (response.status === 404) return [];
     const whole = response.ok ? await bounded(response) : undefined;
-    return whole === undefined ? undefined : recordsOf((JSON.parse(whole) as { Result: SessionExport }).Result).flatMap(saidIn);
+    return whole === undefined ? undefined : ownRecordsOf((JSON.parse(whole) as { Result: SessionExport }).Result).flatMap(saidIn);
   } catch {
     return undefined;
   }
+}
+
+/** The turns of a session without those that came with the branch: they are found where they were said, if that is there yet. */
+function ownRecordsOf(exported: SessionExport): TurnRecord[] {
+  const { Parent } = exported;
+  const records = recordsOf(exported);
+  const isListed = Parent !== undefined && listed.peek().some(({ id }) => id === Parent.SessionId);
+  return isListed ? records.slice(records.findIndex(({ turnId }) => turnId === Parent.TurnId) + 1) : records;
 }
 
 async function bounded({ body }: Response): Promise<string | undefined> {

@@ -11,6 +11,7 @@ import type {
   TurnStatus,
   Usage,
 } from '../../../typescript/src/index.js';
+import { now } from './clock.js';
 
 /** The service's name for the question whether one of its own calls may run (interface §12). */
 export const APPROVAL = 'agent_approve_tool';
@@ -95,8 +96,11 @@ export interface TurnRecord {
   asked: Asked;
   /** `unsent`: the words have not left this page. `lost`: the connection is; the turn itself may run on. */
   status: TurnStatus | 'unsent' | 'lost';
+  /** Times are those of the service's clock. */
   startedAt: number;
   endedAt?: number;
+  /** Since when it waits for answers. */
+  pausedAt?: number;
   mode?: string;
   steps: readonly Step[];
   files: readonly FileRef[];
@@ -107,7 +111,7 @@ export interface TurnRecord {
   position?: string;
 }
 
-export const begun = (turnId: string, asked: Asked, startedAt = Date.now()): TurnRecord => ({
+export const begun = (turnId: string, asked: Asked, startedAt = now()): TurnRecord => ({
   turnId,
   asked,
   status: 'running',
@@ -220,13 +224,13 @@ function afterResult(record: TurnRecord, response: AgentExecuteResponse): TurnRe
     const calls = response.ToolCalls.filter(({ ToolCallId }) => !known.has(ToolCallId));
     const said = calls.length > 0 && response.ToolContinuationMessage ? [text(response.ToolContinuationMessage)] : [];
     const waiting = calls.map((call): Step => ({ kind: 'client_call', call, answering: { at: 'asked' } }));
-    return { ...rest, status: 'awaiting_tools', mode: response.ModeDisplayName, steps: [...steps, ...said, ...waiting] };
+    return { ...rest, status: 'awaiting_tools', pausedAt: record.pausedAt ?? now(), mode: response.ModeDisplayName, steps: [...steps, ...said, ...waiting] };
   }
   const results = new Map((response.ToolResults ?? []).map((result) => [result.ToolCallId, result]));
   return {
     ...rest,
     status: 'completed',
-    endedAt: record.endedAt ?? Date.now(),
+    endedAt: record.endedAt ?? now(),
     mode: response.ModeDisplayName,
     steps: [...steps.map((step) => withResult(step, results)), text(response.PrimaryOutputText)],
     files: response.Files ?? [],
@@ -246,7 +250,7 @@ function withResult(step: Step, results: Map<string, ToolResult>): Step {
 export const failed = (record: TurnRecord, failure: Failure): TurnRecord => ({
   ...record,
   status: failure.code === 'connection_lost' ? 'lost' : failure.code === 'turn_aborted' ? 'aborted' : 'failed',
-  endedAt: Date.now(),
+  endedAt: now(),
   failure,
 });
 
@@ -279,8 +283,14 @@ export const takenBack = (record: TurnRecord, call: string): TurnRecord =>
   withCalls(record, (held, id) => (held.at === 'decided' && id === call ? { at: 'asked' } : held));
 
 /** The service has the answers that were on their way, so the turn goes on. */
-export const taken = (record: TurnRecord): TurnRecord =>
-  isSending(record) ? { ...withCalls(record, (held) => (held.at === 'sending' ? { ...held, at: 'taken' } : held)), status: 'running' } : record;
+export function taken(record: TurnRecord): TurnRecord {
+  if (!isSending(record)) return record;
+  const { pausedAt: _, ...rest } = withCalls(record, (held) => (held.at === 'sending' ? { ...held, at: 'taken' } : held));
+  return { ...rest, status: 'running' };
+}
+
+/** How long the turn has waited for an answer. */
+export const pauseMs = ({ pausedAt }: TurnRecord): number => (pausedAt === undefined ? 0 : Math.max(0, Math.round(now() - pausedAt)));
 
 /** The service has not taken the answers because of some of them, by the ids of their calls: these wait again. */
 export const refused = (record: TurnRecord, messages: ReadonlyMap<string, string>): TurnRecord =>

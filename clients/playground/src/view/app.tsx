@@ -17,6 +17,7 @@ import { useKeys } from './keys.js';
 import { useMenu } from './menu.js';
 import { ModeMenu } from './mode_menu.js';
 import { notice } from './notice.js';
+import { Question } from './question.js';
 import { focusMessage, medium, narrow } from './screen.js';
 import { Separator } from './separator.js';
 import { isSidebarOpen, Sidebar } from './sidebar.js';
@@ -50,6 +51,7 @@ export function App() {
       <p class="hidden" role="status">{announced.value}</p>
       {isDraggedOver.value && <p class="drop">Drop files to attach them</p>}
       <ComparisonDialog />
+      <Question />
       {isHelpOpen.value && <Help />}
       {needsKey && <KeyDialog />}
     </div>

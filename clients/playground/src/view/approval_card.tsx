@@ -6,7 +6,7 @@ import { isSameJson, membersOf } from '../../../typescript/src/json_text.js';
 import { announced, answer } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { deciderOf } from '../store/tabs.js';
-import { seconds, type Answering, type ClientCall, type Decision } from '../store/turn_record.js';
+import { pauseMs, seconds, type Answering, type ClientCall, type Decision } from '../store/turn_record.js';
 import { useFold, type Fold } from './fold.js';
 import { Icon } from './icon.js';
 import { Json, JsonText } from './json_text.js';
@@ -120,14 +120,13 @@ function whoDecided(id: string, decidedBy: string | undefined): string {
 
 function Question({ turn, call, refused, asked }: { turn: ShownTurn; call: ToolCall; refused: Refused; asked: Asked }) {
   const id = useId();
-  const since = useRef(performance.now());
   const [box, setBox] = useState<HTMLElement | null>(null);
   const [edited, setEdited] = useState(() => membersOf(refused?.answer.ResultJson ?? '').get('Arguments'));
   const [reason, setReason] = useState('');
   const fold = useFold(box);
   const isWrong = edited !== undefined && !isObject(edited);
   const decide = (ResultJson: string) =>
-    answer(turn, { ToolCallId: call.ToolCallId, ExecutionMs: Math.round(performance.now() - since.current), ResultJson });
+    answer(turn, { ToolCallId: call.ToolCallId, ExecutionMs: pauseMs(turn.record.peek()), ResultJson });
   const approve = () => {
     if (!fold.isSeen) {
       box?.focus();

@@ -1,7 +1,8 @@
 // Where the user writes: words, pasted pictures, dropped files.
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { addressOf, attach, attachments, detach, filesBeingRead, refusedFiles, type Attachment } from '../store/attachments.js';
-import { add, cancel, liveTurn, send, sessionId, shownTurns } from '../store/conversation.js';
+import { isLost } from '../store/connection.js';
+import { add, cancel, liveTurn, send, sessionId, shownTurns, stopping } from '../store/conversation.js';
 import { unanswered } from '../store/turn_record.js';
 import { draft } from '../store/unsent.js';
 import { Icon } from './icon.js';
@@ -80,7 +81,9 @@ export function Composer() {
             <Icon name="attach" />
             <span class="hidden">Attach files</span>
           </label>
-          {waits ? (
+          {turn && isLost.value && stopping.value === turn.record.value.turnId ? (
+            <span class="hint" role="status">The turn is stopped when the network is back.</span>
+          ) : waits ? (
             <WaitsForYou />
           ) : (
             <span class="hint">

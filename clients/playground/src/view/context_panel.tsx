@@ -1,6 +1,7 @@
 // What goes with every turn: tools, contexts, solution context, workspace and scope.
 import { useId } from 'preact/hooks';
 import type { Signal } from '@preact/signals';
+import { ContextField } from '../branching/context_field.js';
 import { boundContexts, shownTurns } from '../store/conversation.js';
 import { droppedFiles, READY } from '../store/ready_tools.js';
 import * as settings from '../store/settings.js';
@@ -146,7 +147,7 @@ function Contexts() {
       ) : (
         <>
           <Field label="Agent context" value={settings.agentContext} isDisabled={hasBegun} hint="Its id in the catalog; empty for the default one." />
-          <Field label="Conversation context" value={settings.conversationContext} isDisabled={hasBegun} hint="The session's first turn binds both." />
+          <ContextField value={settings.conversationContext.value} isDisabled={hasBegun} hint="The session's first turn binds both." onChange={(id) => (settings.conversationContext.value = id)} />
         </>
       )}
     </section>

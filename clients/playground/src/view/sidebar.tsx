@@ -1,7 +1,7 @@
 // The sessions of this browser or of the signed-in user, with search, and the user's inbox of approvals.
 import { computed, signal } from '@preact/signals';
 import { theme } from '../store/appearance.js';
-import { branchOf } from '../store/branches.js';
+import { branchOf, type Branch } from '../store/branches.js';
 import { announced, failureOf, liveTurn, newId, open, sessionId } from '../store/conversation.js';
 import { forgetSession } from '../store/outbox.js';
 import { aptix, version } from '../store/service.js';
@@ -15,6 +15,7 @@ import { user } from '../store/user.js';
 import { hasMore, inbox, listFault, rename, searched, showFurther } from '../store/user_sessions.js';
 import { Icon } from './icon.js';
 import { isHelpOpen } from './help.js';
+import { agreed, written } from './question.js';
 import { focusMessage } from './screen.js';
 import { TextResults } from './text_results.js';
 import { isEnter } from './typing.js';
@@ -156,15 +157,19 @@ const STATES: Partial<Record<NonNullable<Listed['status']>, string>> = {
   failed: 'failed',
 };
 
+/** What tells a branch from the session that it came from, whose title it has. */
+const whatOf = ({ of, context }: Branch): string => [of ? 'asked again' : 'goes on', context && `under ${context}`].filter(Boolean).join(' ');
+
 function Entry({ session: { id, title, at, status } }: { session: Listed }) {
   const isOpen = sessionId.value === id;
   // What the open session is at stands in the conversation, and is newer there.
   const state = status && !isOpen ? STATES[status] : undefined;
+  const branch = branchOf(id);
   return (
     <li class={isOpen ? 'current' : ''}>
       <button type="button" class="session" aria-current={isOpen ? 'page' : undefined} onClick={() => go(id, true)}>
         <span dir="auto">
-          {branchOf(id) && (
+          {branch && (
             <>
               <Icon name="branch" />
               <span class="hidden">Branch: </span>
@@ -174,7 +179,7 @@ function Entry({ session: { id, title, at, status } }: { session: Listed }) {
         </span>
         <small>
           {state !== undefined && <span class={`dot ${status}`} aria-hidden="true" />}
-          {state === undefined ? when(at) : `${when(at)} · ${state}`}
+          {[when(at), branch && whatOf(branch), state].filter(Boolean).join(' · ')}
         </small>
       </button>
       {user.value !== undefined && (
@@ -198,12 +203,14 @@ async function tried(run: () => Promise<void>): Promise<void> {
 }
 
 async function renamed(id: string, title: string): Promise<void> {
-  const next = prompt('The title of this session', title)?.trim();
-  if (next && next !== title) await rename(id, next);
+  const next = (await written('The title of this session', title, 'Rename'))?.trim();
+  if (!next || next === title) return;
+  await rename(id, next);
+  tell(id);
 }
 
 async function erase(id: string, title: string): Promise<void> {
-  if (!confirm(`Erase “${title}” from the service, with all that was said in it?`)) return;
+  if (!(await agreed(`Erase “${title}”?`, 'It is erased from the service, with all that was said in it. Nothing brings it back.'))) return;
   await aptix.session(id).erase().catch((error: { code?: string }) => {
     if (error.code !== 'session_not_found') throw error;
   });

@@ -19,6 +19,9 @@ export interface TablePiece extends Tokens.Table {
   columns?: Columns | undefined;
 }
 
+/** So many columns want more room than the column of an answer has. */
+const BROAD = 5;
+
 /** The pieces that are made in one go: those of a table that comes whole follow one after the other. */
 const AT_ONCE = 3;
 
@@ -72,7 +75,7 @@ export function Table({ table, isWhole, render }: Props) {
   }, [table, isWhole, columns, shown]);
   return (
     <div class="block" dir="auto">
-      <div class="table" tabIndex={0} role="group" aria-label="Table">
+      <div class={`table${table.header.length >= BROAD ? ' broad' : ''}`} tabIndex={0} role="group" aria-label="Table">
         <table ref={place} {...(columns && { class: 'long-table', role: 'table', style: { minWidth: `${columns.least}px` } })}>
           <Rows part="thead" table={table} rows={[]} columns={columns} render={render} />
           {Array.from({ length: shown }, (_, at) => (

@@ -1,6 +1,6 @@
 // Tools as cards: what the service runs, and what it asks this page to run.
 import type { ComponentChildren } from 'preact';
-import { useId, useRef, useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import type { SubmittedToolResult, ToolCall, ToolResult } from '../../../typescript/src/index.js';
 import { isLost } from '../store/connection.js';
 import { fetchArguments } from '../store/call_arguments.js';
@@ -9,7 +9,7 @@ import { outlivesPage } from '../store/outbox.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { READY } from '../store/ready_tools.js';
 import { deciderOf } from '../store/tabs.js';
-import { seconds, standingOf, type Answering, type ClientCall, type Step } from '../store/turn_record.js';
+import { pauseMs, seconds, standingOf, type Answering, type ClientCall, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { Json } from './json_text.js';
 import { OUTLIVES } from './unsent_card.js';
@@ -162,10 +162,9 @@ const wordOf = (answer: SubmittedToolResult): string => (isFailed(answer) ? 'fai
 /** A call that the user answers: with JSON or plain text, a file, or an error. */
 function ToolQuestion({ turn, call, refused }: { turn: ShownTurn; call: ToolCall; refused: Extract<Answering, { at: 'asked' }>['refused'] }) {
   const [text, setText] = useState(refused?.answer.ResultJson ?? '');
-  const since = useRef(performance.now());
   const id = useId();
   const give = (result: Pick<SubmittedToolResult, 'ResultJson'> | Pick<SubmittedToolResult, 'ErrorMessage'>) =>
-    answer(turn, { ToolCallId: call.ToolCallId, ExecutionMs: Math.round(performance.now() - since.current), ...result } as SubmittedToolResult);
+    answer(turn, { ToolCallId: call.ToolCallId, ExecutionMs: pauseMs(turn.record.peek()), ...result } as SubmittedToolResult);
   const takeFile = async (file: File | undefined) => {
     if (file) give({ ResultJson: JSON.stringify({ path: file.name, text: await file.text() }) });
   };

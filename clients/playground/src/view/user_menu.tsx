@@ -5,6 +5,7 @@ import type { UserErasureReceipt } from '../../../typescript/src/index.js';
 import { announced, failureOf } from '../store/conversation.js';
 import { eraseUser, user } from '../store/user.js';
 import { Icon } from './icon.js';
+import { agreed } from './question.js';
 
 const isOpen = signal(false);
 const fault = signal('');
@@ -23,7 +24,7 @@ export function UserMenu({ onChange }: { onChange(): void }) {
     onChange();
   };
   const erase = async () => {
-    if (name === undefined || !confirm(`Erase the user “${name}” with all sessions?`)) return;
+    if (name === undefined || !(await agreed(`Erase the user “${name}”?`, 'All sessions of this user are erased from the service. Nothing brings them back.'))) return;
     fault.value = '';
     isErasing.value = true;
     try {
@@ -51,7 +52,7 @@ export function UserMenu({ onChange }: { onChange(): void }) {
           <button type="button" class="plain" onClick={() => change(undefined)}>
             Sign out
           </button>
-          <button type="button" class="plain" disabled={isErasing.value} onClick={erase}>
+          <button type="button" class="plain danger" disabled={isErasing.value} onClick={erase}>
             <Icon name="trash" /> {isErasing.value ? 'Erasing…' : 'Erase me'}
           </button>
         </>

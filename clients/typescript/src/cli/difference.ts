@@ -25,7 +25,8 @@ export function difference(before: string, after: string): string[] {
   return shown;
 }
 
-function compared(before: string[], after: string[]): Line[] {
+/** All lines, or words, of both, in order. */
+export function compared(before: string[], after: string[]): Line[] {
   let begin = 0;
   while (begin < before.length && begin < after.length && before[begin] === after[begin]) begin += 1;
   let same = 0;
