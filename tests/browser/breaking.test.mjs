@@ -33,7 +33,7 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     assert.equal(await trial.locator('li:not(.holds)').count(), 0);
   };
 
-  for (const id of ['cut', 'five', 'mismatch', 'cancel', 'steer', 'refuse', 'overload', 'words', 'silence', 'chain', 'window']) {
+  for (const id of ['cut', 'five', 'mismatch', 'cancel', 'refuse', 'overload', 'words', 'silence', 'chain', 'window']) {
     test(`${id}: what it claims is true`, async () => {
       const page = await opened();
       await holds(page, id);
@@ -41,6 +41,20 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
       if (id === 'words') await assertAccessible(page);
     });
   }
+
+  test('steer: words that come in the last millisecond are added or too late, and where only one of both was seen it says so', async () => {
+    const page = await opened();
+    const trial = trialOf(page, 'steer');
+    await trial.getByRole('button', { name: 'Try it' }).click();
+    await trial.and(page.locator(':is([data-state="held"], [data-state="partly"], [data-state="failed"])')).waitFor({ timeout: 60_000 });
+    const told = await trial.innerText();
+    const [, added, late] = /added: (\d), too late: (\d)/.exec(told);
+    assert.equal(Number(added) + Number(late), 3, told);
+    const isHalf = added === '0' || late === '0';
+    assert.equal(await trial.getAttribute('data-state'), isHalf ? 'partly' : 'held', told);
+    assert.equal(await trial.locator('li.unseen').count(), isHalf ? 1 : 0, told);
+    assert.equal(await trial.locator('li.broken').count(), 0, told);
+  });
 
   test('a reload ends the page, not the trial: the next page finds the turn and looks', async () => {
     const page = await opened();
