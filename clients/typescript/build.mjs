@@ -33,16 +33,16 @@ const [, permission] = /^(Permission is hereby granted[^]*)/m.exec(readFileSync(
 const licence = ({ name, version }, holder) => ({ js: `/*!\n${name} ${version}, MIT License\n\nCopyright (c) ${holder}\n\n${permission}*/` });
 const jsonSchema = installed('node_modules/@cfworker/json-schema');
 const banner = licence(jsonSchema, jsonSchema.author);
-/** What an entry takes of the core at run time it imports, so that there is one class of each error. */
+/** What an entry takes of the core at run time it imports, by `index.js` or as an error, so that there is one class of each. */
 const fromCore = (file) => ({
   name: 'from-core',
-  setup: ({ onResolve }) => onResolve({ filter: /^\.\.?\/index\.js$/ }, () => ({ path: file, external: true })),
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\.?\/(?:index|errors)\.js$/ }, () => ({ path: file, external: true })),
 });
 const cjs = { ...common, format: 'cjs', outExtension: { '.js': '.cjs' } };
 await build({ ...cjs, entryPoints: core });
-await build({ ...cjs, entryPoints: schema, banner });
+await build({ ...cjs, entryPoints: schema, banner, plugins: [fromCore('./index.cjs')] });
 await build({ ...cjs, entryPoints: beside, plugins: [fromCore('./index.cjs')] });
-await build({ ...common, entryPoints: schema, format: 'esm', banner });
+await build({ ...common, entryPoints: schema, format: 'esm', banner, plugins: [fromCore('./index.js')] });
 await build({ ...common, entryPoints: beside, format: 'esm', plugins: [fromCore('./index.js')] });
 // The command line, for Node alone.
 const { version } = installed('.');

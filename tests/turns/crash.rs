@@ -99,6 +99,11 @@ fn act(bed: &Bed, act: &Act, sent: &mut Option<Value>) -> Option<()> {
             assert!(["aborted", "completed"].contains(&view.result()["Status"].as_str().unwrap()));
             bed.wait(&running)?;
         }
+        Act::AtOnce => bed.configure(|catalog| {
+            for tool in 0..2 {
+                catalog["ServerTools"][tool]["Parallel"] = json!(true);
+            }
+        }),
         Act::Gate => {
             bed.configure(|catalog| catalog["ServerTools"][1]["Approval"] = json!("Always"))
         }

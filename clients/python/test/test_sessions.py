@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import threading
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import pytest
+from pydantic import BaseModel
 
 from aptix_edge import Aptix, AptixConnectionError, AptixError, MemoryStore, Tool, ToolContext, format_json, tool
 from conftest import Bed, World, new_id, script
@@ -511,3 +513,35 @@ def test_text_that_comes_twice_in_a_stream_counts_once(world: World) -> None:
     aptix = world.client("http://service", transport=httpx.MockTransport(lambda _: answer))
     events = list(aptix.session("s").turn("Hello", turn_id="t"))
     assert "".join(each.delta for each in events if each.type == "text") == "abcdef"
+
+
+@dataclass
+class Place:
+    name: str
+
+
+class Order(BaseModel):
+    number: int
+    places: list[Place]
+    note: str | None = None
+
+
+def test_an_answer_has_the_form_that_the_turn_asks_for(aptix: Any) -> None:
+    session = aptix.session(new_id())
+    instruction, _ = script([["text", '{"number":7,"places":[{"name":"x"}],"note":null}']])
+    turn = session.turn(instruction, output=Order)
+    assert turn.output() == Order(number=7, places=[Place("x")])
+    turn_id = turn.turn_id
+    told = session.export()["Turns"][0]["OutputSchema"]
+    assert told["required"] == ["number", "places", "note"], "a service holds an answer to whole objects alone"
+    assert told["additionalProperties"] is False
+    assert told["$defs"]["Place"]["additionalProperties"] is False
+    assert session.attach(turn_id, output=Order).output().places == [Place("x")]
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    instruction, _ = script([["text", '{"a":1}']])
+    assert session.turn(instruction, output=schema).output() == {"a": 1}
+    assert session.export()["Turns"][1]["OutputSchema"] == schema
+    for text in ("I can't say.", '{"number":"seven"}'):
+        instruction, _ = script([["text", text]])
+        with pytest.raises(ValueError):  # noqa: PT011 - of pydantic or of json
+            session.turn(instruction, output=Order).output()

@@ -1,5 +1,6 @@
 // Every failure is an `AptixError`: refusals and failed turns with a code of the dictionary, a service that cannot be
 // reached as `connection_lost`. Owns what each code means for a client; a test compares that with `GET /errors`.
+import type { Issue } from "./schema/standard.js";
 import type { Entry, ErrorCode, ToolCall } from "./types.js";
 
 /** What a program needs of an error's message. `turn_in_progress` and `turn_awaiting_tools` name the turn. */
@@ -107,3 +108,21 @@ export const repetition = (error: AptixError): "reconnect" | "retry" | "rerun" |
   if (error.code === "credential_expired") return "renew";
   return PASSING.has(error.code) ? "retry" : FAILED.has(error.code) ? "rerun" : undefined;
 };
+
+/** What does not fit a schema: `issues` are all faults, `text` is what was read. */
+export class SchemaError extends Error {
+  override name = "SchemaError";
+
+  constructor(
+    about: string,
+    readonly issues: readonly Issue[],
+    readonly text?: string,
+  ) {
+    super(`${about}: ${issues.map(told).join("; ")}`);
+  }
+}
+
+function told({ message, path = [] }: Issue): string {
+  const place = path.map((step) => String(typeof step === "object" ? step.key : step)).join(".");
+  return place ? `${place}: ${message}` : message;
+}

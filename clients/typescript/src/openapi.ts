@@ -551,6 +551,10 @@ export interface components {
             ToolsJson?: string | null;
             /** @description Must name an offered tool; an empty one names none. */
             ToolChoiceName?: string | null;
+            /** @description A JSON Schema, an object, of at most 65536 bytes: PrimaryOutputText of this turn is JSON that fits it. */
+            OutputSchema?: string | null;
+            /** @description Names the schema to the model service; only beside OutputSchema. By default answer. */
+            OutputSchemaName?: string | null;
             /** @description An empty list and false count as null. */
             ToolResults?: null;
         };
@@ -888,6 +892,8 @@ export interface components {
             Successful?: boolean;
             /** @description Of the result, or of the error. */
             ResultBytes?: number;
+            /** @description Calls with the same number ran at once; absent of a call that ran alone. */
+            ParallelGroup?: number;
             Mcp?: components["schemas"]["McpTool"];
         };
         Export: {
@@ -952,12 +958,16 @@ export interface components {
                     AllowEdit: boolean;
                     Message?: string;
                 };
+                /** @description Calls of it may run beside others that may. */
+                Parallel?: boolean;
                 Mcp?: components["schemas"]["McpTool"];
                 /** @description As the model service takes it. */
                 Definition: Record<string, never>;
             }[];
             Composition: unknown;
             ToolChoiceName?: string;
+            OutputSchema?: Record<string, never>;
+            OutputSchemaName?: string;
             SaidWithCalls?: string;
             TextSoFar?: string;
             Usage?: components["schemas"]["Usage"];

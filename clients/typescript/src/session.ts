@@ -2,6 +2,7 @@
 import type { AptixError } from "./errors.js";
 import { type Answer, type Call, type Http, request, withOptions } from "./http.js";
 import { newId } from "./ids.js";
+import { type AnswerOf, outputSchema } from "./schema/answer.js";
 import { type Submission, followed, posted, sessionPath, turnPath } from "./submission.js";
 import { type Store, ToolRunner, toolsJson } from "./tools.js";
 import { Turn, type TurnOptions } from "./turn.js";
@@ -52,16 +53,22 @@ export class Session {
 
   /**
    * A new turn, or the same one again: `turnId` with the same request is the same turn, wherever it comes from. `tools`
-   * are declared with every turn, since a session keeps those that it was last given.
+   * are declared with every turn, since a session keeps those that it was last given. `output` is the form of the answer,
+   * which `turn.output()` then gives with its type.
    */
+  turn<const S extends object>(turn: TurnRequest, options: TurnOptions & { turnId?: string; output: S }): Turn<AnswerOf<S>>;
+  turn(turn: TurnRequest, options?: TurnOptions & { turnId?: string }): Turn;
   turn(turn: TurnRequest, options: TurnOptions & { turnId?: string } = {}): Turn {
-    const { turnId = newId(), tools, progress } = options;
+    const { turnId = newId(), tools, progress, output } = options;
     const body = { ...turn, SessionId: this.sessionId, TurnId: turnId, Streaming: true };
+    if (output) body.OutputSchema ??= outputSchema(output);
     if (tools) body.ToolsJson = toolsJson(tools);
     return this.#turn(turnId, options, posted(body, { live: true, progress }), turn);
   }
 
   /** A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. */
+  attach<const S extends object>(turnId: string, options: TurnOptions & { position?: string; output: S }): Turn<AnswerOf<S>>;
+  attach(turnId: string, options?: TurnOptions & { position?: string }): Turn;
   attach(turnId: string, options: TurnOptions & { position?: string } = {}): Turn {
     return this.#turn(turnId, options, followed(this.sessionId, turnId, options));
   }

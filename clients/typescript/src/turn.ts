@@ -2,6 +2,7 @@
 import { AptixError } from "./errors.js";
 import { type Answer, type Http, type RequestOptions, request, toldBy } from "./http.js";
 import { newId } from "./ids.js";
+import { answerBy } from "./schema/answer.js";
 import { type Signal, abortable, onAbort } from "./signals.js";
 import { type Submission, detached, followed, posted, submit, turnPath } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
@@ -28,6 +29,11 @@ export interface TurnOptions extends ToolOptions, RequestOptions {
   progress?: boolean;
   /** How often the turn may pause for tools. 16. */
   maxPauses?: number;
+  /**
+   * The form of the answer, which is JSON then: a Standard Schema, such as zod's, or a JSON Schema. `output()` of the turn
+   * reads it.
+   */
+  output?: object;
 }
 
 /** How words are added to a turn. */
@@ -47,7 +53,7 @@ const MOVED_ON = ["turn_not_awaiting_tools", "tool_results_mismatch", "turn_conf
  * A turn. Loop over it once for its events, or await `final()`, which reads it when nobody loops; nothing is sent
  * before that. Leaving the loop stops the watching only: the turn runs on, `cancel()` ends it.
  */
-export class Turn implements AsyncIterable<TurnEvent> {
+export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
   /** Hidden from whoever prints a turn: it has the credential. */
   readonly #http: Http;
   readonly #segments = new Map<number, string>();
@@ -70,7 +76,7 @@ export class Turn implements AsyncIterable<TurnEvent> {
     private readonly options: TurnOptions,
     private readonly runner: ToolRunner,
     private first: Submission,
-    private readonly next: (words: SteerContent, turnId: string) => Turn,
+    private readonly next: (words: SteerContent, turnId: string) => Turn<Output>,
   ) {
     this.#http = http;
     this.#position = first.position;
@@ -121,6 +127,15 @@ export class Turn implements AsyncIterable<TurnEvent> {
     return this.#final;
   }
 
+  /**
+   * The final response's text as the JSON that it is, by the `output` of the turn: a Standard Schema checks it. What is no
+   * JSON, such as a refusal of the model, or does not fit, is a `SchemaError`.
+   */
+  async output(): Promise<Output> {
+    const { PrimaryOutputText } = await this.final();
+    return (await answerBy(PrimaryOutputText, this.options.output)) as Output;
+  }
+
   /** Aborts the turn itself, wherever it is. */
   cancel(): Answer<TurnView> {
     return request(this.#http, { method: "POST", path: `${this.#path}/cancel` });
@@ -131,8 +146,8 @@ export class Turn implements AsyncIterable<TurnEvent> {
    * turn that has ended takes none (`turn_ended`); with `newTurn` they are the next turn, which the steer's id names.
    */
   steer(words: string | SteerContent, options?: SteerOptions & { ifEnded?: "throw" }): Promise<SteerResult>;
-  steer(words: string | SteerContent, options: SteerOptions & { ifEnded: "newTurn" }): Promise<SteerResult | Turn>;
-  async steer(words: string | SteerContent, options: SteerOptions & { ifEnded?: string } = {}): Promise<SteerResult | Turn> {
+  steer(words: string | SteerContent, options: SteerOptions & { ifEnded: "newTurn" }): Promise<SteerResult | Turn<Output>>;
+  async steer(words: string | SteerContent, options: SteerOptions & { ifEnded?: string } = {}): Promise<SteerResult | Turn<Output>> {
     const { steerId = newId(), interrupt: Interrupt, ifEnded } = options;
     const content = typeof words === "string" ? { Instruction: words } : words;
     // What is about to be sent is not there yet.

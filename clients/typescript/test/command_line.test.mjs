@@ -60,6 +60,19 @@ test('one message is one turn, and what is kept of it is shown, exported and era
   assert.deepEqual([code, err.startsWith('session_not_found: ')], [1, true]);
 });
 
+test('a script gives the form of the answer as a file', async () => {
+  const schema = '{ "type": "object", "properties": { "total": { "type": "integer" } } }';
+  writeFileSync(path.join(folder, 'form.json'), schema);
+  rig.model.script(answer(text('{"total":7}')));
+  assert.equal(await says(['chat', 'How many?', '--no-tools', '--schema', 'form.json']), '{"total":7}\n');
+  assert.deepEqual(rig.model.bodies[0].text.format, { type: 'json_schema', name: 'answer', schema: JSON.parse(schema), strict: true });
+  writeFileSync(path.join(folder, 'list.json'), '[]');
+  for (const [file, why] of [['list.json', /holds no JSON Schema/], ['none.json', /cannot be read as JSON/], ['a.txt', /cannot be read as JSON/]]) {
+    const { code, err } = await run(['chat', 'x', '--no-tools', '--schema', file]);
+    assert.deepEqual([code, why.test(err)], [2, true], err);
+  }
+});
+
 test('a search shows how well a chunk fits, however little that is', async () => {
   const notes = path.join(folder, 'notes');
   mkdirSync(notes);

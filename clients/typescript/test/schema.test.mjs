@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import { z } from 'zod';
 import { UNJOINED, rigForFile } from '../../../tests/e2e/harness.mjs';
 import { answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+import * as core from '../dist/index.js';
 import { SchemaError, answerAs, jsonSchema, tool } from '../dist/schema.js';
 import { client } from './turns.mjs';
 
@@ -60,4 +61,35 @@ test('an answer is the JSON that its schema says, or an error with all its fault
     return true;
   });
   await assert.rejects(asked('About two.'), (error) => error instanceof SchemaError && /no JSON/.test(error.message) && error.text === 'About two.');
+});
+
+test('a turn asks for the form of its answer, and reads it by that', async () => {
+  const session = client(rig.url).session('schema-output');
+  const order = z.object({ number: z.int(), places: z.array(z.object({ name: z.string(), at: z.string().transform((at) => new Date(at)) })), note: z.string().optional() });
+  said(text('{"number":7,"places":[{"name":"x","at":"2026-11-22"}],"note":""}'));
+  const turn = session.turn({ Instruction: 'x', OutputSchemaName: 'order' }, { output: order });
+  const answered = { number: 7, places: [{ name: 'x', at: new Date('2026-11-22') }], note: '' };
+  assert.deepEqual(await turn.output(), answered);
+  const { format } = rig.model.bodies[0].text;
+  const { schema } = format;
+  assert.deepEqual([format.type, format.name, format.strict], ['json_schema', 'order', true]);
+  // A service holds an answer to closed and whole objects alone.
+  assert.deepEqual([schema.required, schema.additionalProperties, schema.$schema], [['number', 'places', 'note'], false, undefined]);
+  assert.deepEqual([schema.properties.places.items.required, schema.properties.places.items.additionalProperties], [['name', 'at'], false]);
+  assert.deepEqual(await session.attach(turn.turnId, { output: order }).output(), answered);
+
+  said(text('{"a":1}'));
+  const plain = { type: 'object', properties: { a: { type: 'integer' } } };
+  assert.deepEqual(await session.turn({ Instruction: 'y' }, { output: plain }).output(), { a: 1 });
+  assert.deepEqual(rig.model.bodies[1].text.format, { type: 'json_schema', name: 'answer', schema: plain, strict: true });
+
+  said(text('I cannot say.'));
+  await assert.rejects(session.turn({ Instruction: 'z' }, { output: plain }).output(), (error) => error instanceof SchemaError && error.text === 'I cannot say.');
+  said(text('{"number":"seven"}'));
+  await assert.rejects(session.turn({ Instruction: 'w' }, { output: order }).output(), { message: /^The answer does not fit: number/ });
+  assert.equal(core.SchemaError, SchemaError);
+  // A library that writes no JSON Schema is given one beside it.
+  assert.throws(() => session.turn({ Instruction: 'v' }, { output: v.object({ a: v.number() }) }), /valibot tells no JSON Schema of the answer: give it as `OutputSchema`/);
+  said(text('{"a":2}'));
+  assert.deepEqual(await session.turn({ Instruction: 'v', OutputSchema: JSON.stringify(plain) }, { output: v.object({ a: v.number() }) }).output(), { a: 2 });
 });

@@ -11,6 +11,8 @@ pub(crate) enum Act {
     Index,
     /// From here on a human is asked before `fragile` runs, and says yes for Ann alone.
     Gate,
+    /// From here on server tools that stand beside each other run at once.
+    AtOnce,
     /// Sends the tool results that the turn waits for.
     Results(&'static str),
     /// Cancels a turn that is paused.
@@ -86,6 +88,23 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
                 turn("t1", "One [plan: mixed, server, mixed]"),
                 Act::Results("t1"),
                 Act::Results("t1"),
+            ],
+        ),
+        scenario(
+            "server tools at once",
+            vec![
+                Act::AtOnce,
+                turn("t1", "One [plan: two-servers, mixed, two-servers]"),
+                Act::Results("t1"),
+                turn("t2", "Two"),
+            ],
+        ),
+        scenario(
+            "an answer in a form",
+            vec![
+                Act::Turn("t1", "One [plan: server, client]", json!({ "OutputSchema": "{}" })),
+                Act::Results("t1"),
+                turn("t2", "Two"),
             ],
         ),
         scenario(

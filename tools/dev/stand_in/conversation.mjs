@@ -16,7 +16,7 @@ const LINE = 200;
 export function reply(body, conversation, state, windowTokens) {
   const items = chosen(body, conversation, state, windowTokens);
   const { type, schema } = body.text?.format ?? {};
-  const isAnswer = items.length === 1 && items[0].type === 'message';
+  const isAnswer = items.length === 1 && items[0].kind === 'text';
   if (type !== 'json_schema' || !isAnswer) return items;
   return [words(JSON.stringify(fitting(schema, lastUserMessage(conversation).instruction)))];
 }

@@ -9,6 +9,7 @@ from typing import Any
 from ._answers import Answerer, ApprovalRequest, OnApproval, Shared
 from ._errors import AptixError
 from ._http import Call, Http, json_bytes, request
+from ._output import Output, output_schema
 from ._submission import Submission, followed, posted, session_path, turn_path
 from ._tools import Tool, ToolContext, tools_json, tools_of
 from ._turn import AsyncTurn, Watching, new_id
@@ -61,16 +62,18 @@ class AsyncSession:
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
         deadline_s: float | None = None,
+        output: Output | None = None,
     ) -> AsyncTurn:
         """A new turn, or the same one again: `turn_id` with the same request is the same turn, wherever it comes
         from. A text is its `Instruction`. `tools` are what the model may call and this program runs; a session
         keeps those that it was last given. `on_approval` decides about calls of the service's tools that need
         consent; without it they are refused. With `cancel_on_abort`, an interrupt or the cancellation of the task
         also cancels the turn. `deadline_s` is the longest that reading it may take, its tools and all waits included;
-        it ends the watching, not the turn.
+        it ends the watching, not the turn. `output` is the form of the answer, which is JSON then: a pydantic model,
+        or a JSON Schema as a dict; `output()` of the turn reads it.
         """
         said: Mapping[str, Any] = {"Instruction": request} if isinstance(request, str) else request
-        watching = Watching(progress, cancel_on_abort, max_pauses, deadline_s, tools_of(tools), on_approval)
+        watching = Watching(progress, cancel_on_abort, max_pauses, deadline_s, tools_of(tools), on_approval, output)
         return self._begun(said, turn_id or new_id(), watching)
 
     def attach(
@@ -84,12 +87,13 @@ class AsyncSession:
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
         deadline_s: float | None = None,
+        output: Output | None = None,
     ) -> AsyncTurn:
         """A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. Its text
         comes from the start, or from `position` on.
         """
         first = followed(self.session_id, turn_id, progress=progress, position=position)
-        watching = Watching(progress, cancel_on_abort, max_pauses, deadline_s, tools_of(tools), on_approval)
+        watching = Watching(progress, cancel_on_abort, max_pauses, deadline_s, tools_of(tools), on_approval, output)
         return self._turn({}, turn_id, watching, first)
 
     async def pending(self) -> Pending | None:
@@ -202,6 +206,8 @@ class AsyncSession:
         body = {**said, "SessionId": self.session_id, "TurnId": turn_id, "Streaming": True}
         if watching.tools is not None:
             body["ToolsJson"] = tools_json(watching.tools)
+        if watching.output is not None:
+            body.setdefault("OutputSchema", output_schema(watching.output))
         return self._turn(said, turn_id, watching, posted(body, live=True, progress=watching.progress))
 
     def _turn(self, said: Mapping[str, Any], turn_id: str, watching: Watching, first: Submission) -> AsyncTurn:

@@ -17,6 +17,7 @@ from ._credential import Credential
 from ._events import StreamEvent, TurnEvent
 from ._folder import LONGEST_BYTES, SourceDocument
 from ._http import Heads, LogEntry, WithResponse
+from ._output import Output
 from ._session import AsyncFork, AsyncSession, Pending, Tools
 from ._stores import Store
 from ._sync_io import SyncIo, iterate, run
@@ -65,6 +66,12 @@ class Turn:
     def final(self) -> wire.FinalResponse:
         """The final response. Raises the `AptixError` that ended the turn, or the watching."""
         return run(self._turn.final())
+
+    def output(self) -> Any:
+        """The final response's text as the JSON that it is, by the `output` of the turn: an instance of the model, or
+        what `json` reads. Raises `ValueError` for what is no JSON, such as a refusal of the model, or does not fit.
+        """
+        return run(self._turn.output())
 
     def cancel(self) -> wire.Turn:
         """Aborts the turn itself, wherever it is."""
@@ -162,13 +169,15 @@ class Session:
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
         deadline_s: float | None = None,
+        output: Output | None = None,
     ) -> Turn:
         """A new turn, or the same one again: `turn_id` with the same request is the same turn, wherever it comes
         from. A text is its `Instruction`. `tools` are what the model may call and this program runs; a session
         keeps those that it was last given. `on_approval` decides about calls of the service's tools that need
         consent; without it they are refused. With `cancel_on_abort`, an interrupt (Ctrl-C) also cancels the turn.
         `deadline_s` is the longest that reading it may take, its tools and all waits included; it ends the watching,
-        not the turn. A tool that runs is waited for, unless it has a time of its own.
+        not the turn. A tool that runs is waited for, unless it has a time of its own. `output` is the form of
+        the answer, which is JSON then: a pydantic model, or a JSON Schema as a dict; `output()` of the turn reads it.
         """
         return Turn(
             self._session.turn(
@@ -180,6 +189,7 @@ class Session:
                 cancel_on_abort=cancel_on_abort,
                 max_pauses=max_pauses,
                 deadline_s=deadline_s,
+                output=output,
             )
         )
 
@@ -194,6 +204,7 @@ class Session:
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
         deadline_s: float | None = None,
+        output: Output | None = None,
     ) -> Turn:
         """A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. Its text
         comes from the start, or from `position` on.
@@ -208,6 +219,7 @@ class Session:
                 cancel_on_abort=cancel_on_abort,
                 max_pauses=max_pauses,
                 deadline_s=deadline_s,
+                output=output,
             )
         )
 

@@ -18,6 +18,7 @@ from ._errors import AptixError
 from ._events import DiscardEvent, ResultEvent, TextEvent, ToolCallsEvent, ToolResultsEvent, TurnEvent
 from ._http import Call, Deadline, Http, json_bytes, request, request_id_of
 from ._io import Response, TookTooLong
+from ._output import Output, read_output
 from ._submission import Submission, followed, posted, submit, turn_path
 from ._tools import Tool
 from .wire import (
@@ -46,6 +47,7 @@ class Watching:
     deadline_s: float | None = None
     tools: Sequence[Tool] | None = None
     on_approval: OnApproval | None = None
+    output: Output | None = None
 
 
 class AsyncTurn:
@@ -121,6 +123,12 @@ class AsyncTurn:
         if self._response is None:
             raise RuntimeError("The turn was not read to its end. Attach to it for its final response.")
         return self._response
+
+    async def output(self) -> Any:
+        """The final response's text as the JSON that it is, by the `output` of the turn: an instance of the model, or
+        what `json` reads. Raises `ValueError` for what is no JSON, such as a refusal of the model, or does not fit.
+        """
+        return read_output((await self.final())["PrimaryOutputText"], self._watching.output)
 
     async def cancel(self) -> Turn:
         """Aborts the turn itself, wherever it is."""

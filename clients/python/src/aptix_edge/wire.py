@@ -131,6 +131,10 @@ class UserTurn(TypedDict):
     """
     ToolChoiceName: NotRequired[str | None]
     """Must name an offered tool; an empty one names none."""
+    OutputSchema: NotRequired[str | None]
+    """A JSON Schema, an object, of at most 65536 bytes: PrimaryOutputText of this turn is JSON that fits it."""
+    OutputSchemaName: NotRequired[str | None]
+    """Names the schema to the model service; only beside OutputSchema. By default answer."""
     ToolResults: NotRequired[None]
     """An empty list and false count as null."""
 
@@ -471,6 +475,8 @@ class TracedCall(TypedDict):
     Successful: NotRequired[bool]
     ResultBytes: NotRequired[int]
     """Of the result, or of the error."""
+    ParallelGroup: NotRequired[int]
+    """Calls with the same number ran at once; absent of a call that ran alone."""
     Mcp: NotRequired[McpTool]
 
 
@@ -543,6 +549,8 @@ class ExportedTurn(TypedDict):
     Tools: list[ExportedTurnTools]
     Composition: Any
     ToolChoiceName: NotRequired[str]
+    OutputSchema: NotRequired[dict[str, Any]]
+    OutputSchemaName: NotRequired[str]
     SaidWithCalls: NotRequired[str]
     TextSoFar: NotRequired[str]
     Usage: NotRequired[Usage]
@@ -562,6 +570,8 @@ class ExportedTurnTools(TypedDict):
     """The model service runs it by itself. Absent: false."""
     Approval: NotRequired[ExportedTurnToolsApproval]
     """How a human is asked before the server runs it."""
+    Parallel: NotRequired[bool]
+    """Calls of it may run beside others that may."""
     Mcp: NotRequired[McpTool]
     Definition: dict[str, Any]
     """As the model service takes it."""
@@ -998,6 +1008,10 @@ class TurnRequest(TypedDict):
     """
     ToolChoiceName: NotRequired[str | None]
     """Must name an offered tool; an empty one names none."""
+    OutputSchema: NotRequired[str | None]
+    """A JSON Schema, an object, of at most 65536 bytes: PrimaryOutputText of this turn is JSON that fits it."""
+    OutputSchemaName: NotRequired[str | None]
+    """Names the schema to the model service; only beside OutputSchema. By default answer."""
 
 
 class Words(TypedDict):

@@ -2,6 +2,7 @@
 // The command line: which command is meant, where the service is, and with which key. A key is never an argument, since
 // every user of a computer can see those.
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { parseArgs } from "node:util";
@@ -69,9 +70,25 @@ function scope(values: Values): SearchRequest["RagScope"] {
   return { Conditions };
 }
 
+/** The JSON Schema in a file, as it is sent. */
+function schema(values: Values): string | undefined {
+  const file = optional(values, "schema");
+  if (file === undefined) return undefined;
+  let text;
+  let read: unknown;
+  try {
+    text = readFileSync(file, "utf8").replace(/^\uFEFF/, "");
+    read = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`--schema ${file} cannot be read as JSON: ${(error as Error).message}`);
+  }
+  if (typeof read !== "object" || read === null || Array.isArray(read)) throw new UsageError(`--schema ${file} holds no JSON Schema, which is an object.`);
+  return text;
+}
+
 const COMMANDS: Record<string, Command> = {
   chat: {
-    usage: "chat [MESSAGE…] [--session ID | --continue] [--folder DIR | --no-tools] [--allow-writes] [--workspace W] [--context ID]",
+    usage: "chat [MESSAGE…] [--session ID | --continue] [--folder DIR | --no-tools] [--allow-writes] [--workspace W] [--context ID] [--schema FILE]",
     does: "Talks with the agent, with tools on the files of a folder. With a MESSAGE, one turn.",
     options: {
       session: text("goes on with this session, or begins it; a new one, unless given"),
@@ -81,13 +98,20 @@ const COMMANDS: Record<string, Command> = {
       "allow-writes": flag("the agent may change files, and asks before each change"),
       workspace: text("the workspace that turns search; none"),
       context: text("the conversation context; the catalog's default"),
+      schema: text("a file with a JSON Schema, the form of the answer, which is JSON then; the catalog's"),
       scope: list(SCOPED),
     },
     takes: [0, Infinity],
     run: ({ aptix, url, owner, positionals, values, terminal }) => {
       const [workspace, context] = [optional(values, "workspace"), optional(values, "context")];
       const RagScope = scope(values);
-      const turn = { ...(workspace && { WorkspaceId: workspace }), ...(context && { ConversationContextId: context }), ...(RagScope && { RagScope }) };
+      const OutputSchema = schema(values);
+      const turn = {
+        ...(workspace && { WorkspaceId: workspace }),
+        ...(context && { ConversationContextId: context }),
+        ...(RagScope && { RagScope }),
+        ...(OutputSchema !== undefined && { OutputSchema }),
+      };
       const options = {
         url,
         words: positionals.length > 0 ? positionals.join(" ") : undefined,

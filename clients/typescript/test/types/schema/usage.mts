@@ -1,5 +1,5 @@
 // What a tool's arguments are, by its schema; it is compiled, never run.
-import type { Tool } from "aptix-edge";
+import type { Session, Tool } from "aptix-edge";
 import { answerAs, jsonSchema, tool, type FromSchema } from "aptix-edge/schema";
 import { type } from "arktype";
 import * as v from "valibot";
@@ -40,3 +40,14 @@ export const careless: Tool = { name: "p", run: (args) => args.path };
 export const annotated: Tool = { name: "p", run: ({ path }: { path: string }) => path };
 // @ts-expect-error: a JSON Schema is wrapped, so that it can be checked
 tool({ name: "x", parameters: { type: "object" }, run: () => 1 });
+
+export async function asked(session: Session): Promise<void> {
+  const order = await session.turn({ Instruction: "x" }, { output: z.object({ at: z.string().transform((at) => new Date(at)) }) }).output();
+  is<Equal<typeof order, { at: Date }>>();
+  const written = await session.turn({ Instruction: "x" }, { output: { type: "object", properties: { total: { type: "number" } }, required: ["total"], additionalProperties: false }, progress: true }).output();
+  is<Equal<typeof written, { total: number }>>();
+  const again = await session.attach("t", { output: z.object({ a: z.boolean() }) }).output();
+  is<Equal<typeof again, { a: boolean }>>();
+  const unknown = await session.turn({ Instruction: "x" }).output();
+  is<Equal<typeof unknown, unknown>>();
+}
