@@ -145,6 +145,11 @@ impl Call {
             && (!self.is_undecided() || self.approval.as_ref().is_some_and(was_asked))
     }
 
+    /// Whether the server has still to run it, and nobody is asked before.
+    pub fn awaits_server(&self) -> bool {
+        self.runs_on == RunsOn::Server && self.result.is_none() && !self.is_undecided()
+    }
+
     /// Whether it and the next call of its response run at once; `is_parallel` says of a tool, by its name, whether calls of
     /// it may. Whatever stands between two calls parts them.
     pub fn runs_beside(&self, next: &Self, is_parallel: impl Fn(&str) -> bool) -> bool {

@@ -19,7 +19,7 @@ use crate::contract::{
 use crate::files::{FileLinks, keep_part_contents};
 use crate::live_text::LiveText;
 use crate::mcp::{Connection, ProtocolEra, ToolRef};
-use crate::persistence::{Call, Decision, NewMode, OpenCalls, RunsOn, StoredOutcome, TurnProgress};
+use crate::persistence::{Call, Decision, NewMode, OpenCalls, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform, TraceSpan, within};
 use crate::server_tools::{self, McpCall, RequestedMode, ToolInvocation, ToolRun};
 use crate::tracing::{McpExchange, ToolExecution, ToolExecutionEnd};
@@ -92,10 +92,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         calls: &mut [Call],
     ) -> Result<(), Fault> {
-        let is_waiting = |call: &&mut Call| {
-            call.runs_on == RunsOn::Server && call.result.is_none() && !call.is_undecided()
-        };
-        let mut waiting = calls.iter_mut().filter(is_waiting).peekable();
+        let mut waiting = calls.iter_mut().filter(|call| call.awaits_server()).peekable();
         if waiting.peek().is_none() {
             return Ok(());
         }

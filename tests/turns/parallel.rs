@@ -200,6 +200,27 @@ fn after_a_failure_no_further_call_begins() {
 }
 
 #[test]
+fn calls_that_have_not_begun_are_in_no_group() {
+    let bed = bed();
+    let fails = json!({ "fails": true });
+    script(
+        &bed,
+        vec![
+            lookup(0, fails),
+            lookup(1, json!({})),
+            call("agent_list_modes", json!({})),
+            lookup(2, json!({})),
+            lookup(3, json!({})),
+        ],
+    );
+    assert_eq!(bed.post(&turn("t1", "Look")).failure(), (500, "server_tool_failed"));
+    assert_eq!(groups(&bed, "t1"), [Some(1), Some(1), None, None, None]);
+    bed.world.tools.think(|body| ToolAnswer::Json(json!({ "n": body["Arguments"]["n"] })));
+    bed.post(&turn("t1", "Look")).final_text();
+    assert_eq!(groups(&bed, "t1"), [Some(1), Some(1), None, Some(2), Some(2)]);
+}
+
+#[test]
 fn what_stands_between_two_calls_parts_them() {
     let change =
         || call("agent_change_mode", json!({ "mode": "plain", "branch": false, "reason": "r" }));

@@ -404,13 +404,19 @@ fn traced_steer(mut steer: Steer) -> TracedSteer {
     TracedSteer { waited_ms, interrupted: steer.interrupted, caller, steer: steer_view(steer) }
 }
 
-/// Of each call of a turn the number of those that ran at once with it, counted from 1 through the turn.
+/// Of each call of a turn the number of those that ran at once with it, counted from 1 through the turn. Behind a call of
+/// its response that the server has still to run, none has begun.
 fn parallel_groups(calls: &[Call], tools: &[ToolOnServer]) -> Vec<Option<u32>> {
     let is_parallel = |name: &str| tools.iter().any(|tool| tool.name == name && tool.parallel);
     let (mut groups, mut newest) = (Vec::with_capacity(calls.len()), 0);
-    for run in calls.chunk_by(|call, next| call.runs_beside(next, is_parallel)) {
-        newest += u32::from(run.len() > 1);
-        groups.extend(run.iter().map(|_| (run.len() > 1).then_some(newest)));
+    for of_response in calls.chunk_by(|call, next| call.model_call == next.model_call) {
+        let mut waits = false;
+        for run in of_response.chunk_by(|call, next| call.runs_beside(next, is_parallel)) {
+            let ran_at_once = run.len() > 1 && !waits;
+            newest += u32::from(ran_at_once);
+            groups.extend(run.iter().map(|_| ran_at_once.then_some(newest)));
+            waits |= run.iter().any(Call::awaits_server);
+        }
     }
     groups
 }
