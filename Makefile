@@ -28,7 +28,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup dev build build-dev client check test test-steps test-native test-worker test-long bench bench-limits bench-retrieval check-catalog \
-	replay-bundle check-openapi check-dependencies sbom deploy fmt clean
+	replay-bundle check-openapi check-dependencies sbom package deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
@@ -66,7 +66,7 @@ test-native:
 	$(step) 'native tests' nice cargo test --locked --workspace
 
 test-worker:
-	$(step) 'release build' $(MAKE) build client
+	$(step) 'release build' $(MAKE) build client build-server/.complete
 	tools/setup/bundle_size
 	tools/setup/setup chromium
 	$(step) 'tools in Python' tools/setup/python_tools >/dev/null
@@ -121,8 +121,11 @@ check-dependencies: ## licences and sources of the crates in Cargo.lock, publish
 sbom: setup build-playground/index.html ## what the product is made of and made with, as CycloneDX 1.6, in build/sbom.cdx.json
 	@node tools/setup/sbom.mjs
 
-deploy: build ## upload to Cloudflare (wrangler asks for the account); the version's tag is the commit
-	wrangler deploy $(addprefix --tag ,$(shell git describe --always --dirty --abbrev=8 --exclude '*' 2>/dev/null))
+package: setup build-server/.complete ## the package aptix-edge-server: one's own server, local work and deploying without Rust; in build-server/, its archive in build-packages/
+	@node server/build.mjs --pack
+
+deploy: $(if $(CONFIG),setup build-server/.complete,build) ## upload to Cloudflare (wrangler asks for the account); the version's tag is the commit; CONFIG=../my-agent/server.json for a configuration of your own, ENV=staging for one of its environments, DRY_RUN=1 uploads nothing
+	$(if $(CONFIG),node build-server/dist/cli.mjs deploy --config '$(CONFIG)' $(if $(ENV),--env '$(ENV)'),wrangler deploy $(addprefix --tag ,$(shell git describe --always --dirty --abbrev=8 --exclude '*' 2>/dev/null))) $(if $(DRY_RUN),--dry-run)
 
 fmt: ## format the Rust code
 	cargo fmt
@@ -131,11 +134,12 @@ setup: ## only bring what the other commands need
 	@tools/setup/setup
 
 clean: ## remove what the commands made here; the tools in the per-user cache stay
-	rm -rf build build-dev build-playground build-playground-shots target node_modules .wrangler $(client)/dist $(client)/node_modules
+	rm -rf build build-dev build-packages build-playground build-playground-shots build-server target node_modules .wrangler $(client)/dist $(client)/node_modules
 
 # The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
 # build triggers another.
 sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
+missing = $(if $(wildcard $(1)),,missing-output)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
 
 build/.complete: $(sources) $(call missing_output,build)
@@ -153,6 +157,11 @@ build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mkdir -p build-dev && touch build-dev/.begun
 	RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
 	@mv build-dev/.begun $@
+
+build-server/.complete: build/.complete build-playground/index.html package-lock.json Cargo.lock wrangler.toml LICENSE docs/configuration.md \
+		$(shell find server tools/dev tests/fakes/model_service -type f) $(call missing,build-server/dist/cli.mjs)
+	@node server/build.mjs
+	@touch $@
 
 # The page is written last, so it is there only with all that it names.
 build-playground/index.html: package-lock.json $(shell find clients/playground clients/typescript/src -type f -not -name '*.md')

@@ -6,7 +6,7 @@ use super::modules::Imports;
 use super::sources::files_under;
 
 /// Where JavaScript and TypeScript stand.
-pub(crate) const FOLDERS: [&str; 4] = ["src", "tests", "tools", "clients"];
+pub(crate) const FOLDERS: [&str; 5] = ["src", "tests", "tools", "clients", "server"];
 
 /// The endings of their files.
 pub(crate) const ENDINGS: [&str; 4] = ["mjs", "js", "ts", "tsx"];

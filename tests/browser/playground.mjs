@@ -7,7 +7,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { httpTool, Rig } from '../e2e/harness.mjs';
 import { demoCatalog } from '../../tools/dev/demo_catalog.mjs';
-import { standIn } from '../../tools/dev/stand_in/server.mjs';
+import { standIn } from '../../tools/dev/stand_in/service.mjs';
 import { ticketServer } from '../../tools/dev/tickets.mjs';
 import { startBrowser } from './chromium.mjs';
 

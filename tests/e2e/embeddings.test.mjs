@@ -5,7 +5,7 @@ import { beforeEach, test } from 'node:test';
 import { API_KEY, Rig, eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, text } from './scripted_model.mjs';
 import { embeddings } from '../fakes/model_service/embeddings.mjs';
-import { standIn } from '../../tools/dev/stand_in/server.mjs';
+import { standIn } from '../../tools/dev/stand_in/service.mjs';
 
 const KEY = 'embeddings-key-6d20-never-shown';
 const CONTENTS = 'contentsneverlogged';

@@ -15,6 +15,7 @@ import { Log, LogLevel, Miniflare } from 'miniflare';
 import { BUILD_DIR, builtModules, declaration, inFront, pageFiles } from './built_worker.mjs';
 import { COUNTED } from './counted_worker.mjs';
 import { SPAN_EVENT, SpanTrees } from '../../tools/dev/span_trees.mjs';
+import { PackageServer } from '../server/package_server.mjs';
 import { release, take } from '../shared.mjs';
 import { EventStream } from './event_stream.mjs';
 import { HELD, MEASURED } from './measured_worker.mjs';
@@ -29,6 +30,12 @@ export { API_KEY, BOOT_PROMPT, FILE_LINK_KEY, MODEL, TOOL_SECRET, apiKeys, catal
 
 /** The objects' files lie in memory where possible: a write to the disk would hold up everything else in workerd. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
+
+/**
+ * APTIX_SERVER=1: the Worker is served by the package of one's own server (`make package`) in the place of Miniflare. What
+ * that lacks is refused: spans, and the measuring and counting Workers.
+ */
+const BY_PACKAGE = Boolean(process.env.APTIX_SERVER);
 
 /** The longest wait for a response, in ms: a Worker that hangs fails the test that made it hang. */
 const PATIENCE_MS = 60_000;
@@ -50,6 +57,7 @@ export class Rig {
   #hidden;
   #folder;
   #miniflare;
+  #server;
   /** The process that Miniflare started last. */
   #started = {};
 
@@ -82,6 +90,7 @@ export class Rig {
 
   /** Every object in the bucket for files: `[{key, size}]`. */
   async files() {
+    if (BY_PACKAGE) return (await this.#inEach('FileStore', true, (store) => store.prepare('SELECT key, size FROM file').all())).flat().map(({ key, size }) => ({ key, size }));
     const bucket = await this.#miniflare.getR2Bucket('FILES');
     const { objects } = await bucket.list();
     return objects.map(({ key, size }) => ({ key, size }));
@@ -89,7 +98,7 @@ export class Rig {
 
   /** The process of the Worker, and of what Miniflare puts beside it. */
   get processId() {
-    return this.#started.pid;
+    return BY_PACKAGE ? this.#server.workerd : this.#started.pid;
   }
 
   /** What the Worker holds: `{wasmBytes, references}` (measured_worker.mjs). The Worker has to be `measured`. */
@@ -118,7 +127,7 @@ export class Rig {
   }
 
   async #inEach(className, readOnly, use) {
-    const folder = path.join(this.#folder, 'objects', `worker-${className}`);
+    const folder = BY_PACKAGE ? path.join(this.#server.data, 'objects', `aptix-edge-${className}`) : path.join(this.#folder, 'objects', `worker-${className}`);
     const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.sqlite') && file !== 'metadata.sqlite');
     return files.map((file) => {
       const database = new DatabaseSync(path.join(folder, file), { readOnly });
@@ -139,20 +148,24 @@ export class Rig {
   async restart({ catalog = this.#options.catalog } = {}) {
     this.#options.catalog = catalog;
     // The catalog must be in place before the Worker starts, since alarms ring at once.
-    await this.#putCatalog();
-    await this.#miniflare.dispose();
+    if (!BY_PACKAGE) await this.#putCatalog();
+    await this.#end();
     await this.#startWorker();
   }
 
   /** Ends the Worker's process at this moment, in the middle of whatever it does, and starts it again on the same storage. */
   async crash() {
-    process.kill(this.processId, 'SIGKILL');
-    await this.#miniflare.dispose();
+    if (!BY_PACKAGE) process.kill(this.processId, 'SIGKILL');
+    await this.#end();
     await this.#startWorker();
   }
 
+  #end() {
+    return BY_PACKAGE ? this.#server?.kill() : this.#miniflare?.dispose();
+  }
+
   async dispose() {
-    await this.#miniflare?.dispose();
+    await this.#end();
     await this.model?.close();
     await this.tools?.close();
     if (this.#folder) await rm(this.#folder, { recursive: true, force: true });
@@ -297,6 +310,7 @@ export class Rig {
       ...vars,
     };
     for (const [name, value] of Object.entries(bindings)) if (value === undefined) delete bindings[name];
+    if (BY_PACKAGE) return this.#startServer(bindings);
     const declared = await declaration();
     const objects = declared.durableObjects.filter(([binding]) => !unbound.includes(binding));
     const worker = await this.#worker(bindings, declared, objects);
@@ -316,6 +330,20 @@ export class Rig {
     }));
     this.url = await this.#miniflare.ready;
     await this.#putCatalog();
+  }
+
+  async #startServer(bindings) {
+    const { catalog, rate, metered, unbound, measured, counted, traced } = this.#options;
+    assert.ok(!measured && !counted && !traced && unbound.length === 0, 'the server of the package has nothing of the kind');
+    this.#server ??= new PackageServer({ folder: this.#folder, onLine: (line) => this.logs.push(line) });
+    const { TOOL_SECRET: secret, OPENAI_API_KEY, API_KEYS, FILE_LINK_KEY: linkKey, TICKET_KEYS, ...Variables } = bindings;
+    const secrets = Object.entries({ TOOL_SECRET: secret, OPENAI_API_KEY, API_KEYS, FILE_LINK_KEY: linkKey, TICKET_KEYS }).filter(([, value]) => value !== undefined);
+    await this.#server.start({
+      settings: { Variables, ...(rate !== undefined && { Rates: { Keys: { Limit: rate, PeriodS: 60 } } }), ...(metered && { Metering: true }) },
+      secrets: Object.fromEntries(secrets),
+      ...(catalog !== false && { catalog: this.#catalogText() }),
+    });
+    this.url = this.#server.url;
   }
 
   /** The Worker under test. */
@@ -342,12 +370,15 @@ export class Rig {
   }
 
   async #putCatalog() {
-    const { catalog } = this.#options;
-    if (catalog === false) return;
-    const services = { modelUrl: this.model.url, toolUrl: (...where) => this.tools.url(...where) };
-    const text = typeof catalog === 'string' ? catalog : JSON.stringify(catalogOf(services, catalog));
-    const stored = await this.#miniflare.dispatchFetch(CATALOG_URL, { method: 'PUT', body: text });
+    if (this.#options.catalog === false) return;
+    const stored = await this.#miniflare.dispatchFetch(CATALOG_URL, { method: 'PUT', body: this.#catalogText() });
     assert.ok(stored.ok, `the catalog is not stored: ${stored.status}`);
+  }
+
+  #catalogText() {
+    const { catalog } = this.#options;
+    const services = { modelUrl: this.model.url, toolUrl: (...where) => this.tools.url(...where) };
+    return typeof catalog === 'string' ? catalog : JSON.stringify(catalogOf(services, catalog));
   }
 }
 

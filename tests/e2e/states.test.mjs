@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { standIn } from '../../tools/dev/stand_in/server.mjs';
+import { standIn } from '../../tools/dev/stand_in/service.mjs';
 
 const service = await standIn({ wordMs: 0 });
 after(() => service.close());

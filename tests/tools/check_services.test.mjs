@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { standIn } from '../../tools/dev/stand_in/server.mjs';
+import { standIn } from '../../tools/dev/stand_in/service.mjs';
 import { reply } from '../../tools/dev/stand_in/conversation.mjs';
 import { dualServer } from '../fakes/mcp_servers/dual.mjs';
 import { HostileServers } from '../fakes/mcp_servers/hostile.mjs';

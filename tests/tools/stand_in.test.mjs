@@ -1,7 +1,7 @@
 // The stand-in, called as the Worker calls it; tests/e2e/states.test.mjs has what the Worker makes of its states.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { standIn } from '../../tools/dev/stand_in/server.mjs';
+import { standIn } from '../../tools/dev/stand_in/service.mjs';
 import { stateAsked } from '../../tools/dev/stand_in/states.mjs';
 
 const CHANGE_MODE = {

@@ -1,11 +1,10 @@
 // What `make dev` has besides the built-in catalog: one server tool that needs approval, so that approvals can be tried, and
 // the webhook of its receiver.
 // Owns the tool's definition and the service behind it, which sends nothing anywhere.
-import { readFileSync } from 'node:fs';
 import { json } from 'node:stream/consumers';
+import BUILT_IN from '../../src/catalog/builtin.json' with { type: 'json' };
 import { serve } from '../../tests/local_server.mjs';
 
-const BUILT_IN = new URL('../../src/catalog/builtin.json', import.meta.url);
 const POSTCARD = {
   Name: 'send_postcard',
   Description: 'Sends a postcard to somebody.',
@@ -19,7 +18,7 @@ export async function demoCatalog(webhookUrl) {
     const { Arguments } = await json(request);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(postcard(Arguments)));
   });
-  const catalog = JSON.parse(readFileSync(BUILT_IN, 'utf8'));
+  const catalog = structuredClone(BUILT_IN);
   catalog.ServerTools.push({ ...POSTCARD, Http: { Url: `${origin}/` } });
   for (const mode of catalog.Modes) mode.Tools.push(POSTCARD.Name);
   if (webhookUrl) {

@@ -6,7 +6,6 @@
 // catalog names included, come from the environment, then from .dev.vars; they reach the Worker through a file that only
 // this user can read, never through a command line.
 import { execFile, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, watchFile, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -15,10 +14,8 @@ import { fileURLToPath } from 'node:url';
 import { parseEnv, promisify } from 'node:util';
 import { secretsIn } from './catalog_secrets.mjs';
 import { demoCatalog } from './demo_catalog.mjs';
+import { localServices } from './local_services.mjs';
 import { printedSpans } from './printed_spans.mjs';
-import { standIn } from './stand_in/server.mjs';
-import { ticketServer } from './tickets.mjs';
-import { webhookReceiver } from './webhook_receiver.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The build to serve: the name of its folder and of its make target. Tests serve the release. */
@@ -82,35 +79,13 @@ try {
 async function main() {
   const port = portOf(process.env.PORT || '8787');
   await mustBeFree(port);
-  const settings = settingsOf(process.env);
-  const isStandIn = !settings.OPENAI_API_KEY && !settings.OPENAI_BASE_URL;
-  if (isStandIn) {
-    settings.OPENAI_BASE_URL = (await standIn()).url;
-    settings.OPENAI_API_KEY = 'stand-in';
-    // Nobody wants to wait two minutes for a silence that was asked for.
-    settings.UPSTREAM_IDLE_TIMEOUT_MS ||= '10000';
-    console.log(`make dev: no OPENAI_API_KEY, so a stand-in answers for the model service at ${settings.OPENAI_BASE_URL}`);
-  } else {
-    console.log(`make dev: the model service is ${settings.OPENAI_BASE_URL ?? 'the one the catalog names'}`);
-  }
-  settings.AUTH ||= 'none';
-  settings.PLAYGROUND ||= 'on';
-  // A fixed key keeps earlier links valid after a restart.
-  settings.FILE_LINK_KEY ||= 'for local work only';
-  // A key of this run: tickets end with it.
-  settings.TICKET_KEYS ||= JSON.stringify([{ Id: 'dev', Secret: randomBytes(32).toString('base64') }]);
-  // A page cannot make its own ticket, and whoever makes one holds a key, save where none is asked for.
-  const tickets = settings.AUTH === 'none' ? await ticketServer(port) : undefined;
-  if (tickets) console.log('make dev: AUTH=none, so every request from this machine is let in');
-  const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/${brought(isStandIn, tickets)}` : '';
+  const { settings, receiver, brought } = await localServices(settingsOf(process.env), port, say);
+  const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/${brought({ isDemo: !process.env.CATALOG && !HAS_CATALOG })}` : '';
   // Two that run at once must not share what they keep, nor the inspector's port: wrangler looks for a free one from 9229
   // on, and takes it later, so of two that start together one would fail.
   const isFirst = port === 8787;
   const kept = isFirst ? [] : ['--persist-to', `.wrangler/state-${port}`];
   const inspector = isFirst ? [] : ['--inspector-port', '0'];
-  const receiver = await webhookReceiver();
-  // The name under which the demo's catalog has it; a catalog of one's own may use both, too.
-  settings.DEV_WEBHOOK_SECRET ||= receiver.secret;
   // What is printed here leaves the machine for nobody's traces.
   if (process.env.TRACE) settings.TRACE_SESSION_ID ||= 'id';
   const spans = process.env.TRACE ? await printedSpans(scratch) : undefined;
@@ -154,14 +129,8 @@ function wranglerDev(port, options, shown) {
   });
 }
 
-/**
- * What tells the playground which suggestions fit, and who gives it tickets. A catalog of one's own may name another model
- * service.
- */
-function brought(isStandIn, tickets) {
-  const isDemo = !process.env.CATALOG && !HAS_CATALOG;
-  const all = [isDemo && 'demo-catalog', isDemo && isStandIn && 'stand-in', tickets && `tickets=${tickets.port}`].filter(Boolean);
-  return all.length > 0 ? `?${all.join('&')}` : '';
+function say(line) {
+  console.log(`make dev: ${line}`);
 }
 
 /** Passes on what wrangler says; `line` follows once, when it has begun to serve. */

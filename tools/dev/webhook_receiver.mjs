@@ -1,4 +1,4 @@
-// The receiver of webhooks in `make dev`: it verifies each message and prints a line about it. Owns the secret that it shares
+// The receiver of webhooks for local work: it verifies each message and prints a line about it. Owns the secret that it shares
 // with the service, which is one of this run alone.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { text } from 'node:stream/consumers';
@@ -8,12 +8,12 @@ import { serve } from '../../tests/local_server.mjs';
 const TOLERANCE_S = 300;
 
 /** Receives until closed; resolves to `{ url, secret, close }`. `print` gets a line for each message. */
-export async function webhookReceiver(print = console.log) {
+export async function webhookReceiver(print) {
   const key = randomBytes(32);
   const { origin, close } = await serve(async (request, response) => {
     const body = await text(request);
     const problem = problemOf(key, request.headers, body);
-    print(problem ? `make dev: webhook refused: ${problem}` : `make dev: webhook ${told(JSON.parse(body))}`);
+    print(problem ? `webhook refused: ${problem}` : `webhook ${told(JSON.parse(body))}`);
     response.writeHead(problem ? 401 : 204).end();
   });
   return { url: `${origin}/hooks`, secret: `whsec_${key.toString('base64')}`, close };

@@ -1,95 +1,11 @@
-// The stand-in for the model service: a development server for work without a key.
-// Serves `POST /v1/responses`, `GET` and `DELETE /v1/responses/{id}`, `POST /v1/responses/{id}/cancel` and
-// `POST /v1/embeddings` as the live API does, refusals included; conversation.mjs chooses the output, states.mjs what goes otherwise than usual.
+// The stand-in for the model service as a command: a development server for work without a key.
 //
 //   node tools/dev/stand_in/server.mjs [--port 8788] [--word-ms 12] [--window-tokens 32000] [--memory full]
 //
 // `--port 0` takes any free port. `--word-ms` is the pause before each word, in milliseconds. `--memory none` is a
 // gateway that stores nothing and ignores `previous_response_id`, `--memory refuses` one that does not know the member.
-import { setTimeout as pause } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { BackgroundResponses } from '../../../tests/fakes/model_service/background.mjs';
-import { Chain } from '../../../tests/fakes/model_service/chain.mjs';
-import { embeddings } from '../../../tests/fakes/model_service/embeddings.mjs';
-import { answerJson, keyOf, listen, openStream } from '../../../tests/fakes/model_service/http_service.mjs';
-import { checkRequest } from '../../../tests/fakes/model_service/request_rules.mjs';
-import { frame, newResponse, responseEvents } from '../../../tests/fakes/model_service/response_stream.mjs';
-import { unknown } from '../../../tests/fakes/model_service/refusal.mjs';
-import { checkWindow, usageOf } from '../../../tests/fakes/model_service/window.mjs';
-import { reply, stateOf } from './conversation.mjs';
-
-const MEMORIES = ['full', 'none', 'refuses'];
-
-/** Listens until closed; resolves to `{ url, close }`. `wordMs` stands before each word, or with `atOnce` before those of slow answers alone. */
-export function standIn({ port = 0, wordMs = 12, atOnce = false, windowTokens = 32_000, memory = 'full' } = {}) {
-  const chain = new Chain();
-  const background = new BackgroundResponses();
-  const seenOnce = new Set();
-  const take = async (request, response, given) => {
-    const owner = keyOf(request);
-    checkRequest(given);
-    if (memory === 'refuses' && given.previous_response_id) throw unknown('previous_response_id');
-    const body = memory === 'full' ? given : { ...given, previous_response_id: null, store: false };
-    const conversation = chain.conversation(owner, body);
-    checkWindow(conversation, windowTokens);
-    const state = stateOf(conversation);
-    const isNew = (state?.refused || state?.cutAfter) && isFirst(seenOnce, JSON.stringify([owner, given]));
-    const refused = state?.refused?.(isNew);
-    if (refused) throw refused;
-    if (state?.isSilent) return;
-    const answer = newResponse(body);
-    const items = reply(body, conversation, state, windowTokens);
-    const events = responseEvents(answer, items, { usage: (output) => usageOf(conversation, output) });
-    const streamed = body.stream === true;
-    const pauseMs = wordMs * (state?.pace ?? (atOnce ? 0 : 1));
-    const keep = () => answer.status === 'completed' && chain.keep(owner, body, conversation, answer);
-    if (streamed) openStream(response);
-    if (streamed && body.background === true) {
-      const made = background.begin(owner, answer);
-      void makeInBackground(made, events, pauseMs, keep);
-      const words = state?.cutAfter?.(state.found, isNew) ?? Infinity;
-      // Four events stand before the first word.
-      await made.sendTo(response, 0, { most: words + 4 });
-      return words < Infinity ? response.socket?.destroySoon() : response.end();
-    }
-    let wordsLeft = state?.cutAfter?.(state.found, isNew) ?? Infinity;
-    for (const event of events) {
-      const isWord = event.type === 'response.output_text.delta';
-      if (isWord && wordsLeft-- === 0) return response.socket.destroySoon();
-      if (streamed && isWord && pauseMs > 0) await pause(pauseMs);
-      if (response.destroyed) return;
-      // Stored before the last event is sent, so that a follow-up cannot come too soon.
-      keep();
-      if (streamed) response.write(frame(event));
-    }
-    if (state?.forgets) chain.forget();
-    if (streamed) response.end();
-    else answerJson(response, 200, answer);
-  };
-  const remove = (request, id) => chain.remove(keyOf(request), id);
-  const embed = (request, body) => (keyOf(request), embeddings(body));
-  return listen(port, take, remove, embed, {
-    read: (request, response, id, query) => background.read(keyOf(request), id, query, response),
-    cancel: (request, id) => background.cancel(keyOf(request), id),
-  });
-}
-
-/** Makes a response without its reader. */
-async function makeInBackground(made, events, pauseMs, keep) {
-  for (const event of events) {
-    if (event.type === 'response.output_text.delta' && pauseMs > 0) await pause(pauseMs);
-    if (made.cancelled) return;
-    keep();
-    made.push(event);
-  }
-  made.end();
-}
-
-/** Whether something comes for the first time, or again after its second time. */
-function isFirst(seen, what) {
-  return !seen.delete(what) && seen.add(what) !== undefined;
-}
+import { MEMORIES, standIn } from './service.mjs';
 
 async function main() {
   const { values } = parseArgs({
@@ -118,9 +34,7 @@ async function main() {
   console.log(`stand-in for the model service: ${service.url}`);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  main().catch((fault) => {
-    console.error(fault.message);
-    process.exitCode = 1;
-  });
-}
+main().catch((fault) => {
+  console.error(fault.message);
+  process.exitCode = 1;
+});

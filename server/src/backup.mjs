@@ -1,0 +1,146 @@
+// `backup`: all that a server keeps, in one file, also while it serves. Each object's database is copied by SQLite itself in
+// one transaction, so that it is one moment of the object.
+//
+// The order is sessions, workspaces, users, all else, alarms: what a user's object knows of a session is never older than the
+// session, and what was acknowledged before the backup began is in it. An object that has changed after its copy was made may
+// have lost its alarm since; `restore` gives it one.
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, createReadStream, createWriteStream, existsSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { finished } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { DataFolder } from './data_folder.mjs';
+import { Fault } from './fault.mjs';
+import { FILE_STORE, PRODUCT, folderOf } from './package_files.mjs';
+import { Database, backup as copy } from './sqlite.mjs';
+import { END, headOf, padding } from './tar.mjs';
+
+/** The name of the list of what is in a backup; its last entry, so that one that was cut has none. */
+export const MANIFEST = 'manifest.json';
+/** The database of a class's alarms. */
+export const ALARMS = 'metadata.sqlite';
+/** How long the copy of one database waits for a lock, in ms. */
+const PATIENCE_MS = 10_000;
+
+/** The classes, in the order in which their objects are copied. */
+export const CLASSES = () => {
+  const first = ['SessionObject', 'WorkspaceIndex', 'UserObject'];
+  const all = [...PRODUCT.objects.map(([, className]) => className), FILE_STORE];
+  return [...first, ...all.filter((name) => !first.includes(name))];
+};
+
+/** Writes the backup of the folder `data` to the file `to`; resolves to what is said of it. */
+export async function backup(data, to) {
+  const folder = new DataFolder(data);
+  if (!folder.written) throw new Fault(`${folder.root} is no folder of a server`);
+  if (existsSync(to)) throw new Fault(`${to} is there already; a backup overwrites nothing`);
+  const began = Date.now();
+  const scratch = mkdtempSync(path.join(path.dirname(path.resolve(to)), '.aptix-edge-backup-'));
+  try {
+    const part = path.join(scratch, 'part');
+    const archive = new Archive(part, began);
+    const seen = new Map();
+    const objects = {};
+    await archive.add('release.json', folder.in('release.json'));
+    if (existsSync(path.join(folder.catalog, 'catalog'))) await archive.add('catalog/catalog', path.join(folder.catalog, 'catalog'));
+    for (const className of CLASSES()) {
+      objects[className] = 0;
+      for (const file of folder.objectsOf(className)) {
+        const moment = momentOf(file);
+        if (await archive.addDatabase(nameOf(className, path.basename(file)), file, path.join(scratch, 'copy'))) {
+          seen.set(file, moment);
+          objects[className] += 1;
+        }
+      }
+    }
+    for (const className of CLASSES()) {
+      const file = path.join(folder.objects, folderOf(className), ALARMS);
+      if (existsSync(file)) await archive.addDatabase(nameOf(className, ALARMS), file, path.join(scratch, 'copy'));
+    }
+    const Changed = [...seen].filter(([file, moment]) => momentOf(file) !== moment).map(([file]) => path.relative(folder.root, file));
+    await archive.end({ Release: folder.written, Began: new Date(began).toISOString(), Objects: objects, Changed });
+    renameSync(part, to);
+    const { size } = statSync(to);
+    const counts = Object.entries(objects).filter(([, count]) => count > 0).map(([className, count]) => `${className} ${count}`);
+    return `${to}: ${size} bytes, ${Date.now() - began} ms; ${counts.join(', ') || 'no objects'}`;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+const nameOf = (className, file) => `objects/${folderOf(className)}/${file}`;
+
+/** What changes whenever a database or its log is written. */
+function momentOf(file) {
+  return [file, `${file}-wal`].map((each) => {
+    const stat = statSync(each, { bigint: true, throwIfNoEntry: false });
+    return stat ? `${stat.mtimeNs} ${stat.size}` : '';
+  }).join(' ');
+}
+
+class Archive {
+  #out;
+  #target;
+  #file;
+  #time;
+  #files = [];
+
+  constructor(file, time) {
+    this.#file = file;
+    this.#time = time;
+    this.#out = createGzip({ level: 1 });
+    this.#target = this.#out.pipe(createWriteStream(file, { mode: 0o600 }));
+  }
+
+  /** Adds a file under a name. */
+  async add(name, file) {
+    const { size } = statSync(file);
+    const hash = createHash('sha256');
+    await this.#write(headOf(name, size, this.#time));
+    for await (const chunk of createReadStream(file)) {
+      hash.update(chunk);
+      await this.#write(chunk);
+    }
+    await this.#write(padding(size));
+    this.#files.push({ Name: name, Bytes: size, Sha256: hash.digest('hex') });
+  }
+
+  /** Adds a copy of a database, made at `place`; resolves to whether it was there. */
+  async addDatabase(name, file, place) {
+    let database;
+    try {
+      // For reading and writing, since only so is the log read of a server that was killed. Nothing is written.
+      database = new Database(file, { timeout: PATIENCE_MS });
+    } catch (error) {
+      if (!existsSync(file)) return false;
+      throw new Fault(`${file} cannot be read: ${error.message}`);
+    }
+    try {
+      rmSync(place, { force: true });
+      // All pages at once: a copy in parts begins anew with each write between them.
+      await copy(database, place, { rate: 2 ** 31 - 1 });
+    } finally {
+      database.close();
+    }
+    await this.add(name, place);
+    return true;
+  }
+
+  async end(members) {
+    const manifest = Buffer.from(JSON.stringify({ ...members, Files: this.#files }));
+    await this.#write(headOf(MANIFEST, manifest.length, this.#time));
+    await this.#write(manifest);
+    await this.#write(padding(manifest.length));
+    await this.#write(END);
+    this.#out.end();
+    await finished(this.#target);
+    const descriptor = openSync(this.#file, 'r');
+    fsyncSync(descriptor);
+    closeSync(descriptor);
+  }
+
+  async #write(bytes) {
+    if (bytes.length > 0 && !this.#out.write(bytes)) await once(this.#out, 'drain');
+  }
+}

@@ -1,0 +1,57 @@
+// The operator's catalog: checked by the Worker's own code before it is taken, so that a spoiled file changes nothing.
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Fault } from './fault.mjs';
+import { Workerd } from './workerd.mjs';
+
+/** A turn that no catalog can run: its context has a name that none permits, so that nothing is asked of anybody. */
+const PROBE = { SessionId: 'check', TurnId: '1', Instruction: 'Check.', ConversationContextId: 'no-such-context' };
+
+/** What is wrong with a catalog, a line for each fault; empty for a right one. Takes half a second. */
+export const faultsOf = (catalog) => served({ catalog }, async (ask) => {
+  const { Errors: [{ ErrorCode, Message, Details }] } = await ask('/execute', PROBE);
+  if (ErrorCode === 'context_not_found') return [];
+  if (ErrorCode !== 'catalog_invalid') throw new Fault(`the catalog could not be checked: ${ErrorCode}: ${Message}`);
+  return Details.Faults.map(({ Path, Message: what }) => `${Path}: ${what}`);
+});
+
+/**
+ * Serves a catalog from an empty folder to this process alone while `use(ask)` runs, and resolves to what that does.
+ * `ask(route, body)` resolves to the response's JSON.
+ */
+export async function served({ catalog, values = {}, network }, use) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'aptix-edge-check-'));
+  const objects = path.join(folder, 'objects');
+  let worker;
+  try {
+    mkdirSync(objects);
+    take(catalog, folder);
+    const stdio = ['ignore', 'ignore', 'ignore'];
+    worker = await Workerd.start({ address: '127.0.0.1:0', objects, catalog: folder, values: { ...values, AUTH: 'none' }, network, front: {}, stdio });
+    return await use(async (route, body) => {
+      const headers = { connection: 'close', ...(body && { 'content-type': 'application/json' }) };
+      const sent = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) };
+      return (await fetch(`http://127.0.0.1:${worker.port}${route}`, sent)).json();
+    });
+  } finally {
+    await worker?.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Takes a catalog that is right into `folder`, from which workerd reads it. */
+export function take(catalog, folder) {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(path.join(folder, '.new'), catalog, { mode: 0o600 });
+  renameSync(path.join(folder, '.new'), path.join(folder, 'catalog'));
+}
+
+/** The text of a catalog's file. */
+export function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Fault(`the catalog ${file} cannot be read: ${error.code}`);
+  }
+}

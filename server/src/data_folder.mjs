@@ -1,0 +1,111 @@
+// The folder of a server, `DIR`: who holds it, which release has written it, and where its parts stand.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Fault } from './fault.mjs';
+import { FILE_STORE, PRODUCT, folderOf } from './package_files.mjs';
+import { Database } from './sqlite.mjs';
+
+/** The longest that a process gets to end after SIGKILL, in ms. */
+const KILLED_MS = 5000;
+
+export class DataFolder {
+  /** The folder itself, absolute. */
+  root;
+  #lock;
+
+  constructor(root) {
+    this.root = path.resolve(root);
+  }
+
+  in = (...names) => path.join(this.root, ...names);
+  get objects() { return this.in('objects'); }
+  get catalog() { return this.in('catalog'); }
+  get #release() { return this.in('release.json'); }
+
+  /**
+   * Holds the folder until this process ends, in whatever way. Throws a `Fault` where another process holds it, and where a
+   * newer release has written it.
+   */
+  async hold() {
+    mkdirSync(this.root, { recursive: true, mode: 0o700 });
+    for (const folder of [this.objects, this.catalog]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // A lock of the operating system's, which SQLite takes: it ends with the process, so none is left behind.
+    this.#lock = new Database(this.in('lock'), { timeout: 0 });
+    try {
+      this.#lock.exec('BEGIN EXCLUSIVE');
+    } catch {
+      throw new Fault(`${this.root} is held by another process of aptix-edge-server; end that one first, or take another folder`);
+    }
+    await this.#endRest();
+    this.#takeRelease();
+  }
+
+  free() {
+    this.#lock?.close();
+  }
+
+  /** The number of the process that serves the folder, for whoever comes after a process that was killed. */
+  serving(pid) {
+    writeFileSync(this.in('workerd.pid'), `${pid}\n`);
+  }
+
+  ended() {
+    rmSync(this.in('workerd.pid'), { force: true });
+  }
+
+  /** Where a server was killed, its workerd may still run; two of them must not write the same files. */
+  async #endRest() {
+    const file = this.in('workerd.pid');
+    const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+    if (pid > 0 && commandOf(pid).includes(this.in('config.capnp'))) {
+      process.kill(pid, 'SIGKILL');
+      for (const until = Date.now() + KILLED_MS; commandOf(pid) !== ''; await pause(20)) {
+        if (Date.now() > until) throw new Fault(`process ${pid} of an earlier server of ${this.root} does not end; end it first`);
+      }
+    }
+    this.ended();
+  }
+
+  #takeRelease() {
+    const { version, forms } = PRODUCT;
+    const written = this.written;
+    const newer = Object.entries(written?.Forms ?? {}).filter(([holds, number]) => number > (forms[holds]?.number ?? 0));
+    if (newer.length > 0) {
+      throw new Fault(
+        `${this.root} was written by release ${written.Release} in newer forms (${newer.map(([holds, number]) => `${holds} ${number}`).join(', ')}), which ${version} ` +
+        'does not read; serve it with that release, or restore a backup from before the upgrade into an empty folder');
+    }
+    const Forms = Object.fromEntries(Object.entries(forms).map(([holds, { number }]) => [holds, number]));
+    writeFileSync(`${this.#release}.new`, `${JSON.stringify({ Release: version, Commit: PRODUCT.commit, Forms }, null, 1)}\n`);
+    renameSync(`${this.#release}.new`, this.#release);
+  }
+
+  /** `{ Release, Commit, Forms }` of the release that has served the folder last. */
+  get written() {
+    return existsSync(this.#release) ? JSON.parse(readFileSync(this.#release, 'utf8')) : undefined;
+  }
+
+  /** The databases of a class's objects, sorted. */
+  objectsOf(className) {
+    const folder = path.join(this.objects, folderOf(className));
+    if (!existsSync(folder)) return [];
+    return readdirSync(folder).filter((file) => /^[0-9a-f]{64}\.sqlite$/.test(file)).sort().map((file) => path.join(folder, file));
+  }
+
+  /** The bytes that files take. */
+  get filesBytes() {
+    return this.objectsOf(FILE_STORE).reduce((bytes, file) => bytes + statSync(file).size, 0);
+  }
+}
+
+/** The command line of a process; empty where it has ended. */
+function commandOf(pid) {
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  } catch {
+    return '';
+  }
+}

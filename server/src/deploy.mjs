@@ -1,0 +1,74 @@
+// `deploy` and `config`: a configuration becomes what wrangler and workerd read.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { faultsOf, read } from './catalog_file.mjs';
+import { secretsOf, valuesOf } from './configuration.mjs';
+import { Fault } from './fault.mjs';
+import { PRODUCT } from './package_files.mjs';
+import { workerdConfig } from './workerd_config.mjs';
+import { wranglerConfig } from './wrangler_config.mjs';
+
+/** Uploads what `settings` configure, with the secrets of their files, then the catalog; resolves to the exit code. */
+export async function deploy({ settings, dryRun, print }) {
+  const { Catalog, Cloudflare = {} } = settings;
+  const wrangler = found();
+  if (Catalog) {
+    if (!Cloudflare.CatalogId) throw new Fault('/Cloudflare/CatalogId: is missing; wrangler kv namespace create CATALOG prints it');
+    const faults = await faultsOf(read(Catalog));
+    if (faults.length > 0) throw new Fault(`the catalog ${Catalog} is wrong:\n${faults.join('\n')}`);
+  }
+  const folder = mkdtempSync(path.join(tmpdir(), 'aptix-edge-deploy-'));
+  try {
+    const config = path.join(folder, 'wrangler.toml');
+    writeFileSync(config, wranglerConfig(settings));
+    const secrets = secretsOf(settings);
+    const file = path.join(folder, 'secrets.json');
+    writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });
+    const given = Object.keys(secrets).length > 0 ? ['--secrets-file', file] : [];
+    const code = await run(wrangler, ['deploy', '--config', config, '--tag', PRODUCT.commit, ...given, ...(dryRun ? ['--dry-run', '--outdir', path.join(folder, 'out')] : [])]);
+    if (code !== 0 || dryRun || !Catalog) return code;
+    // After the Worker, which reads a catalog of today's form.
+    return await run(wrangler, ['kv', 'key', 'put', '--remote', '--config', config, '--binding', 'CATALOG', 'catalog', '--path', Catalog]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Writes both configurations into a folder; resolves to what was written. */
+export async function writeConfiguration(settings, to) {
+  mkdirSync(to, { recursive: true });
+  const names = [...Object.keys(valuesOf(settings)), ...Object.keys(settings.Secrets)];
+  const { MaxBytesOfFiles, Rates, Metering, Network: network } = settings;
+  const folders = { objects: '/DIR/objects', control: '/DIR/control', ...(settings.Catalog && { catalog: '/DIR/catalog' }) };
+  const files = {
+    'wrangler.toml': wranglerConfig(settings),
+    'config.capnp': workerdConfig({ address: '127.0.0.1:8787', ...folders, names, network, front: { MaxBytesOfFiles, Rates, Metering } }),
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(to, name), text);
+  return Object.keys(files).map((name) => path.join(to, name));
+}
+
+/** wrangler's program: of the folder where the command runs, else of the package's neighbours. */
+function found() {
+  for (const from of [path.join(process.cwd(), 'package.json'), import.meta.filename]) {
+    try {
+      const manifest = createRequire(from).resolve('wrangler/package.json');
+      const program = path.join(path.dirname(manifest), 'bin/wrangler.js');
+      if (existsSync(program)) return program;
+    } catch {
+      // Not there; the next place.
+    }
+  }
+  throw new Fault('deploy needs wrangler: npm install wrangler in this folder, then again');
+}
+
+function run(program, args) {
+  const child = spawn(process.execPath, [program, ...args], { stdio: 'inherit', env: { WRANGLER_SEND_METRICS: 'false', ...process.env } });
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => reject(new Fault(`wrangler could not be started: ${error.message}`)));
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}

@@ -1,0 +1,47 @@
+// Serves for local work, as `make dev` does, from the package: without Rust and without an account. The model service is a
+// stand-in where none is configured.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { secretsIn } from '../../tools/dev/catalog_secrets.mjs';
+import { demoCatalog } from '../../tools/dev/demo_catalog.mjs';
+import { localServices } from '../../tools/dev/local_services.mjs';
+import { read } from './catalog_file.mjs';
+import { PRODUCT } from './package_files.mjs';
+import { serve } from './serve.mjs';
+
+/** What streams get at the end: whoever works here does not want to wait. */
+const DRAIN_MS = 1000;
+
+/** Serves on a port of this machine until a signal ends it; resolves to the exit code. */
+export async function dev({ port, data, catalog, environment = process.env, say }) {
+  const scratch = mkdtempSync(path.join(tmpdir(), 'aptix-edge-dev-'));
+  try {
+    const named = [...PRODUCT.variables, ...(catalog ? secretsIn(read(catalog)) : [])];
+    const given = Object.fromEntries(named.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
+    const { settings, receiver, brought } = await localServices(given, port, say);
+    let Catalog = catalog && path.resolve(catalog);
+    if (!Catalog) {
+      Catalog = path.join(scratch, 'catalog.json');
+      writeFileSync(Catalog, (await demoCatalog(receiver.url)).catalog);
+    }
+    mkdirSync(data, { recursive: true });
+    // What is kept here belongs into no repository.
+    writeFileSync(path.join(data, '.gitignore'), '*\n');
+    return await serve({
+      settings: { Variables: {}, Secrets: {}, Catalog, Network: 'any' },
+      data,
+      address: `127.0.0.1:${port}`,
+      drainMs: DRAIN_MS,
+      isChecked: !catalog,
+      extra: settings,
+      tell: ({ event, level, faults = [] }) => level === 'error' && say(`${event}\n${faults.join('\n')}`),
+      onServing: (origin) => {
+        say(`serving on ${origin}`);
+        if (settings.PLAYGROUND === 'on') say(`the playground is at ${origin}/${brought({ isDemo: !catalog })}`);
+      },
+    });
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,156 @@
+// aptix-edge-server: which command is meant, with which options. Each command's own file does the work.
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { backup } from './backup.mjs';
+import { check } from './check.mjs';
+import { configuration, nothing, suggestion } from './configuration.mjs';
+import { deploy, writeConfiguration } from './deploy.mjs';
+import { dev } from './dev.mjs';
+import { Fault } from './fault.mjs';
+import { PRODUCT } from './package_files.mjs';
+import { restore } from './restore.mjs';
+import { serve } from './serve.mjs';
+import { verify } from './verify.mjs';
+
+const NAME = 'aptix-edge-server';
+/** The exit code of a command that was not understood. */
+const MISUSED = 2;
+
+const text = { type: 'string' };
+const flag = { type: 'boolean' };
+const CONFIGURED = { config: text, env: text };
+const settingsOf = ({ config, env }) => {
+  if (config === undefined && env !== undefined) throw new Fault('--env names an environment of a configuration: --config FILE', MISUSED);
+  return config === undefined ? nothing() : configuration(config, env);
+};
+
+const COMMANDS = {
+  dev: {
+    usage: 'dev [--port 8787] [--catalog FILE] [--data DIR]',
+    does: 'serves for local work; without a key, with a stand-in for the model service',
+    options: { port: text, catalog: text, data: text },
+    run: ({ port = '8787', catalog, data }) => dev({ port: portOf(port), catalog, data: data ?? path.join('.aptix-edge', port), say }),
+  },
+  serve: {
+    usage: 'serve --data DIR [--config FILE [--env NAME]] [--listen 127.0.0.1:8787] [--drain 10s]',
+    does: 'serves from a folder of this machine until a signal ends it',
+    options: { ...CONFIGURED, data: text, listen: text, drain: text },
+    run: ({ data, listen = '127.0.0.1:8787', drain = '10s', ...values }) =>
+      serve({ settings: settingsOf(values), data: required({ data }), address: addressOf(listen), drainMs: durationOf(drain), tell }),
+  },
+  check: {
+    usage: 'check CATALOG [--config FILE [--env NAME]] [--online]',
+    does: 'tells every fault of a catalog; --online has each conversation context answer a turn',
+    options: { ...CONFIGURED, online: flag },
+    takes: ['CATALOG'],
+    run: ({ online = false, ...values }, [catalog]) => check({ catalog, settings: values.config === undefined ? undefined : settingsOf(values), online, print }),
+  },
+  backup: {
+    usage: 'backup --data DIR --to FILE',
+    does: 'writes all that a server keeps into one file, also while it serves',
+    options: { data: text, to: text },
+    run: async ({ data, to }) => print(await backup(required({ data }), required({ to }))),
+  },
+  restore: {
+    usage: 'restore --from FILE --data DIR',
+    does: 'puts a backup into an empty folder',
+    options: { from: text, data: text },
+    run: async ({ from, data }) => print(await restore(required({ from }), required({ data }))),
+  },
+  verify: {
+    usage: 'verify DIR',
+    does: 'opens every object of a folder: whether it is whole, its form, how many there are',
+    options: {},
+    takes: ['DIR'],
+    run: async (_, [data]) => {
+      const { lines, faults } = verify(data);
+      print([...lines, ...faults].join('\n'));
+      return faults.length > 0 ? 1 : 0;
+    },
+  },
+  config: {
+    usage: 'config --config FILE [--env NAME] --to DIR',
+    does: 'writes the wrangler.toml that deploy takes, and the config.capnp that serve takes, to look at',
+    options: { ...CONFIGURED, to: text },
+    run: async ({ to, ...values }) => print((await writeConfiguration(configuration(required(values, 'config'), values.env), required({ to }))).join('\n')),
+  },
+  deploy: {
+    usage: 'deploy --config FILE [--env NAME] [--dry-run]',
+    does: 'uploads the service to Cloudflare; wrangler has to be installed',
+    options: { ...CONFIGURED, 'dry-run': flag },
+    run: ({ 'dry-run': dryRun = false, ...values }) => deploy({ settings: configuration(required(values, 'config'), values.env), dryRun, print }),
+  },
+};
+
+process.exitCode = await main(process.argv.slice(2));
+// Services for local work would go on.
+process.exit();
+
+async function main([name, ...rest]) {
+  if (name === '--version') return print(`${NAME} ${PRODUCT.version} (${PRODUCT.commit})`);
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') return print(help());
+  try {
+    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (!command) throw new Fault(`there is no command ${name}${suggestion(name, Object.keys(COMMANDS))}`, MISUSED);
+    const { takes = [] } = command;
+    const { values, positionals } = argumentsOf(command, rest);
+    if (values.help) return print(`${NAME} ${command.usage}\n  ${command.does}`);
+    if (positionals.length !== takes.length) throw new Fault(`usage: ${NAME} ${command.usage}`, MISUSED);
+    return (await command.run(values, positionals)) ?? 0;
+  } catch (fault) {
+    const isKnown = fault instanceof Fault;
+    console.error(`${NAME}: ${isKnown ? fault.message : fault.stack}`);
+    return isKnown ? fault.code : 1;
+  }
+}
+
+function argumentsOf({ options, usage }, args) {
+  try {
+    return parseArgs({ args, options: { ...options, help: flag }, allowPositionals: true });
+  } catch (error) {
+    throw new Fault(`${error.message.split('. ')[0]}\nusage: ${NAME} ${usage}`, MISUSED);
+  }
+}
+
+function required(values, name = Object.keys(values)[0]) {
+  if (values[name] === undefined) throw new Fault(`--${name} is missing`, MISUSED);
+  return values[name];
+}
+
+function portOf(given) {
+  const port = Number(given);
+  if (!Number.isInteger(port) || port < 1 || port > 65535) throw new Fault(`--port ${given} is no port; take 1 to 65535`, MISUSED);
+  return port;
+}
+
+function addressOf(given) {
+  if (!/^(\[[0-9A-Fa-f:.]+\]|[\w.*-]+):\d{1,5}$/.test(given)) throw new Fault(`--listen ${given} is no address, such as 127.0.0.1:8787`, MISUSED);
+  return given;
+}
+
+function durationOf(given) {
+  const [, count, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(given) ?? [];
+  if (count === undefined) throw new Fault(`--drain ${given} is no time, such as 10s`, MISUSED);
+  return Number(count) * { ms: 1, s: 1000, m: 60_000 }[unit];
+}
+
+/** A line of the service's log. */
+function tell(event) {
+  const line = JSON.stringify({ ...event });
+  if (event.level === 'info') console.log(line);
+  else console.error(line);
+}
+
+function say(line) {
+  console.log(`${NAME}: ${line}`);
+}
+
+function print(lines) {
+  console.log(lines);
+  return 0;
+}
+
+function help() {
+  const commands = Object.values(COMMANDS).map(({ usage, does }) => `  ${usage}\n      ${does}`);
+  return `usage: ${NAME} COMMAND\n\n${commands.join('\n')}`;
+}

@@ -1,0 +1,84 @@
+// `restore`: a backup becomes a folder that a server serves. Whatever ran when it was made is taken up by its alarm.
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { ALARMS, CLASSES, MANIFEST } from './backup.mjs';
+import { DataFolder } from './data_folder.mjs';
+import { Fault } from './fault.mjs';
+import { folderOf } from './package_files.mjs';
+import { Database } from './sqlite.mjs';
+import { entries } from './tar.mjs';
+import { verify } from './verify.mjs';
+
+/** What stands in a backup, and nothing else: no entry leaves the folder. */
+const NAMES = /^(?:release\.json|catalog\/catalog|objects\/aptix-edge-\w+\/(?:[0-9a-f]{64}|metadata)\.sqlite)$/;
+
+/** Puts the backup `from` into the folder `data`, whole or not at all; resolves to what is said of it. */
+export async function restore(from, data) {
+  process.umask(0o077);
+  if (!existsSync(from)) throw new Fault(`there is no file ${from}`);
+  if (existsSync(data) && readdirSync(data).length > 0) throw new Fault(`${data} is not empty; a backup is put into an empty folder`);
+  const folder = new DataFolder(data);
+  try {
+    const manifest = await unpack(from, folder);
+    const ringing = ring(folder, manifest);
+    const { lines, faults } = verify(folder.root);
+    if (faults.length > 0) throw new Fault(faults.join('\n'));
+    return [`${folder.root} has the backup of ${manifest.Began}; ${ringing} objects look at once for what is due`, ...lines].join('\n');
+  } catch (error) {
+    rmSync(folder.root, { recursive: true, force: true });
+    throw error instanceof Fault ? error : new Fault(`${from} cannot be restored: ${error.message}`);
+  }
+}
+
+async function unpack(from, folder) {
+  const found = new Map();
+  let manifest;
+  for await (const { name, chunks } of entries(createReadStream(from).pipe(createGunzip()))) {
+    if (name === MANIFEST) {
+      manifest = JSON.parse(Buffer.concat(await Array.fromAsync(chunks)).toString());
+      continue;
+    }
+    if (!NAMES.test(name)) throw new Fault(`${from} has an entry ${name}, which no backup has`);
+    const file = folder.in(name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    const hash = createHash('sha256');
+    const hashed = async function* () {
+      for await (const chunk of chunks) {
+        hash.update(chunk);
+        yield chunk;
+      }
+    };
+    await pipeline(Readable.from(hashed()), createWriteStream(file, { flags: 'wx', flush: true }));
+    found.set(name, hash.digest('hex'));
+  }
+  if (!manifest) throw new Fault(`${from} has no list of its contents`);
+  const wrong = manifest.Files.filter(({ Name, Sha256 }) => found.get(Name) !== Sha256);
+  if (wrong.length > 0 || manifest.Files.length !== found.size) throw new Fault(`${from} is spoiled: ${wrong[0]?.Name ?? 'an entry'} is not as it was written`);
+  return manifest;
+}
+
+/**
+ * Sets an alarm for each object that has changed while the backup was made, and takes away those of objects that began
+ * meanwhile; returns the number of the former.
+ */
+function ring(folder, { Changed }) {
+  const now = BigInt(Date.now()) * 1_000_000n;
+  for (const className of CLASSES()) {
+    const file = folder.in('objects', folderOf(className), ALARMS);
+    if (!existsSync(file)) continue;
+    const there = new Set(folder.objectsOf(className).map(idOf));
+    const alarms = new Database(file);
+    const add = alarms.prepare('INSERT OR IGNORE INTO _cf_ALARM (actor_id, scheduled_time) VALUES (?, ?)');
+    for (const name of Changed) if (path.basename(path.dirname(name)) === folderOf(className)) add.run(idOf(name), now);
+    const remove = alarms.prepare('DELETE FROM _cf_ALARM WHERE actor_id = ?');
+    for (const { actor_id: id } of alarms.prepare('SELECT actor_id FROM _cf_ALARM').all()) if (!there.has(id)) remove.run(id);
+    alarms.close();
+  }
+  return Changed.length;
+}
+
+const idOf = (file) => path.basename(file, '.sqlite');

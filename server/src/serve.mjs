@@ -1,0 +1,165 @@
+// One's own server (docs/own-server.md): serves from a folder until a signal ends it. Owns what changes while it serves:
+// the catalog's file, the room on the disk, the end.
+import { spawn } from 'node:child_process';
+import { existsSync, openSync, statSync, statfsSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { faultsOf, read, take } from './catalog_file.mjs';
+import { secretsOf, valuesOf } from './configuration.mjs';
+import { DataFolder } from './data_folder.mjs';
+import { Fault } from './fault.mjs';
+import { PRODUCT } from './package_files.mjs';
+import { Workerd } from './workerd.mjs';
+
+/** The room that is kept on the disk, in bytes, unless `MinBytesFree` says otherwise: turns that run go on writing in it. */
+const MIN_BYTES_FREE = 256 << 20;
+/** How often each is looked at, in ms: the catalog's file, the room on the disk, what the files take. */
+const [LOOK_AT_CATALOG_MS, LOOK_AT_ROOM_MS, LOOK_AT_FILES_MS] = [1000, 1000, 60_000];
+/** How often the open requests are counted while the service ends, in ms. */
+const COUNT_MS = 100;
+
+/**
+ * Serves `settings` (configuration.mjs) from the folder `data` at `address`; resolves to the exit code. `extra` are variables
+ * that the configuration need not name; `isChecked`: the catalog is known to be right. `tell(event)` gets `{ event, level, … }`; `onServing(address)` is called once.
+ */
+export async function serve({ settings, data, address, drainMs, extra = {}, isChecked = false, tell, onServing = () => {} }) {
+  process.umask(0o077);
+  const folder = new DataFolder(data);
+  await folder.hold();
+  const ended = signal();
+  const values = { ...extra, ...valuesOf(settings), ...secretsOf(settings) };
+  const catalog = settings.Catalog && catalogFile(settings.Catalog, folder.catalog, isChecked, tell);
+  await catalog?.first();
+  const log = settings.Log ? openSync(settings.Log, 'a', 0o600) : undefined;
+  const { MaxBytesOfFiles, Rates, Metering } = settings;
+  const workerd = await Workerd.start({
+    config: folder.in('config.capnp'),
+    address,
+    objects: folder.objects,
+    catalog: catalog ? folder.catalog : undefined,
+    values,
+    network: settings.Network,
+    front: { MaxBytesOfFiles, Rates, Metering },
+    stdio: ['ignore', log ?? 'inherit', log ?? 'inherit'],
+    onSpawn: (pid) => folder.serving(pid),
+  });
+  const stop = [
+    watchRoom(workerd, folder, settings.MinBytesFree ?? MIN_BYTES_FREE, tell),
+    MaxBytesOfFiles === undefined ? () => {} : watchFiles(workerd, folder),
+    catalog ? every(LOOK_AT_CATALOG_MS, catalog.again) : () => {},
+  ];
+  const origin = `http://${address.replace(/:0$/, `:${workerd.port}`)}`;
+  tell({ event: 'serving', level: 'info', address: origin, version: PRODUCT.version, data: folder.root });
+  await onServing(origin);
+  notify('READY=1');
+  const first = await Promise.race([ended, workerd.ended]);
+  for (const each of stop) each();
+  let code = 0;
+  if (first === 'signal') {
+    notify('STOPPING=1');
+    await drain(workerd, drainMs, () => tell({ event: 'stopping', level: 'info', drain_ms: drainMs }));
+    await workerd.end();
+  } else {
+    code = 1;
+    tell({ event: 'workerd_ended', level: 'error', reason: String(first[1] ?? first[0]) });
+  }
+  folder.ended();
+  folder.free();
+  return code;
+}
+
+/** Resolves to `signal` with the first one that ends the service. */
+function signal() {
+  return new Promise((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => resolve('signal'));
+  });
+}
+
+/** Lets no request in, and those that are open end for so long; then ends their streams. Turns that run go on by their alarms at the next start. */
+async function drain(workerd, ms, onBegun) {
+  try {
+    let { Open } = await workerd.tell({ IsEnding: true });
+    onBegun();
+    for (const until = Date.now() + ms; Open > 0 && Date.now() < until; { Open } = await workerd.tell({})) await pause(COUNT_MS);
+    if (Open > 0) {
+      await workerd.tell({ IsCut: true });
+      // The front looks several times a second.
+      for (let times = 0; Open > 0 && times < 10; times++, { Open } = await workerd.tell({})) await pause(COUNT_MS);
+    }
+  } catch {
+    // workerd has ended by itself meanwhile.
+  }
+}
+
+/**
+ * The catalog's file: `first()` takes it for the start, and `again()` whenever it has changed. One that is wrong is refused, and
+ * the last that was right goes on; a start without any such one is refused.
+ */
+function catalogFile(file, folder, isChecked, tell) {
+  let seen;
+  const look = async () => {
+    seen = momentOf(file);
+    const catalog = read(file);
+    const faults = isChecked ? [] : await faultsOf(catalog);
+    if (faults.length > 0) tell({ event: 'catalog_refused', level: 'error', file, faults });
+    else take(catalog, folder);
+    return faults;
+  };
+  return {
+    async first() {
+      const faults = await look();
+      if (faults.length > 0 && !existsSync(path.join(folder, 'catalog'))) {
+        throw new Fault(`the catalog ${file} is wrong, and there is no earlier one:\n${faults.join('\n')}`);
+      }
+    },
+    async again() {
+      if (momentOf(file) === seen) return;
+      try {
+        if ((await look()).length === 0) tell({ event: 'catalog_taken', level: 'info', file });
+      } catch (fault) {
+        tell({ event: 'catalog_refused', level: 'error', file, faults: [fault.message] });
+      }
+    },
+  };
+}
+
+/** What changes with each write of a file. */
+function momentOf(file) {
+  const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat ? `${stat.ino} ${stat.mtimeNs} ${stat.size}` : '';
+}
+
+/** Has the front refuse what writes while the disk has too little room. */
+function watchRoom(workerd, folder, least, tell) {
+  let isFull = false;
+  return every(LOOK_AT_ROOM_MS, async () => {
+    const { bavail, bsize } = statfsSync(folder.root);
+    const IsFull = bavail * bsize < least;
+    if (IsFull === isFull) return;
+    await workerd.tell({ IsFull });
+    isFull = IsFull;
+    tell({ event: isFull ? 'disk_full' : 'disk_has_room', level: isFull ? 'error' : 'info', bytes_free: bavail * bsize, needed: least });
+  });
+}
+
+const watchFiles = (workerd, folder) => every(LOOK_AT_FILES_MS, () => workerd.tell({ FilesBytes: folder.filesBytes }));
+
+/** Does something now and again and again; returns what ends that. What fails is done again the next time. */
+function every(ms, act) {
+  let timer;
+  let isOver = false;
+  const once = async () => {
+    await Promise.resolve().then(act).catch(() => {});
+    if (!isOver) timer = setTimeout(once, ms);
+  };
+  void once();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+}
+
+/** Tells systemd, where it has asked to be told (`Type=notify` with `NotifyAccess=all`). */
+function notify(what) {
+  if (process.env.NOTIFY_SOCKET) spawn('systemd-notify', [`--pid=${process.pid}`, what], { stdio: 'ignore' }).on('error', () => {});
+}

@@ -1,0 +1,52 @@
+// wrangler.toml: the service on Cloudflare, as one's own configuration has it. What the project itself needs (classes, their
+// migrations, flags) comes from the package, and cannot be forgotten.
+import path from 'node:path';
+import { PAGE, PRODUCT, WORKER } from './package_files.mjs';
+
+const NAME = 'aptix-edge';
+/** The rate limiters' numbers, where the account has no others. */
+const RATE_NAMESPACES = { Keys: '1001', Users: '1002' };
+
+export function wranglerConfig({ Variables, Rates = {}, Metering, Catalog, Environment, Cloudflare = {} }) {
+  const { Name = NAME, AccountId, Routes, Zone, WorkersDev, CatalogId, FilesBucket, MeteringDataset, RateNamespaces = {}, CpuMs, Traces, Placement } = Cloudflare;
+  const name = Environment === undefined ? Name : `${Name}-${Environment}`;
+  const route = (pattern) => (pattern.includes('/') ? { pattern, ...(Zone && { zone_name: Zone }) } : { pattern, custom_domain: true });
+  const limiter = (binding, kind) =>
+    Rates[kind] && { name: binding, namespace_id: RateNamespaces[kind] ?? RATE_NAMESPACES[kind], simple: { limit: Rates[kind].Limit, period: Rates[kind].PeriodS } };
+  const limiters = [limiter('RATE_LIMITER', 'Keys'), limiter('USER_RATE_LIMITER', 'Users')].filter(Boolean);
+  return [
+    `# Made by aptix-edge-server ${PRODUCT.version} from a configuration; change that one.`,
+    ...members({
+      name,
+      account_id: AccountId,
+      main: path.join(WORKER, 'index.js'),
+      minify: true,
+      compatibility_date: PRODUCT.compatibilityDate,
+      compatibility_flags: PRODUCT.compatibilityFlags,
+      workers_dev: WorkersDev ?? (Routes ? false : undefined),
+      routes: Routes?.map(route),
+    }),
+    ...table('assets', { directory: PAGE, binding: 'ASSETS', run_worker_first: true, html_handling: 'none', not_found_handling: 'none' }),
+    ...table('durable_objects', { bindings: PRODUCT.objects.map(([binding, class_name]) => ({ name: binding, class_name })) }),
+    ...PRODUCT.migrations.flatMap(([tag, new_sqlite_classes]) => table('[migrations]', { tag, new_sqlite_classes })),
+    ...table('[r2_buckets]', { binding: 'FILES', bucket_name: FilesBucket ?? `${name}-files` }),
+    ...(Catalog || CatalogId ? table('[kv_namespaces]', { binding: 'CATALOG', id: CatalogId }) : []),
+    ...limiters.flatMap((one) => table('[ratelimits]', one)),
+    ...(Metering ? table('[analytics_engine_datasets]', { binding: 'METERING', dataset: MeteringDataset ?? 'aptix_submissions' }) : []),
+    ...table('observability', { enabled: true }),
+    ...(Traces ? table('observability.traces', { enabled: true, head_sampling_rate: Traces.SamplingRate ?? 1, destinations: Traces.Destinations }) : []),
+    ...(CpuMs ? table('limits', { cpu_ms: CpuMs }) : []),
+    ...(Placement ? table('placement', { mode: Placement }) : []),
+    ...table('vars', Variables),
+  ].join('\n') + '\n';
+}
+
+const members = (values) => Object.entries(values).filter(([, value]) => value !== undefined).map(([name, value]) => `${name} = ${written(value)}`);
+const table = (name, values) => ['', `[${name}]`, ...members(values)];
+
+/** A value in TOML, whose texts are those of JSON. */
+function written(value) {
+  if (Array.isArray(value)) return `[${value.map(written).join(', ')}]`;
+  if (value !== null && typeof value === 'object') return `{ ${members(Object.fromEntries(Object.entries(value).map(([name, each]) => [/^[\w-]+$/.test(name) ? name : JSON.stringify(name), each]))).join(', ')} }`;
+  return JSON.stringify(value).replaceAll('\u007f', '\\u007f');
+}

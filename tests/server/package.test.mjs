@@ -1,0 +1,114 @@
+// The package aptix-edge-server: what is in it, that it is made the same twice, and what it makes of a configuration.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { declaration } from '../e2e/built_worker.mjs';
+import { PACKAGE, command, started } from './package_server.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const scratch = mkdtempSync(path.join(os.tmpdir(), 'package-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+const json = (file) => JSON.parse(readFileSync(file, 'utf8'));
+
+/** A configuration with secrets, a rate and two environments, in a folder outside of the checkout. */
+function ownConfiguration() {
+  const folder = mkdtempSync(path.join(scratch, 'own-'));
+  writeFileSync(path.join(folder, 'key'), 'sk-never-shown\n', { mode: 0o600 });
+  cpSync(path.join(ROOT, 'src/catalog/builtin.json'), path.join(folder, 'catalog.json'));
+  const config = path.join(folder, 'server.json');
+  writeFileSync(config, JSON.stringify({
+    Variables: { OPENAI_MODEL: 'gpt "5"', IDENTITY_PROVIDERS: [{ Issuer: 'https://acme.example/', Audiences: ['a'] }] },
+    Secrets: { OPENAI_API_KEY: 'key' },
+    Catalog: 'catalog.json',
+    Rates: { Keys: { Limit: 100, PeriodS: 60 } },
+    Metering: true,
+    Cloudflare: { Name: 'my-agent', CatalogId: '0'.repeat(32), CpuMs: 60000 },
+    Environments: {
+      staging: { Variables: { OPENAI_MODEL: 'small' }, Rates: { Users: { Limit: 5, PeriodS: 10 } } },
+      production: { Cloudflare: { Routes: ['agent.example.com', 'example.com/agent/*'], Zone: 'example.com' } },
+    },
+  }));
+  return { folder, config };
+}
+
+test('the package has all that it needs, asks for workerd at one version, and is the same when it is made again', () => {
+  const manifest = json(path.join(PACKAGE, 'package.json'));
+  assert.deepEqual(manifest.dependencies, { workerd: json(path.join(ROOT, 'node_modules/workerd/package.json')).version });
+  const packed = (name) => {
+    const to = path.join(scratch, name);
+    mkdirSync(to);
+    const [{ filename, files }] = JSON.parse(execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', to], { cwd: PACKAGE, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+    return { file: path.join(to, filename), names: files.map(({ path: file }) => file) };
+  };
+  const sha256 = (file) => createHash('sha256').update(readFileSync(file)).digest('hex');
+  const first = packed('first');
+  for (const name of ['LICENSE', 'README.md', 'catalog.schema.json', 'sbom.cdx.json', 'worker/index_bg.wasm', 'worker/front.js', 'page/index.html']) assert.ok(first.names.includes(name), name);
+  assert.ok(first.names.some((name) => name.startsWith('page/playground/licences-')));
+  execFileSync(process.execPath, [path.join(ROOT, 'server/build.mjs')], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+  writeFileSync(path.join(PACKAGE, '.complete'), '');
+  assert.equal(sha256(packed('again').file), sha256(first.file));
+
+  // Unpacked anywhere, with its one dependency beside it, it runs.
+  execFileSync('tar', ['xzf', first.file, '-C', scratch]);
+  mkdirSync(path.join(scratch, 'node_modules'));
+  symlinkSync(path.join(ROOT, 'node_modules/workerd'), path.join(scratch, 'node_modules/workerd'));
+  const said = execFileSync(process.execPath, [path.join(scratch, 'package/dist/cli.mjs'), 'check', path.join(ROOT, 'src/catalog/builtin.json')], { encoding: 'utf8' });
+  assert.match(said, /has no faults\.\n  agent contexts \(1\): default\n/);
+});
+
+test('local work begins with one command, and an agent answers without a key', async (t) => {
+  const cwd = mkdtempSync(path.join(scratch, 'dev-'));
+  const { promise: serving, resolve } = Promise.withResolvers();
+  const port = 20_000 + (process.pid % 10_000);
+  const run = started(['dev', '--port', String(port)], {
+    cwd,
+    env: { OPENAI_API_KEY: '', OPENAI_BASE_URL: '', AUTH: '' },
+    onLine: (line) => line.includes('the playground is at') && resolve(line),
+  });
+  t.after(() => run.child.kill('SIGTERM'));
+  await Promise.race([serving, run.ended.then(() => assert.fail(run.err))]);
+  const response = await fetch(`http://127.0.0.1:${port}/execute`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ SessionId: 's', TurnId: '1', Instruction: 'Remember the word pelican.' }),
+  });
+  assert.match((await response.json()).Result.PrimaryOutputText, /pelican/);
+  const page = await fetch(`http://127.0.0.1:${port}/`);
+  assert.match(await page.text(), /<title>aptix-edge playground/);
+  assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  run.child.kill('SIGINT');
+  assert.deepEqual(await run.ended, [0, null]);
+  assert.ok(existsSync(path.join(cwd, '.aptix-edge', String(port), '.gitignore')));
+});
+
+test('one configuration becomes what wrangler uploads, with all that the project itself needs', async () => {
+  const { folder, config } = ownConfiguration();
+  const made = await command(['config', '--config', config, '--env', 'production', '--to', path.join(folder, 'made')]);
+  assert.equal(made.code, 0, made.err);
+  const toml = readFileSync(path.join(folder, 'made/wrangler.toml'), 'utf8');
+  const { durableObjects, compatibilityDate } = await declaration();
+  for (const [binding, className] of durableObjects) assert.ok(toml.includes(`{ name = "${binding}", class_name = "${className}" }`), binding);
+  const migrations = (text) => [...text.matchAll(/^tag = "(\w+)"\nnew_sqlite_classes = (\[.*\])/gm)].map(([, ...one]) => one);
+  assert.deepEqual(migrations(toml), migrations(readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8')));
+  for (const line of [
+    'name = "my-agent-production"', `compatibility_date = "${compatibilityDate}"`, 'compatibility_flags = ["nodejs_als"]', 'workers_dev = false',
+    'routes = [{ pattern = "agent.example.com", custom_domain = true }, { pattern = "example.com/agent/*", zone_name = "example.com" }]',
+    'bucket_name = "my-agent-production-files"', 'cpu_ms = 60000', 'OPENAI_MODEL = "gpt \\"5\\""',
+  ]) assert.ok(toml.includes(line), `${line} is in\n${toml}`);
+  const capnp = readFileSync(path.join(folder, 'made/config.capnp'), 'utf8');
+  for (const [, className] of durableObjects) assert.ok(capnp.includes(`uniqueKey = "aptix-edge-${className}", enableSql = true`), className);
+
+  const upload = await command(['deploy', '--config', config, '--env', 'staging', '--dry-run'], { cwd: ROOT, env: { CI: '1' } });
+  assert.equal(upload.code, 0, upload.err + upload.out);
+  for (const said of ['env.SESSIONS (SessionObject)', 'env.USER_RATE_LIMITER', 'env.CATALOG', 'env.METERING', 'my-agent-staging-files', 'env.OPENAI_MODEL ("small")', '--dry-run: exiting now.']) {
+    assert.ok(upload.out.includes(said), `${said} is in\n${upload.out}`);
+  }
+  assert.ok(!(upload.out + upload.err).includes('sk-never-shown'));
+  const unknown = await command(['deploy', '--config', config, '--env', 'stagign']);
+  assert.match(unknown.err, /\/Environments: has no stagign; did you mean staging\?/);
+});

@@ -1,0 +1,223 @@
+// One's own server, from the package: what it refuses to start with, what a signal, a crash, a spoiled catalog and a full
+// disk do to it, and that a backup which was made while it served holds all that was acknowledged.
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, afterEach, before, test } from 'node:test';
+import { Gate, ScriptedModel, answer, text } from '../e2e/scripted_model.mjs';
+import { EventStream } from '../e2e/event_stream.mjs';
+import { API_KEY, FILE_LINK_KEY, catalogOf } from '../e2e/test_catalog.mjs';
+import { PackageServer, command } from './package_server.mjs';
+
+const scratch = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'own-server-'));
+const secrets = { OPENAI_API_KEY: API_KEY, FILE_LINK_KEY };
+const Variables = { AUTH: 'none', TURN_ALARM_MS: '300', DELTA_INTERVAL_MS: '0' };
+let model;
+let serial = 0;
+const servers = [];
+before(async () => (model = await ScriptedModel.start()));
+afterEach(() => model.clear());
+after(async () => {
+  await Promise.all(servers.map((server) => server.kill()));
+  await model.close();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+const catalog = (changes) => JSON.stringify(catalogOf({ modelUrl: model.url }, changes));
+/** A server that has not been started, in a folder of its own. */
+function newServer() {
+  serial += 1;
+  const folder = path.join(scratch, String(serial));
+  const server = new PackageServer({ folder });
+  servers.push(server);
+  return server;
+}
+/** Each start has the catalog that is given, or that of the tests. */
+const starts = (server, { settings = {}, ...more } = {}) =>
+  server.start({ secrets, catalog: catalog(), ...more, settings: { Variables, ...settings } });
+
+async function ask(server, route, { body, method = body ? 'POST' : 'GET', headers = {} } = {}) {
+  const sent = { method, headers: { connection: 'close', ...(body && { 'content-type': 'application/json' }), ...headers }, body: body && JSON.stringify(body) };
+  const response = await fetch(new URL(route, server.url), sent);
+  return { status: response.status, headers: response.headers, json: await response.json() };
+}
+const turnOf = (SessionId, more = {}) => ({ SessionId, TurnId: '1', Instruction: 'Say hello.', ...more });
+const post = (server, body) => ask(server, '/execute', { body });
+const statusOf = async (server, session) => (await ask(server, `/sessions/${session}/turns/1`)).json.Result?.Status;
+
+async function stream(server, route, { body, headers = {} }) {
+  const sent = { method: body ? 'POST' : 'GET', headers: { ...(body && { 'content-type': 'application/json' }), ...headers }, body: body && JSON.stringify(body) };
+  return new EventStream((await fetch(new URL(route, server.url), sent)).body);
+}
+
+async function eventually(probe, what) {
+  for (const until = Date.now() + 30_000; !(await probe()); ) {
+    assert.ok(Date.now() < until, `waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test('a configuration is refused with each of its faults, and the nearest name', async () => {
+  const folder = mkdtempSync(path.join(scratch, 'refused-'));
+  const config = path.join(folder, 'server.json');
+  const refused = async (settings) => {
+    writeFileSync(config, JSON.stringify(settings));
+    const { code, err } = await command(['serve', '--config', config, '--data', path.join(folder, 'data')]);
+    assert.equal(code, 1, err);
+    return err.trim().split('\n').map((line) => line.replace(/^(aptix-edge-server: )?(\S+server\.json: )?/, ''));
+  };
+  assert.deepEqual(await refused({ Variabels: {}, MaxBytesOfFiles: '5', Rates: { Keys: { Limit: 5, PeriodS: 30 } }, Environments: { x: { Metring: true } } }), [
+    '/Variabels: there is no such member; did you mean Variables?',
+    '/MaxBytesOfFiles: is a whole number of at least 0',
+    '/Rates/Keys/PeriodS: is one of 10, 60',
+    '/Environments/x/Metring: there is no such member; did you mean Metering?',
+  ]);
+  assert.deepEqual(await refused({ Variables: { OPENAI_MODLE: 'm' } }), [
+    '/Variables/OPENAI_MODLE: neither the service nor the catalog knows this name; did you mean OPENAI_MODEL?',
+  ]);
+  writeFileSync(path.join(folder, 'key'), 'sk-secret');
+  chmodSync(path.join(folder, 'key'), 0o644);
+  const [fault] = await refused({ Secrets: { OPENAI_API_KEY: 'key' } });
+  assert.match(fault, /^\/Secrets\/OPENAI_API_KEY: \S+key has the mode 0644; it has to be 0600/);
+  const { code, err } = await command(['serv']);
+  assert.deepEqual([code, err], [2, 'aptix-edge-server: there is no command serv; did you mean serve?\n']);
+});
+
+test('a signal ends streams at a position from which they resume, and a running turn goes on at the next start', async () => {
+  const server = await starts(newServer(), {});
+  const gate = new Gate();
+  model.script(answer(text('Half, ', gate, 'never sent.')), answer(text('Half, and whole.')));
+  const begun = await stream(server, '/execute', { body: turnOf('stopped', { Streaming: true }) });
+  await begun.until((seen) => seen.text === 'Half, ', 'half of the text');
+  const ended = server.ended;
+  server.signal('SIGTERM');
+  await server.told('stopping');
+  const refused = await post(server, turnOf('late'));
+  assert.deepEqual([refused.status, refused.json.Errors[0].ErrorCode, refused.headers.get('retry-after')], [503, 'overloaded', '2']);
+  await begun.end();
+  assert.deepEqual([begun.broken, begun.of('result')], [null, []]);
+  assert.deepEqual(await ended, [0, null]);
+
+  await starts(server, {});
+  await eventually(async () => (await statusOf(server, 'stopped')) === 'completed', 'the turn has been taken up');
+  assert.equal(model.requests.length, 2);
+  const last = begun.events.filter(({ id }) => id).at(-1).id;
+  const rest = await (await stream(server, '/sessions/stopped/turns/1/stream', { headers: { 'last-event-id': last } })).end();
+  assert.equal(JSON.parse(rest.result).Result.PrimaryOutputText, 'Half, and whole.');
+});
+
+test('a kill loses nothing, an alarm that fell due meanwhile rings without a request, and one folder has one server', async () => {
+  const server = await starts(newServer(), {});
+  model.script(answer(text('Kept.')), answer(text('Never heard.')).with({ silentAfter: 3 }), answer(text('Taken up.')));
+  const kept = await post(server, turnOf('kept'));
+  void post(server, turnOf('cut')).catch(() => {});
+  await eventually(() => model.requests.length === 2, 'the second turn has begun');
+
+  const second = await command(['serve', '--data', server.data, '--listen', '127.0.0.1:0']);
+  assert.equal(second.code, 1);
+  assert.match(second.err, /is held by another process of aptix-edge-server; end that one first/);
+
+  // The process of the server alone: its workerd goes on, and must not write beside the next one's.
+  const { workerd } = server;
+  server.signal('SIGKILL');
+  await eventually(() => existsSync(`/proc/${workerd}`) || process.platform !== 'linux', 'workerd has been left behind');
+  await starts(server, {});
+  assert.notEqual(server.workerd, workerd);
+  assert.ok(!existsSync(`/proc/${workerd}/exe`));
+  await eventually(() => model.requests.length === 3, 'the alarm has rung');
+  await eventually(async () => (await statusOf(server, 'cut')) === 'completed', 'the turn has ended');
+  assert.deepEqual((await post(server, turnOf('kept'))).json, kept.json);
+  assert.equal(model.requests.length, 3);
+  await server.kill();
+
+  const release = path.join(server.data, 'release.json');
+  const written = JSON.parse(readFileSync(release, 'utf8'));
+  writeFileSync(release, JSON.stringify({ ...written, Release: '9.9.9', Forms: { ...written.Forms, session: written.Forms.session + 1 } }));
+  const older = await command(['serve', '--data', server.data]);
+  assert.equal(older.code, 1);
+  assert.match(older.err, /was written by release 9\.9\.9 in newer forms \(session \d+\), which .* does not read; serve it with that release, or restore/);
+});
+
+test('a catalog that is spoiled while it serves changes nothing, and a right one is taken', async () => {
+  const server = await starts(newServer(), {});
+  const spoiled = catalog((one) => (one.AgentContexts.default.Modl = 'm'));
+  writeFileSync(server.catalogFile, spoiled);
+  const { faults } = await server.told('catalog_refused');
+  assert.deepEqual(faults, ['/AgentContexts/default/Modl: unknown member "Modl"; did you mean "Model"?']);
+  model.script(answer(text('As before.')));
+  assert.equal((await post(server, turnOf('spoiled'))).json.Result.PrimaryOutputText, 'As before.');
+  writeFileSync(server.catalogFile, catalog((one) => (one.AgentContexts.default.Model = 'another-model')));
+  await server.told('catalog_taken');
+  await server.kill();
+
+  // The last that was right serves a start, too; a first one that is wrong does not.
+  await starts(server, { catalog: spoiled });
+  await server.told('catalog_refused');
+  model.script(answer(text('Still.')));
+  await post(server, turnOf('spoiled', { TurnId: '2' }));
+  assert.equal(model.requests.at(-1).body.model, 'another-model');
+  const first = await command(['check', server.catalogFile]);
+  assert.deepEqual([first.code, first.out.trim()], [1, faults[0]]);
+  await server.kill();
+});
+
+test('without room on the disk what writes is refused, and reading and deleting go on', async () => {
+  const server = await starts(newServer(), {});
+  model.script(answer(text('Room.')));
+  await post(server, turnOf('full'));
+  await server.kill();
+  await starts(server, { settings: { MinBytesFree: Number.MAX_SAFE_INTEGER, Rates: { Keys: { Limit: 3, PeriodS: 60 } } } });
+  await server.told('disk_full');
+  const refused = await post(server, turnOf('full', { TurnId: '2' }));
+  assert.deepEqual([refused.status, refused.json.Errors[0].ErrorCode], [503, 'overloaded']);
+  assert.equal((await ask(server, '/sessions/full')).status, 200);
+  assert.equal((await ask(server, '/sessions/full', { method: 'DELETE' })).status, 200);
+  assert.equal((await ask(server, '/sessions/full')).status, 404);
+  assert.equal((await ask(server, '/sessions/full')).json.Errors[0].ErrorCode, 'rate_limited');
+  await server.kill();
+});
+
+test('a backup that is made while turns run holds all that was acknowledged, and what ran goes on where it is restored', async () => {
+  const server = await starts(newServer(), { settings: { Metering: true } });
+  const gate = new Gate();
+  model.script(answer(text('Never ', gate, 'sent.')));
+  const running = await stream(server, '/execute', { body: turnOf('running', { Streaming: true }) });
+  await running.until((seen) => seen.text === 'Never ', 'the turn runs');
+  model.otherwise(answer(text('Ended.')));
+  const acknowledged = [];
+  let isOver = false;
+  const load = Array.from({ length: 4 }, async (_, client) => {
+    for (let turn = 0; !isOver; turn++) {
+      const session = `load-${client}-${turn}`;
+      const { json } = await post(server, turnOf(session));
+      if (json.Successful) acknowledged.push(session);
+    }
+  });
+  await eventually(() => acknowledged.length >= 20, 'turns have ended');
+  const ended = [...acknowledged];
+  const file = path.join(scratch, 'backup.tar.gz');
+  const made = await command(['backup', '--data', server.data, '--to', file]);
+  assert.equal(made.code, 0, made.err);
+  isOver = true;
+  await Promise.all(load);
+  assert.ok(acknowledged.length > ended.length, 'turns have ended while the backup was made');
+  assert.ok(server.lines.some((line) => line.includes('"data_point"')), 'metering writes a line');
+  await server.kill();
+  assert.equal((await command(['verify', server.data])).code, 0);
+
+  const whole = readFileSync(file);
+  writeFileSync(`${file}.cut`, whole.subarray(0, whole.length - 100));
+  const data = path.join(scratch, 'restored');
+  assert.match((await command(['restore', '--from', `${file}.cut`, '--data', data])).err, /cannot be restored|has no list/);
+  assert.ok(!existsSync(data));
+  const put = await command(['restore', '--from', file, '--data', data]);
+  assert.equal(put.code, 0, put.err);
+  assert.match((await command(['restore', '--from', file, '--data', data])).err, /is not empty/);
+
+  const restored = newServer();
+  await starts(restored, { data });
+  for (const session of ended) assert.equal(await statusOf(restored, session), 'completed', session);
+  await eventually(async () => (await statusOf(restored, 'running')) === 'completed', 'the turn that ran goes on');
+  await restored.kill();
+});

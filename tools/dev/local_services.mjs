@@ -1,0 +1,43 @@
+// What stands beside the service for local work, whoever serves it (`make dev`, or the package's `dev`): a stand-in for the
+// model service where none is configured, a receiver of webhooks, a back end that gives the playground tickets.
+import { randomBytes } from 'node:crypto';
+import { standIn } from './stand_in/service.mjs';
+import { ticketServer } from './tickets.mjs';
+import { webhookReceiver } from './webhook_receiver.mjs';
+
+/**
+ * Starts them for a service on this port, and resolves to `{ settings, receiver, brought }`: the settings that were given with
+ * those for local work, and what tells the playground (`brought({ isDemo })`) which suggestions fit, and who gives it
+ * tickets. `say` gets a line for the terminal.
+ */
+export async function localServices(given, port, say) {
+  const settings = { ...given };
+  const isStandIn = !settings.OPENAI_API_KEY && !settings.OPENAI_BASE_URL;
+  if (isStandIn) {
+    settings.OPENAI_BASE_URL = (await standIn()).url;
+    settings.OPENAI_API_KEY = 'stand-in';
+    // Nobody wants to wait two minutes for a silence that was asked for.
+    settings.UPSTREAM_IDLE_TIMEOUT_MS ||= '10000';
+    say(`no OPENAI_API_KEY, so a stand-in answers for the model service at ${settings.OPENAI_BASE_URL}`);
+  } else {
+    say(`the model service is ${settings.OPENAI_BASE_URL ?? 'the one the catalog names'}`);
+  }
+  settings.AUTH ||= 'none';
+  settings.PLAYGROUND ||= 'on';
+  // A fixed key keeps earlier links valid after a restart.
+  settings.FILE_LINK_KEY ||= 'for local work only';
+  // A key of this run: tickets end with it.
+  settings.TICKET_KEYS ||= JSON.stringify([{ Id: 'dev', Secret: randomBytes(32).toString('base64') }]);
+  // A page cannot make its own ticket, and whoever makes one holds a key, save where none is asked for.
+  const tickets = settings.AUTH === 'none' ? await ticketServer(port) : undefined;
+  if (tickets) say('AUTH=none, so every request from this machine is let in');
+  const receiver = await webhookReceiver(say);
+  // The name under which the demo's catalog has it; a catalog of one's own may use both, too.
+  settings.DEV_WEBHOOK_SECRET ||= receiver.secret;
+  /** A catalog of one's own may name another model service. */
+  const brought = ({ isDemo }) => {
+    const all = [isDemo && 'demo-catalog', isDemo && isStandIn && 'stand-in', tickets && `tickets=${tickets.port}`].filter(Boolean);
+    return all.length > 0 ? `?${all.join('&')}` : '';
+  };
+  return { settings, receiver, brought };
+}
