@@ -5,7 +5,11 @@
 mod alarm;
 mod backoff;
 mod schema;
+mod task_runner;
+mod tasks;
 
 pub use alarm::Alarm;
 pub use backoff::{Backoff, FIRST_WAIT_MS};
 pub use schema::{Schema, Step, has_table};
+pub use task_runner::{Attempt, TaskHandler, TaskRunner, TaskStart};
+pub use tasks::{Attempted, Next, Task, TaskKind, TaskRecord, TaskState, Tasks};

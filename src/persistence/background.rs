@@ -1,5 +1,5 @@
 //! Background responses (interface §4, Background responses): the one that a turn's model call is reading, and those
-//! that the model service is to cancel because nobody reads them any more.
+//! that the model service is to cancel because nobody reads them any more, each of which is a task.
 //!
 //! A turn without such responses neither reads nor writes anything here.
 
@@ -7,22 +7,9 @@ use super::SessionStore;
 use super::entry_seq::EntrySeq;
 use super::pending_response::PendingResponse;
 use super::records::{Session, Turn};
-use super::schema::CANCELS;
 use crate::contract::{Fault, TurnStatus};
-use crate::ports::{Database, Row};
-
-/// How often the model service is asked to cancel a response: at once, and three times by the alarm.
-const MAX_ATTEMPTS: u32 = 4;
-
-/// A response that is to be cancelled.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cancel {
-    pub(crate) response_id: String,
-    /// The agent context, and with it the model service, that it was made under.
-    pub(crate) agent_context: String,
-    /// Those so far.
-    pub(crate) attempts: u32,
-}
+use crate::object::TaskKind;
+use crate::ports::Database;
 
 impl<D: Database> SessionStore<D> {
     /// Keeps the response that a call of the running turn reads, on top of what is stored of the turn. With
@@ -101,62 +88,7 @@ impl<D: Database> SessionStore<D> {
         agent_context: &str,
         now_ms: u64,
     ) -> Result<(), Fault> {
-        if !self.has_cancels_table()? {
-            self.database.execute(CANCELS, &[])?;
-            self.memory.borrow_mut().has_cancels = true;
-        }
-        self.database.execute(
-            "INSERT OR IGNORE INTO cancels (response_id, agent_context, attempts, next_at)
-             VALUES (?, ?, 0, ?)",
-            &[response_id.into(), agent_context.into(), now_ms.into()],
-        )
-    }
-
-    /// The responses that the service is to be asked to cancel by now.
-    pub(crate) fn due_cancels(&self, now_ms: u64) -> Result<Vec<Cancel>, Fault> {
-        if !self.has_cancels_table()? {
-            return Ok(Vec::new());
-        }
-        let cancel = |row: &Row| {
-            Ok(Cancel {
-                response_id: row.get("response_id")?,
-                agent_context: row.get("agent_context")?,
-                attempts: row.get("attempts")?,
-            })
-        };
-        let statement = "SELECT * FROM cancels WHERE next_at <= ? ORDER BY response_id LIMIT 100";
-        self.database.query(statement, &[now_ms.into()])?.iter().map(cancel).collect()
-    }
-
-    /// When the next response is to be cancelled; `None` where none is.
-    pub(crate) fn next_cancel_at(&self) -> Result<Option<u64>, Fault> {
-        if !self.has_cancels_table()? {
-            return Ok(None);
-        }
-        let statement = "SELECT next_at FROM cancels ORDER BY next_at LIMIT 1";
-        let row = self.database.first(statement, &[])?;
-        row.map(|row| row.get("next_at")).transpose()
-    }
-
-    /// Notes that a response is cancelled, or, with a time, when the service is asked again. False where it has been
-    /// asked often enough and the response is given up.
-    pub(crate) fn settle_cancel(
-        &self,
-        cancel: &Cancel,
-        again_at: Option<u64>,
-    ) -> Result<bool, Fault> {
-        let attempts = cancel.attempts.saturating_add(1);
-        let id = cancel.response_id.as_str();
-        match again_at.filter(|_| attempts < MAX_ATTEMPTS) {
-            Some(again_at) => {
-                let again = "UPDATE cancels SET attempts = ?, next_at = ? WHERE response_id = ?";
-                self.database.execute(again, &[attempts.into(), again_at.into(), id.into()])?;
-            }
-            None => {
-                self.database.execute("DELETE FROM cancels WHERE response_id = ?", &[id.into()])?
-            }
-        }
-        Ok(again_at.is_none() || attempts < MAX_ATTEMPTS)
+        self.tasks.add(TaskKind::Cancel, response_id, agent_context, now_ms)
     }
 
     /// The pending responses of the session's turns, which nobody reads any more when it is erased.
@@ -177,10 +109,5 @@ impl<D: Database> SessionStore<D> {
             Some(known) => Ok(known),
             None => self.number("SELECT MAX(seq) AS number FROM conversation").map(EntrySeq),
         }
-    }
-
-    fn has_cancels_table(&self) -> Result<bool, Fault> {
-        self.find_tables()?;
-        Ok(self.memory.borrow().has_cancels)
     }
 }

@@ -13,6 +13,7 @@ use super::schema::{RECEIPT, session_tables};
 use super::spent::is_zero;
 use crate::contract::{Fault, SessionId, TurnStatus};
 use crate::encoding::timestamp;
+use crate::object::TaskKind;
 use crate::ports::Database;
 
 /// The response to `DELETE /sessions/{SessionId}`: the number of rows and files that were erased.
@@ -143,6 +144,7 @@ impl<D: Database> SessionStore<D> {
             for table in session_tables() {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
             }
+            self.tasks.erase()?;
             self.memory.take();
             self.steers_accepted.take();
             for id in &unread {
@@ -153,7 +155,12 @@ impl<D: Database> SessionStore<D> {
                 self.add_response(id, agent_context, ResponseStanding::Pending)?;
             }
             self.release_responses(at_service != StoredAtService::Left)?;
-            self.save_receipt(StoredReceipt { receipt, for_user: session.state.registration })
+            let for_user = session.state.registration;
+            let receipt = self.save_receipt(StoredReceipt { receipt, for_user })?;
+            if self.count_responses()?.0 > 0 {
+                self.tasks.add(TaskKind::Deletion, "", "", now)?;
+            }
+            Ok(receipt)
         })
     }
 
@@ -194,7 +201,11 @@ impl<D: Database> SessionStore<D> {
                     None => {}
                 }
             }
-            self.save_receipt(stored)
+            let receipt = self.save_receipt(stored)?;
+            if self.count_responses()?.0 == 0 {
+                self.tasks.withdraw(TaskKind::Deletion)?;
+            }
+            Ok(receipt)
         })
         .map(Some)
     }

@@ -24,12 +24,8 @@ pub(super) struct Memory {
     pub(super) newest_entry: Option<EntrySeq>,
     /// Whether [`super::schema::RESPONSES`] is known to be there.
     pub(super) has_responses: bool,
-    /// Whether [`super::schema::WEBHOOKS`] is there, once `tables` is known.
-    pub(super) has_webhooks: bool,
     /// Whether [`super::schema::FORK`] is there, once `tables` is known.
     pub(super) has_fork: bool,
-    /// Whether [`super::schema::CANCELS`] is there, once `tables` is known.
-    pub(super) has_cancels: bool,
     /// The entries after the newest model output.
     pub(super) unsent: Option<UnsentEntries>,
 }

@@ -37,7 +37,6 @@ mod turn_trace;
 mod webhooks;
 mod window;
 
-pub(crate) use background::Cancel;
 pub use call::{Call, CallApproval, Decision, OpenCalls, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub use entry_seq::EntrySeq;
@@ -68,5 +67,5 @@ pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
 pub use turn_life_cycle::{NewMode, NewSubmission};
 pub use turn_trace::TurnTrace;
 pub use webhooks::{DueWebhook, Ending, WebhookRecord, WebhookState};
-pub(crate) use webhooks::{PendingWebhook, WebhookStep};
+pub(crate) use webhooks::{MessagePlace, WebhookMessage};
 pub use window::{CompactionReason, CompactionRecord, Ladder, Rung, Shortening, Window};

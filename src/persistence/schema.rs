@@ -124,24 +124,6 @@ pub(super) const CALL_TABLES: &[&str] = &[
     )",
 ];
 
-/// The messages of webhooks. A session has this table from its first message on. `body`: JSON text, empty once no
-/// further attempt is made. The primary key keeps the waiting messages together, so that nothing else is read to find
-/// them.
-pub(super) const WEBHOOKS: &str = "CREATE TABLE webhooks (
-    state TEXT NOT NULL,
-    turn INTEGER NOT NULL,
-    submission INTEGER NOT NULL,
-    event TEXT NOT NULL,
-    webhook TEXT NOT NULL,
-    message_id TEXT NOT NULL,
-    body TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL,
-    next_at INTEGER NOT NULL,
-    last_status INTEGER,
-    PRIMARY KEY (state, turn, submission, event, webhook)
-) WITHOUT ROWID";
-
 /// The words that users have added to turns while these ran or waited. A session has this table from its first steer
 /// on. `position`: order of acceptance, from 0; `request`: what composition needs, JSON, NULL once the message is in
 /// the conversation; `interrupted`: a model call was dropped for it; `seq`: the row of `conversation`; `delivered_at` and
@@ -167,7 +149,7 @@ pub(super) const STEERS: &str = "CREATE TABLE IF NOT EXISTS steers (
 pub(super) fn session_tables() -> impl Iterator<Item = &'static str> {
     // CREATE TABLE name …
     let name = |table: &&'static str| table.split_whitespace().nth(2);
-    TABLES.iter().chain(CALL_TABLES).chain(&[WEBHOOKS]).filter_map(name).chain(["steers"])
+    TABLES.iter().chain(CALL_TABLES).filter_map(name).chain(["steers"])
 }
 
 /// What a session is built from while it is no session yet: one row, JSON, and the names of the texts that are still to
@@ -189,15 +171,6 @@ pub(super) const RESPONSES: &str = "CREATE TABLE IF NOT EXISTS responses (
     agent_context TEXT NOT NULL,
     standing TEXT NOT NULL,
     attempts INTEGER NOT NULL
-) WITHOUT ROWID";
-
-/// The background responses that the model service is to cancel. An object has this table from the first such response
-/// on, and it outlives the session until all are cancelled or given up. `next_at`: when the service is asked again.
-pub(super) const CANCELS: &str = "CREATE TABLE IF NOT EXISTS cancels (
-    response_id TEXT PRIMARY KEY,
-    agent_context TEXT NOT NULL,
-    attempts INTEGER NOT NULL,
-    next_at INTEGER NOT NULL
 ) WITHOUT ROWID";
 
 /// The receipt of an erasure. This table exists only while responses are still to be deleted.

@@ -2,6 +2,7 @@
 //! `conversation.rs` the reads of the conversation, `open_calls.rs` the calls.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,6 +15,7 @@ use super::records::{ModeChange, Session, StoredOutcome, Submission, Turn, from_
 use super::{schema, texts};
 use crate::contract::{Fault, TurnId};
 use crate::encoding::timestamp;
+use crate::object::Tasks;
 use crate::ports::{Database, Row, Value};
 
 /// The storage of one session.
@@ -22,7 +24,9 @@ use crate::ports::{Database, Row, Value};
 /// durable step: when it fails, nothing was written.
 #[derive(Debug)]
 pub struct SessionStore<D> {
-    pub(super) database: D,
+    pub(super) database: Rc<D>,
+    /// What the session owes to the outside.
+    pub(super) tasks: Rc<Tasks<D>>,
     /// Whether a step has begun and is not complete.
     in_step: Cell<bool>,
     pub(super) memory: RefCell<Memory>,
@@ -39,7 +43,9 @@ const TURN: &str = "ordinal, turn_id, status, started_at, updated_at, attempts, 
 impl<D: Database> SessionStore<D> {
     /// A store over a database, which may be empty. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
+        let database = Rc::new(database);
         Self {
+            tasks: Rc::new(Tasks::new(Rc::clone(&database))),
             database,
             in_step: Cell::default(),
             memory: RefCell::default(),
@@ -58,9 +64,20 @@ impl<D: Database> SessionStore<D> {
         self.in_step.set(false);
         if done.is_err() {
             // The tables themselves may not have been kept.
-            self.memory.take();
+            self.forget();
         }
         done
+    }
+
+    /// The tasks of the session's object.
+    pub(crate) fn tasks(&self) -> Rc<Tasks<D>> {
+        Rc::clone(&self.tasks)
+    }
+
+    /// Forgets what is known of the storage, which was freed, or has not kept a step.
+    pub(crate) fn forget(&self) {
+        self.memory.take();
+        self.tasks.forget_table();
     }
 
     /// The session, or `None` when no turn was ever accepted. Brings older tables up to date, and
@@ -223,10 +240,8 @@ impl<D: Database> SessionStore<D> {
         if self.find_tables()? == Tables::Absent {
             self.durable_step(|| self.database.execute_all(schema::TABLES))?;
             let known = self.memory.take();
-            let (has_fork, has_cancels) = (known.has_fork, known.has_cancels);
             self.memory.replace(Memory {
-                has_fork,
-                has_cancels,
+                has_fork: known.has_fork,
                 tables: Tables::Present { calls: false },
                 newest_turn: Some(0),
                 newest_entry: Some(EntrySeq::START),
@@ -270,7 +285,7 @@ impl<D: Database> SessionStore<D> {
             return Ok(known);
         }
         let statement = "SELECT name FROM sqlite_master
-             WHERE type = 'table' AND name IN ('session', 'calls', 'webhooks', 'fork', 'cancels')";
+             WHERE type = 'table' AND name IN ('session', 'calls', 'fork', 'tasks')";
         let rows = self.database.query(statement, &[])?;
         let names = rows.iter().map(|row| row.get::<String>("name"));
         let names = names.collect::<Result<Vec<_>, Fault>>()?;
@@ -285,9 +300,8 @@ impl<D: Database> SessionStore<D> {
         };
         let mut memory = self.memory.borrow_mut();
         memory.tables = tables;
-        memory.has_webhooks = has("webhooks");
         memory.has_fork = has("fork");
-        memory.has_cancels = has("cancels");
+        self.tasks.note_table(has(Tasks::<D>::TABLE));
         Ok(tables)
     }
 

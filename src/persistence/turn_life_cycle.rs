@@ -356,7 +356,8 @@ impl<D: Database> SessionStore<D> {
             }
             let session_after = self.save_session_with(session, turn.ordinal)?;
             self.save_turn(turn, Some(outcome), last.map(|last| last.record), session_after)?;
-            self.add_webhooks(turn.ordinal, turn.progress.submission, webhooks, now_ms)
+            let (ordinal, submission) = (turn.ordinal, turn.progress.submission);
+            self.add_webhooks(ordinal, submission, &turn.turn_id, webhooks, now_ms)
         })
     }
 

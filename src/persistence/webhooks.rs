@@ -1,15 +1,15 @@
-//! The messages of webhooks (interface §15): those that wait, and what became of the others, for the trace.
+//! The messages of webhooks (interface §15): each is a task, and the trace tells what became of it.
 //!
-//! A message is written in the step that ends or pauses its turn. A session has the table from its first message on.
+//! A message is written in the step that ends or pauses its turn.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::SessionStore;
-use super::records::StoredOutcome;
-use super::schema::WEBHOOKS;
+use super::records::{StoredOutcome, to_json};
 use crate::contract::closed_list;
 use crate::contract::{Fault, TurnId};
-use crate::ports::{Database, Row};
+use crate::object::{TaskKind, TaskRecord, TaskState};
+use crate::ports::Database;
 
 closed_list! {
     /// What has become of a message.
@@ -42,30 +42,12 @@ pub struct Ending<'a> {
     pub now_ms: u64,
 }
 
-/// A message that waits for its next attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PendingWebhook {
-    turn: u64,
-    submission: u32,
+/// What the task of a message has to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WebhookMessage {
     pub(crate) turn_id: TurnId,
-    pub(crate) event: String,
-    pub(crate) webhook: String,
     pub(crate) message_id: String,
     pub(crate) body: String,
-    pub(crate) created_at: u64,
-    /// Failed ones so far.
-    pub(crate) attempts: u32,
-    /// When the next attempt is due.
-    pub(crate) next_at: u64,
-}
-
-/// What an attempt came to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum WebhookStep {
-    /// There is no further attempt.
-    End(WebhookState),
-    /// The next attempt is due at that time.
-    Again(u64),
 }
 
 /// A message as the trace shows it.
@@ -81,125 +63,98 @@ pub struct WebhookRecord {
     pub last_status: Option<u16>,
 }
 
+/// Where a message stands among those of its session: the id of its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessagePlace<'a> {
+    turn: u64,
+    submission: u32,
+    pub(crate) event: &'a str,
+    /// The name of the webhook.
+    pub(crate) webhook: &'a str,
+}
+
+impl<'a> MessagePlace<'a> {
+    /// Earlier turns and submissions come first.
+    fn id(self) -> String {
+        let Self { turn, submission, event, webhook } = self;
+        format!("{}{submission:06}/{event}/{webhook}", Self::prefix(turn))
+    }
+
+    /// How the ids of a turn's messages begin.
+    fn prefix(turn: u64) -> String {
+        format!("{turn:010}/")
+    }
+
+    /// Reads the id of a task.
+    pub(crate) fn of(id: &'a str) -> Result<Self, Fault> {
+        let other_form = || Fault::internal("The task of a webhook has an id of another form.");
+        let mut parts = id.splitn(4, '/');
+        let mut part = || parts.next().ok_or_else(other_form);
+        Ok(Self {
+            turn: part()?.parse().map_err(|_| other_form())?,
+            submission: part()?.parse().map_err(|_| other_form())?,
+            event: part()?,
+            webhook: part()?,
+        })
+    }
+}
+
 impl<D: Database> SessionStore<D> {
     /// Adds the messages of a turn's submission, which are due at once. A message that waits already stays as it is.
     pub(super) fn add_webhooks(
         &self,
         turn: u64,
         submission: u32,
+        turn_id: &TurnId,
         due: &[DueWebhook],
         now_ms: u64,
     ) -> Result<(), Fault> {
-        if !due.is_empty() && !self.has_webhooks()? {
-            self.database.execute(WEBHOOKS, &[])?;
-            self.memory.borrow_mut().has_webhooks = true;
-        }
-        for message in due {
-            self.database.execute(
-                "INSERT OR IGNORE INTO webhooks (state, turn, submission, event, webhook, message_id, body,
-                    created_at, attempts, next_at)
-                 VALUES ('pending', ?, ?, ?, ?, ?, ?, ?, 0, ?)",
-                &[
-                    turn.into(),
-                    submission.into(),
-                    message.event.into(),
-                    message.webhook.as_str().into(),
-                    message.message_id.as_str().into(),
-                    message.body.as_str().into(),
-                    now_ms.into(),
-                    now_ms.into(),
-                ],
-            )?;
+        for DueWebhook { message_id, webhook, event, body } in due {
+            let id = MessagePlace { turn, submission, event, webhook }.id();
+            let (turn_id, message_id, body) = (turn_id.clone(), message_id.clone(), body.clone());
+            let work = to_json("work", &WebhookMessage { turn_id, message_id, body })?;
+            self.tasks.add(TaskKind::Webhook, &id, &work, now_ms)?;
         }
         Ok(())
     }
 
-    /// The message whose next attempt is due first.
-    pub(crate) fn next_webhook(&self) -> Result<Option<PendingWebhook>, Fault> {
-        if !self.has_webhooks()? {
-            return Ok(None);
-        }
-        let statement =
-            "SELECT webhooks.*, turns.turn_id FROM webhooks JOIN turns ON ordinal = turn
-             WHERE state = 'pending' ORDER BY next_at, turn, submission LIMIT 1";
-        let row = self.database.first(statement, &[])?;
-        let pending = |row: Row| {
-            Ok(PendingWebhook {
-                turn: row.get("turn")?,
-                submission: row.get("submission")?,
-                turn_id: row.get("turn_id")?,
-                event: row.get("event")?,
-                webhook: row.get("webhook")?,
-                message_id: row.get("message_id")?,
-                body: row.get("body")?,
-                created_at: row.get("created_at")?,
-                attempts: row.get("attempts")?,
-                next_at: row.get("next_at")?,
-            })
-        };
-        row.map(pending).transpose()
-    }
-
-    /// Records an attempt at a message. Nothing is written where the message is gone with its session.
-    pub(crate) fn settle_webhook(
-        &self,
-        message: &PendingWebhook,
-        step: WebhookStep,
-        status: Option<u16>,
-    ) -> Result<(), Fault> {
-        if !self.has_webhooks()? {
-            return Ok(());
-        }
-        let (state, next_at) = match step {
-            WebhookStep::End(state) => (state, message.next_at),
-            WebhookStep::Again(next_at) => (WebhookState::Pending, next_at),
-        };
-        self.durable_step(|| {
-            // The body is kept only for further attempts.
-            self.database.execute(
-                "UPDATE OR REPLACE webhooks
-                 SET state = ?1, body = CASE ?1 WHEN 'pending' THEN body ELSE '' END,
-                    attempts = attempts + 1, next_at = ?2, last_status = COALESCE(?3, last_status)
-                 WHERE state = 'pending' AND turn = ?4 AND submission = ?5 AND event = ?6 AND webhook = ?7
-                    AND created_at = ?8 AND attempts = ?9",
-                &[
-                    state.as_str().into(),
-                    next_at.into(),
-                    status.into(),
-                    message.turn.into(),
-                    message.submission.into(),
-                    message.event.as_str().into(),
-                    message.webhook.as_str().into(),
-                    message.created_at.into(),
-                    message.attempts.into(),
-                ],
-            )
-        })
-    }
-
     /// The messages of a turn, those of its first submission first.
     pub(crate) fn webhooks_of(&self, turn: u64) -> Result<Vec<WebhookRecord>, Fault> {
-        if !self.has_webhooks()? {
-            return Ok(Vec::new());
-        }
-        let statement = "SELECT webhook, event, state, attempts, last_status FROM webhooks
-             WHERE state IN ('pending', 'delivered', 'failed') AND turn = ?
-             ORDER BY submission, created_at, webhook";
-        let record = |row: &Row| {
-            Ok(WebhookRecord {
-                webhook: row.get("webhook")?,
-                event: row.get("event")?,
-                state: row.get("state")?,
-                attempts: row.get("attempts")?,
-                last_status: row.get("last_status")?,
-            })
-        };
-        self.database.query(statement, &[turn.into()])?.iter().map(record).collect()
-    }
-
-    /// Whether the session ever had a message. It asks the storage only where nothing of the session is known.
-    pub(crate) fn has_webhooks(&self) -> Result<bool, Fault> {
         self.find_tables()?;
-        Ok(self.memory.borrow().has_webhooks)
+        let tasks = self.tasks.records(TaskKind::Webhook, &MessagePlace::prefix(turn))?;
+        let mut messages = Vec::with_capacity(tasks.len());
+        for task in &tasks {
+            messages.push((MessagePlace::of(&task.id)?, task));
+        }
+        // A submission may end several times: as failed, and when it is repeated, as completed.
+        messages.sort_by_key(|(place, task)| (place.submission, task.created_at, place.webhook));
+        let record = |(place, task): (MessagePlace<'_>, &TaskRecord)| WebhookRecord {
+            webhook: place.webhook.to_owned(),
+            event: place.event.to_owned(),
+            state: match task.state {
+                TaskState::Pending => WebhookState::Pending,
+                TaskState::Done => WebhookState::Delivered,
+                TaskState::GivenUp => WebhookState::Failed,
+            },
+            attempts: task.attempts,
+            last_status: task.last_status,
+        };
+        Ok(messages.into_iter().map(record).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_message_tells_its_place_whatever_its_webhook_is_called() {
+        for webhook in ["hook", "a/b", "", "2/turn.completed/x"] {
+            let place = MessagePlace { turn: 7, submission: 2, event: "turn.completed", webhook };
+            assert_eq!(MessagePlace::of(&place.id()).unwrap(), place);
+        }
+        for id in ["", "7", "7/2/turn.completed", "x/2/turn.completed/hook", "7/-1/e/hook"] {
+            assert!(MessagePlace::of(id).is_err(), "{id}");
+        }
     }
 }

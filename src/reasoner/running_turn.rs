@@ -4,13 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::model_call::{Interruption, Transcript};
-use super::response_cancels::ResponseCancels;
 use super::run_report::RunReport;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::{OutputFormat, ToolList};
 use crate::contract::{ErrorCode, Fault, Progress, TraceContext};
 use crate::live_text::LiveText;
 use crate::mcp::Connection;
+use crate::object::TaskStart;
 use crate::persistence::{Lease, Session, SessionStore, StoredSchema, Turn};
 use crate::ports::{Database, Deployment, Platform, TraceSpan};
 use crate::tracing::{TracedIds, note_error};
@@ -66,7 +66,8 @@ pub struct Reasoner<P, D> {
     pub(super) deployment: Rc<Deployment>,
     pub(super) connections: Rc<Connections>,
     pub(super) interruption: Rc<Interruption>,
-    pub(super) cancels: Rc<ResponseCancels<P, D>>,
+    /// Begins what the run makes owed.
+    pub(super) tasks: Rc<dyn TaskStart>,
     pub(crate) report: RefCell<RunReport>,
     /// The model call that is under way; it outlives a run that is cut off.
     pub(super) under_way: RefCell<Option<Transcript>>,
@@ -155,7 +156,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         deployment: Rc<Deployment>,
         connections: Rc<Connections>,
         interruption: Rc<Interruption>,
-        cancels: Rc<ResponseCancels<P, D>>,
+        tasks: Rc<dyn TaskStart>,
     ) -> Self {
         let (report, under_way, unrecorded, leased, newest_call, stopped_by, trace) =
             Default::default();
@@ -166,7 +167,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             deployment,
             connections,
             interruption,
-            cancels,
+            tasks,
             report,
             under_way,
             unrecorded,

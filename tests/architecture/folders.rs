@@ -48,6 +48,7 @@ const MAY_NAME: [(&str, &[&str]); 23] = [
             "live_text",
             "llm_call",
             "mcp",
+            "object",
             "persistence",
             "ports",
             "responses_api",

@@ -48,10 +48,10 @@ fn a_body_is_finished_where_it_is_composed() {
 
 #[test]
 fn only_the_reasoner_names_composition_the_model_call_and_the_tools() {
-    // Entry has the model service delete what it stored for an erased session.
-    let deletion = ["Deletion", "Endpoint", "delete_response"];
+    // Entry has the model service delete what it stored for an erased session, and cancel what nobody reads.
+    let owed = ["Cancellation", "Deletion", "Endpoint", "cancel_response", "delete_response"];
     assert_only(&[], |file| {
-        let may = |item: &str| file.folder() == "entry" && deletion.contains(&item);
+        let may = |item: &str| file.folder() == "entry" && owed.contains(&item);
         !["reasoner", "llm_call"].contains(&file.folder())
             && (["composition", "server_tools"].iter().any(|step| file.names().contains(*step))
                 || file.items_of("llm_call").iter().any(|item| !may(item)))

@@ -8,6 +8,7 @@ mod closed_lists;
 mod comments;
 mod crates;
 mod folders;
+mod kernel;
 mod layers;
 mod modules;
 mod reading;

@@ -7,7 +7,7 @@ use super::sources::sources;
 
 /// Each room with what its files may import of the same folder, apart from themselves. A folder's own name stands for
 /// the files that lie in it, and a file that stands here is a room by itself.
-const MAY_IMPORT: [(&str, &[&str]); 23] = [
+const MAY_IMPORT: [(&str, &[&str]); 22] = [
     ("contract", &[]),
     ("contract/validation", &["contract"]),
     // The front door and the kinds of objects stand side by side.
@@ -23,12 +23,8 @@ const MAY_IMPORT: [(&str, &[&str]); 23] = [
     ("platform/bindings", &[]),
     ("platform", &["platform/bindings"]),
     // The model call has a wall: of the loop it knows the running turn alone.
-    ("reasoner/response_cancels.rs", &[]),
     ("reasoner/run_report.rs", &[]),
-    (
-        "reasoner/running_turn.rs",
-        &["reasoner/model_call", "reasoner/response_cancels.rs", "reasoner/run_report.rs"],
-    ),
+    ("reasoner/running_turn.rs", &["reasoner/model_call", "reasoner/run_report.rs"]),
     ("reasoner/model_call", &["reasoner/compaction", "reasoner/running_turn.rs"]),
     ("reasoner/compaction", &["reasoner/model_call", "reasoner/running_turn.rs"]),
     ("reasoner", &["reasoner/compaction", "reasoner/model_call", "reasoner/running_turn.rs"]),

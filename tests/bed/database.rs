@@ -125,6 +125,13 @@ impl Disk {
         Some(session)
     }
 
+    /// Frees the storage: no table is left.
+    fn free(&self) {
+        for table in self.read("SELECT name FROM sqlite_master WHERE type = 'table'") {
+            self.write(&format!("DROP TABLE {}", table["name"].as_str().unwrap()));
+        }
+    }
+
     /// Corrupts or repairs the storage, past the product.
     pub fn write(&self, statement: &str) {
         self.connection.execute_batch(statement).unwrap();
@@ -145,6 +152,8 @@ impl Disk {
 
 impl SqliteDatabase {
     pub fn new(disk: Rc<Disk>, instance: Rc<Instance>) -> Self {
+        let freed = Rc::clone(&disk);
+        instance.has_storage(move || freed.free());
         Self { disk, instance, depth: Cell::new(0) }
     }
 

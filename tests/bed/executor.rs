@@ -89,6 +89,11 @@ impl Executor {
         }
     }
 
+    /// When the next timer is due, in milliseconds since the Unix epoch.
+    pub fn next_timer(&self) -> Option<u64> {
+        self.timers.borrow().keys().next().map(|(due, _)| *due)
+    }
+
     /// Drops all tasks of an instance that ends.
     pub fn drop_tasks_of(&self, instance: u64) {
         self.ended.borrow_mut().insert(instance);

@@ -25,12 +25,14 @@ pub struct Instance {
     executor: Rc<Executor>,
     /// Whoever waits for what this life does.
     waiting: RefCell<Vec<Waker>>,
+    /// Frees its storage.
+    free: RefCell<Option<Box<dyn Fn()>>>,
 }
 
 impl Instance {
     pub fn new(number: u64, crash: Option<Crash>, executor: Rc<Executor>) -> Rc<Self> {
-        let (alive, waiting) = (Cell::new(true), RefCell::default());
-        Rc::new(Self { number, alive, crash, executor, waiting })
+        let (alive, waiting, free) = (Cell::new(true), RefCell::default(), RefCell::default());
+        Rc::new(Self { number, alive, crash, executor, waiting, free })
     }
 
     pub fn alive(&self) -> bool {
@@ -42,6 +44,18 @@ impl Instance {
         self.alive.set(false);
         self.executor.drop_tasks_of(self.number);
         self.waiting.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// Says how its storage is freed.
+    pub fn has_storage(&self, free: impl Fn() + 'static) {
+        self.free.replace(Some(Box::new(free)));
+    }
+
+    /// Frees its storage.
+    pub fn free_storage(&self) {
+        if let Some(free) = self.free.borrow().as_ref() {
+            free();
+        }
     }
 
     /// Has the waker called when this life ends.

@@ -53,6 +53,7 @@ pub use mcp_service::{McpRequest, McpState, tool as mcp_tool};
 pub use model_service::ModelService;
 pub use object::TestObject;
 pub use planned_model::{is_record, planned};
+pub use platform::TestPlatform;
 pub use published_schema::assert_published;
 pub use reply::{
     Answer, Ending, Item, Recording, Reply, call, error_event, failed, http_error, incomplete,

@@ -411,7 +411,7 @@ impl Platform for TestPlatform {
     }
 
     async fn free_storage(&self) -> Result<(), aptix_edge::contract::Fault> {
-        // What is erased has no rows left; the alarm goes, too.
+        self.instance.free_storage();
         self.alarm_at.set(None);
         Ok(())
     }

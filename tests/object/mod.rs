@@ -1,3 +1,6 @@
 //! The kernel of Durable Objects, over SQLite.
 
 mod schema;
+mod task_rig;
+mod task_runs;
+mod tasks;

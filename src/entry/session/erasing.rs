@@ -1,5 +1,5 @@
-//! What an instance knows of its session's erasures: whether one is under way, and which submissions were
-//! received before the latest one (interface §9). The erasure itself is in `session_erasure`.
+//! What an instance knows of its session's erasures: which submissions were received before the latest
+//! one (interface §9). The erasure itself is in `session_erasure`.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,8 +9,6 @@ use crate::persistence::ErasureReceipt;
 /// What this instance knows of the session's erasures.
 #[derive(Debug, Default)]
 pub(super) struct Erasing {
-    /// The number of requests to erase the session that are under way.
-    under_way: Cell<u32>,
     generation: Cell<Generation>,
     /// The receipt after the latest deletions at the model service.
     receipt: RefCell<Option<ErasureReceipt>>,
@@ -39,15 +37,6 @@ pub(super) struct Received {
     pub(super) at_ms: u64,
 }
 
-/// A request to erase the session is under way as long as this value exists.
-pub(super) struct UnderWay<'a>(&'a Erasing);
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.0.under_way.set(self.0.under_way.get().saturating_sub(1));
-    }
-}
-
 impl Erasing {
     /// The present generation.
     pub(super) fn generation(&self) -> Generation {
@@ -59,16 +48,9 @@ impl Erasing {
         self.generation.get().is_after(received)
     }
 
-    /// Whether a request to erase the session is under way.
-    pub(super) fn is_under_way(&self) -> bool {
-        self.under_way.get() > 0
-    }
-
     /// Notes a request to erase, which the Worker in front received at `received_at`.
-    pub(super) fn begin(&self, received_at: u64) -> UnderWay<'_> {
-        self.under_way.set(self.under_way.get().saturating_add(1));
+    pub(super) fn begin(&self, received_at: u64) {
         self.generation.set(self.generation.get().erasure_began(received_at));
-        UnderWay(self)
     }
 
     /// The receipt after the latest deletions at the model service.
@@ -143,15 +125,5 @@ mod tests {
             let received = Received { generation: came_in, at_ms };
             assert_eq!(generation.is_after(received), after, "{generation:?} {received:?}");
         }
-    }
-
-    #[test]
-    fn an_erasure_is_under_way_until_the_last_request_to_erase_has_ended() {
-        let erasing = Erasing::default();
-        let (first, second) = (erasing.begin(1), erasing.begin(2));
-        drop(first);
-        assert!(erasing.is_under_way());
-        drop(second);
-        assert!(!erasing.is_under_way());
     }
 }

@@ -5,8 +5,6 @@
 
 mod admission;
 mod detached;
-mod due_cancels;
-mod due_webhooks;
 mod erasing;
 mod export;
 mod exported_catalog;
@@ -16,7 +14,6 @@ mod permission;
 mod recovery;
 mod registration;
 mod reporting;
-mod response_deletion;
 mod retention;
 mod running;
 mod session_endpoints;
@@ -24,9 +21,9 @@ mod session_erasure;
 mod session_host;
 mod steering;
 mod submission;
+mod tasks;
 mod user_questions;
 mod views;
-mod webhook_delivery;
 
 pub use export::Export;
 pub use session_endpoints::SessionStream;

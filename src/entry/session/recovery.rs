@@ -6,6 +6,7 @@ use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::metering::EndedSubmission;
+use crate::object::TaskKind;
 use crate::persistence::{Ending, Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform, failure_line};
 use crate::reasoner::{fail_turn, resume_turn};
@@ -55,21 +56,20 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(())
     }
 
-    /// Keeps the alarm of a running turn, resumes an interrupted turn, goes on with a fork, continues an erasure, frees storage
-    /// that holds nothing, attempts the webhooks that are due, and erases a session that has been kept for
-    /// long enough.
+    /// Keeps the alarm of a running turn, resumes an interrupted turn, attempts the tasks that are due, frees storage that
+    /// holds nothing, reports to the user's object, and erases a session that has been kept for long enough.
     async fn resume_work(&self, source: &ContextSource, every_ms: u64) -> Result<(), Fault> {
         if self.running.is_busy() {
             self.ensure_alarm(every_ms)?;
         }
         let context = source.context(self.platform.as_ref(), "", None).await?;
         let recovered = self.recover(&context)?;
-        self.resume_cancels(&context, every_ms).await?;
-        self.resume_erasure(&context).await?;
-        self.resume_build(&context)?;
+        self.resume_tasks(&context, every_ms)?;
+        // An erasure that they complete frees the storage.
+        self.tasks.idle(TaskKind::Cancel).await;
+        self.tasks.idle(TaskKind::Deletion).await;
         self.end_erasure(&context).await?;
         self.report(every_ms).await?;
-        self.resume_webhooks(&context, every_ms)?;
         match (recovered, self.store.session()?) {
             (Recovered::Waits, Some(session)) => context.contexts_of(&session),
             (Recovered::Waits, None) | (Recovered::Nothing | Recovered::GivenUp(_), _) => {
@@ -140,8 +140,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             })?;
             self.meter_lost(context, &session, &turn, ErrorCode::TurnInterrupted);
             self.have_change_reported(context)?;
-            self.deliver_webhooks(context)?;
-            self.start_cancels(context)?;
+            self.start_tasks(context)?;
             return Ok(Recovered::GivenUp(ordinal));
         }
         if context.contexts_of(&session).is_err() {

@@ -1,22 +1,17 @@
 //! `DELETE /sessions/{SessionId}` (interface §1, §9): it cancels the running turn, deletes the files, erases
-//! all rows in one transaction and lets the model service delete the stored responses. The next request
-//! or alarm continues an interrupted erasure.
+//! all rows in one transaction and has a task delete the responses that the model service stores.
 
 use serde_json::json;
 
-use super::response_deletion::delete_responses;
 use super::session_host::SessionHost;
 use crate::catalog::Continuation;
 use crate::contract::{Fault, SessionId};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::no_session;
 use crate::files::FileId;
+use crate::object::TaskKind;
 use crate::persistence::{ErasureReceipt, StoredAtService};
 use crate::ports::{Database, FileFault, Platform};
-
-/// The number of stored responses that one invocation deletes. The runtime limits the requests of an
-/// invocation.
-const PER_PASS: u32 = 200;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases the session and returns the receipt. A fault means that no row was erased. `received_at` is
@@ -31,7 +26,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             // Only the catalog says whether the model service has responses to delete.
             context.catalog()?;
         }
-        let _under_way = self.erasing.begin(received_at);
+        self.erasing.begin(received_at);
         let files = self.erase_files().await?;
         let receipt = match self.store.session()? {
             Some(session) => {
@@ -57,8 +52,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,
         };
         self.platform.durable().await;
-        self.cancel_all(context).await?;
-        let receipt = self.delete_some(context).await?.unwrap_or(receipt);
+        let had_open = self.store.has_open_responses()?;
+        self.attempt_now(context, TaskKind::Deletion).await?;
+        self.tasks.idle(TaskKind::Cancel).await;
+        // Where the attempt, or that of another request or of the alarm, has ended the erasure, its receipt is the last one.
+        let settled = if had_open { self.erasing.receipt() } else { None };
+        let receipt = self.store.receipt()?.or(settled).unwrap_or(receipt);
         let mut line = json!({ "event": "erased", "level": "info", "receipt": receipt });
         if let Some(id) = &context.request_id {
             id.sign(&mut line);
@@ -67,23 +66,17 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(receipt)
     }
 
-    /// Continues an erasure that was interrupted, or that waits for the model service.
-    pub(super) async fn resume_erasure(&self, context: &AdmissionContext) -> Result<(), Fault> {
-        if self.erasing.is_under_way() {
-            // The request continues the erasure.
-            return Ok(());
-        }
-        self.delete_some(context).await.map(|_| ())
-    }
-
     /// Frees the storage of an object without a session, or sets the alarm of an unfinished erasure.
     pub(super) async fn end_erasure(&self, context: &AdmissionContext) -> Result<(), Fault> {
-        if self.store.receipt()?.is_some() || self.cancels.next_at()?.is_some() {
+        if self.store.receipt()?.is_some() {
             return self.ensure_alarm(context.deployment.turn_alarm_ms);
         }
-        if self.store.session()?.is_none() && !self.store.is_building_fork()? {
+        let is_empty = self.store.session()?.is_none() && !self.store.is_building_fork()?;
+        // The alarm is set for what is owed all the same.
+        if is_empty && !self.owes()? {
             // Freeing the storage deletes the alarm. A turn that begins meanwhile sets a new one.
             self.alarm.forget();
+            self.store.forget();
             self.platform.free_storage().await?;
         }
         Ok(())
@@ -114,26 +107,5 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 return Ok(erased);
             }
         }
-    }
-
-    /// Asks the model service to delete some of the responses. Returns the receipt after that; `None` when no
-    /// response was to be deleted.
-    async fn delete_some(
-        &self,
-        context: &AdmissionContext,
-    ) -> Result<Option<ErasureReceipt>, Fault> {
-        let responses = self.store.responses_to_delete(PER_PASS)?;
-        if responses.is_empty() {
-            return Ok(None);
-        }
-        // An invalid catalog names no model service, and nothing counts as an attempt.
-        let Ok(catalog) = &context.catalog else { return self.store.receipt() };
-        let (platform, deployment) = (self.platform.as_ref(), &context.deployment);
-        let settled = delete_responses(platform, deployment, catalog, responses).await;
-        if let Some(receipt) = self.store.settle_erasure(&settled)? {
-            self.erasing.keep_receipt(receipt);
-        }
-        // Where another request or alarm has ended the erasure meanwhile, its receipt is the last one.
-        Ok(self.erasing.receipt())
     }
 }

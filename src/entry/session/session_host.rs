@@ -1,18 +1,17 @@
 //! The owner of a session (interface §2): its storage, and the state of this instance, which is in
-//! `running`, `erasing`, `fork` and `alarm`.
+//! `running`, `erasing`, `tasks` and `alarm`.
 //!
 //! There is one object for each `{tenant}/{SessionId}`, and it admits a submission without an await. Its
 //! responses are in `session_endpoints`, its work without a client in `recovery`.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
 
 use super::erasing::Erasing;
-use super::fork::Building;
 use super::reporting::{Reporter, report_failed};
 use super::running::{LiveTurn, Running};
-use super::webhook_delivery::{WebhookDelivery, deliveries_stopped};
 use crate::contract::{CallerRecord, Fault, SessionId, TraceContext, TurnId};
 use crate::entry::context::AdmissionContext;
 use crate::entry::logged_caller::logged_in_object;
@@ -20,12 +19,10 @@ use crate::entry::metering::EndedSubmission;
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
-use crate::object::Alarm;
+use crate::object::{Alarm, TaskRunner};
 use crate::persistence::{Session, SessionStore, Turn};
-use crate::ports::{Database, Platform, TraceSpan, within};
-use crate::reasoner::{
-    Reasoner, ResponseCancels, RunReport, RunTrace, StartedTurn, cancels_stopped,
-};
+use crate::ports::{Database, Platform, TraceSpan, failure_line, within};
+use crate::reasoner::{Reasoner, RunReport, RunTrace, StartedTurn};
 use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
 
 const LOST_SESSION: &str = "The session's storage lost the session.";
@@ -38,10 +35,10 @@ pub struct SessionHost<P, D> {
     pub(super) alarm: Rc<Alarm>,
     pub(super) running: Rc<Running>,
     pub(super) erasing: Rc<Erasing>,
-    pub(super) building: Rc<Building>,
     pub(super) reporter: Rc<Reporter<P, D>>,
-    pub(super) webhooks: Rc<WebhookDelivery<P, D>>,
-    pub(super) cancels: Rc<ResponseCancels<P, D>>,
+    pub(super) tasks: Rc<TaskRunner<P, D>>,
+    /// The fault for which the newest attempt to become a fork has failed.
+    pub(super) fork_failure: Rc<RefCell<Option<Fault>>>,
 }
 
 /// Another handle of the same object, for a task of its own.
@@ -53,10 +50,9 @@ impl<P, D> Clone for SessionHost<P, D> {
             alarm: Rc::clone(&self.alarm),
             running: Rc::clone(&self.running),
             erasing: Rc::clone(&self.erasing),
-            building: Rc::clone(&self.building),
             reporter: Rc::clone(&self.reporter),
-            webhooks: Rc::clone(&self.webhooks),
-            cancels: Rc::clone(&self.cancels),
+            tasks: Rc::clone(&self.tasks),
+            fork_failure: Rc::clone(&self.fork_failure),
         }
     }
 }
@@ -67,11 +63,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let store = Rc::new(SessionStore::new(database));
         let alarm = Rc::<Alarm>::default();
         let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));
-        let (machine, rows) = (Rc::clone(&platform), Rc::clone(&store));
-        let webhooks = Rc::new(WebhookDelivery::new(machine, rows, Rc::clone(&alarm)));
-        let cancels = Rc::new(ResponseCancels::new(Rc::clone(&platform), Rc::clone(&store)));
-        let (running, erasing, building) = Default::default();
-        Self { platform, store, alarm, running, erasing, building, reporter, webhooks, cancels }
+        let tasks = TaskRunner::new(Rc::clone(&platform), store.tasks(), Rc::clone(&alarm));
+        let (tasks, running, erasing, fork_failure) =
+            (Rc::new(tasks), Default::default(), Default::default(), Default::default());
+        Self { platform, store, alarm, running, erasing, reporter, tasks, fork_failure }
     }
 
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
@@ -85,7 +80,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(context.catalog()?);
         let session = self.store.session()?.ok_or_else(|| Fault::internal(LOST_SESSION))?;
-        let (webhooks, told_under) = (Rc::clone(&self.webhooks), Rc::clone(&catalog));
+        let tasks = self.task_start(context);
         let caller = started.turn.progress.trace.caller.clone();
         let (live, registration) = self.running.begin(started.turn.ordinal, caller);
         let span = self.run_span(context, &session, &started);
@@ -107,10 +102,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Rc::clone(&context.deployment),
             self.running.connections(),
             Rc::clone(live.interruption()),
-            Rc::clone(&self.cancels),
+            Rc::clone(&tasks),
         )
         .traced(trace);
-        let (cancels, deployment) = (Rc::clone(&self.cancels), Rc::clone(&context.deployment));
         let metering = Rc::clone(&context.metering);
         let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();
@@ -143,11 +137,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             names.sign(&mut line, platform.as_ref(), &session, &report);
             platform.log(line);
             live.text().end(outcome);
-            if let Err(fault) = cancels.start(Some(&told_under), &deployment) {
-                platform.log(cancels_stopped(&fault));
-            }
-            if let Err(fault) = webhooks.start(&told_under) {
-                platform.log(deliveries_stopped(&fault));
+            if let Err(fault) = tasks.start() {
+                platform.log(failure_line("tasks_stopped", "error", &fault));
             }
             if let Err(fault) = reporter.report_pause().await {
                 platform.log(report_failed(&fault));

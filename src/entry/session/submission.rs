@@ -236,8 +236,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 if is_lost {
                     self.meter_lost(context, &session, &turn, ErrorCode::TurnAborted);
                 }
-                self.deliver_webhooks(context)?;
-                self.start_cancels(context)?;
+                self.start_tasks(context)?;
             }
             (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
         }

@@ -7,6 +7,7 @@ use crate::contract::Fault;
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::object_question::{answered_elsewhere, read, reply};
 use crate::entry::response::{Response, object_failed};
+use crate::object::TaskKind;
 use crate::ports::{Database, HttpFault, ObjectQuestion, Platform};
 use crate::users::{
     Collection, Done, EraseQuestion, EraseReply, Revocation, SummaryQuestion, SummaryReply,
@@ -84,7 +85,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.drop_build(question.registration)?;
             }
         }
-        self.resume_erasure(context).await?;
+        self.attempt_now(context, TaskKind::Deletion).await?;
         let receipt = self.store.receipt()?;
         let is_done = !self.store.has_open_responses()?;
         self.end_erasure(context).await?;

@@ -7,6 +7,7 @@ use super::copied_tables::COPIED;
 use super::source::{ForkHead, RowPage, RowPlace, TextPage, TextPlace};
 use super::{ForkOrigin, ForkPlan};
 use crate::contract::{Fault, SessionId, outcome_in_session};
+use crate::object::TaskKind;
 use crate::persistence::conversation::array_of;
 use crate::persistence::entry_seq::EntrySeq;
 use crate::persistence::records::{Chain, EntryKind, Session, from_json, to_json};
@@ -93,11 +94,12 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Begins a build, or begins one anew: nothing of an earlier one is left.
-    pub(crate) fn begin_fork(&self, build: &ForkBuild) -> Result<(), Fault> {
+    pub(crate) fn begin_fork(&self, build: &ForkBuild, now_ms: u64) -> Result<(), Fault> {
         self.durable_step(|| {
             self.drop_tables()?;
             self.database.execute_all(schema::FORK)?;
-            self.save_build(build)
+            self.save_build(build)?;
+            self.tasks.add(TaskKind::Fork, "", "", now_ms)
         })?;
         self.memory.borrow_mut().has_fork = true;
         Ok(())
@@ -111,7 +113,10 @@ impl<D: Database> SessionStore<D> {
 
     /// Drops the build with all that it has copied.
     pub(crate) fn drop_fork(&self) -> Result<(), Fault> {
-        self.durable_step(|| self.drop_tables())
+        self.durable_step(|| {
+            self.drop_tables()?;
+            self.tasks.withdraw(TaskKind::Fork)
+        })
     }
 
     /// What comes next of a build.

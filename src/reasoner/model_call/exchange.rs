@@ -231,7 +231,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.note_recorded(transcript.number);
         match transcript.goes_on {
             None => Ok(()),
-            Some(_) => self.cancels.start(Some(&self.catalog), &self.deployment),
+            Some(_) => self.tasks.start(),
         }
     }
 

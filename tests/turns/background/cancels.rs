@@ -192,3 +192,18 @@ fn the_response_of_a_failed_turn_is_cancelled_when_its_session_is_erased() {
     assert_eq!(cancels(&bed), ["resp_1", "resp_1"]);
     assert_eq!(bed.world.alarm_at.get(), None);
 }
+
+#[test]
+fn a_session_that_begins_anew_in_the_same_instance_has_its_responses_cancelled_too() {
+    let bed = in_background();
+    for life in 1..=3 {
+        let _ = running(&bed, 4);
+        bed.try_cancel("t1").unwrap();
+        bed.settle();
+        assert_eq!(cancels(&bed).len(), life);
+        assert_eq!(bed.try_erase().unwrap().status, 200);
+        bed.settle();
+        let tables = bed.disk.read("SELECT 1 FROM sqlite_master");
+        assert_eq!(tables.len(), 0, "the storage is free");
+    }
+}

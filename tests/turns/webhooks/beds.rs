@@ -28,10 +28,7 @@ pub(crate) fn told_to_crash(crash: Option<Crash>) -> Bed {
 
 /// The number of messages that wait.
 pub(crate) fn waiting(bed: &Bed) -> usize {
-    if bed.disk.read("SELECT 1 FROM sqlite_master WHERE name = 'webhooks'").is_empty() {
-        return 0;
-    }
-    bed.disk.read("SELECT 1 FROM webhooks WHERE state = 'pending'").len()
+    bed.disk.read("SELECT 1 FROM tasks WHERE kind = 'webhook' AND state = 'pending'").len()
 }
 
 /// Rings the alarm each time it is due, until no message waits.

@@ -89,7 +89,9 @@ fn check(bed: &Bed, what: &str) {
     wanted.sort();
     assert_eq!(seen, wanted, "{what}");
     assert!(bodies.values().all(|bodies| bodies.len() == 1), "{what}: {bodies:?}");
-    let open = bed.disk.read("SELECT 1 FROM webhooks WHERE state <> 'delivered' OR body <> ''");
+    let open = bed
+        .disk
+        .read("SELECT 1 FROM tasks WHERE kind = 'webhook' AND (state <> 'done' OR work <> '')");
     assert_eq!(open.len(), 0, "{what}");
 }
 

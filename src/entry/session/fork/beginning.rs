@@ -10,6 +10,7 @@ use crate::contract::Fault;
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::object_question::{read, reply};
 use crate::entry::response::Response;
+use crate::object::TaskKind;
 use crate::persistence::{ForkBuild, ForkPlan};
 use crate::ports::{Database, HttpFault, Platform};
 use crate::users::Registration;
@@ -49,7 +50,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             if !self.store.is_building_fork()? {
                 self.ensure_alarm(context.deployment.turn_alarm_ms)?;
-                self.store.begin_fork(&ForkBuild::new(self.new_build(), plan, registration))?;
+                let build = ForkBuild::new(self.new_build(), plan, registration);
+                self.store.begin_fork(&build, self.platform.now_ms())?;
             }
         }
         let is_asked_for = |build: ForkBuild| {
@@ -58,8 +60,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if !self.store.fork_build()?.is_some_and(is_asked_for) {
             return Ok(ForkReply::Exists);
         }
-        self.build_fork(context)?.ended().await?;
-        self.known_fork(&question, false)?.ok_or_else(erased_meanwhile)
+        self.attempt_now(context, TaskKind::Fork).await?;
+        if let Some(known) = self.known_fork(&question, false)? {
+            return Ok(known);
+        }
+        Err(self.fork_failure.borrow().clone().unwrap_or_else(erased_meanwhile))
     }
 
     /// What the session says to the question, once there is one.

@@ -1,20 +1,18 @@
-//! The build of a fork in the new session's object: a task of its own, which goes on without a client. Each page is a
-//! durable step, so the same request or the alarm resumes a build that a crash has cut.
+//! The build of a fork in the new session's object: a task, which goes on without a client. Each page is a durable
+//! step, so the same request or the alarm resumes a build that a crash has cut.
 //!
 //! Every await may end the build: an erasure of the user drops it, and so does what becomes of the parent.
-
-use std::rc::Rc;
 
 use serde_json::json;
 
 use super::super::session_host::SessionHost;
-use super::building::BuildTask;
 use super::questions::{Part, PartQuestion, PartReply};
 use super::request::turn_not_ended;
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::context::AdmissionContext;
 use crate::entry::object_question::text_of;
 use crate::entry::response::{credential_expired, no_session, object_failed};
+use crate::object::Next;
 use crate::persistence::{ForkBuild, ForkHead, ForkStep, NewForkContext, OutcomePlace};
 use crate::ports::{Database, ObjectQuestion, Platform, failure_line, object_name};
 use crate::reasoner::boot_message;
@@ -24,35 +22,25 @@ use crate::users::Revocation;
 const MOST_ATTEMPTS: u32 = 10;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Builds the fork that is stored, unless this instance does already.
-    pub(super) fn build_fork(&self, context: &AdmissionContext) -> Result<Rc<BuildTask>, Fault> {
-        if let Some(present) = self.building.present() {
-            return Ok(present);
-        }
-        let mut build = self.store.fork_build()?.ok_or_else(erased_meanwhile)?;
-        self.ensure_alarm(context.deployment.turn_alarm_ms)?;
+    /// Attempts to build the fork that is stored.
+    pub(in super::super) async fn attempt_fork(
+        &self,
+        context: &AdmissionContext,
+    ) -> Result<Next, Fault> {
+        let Some(mut build) = self.store.fork_build()? else { return Ok(Next::Done) };
         self.store.resume_fork(&mut build)?;
-        let task = self.building.begin();
-        let (host, context, given) = (self.clone(), context.clone(), Rc::clone(&task));
-        self.platform.spawn(Box::pin(async move {
-            let outcome = host.copy_parent(&context, build).await;
-            host.platform.durable().await;
-            host.platform.log(match &outcome {
-                Ok(turns) => json!({ "event": "forked", "level": "info", "turns": turns }),
-                Err(fault) => failure_line("fork_failed", "warn", fault),
-            });
-            host.building.end(&task, outcome.map(|_| ()));
-        }));
-        Ok(given)
-    }
-
-    /// Goes on with a build when the alarm rings.
-    pub(in super::super) fn resume_build(&self, context: &AdmissionContext) -> Result<(), Fault> {
-        match self.store.is_building_fork()? {
-            true if self.building.is_busy() => self.ensure_alarm(context.deployment.turn_alarm_ms),
-            true => self.build_fork(context).map(|_| ()),
-            false => Ok(()),
-        }
+        let outcome = self.copy_parent(context, build).await;
+        self.platform.durable().await;
+        self.platform.log(match &outcome {
+            Ok(turns) => json!({ "event": "forked", "level": "info", "turns": turns }),
+            Err(fault) => failure_line("fork_failed", "warn", fault),
+        });
+        self.fork_failure.replace(outcome.err());
+        let every_ms = context.deployment.turn_alarm_ms;
+        Ok(match self.store.is_building_fork()? {
+            true => Next::Wait(self.platform.now_ms().saturating_add(every_ms)),
+            false => Next::Done,
+        })
     }
 
     /// Drops the build of a life of a user's session that ends.
@@ -209,7 +197,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     fn begin_anew(&self, build: ForkBuild) -> Result<u64, Fault> {
         let build = build.anew(self.new_build());
-        self.store.begin_fork(&build)?;
+        self.store.begin_fork(&build, self.platform.now_ms())?;
         Ok(build.id)
     }
 

@@ -6,14 +6,12 @@
 //! | `request` | the parent | decides on the request, and has the new object begin |
 //! | `handing_out` | the parent | gives out rows and texts, a page for each question |
 //! | `beginning` | the new session | begins, joins or shows a fork |
-//! | `builder` | the new session | copies, step by step, and resumes what a crash has cut; `building` knows who waits |
+//! | `builder` | the new session | the task that copies, step by step, and resumes what a crash has cut |
 
 mod beginning;
 mod builder;
-mod building;
 mod handing_out;
 mod questions;
 mod request;
 
-pub(super) use building::Building;
 pub(super) use request::{AcceptedFork, ReceivedFork};

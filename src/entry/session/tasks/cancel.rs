@@ -1,0 +1,45 @@
+//! Has the model service cancel a background response that nobody reads any more (interface §4, Background responses).
+
+use serde_json::json;
+
+use super::SessionTasks;
+use crate::llm_call::{Cancellation, Endpoint, cancel_response};
+use crate::object::{Next, Task};
+use crate::ports::{Database, Platform};
+
+/// How often the model service is asked to cancel a response: at once, and three times by the alarm.
+const MAX_ATTEMPTS: u32 = 4;
+
+impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
+    /// Asks the service to cancel the response that the task is called by. `work` is the agent context, and with it the
+    /// model service, that the response was made under.
+    pub(super) async fn cancel(&self, task: &Task) -> Next {
+        if self.is_answered(task).await {
+            return Next::Done;
+        }
+        let platform = self.host.platform.as_ref();
+        if task.attempts.saturating_add(1) < MAX_ATTEMPTS {
+            let every_ms = self.context.deployment.turn_alarm_ms;
+            return Next::Again(platform.now_ms().saturating_add(every_ms));
+        }
+        platform.log(json!({
+            "event": "cancel_failed", "level": "warn", "agent_context": task.work,
+        }));
+        Next::GivenUp
+    }
+
+    /// Asks the service; false where nobody can be asked, or there was no answer.
+    async fn is_answered(&self, task: &Task) -> bool {
+        let catalog = self.context.catalog.as_ref().ok();
+        let agent = catalog.and_then(|catalog| catalog.agent_context(&task.work));
+        let Some(agent) = agent else { return false };
+        let platform = self.host.platform.as_ref();
+        let Ok(endpoint) = Endpoint::of(platform, &self.context.deployment, agent) else {
+            return false;
+        };
+        match cancel_response(platform, &endpoint, &task.id).await {
+            Cancellation::Answered => true,
+            Cancellation::Unanswered => false,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Deletes an erased session's responses at the model service (interface §9).
+
+use futures_util::future::join_all;
+
+use super::SessionTasks;
+use crate::catalog::Catalog;
+use crate::contract::Fault;
+use crate::llm_call::{Deletion, Endpoint, delete_response};
+use crate::object::{Next, TaskKind};
+use crate::persistence::{ResponseStanding, StoredResponse};
+use crate::ports::{Database, Deployment, Platform};
+
+/// Deletions at the same time; the runtime opens at most six connections at once.
+const AT_ONCE: usize = 5;
+
+/// The number of stored responses that one attempt deletes. The runtime limits the requests of an invocation.
+const PER_ATTEMPT: u32 = 200;
+
+impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
+    /// Asks the model service to delete some of the responses. Those that it has not deleted are asked for again.
+    pub(super) async fn delete_responses(&self) -> Result<Next, Fault> {
+        // A response is cancelled before it is deleted.
+        self.host.tasks.idle(TaskKind::Cancel).await;
+        let (store, erasing) = (&self.host.store, &self.host.erasing);
+        let responses = store.responses_to_delete(PER_ATTEMPT)?;
+        if responses.is_empty() {
+            return Ok(Next::Done);
+        }
+        // An invalid catalog names no model service, and nothing counts as an attempt.
+        let Ok(catalog) = &self.context.catalog else { return Ok(self.wait()) };
+        let (platform, deployment) = (self.host.platform.as_ref(), &self.context.deployment);
+        let mut settled = Vec::with_capacity(responses.len());
+        for batch in responses.chunks(AT_ONCE) {
+            let deletions =
+                batch.iter().map(|response| delete(platform, deployment, catalog, response));
+            let standings = join_all(deletions).await;
+            settled.extend(batch.iter().map(|response| response.id.clone()).zip(standings));
+        }
+        if let Some(receipt) = store.settle_erasure(&settled)? {
+            erasing.keep_receipt(receipt);
+        }
+        Ok(if store.has_open_responses()? { self.wait() } else { Next::Done })
+    }
+}
+
+/// Asks the model service to delete a response, and returns its standing: `None` when the service no longer holds it.
+async fn delete<P: Platform>(
+    platform: &P,
+    deployment: &Deployment,
+    catalog: &Catalog,
+    response: &StoredResponse,
+) -> Option<ResponseStanding> {
+    let Some(agent) = catalog.agent_context(&response.agent_context) else {
+        return Some(ResponseStanding::Unreachable);
+    };
+    // Without its headers the service would refuse every deletion.
+    let Ok(endpoint) = Endpoint::of(platform, deployment, agent) else {
+        return Some(ResponseStanding::Unreachable);
+    };
+    let lacks = |name: &String| platform.secret(name).is_none();
+    if agent.api_key_secret.as_ref().is_some_and(lacks) {
+        return Some(ResponseStanding::Unreachable);
+    }
+    match delete_response(platform, &endpoint, &response.id).await {
+        Deletion::Gone => None,
+        Deletion::Refused => Some(ResponseStanding::Refused),
+        Deletion::Unanswered => Some(ResponseStanding::Pending),
+    }
+}

@@ -1,0 +1,107 @@
+//! What a session owes to the outside: the tasks of its object, and what each kind of them does.
+//!
+//! | task | owed by | file |
+//! |---|---|---|
+//! | cancel a background response | the step that gives it up | `cancel` |
+//! | delete the responses of an erased session | the erasure | `deletion` |
+//! | become a fork | the request to fork | `fork::builder` |
+//! | tell a webhook | the step that ends or pauses a turn | `webhook` |
+
+mod cancel;
+mod deletion;
+mod webhook;
+
+use std::fmt::{self, Debug, Formatter};
+use std::rc::Rc;
+
+use super::session_host::SessionHost;
+use crate::contract::Fault;
+use crate::entry::context::AdmissionContext;
+use crate::object::{Attempt, Attempted, Next, Task, TaskHandler, TaskKind, TaskStart};
+use crate::ports::{Database, Platform};
+
+/// Does the tasks of a session's object.
+pub(super) struct SessionTasks<P, D> {
+    host: SessionHost<P, D>,
+    context: AdmissionContext,
+}
+
+impl<P, D> Debug for SessionTasks<P, D> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SessionTasks").finish_non_exhaustive()
+    }
+}
+
+impl<P: Platform, D: Database + 'static> TaskHandler for SessionTasks<P, D> {
+    fn attempt<'a>(&'a self, task: &'a Task) -> Attempt<'a> {
+        Box::pin(async move {
+            match task.kind {
+                TaskKind::Cancel => Ok(self.cancel(task).await.into()),
+                TaskKind::Deletion => self.delete_responses().await.map(Attempted::from),
+                TaskKind::Fork => self.host.attempt_fork(&self.context).await.map(Attempted::from),
+                TaskKind::Webhook => self.tell_webhook(task).await,
+            }
+        })
+    }
+}
+
+impl<P: Platform, D: Database + 'static> TaskStart for SessionTasks<P, D> {
+    fn start(&self) -> Result<(), Fault> {
+        self.host.start_tasks(&self.context)
+    }
+}
+
+impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
+    /// Looks at a task again after a while, which is no attempt at it.
+    fn wait(&self) -> Next {
+        let every_ms = self.context.deployment.turn_alarm_ms;
+        Next::Wait(self.host.platform.now_ms().saturating_add(every_ms))
+    }
+}
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// What begins the tasks that a run makes owed.
+    pub(super) fn task_start(&self, context: &AdmissionContext) -> Rc<dyn TaskStart> {
+        Rc::new(SessionTasks { host: self.clone(), context: context.clone() })
+    }
+
+    /// Attempts the tasks that are due when the alarm has rung.
+    pub(super) fn resume_tasks(
+        &self,
+        context: &AdmissionContext,
+        every_ms: u64,
+    ) -> Result<(), Fault> {
+        self.tasks.resume(&self.task_handler(context), every_ms)
+    }
+
+    fn task_handler(&self, context: &AdmissionContext) -> Rc<dyn TaskHandler> {
+        Rc::new(SessionTasks { host: self.clone(), context: context.clone() })
+    }
+
+    /// Begins to attempt what a step outside a run has just made owed; the alarm repeats it.
+    pub(super) fn start_tasks(&self, context: &AdmissionContext) -> Result<(), Fault> {
+        let next_at = self.store.tasks().next_at()?;
+        if next_at.is_none_or(|at_ms| at_ms > self.platform.now_ms()) {
+            return Ok(());
+        }
+        self.ensure_alarm(context.deployment.turn_alarm_ms)?;
+        self.tasks.start(&self.task_handler(context))
+    }
+
+    /// Attempts the task of a kind now, whenever it was due, and waits for the attempt.
+    pub(super) async fn attempt_now(
+        &self,
+        context: &AdmissionContext,
+        kind: TaskKind,
+    ) -> Result<(), Fault> {
+        self.store.tasks().hasten(kind, self.platform.now_ms())?;
+        self.start_tasks(context)?;
+        self.tasks.idle(kind).await;
+        Ok(())
+    }
+
+    /// Whether a task waits.
+    pub(super) fn owes(&self) -> Result<bool, Fault> {
+        Ok(self.store.tasks().next_at()?.is_some())
+    }
+}

@@ -1,0 +1,93 @@
+//! Tells a webhook of a turn (interface §15): at once after the step that ended or paused it, and later by the schedule of
+//! `webhooks`.
+
+use serde_json::{Value, json};
+
+use super::super::session_host::SessionHost;
+use super::SessionTasks;
+use crate::contract::Fault;
+use crate::entry::context::AdmissionContext;
+use crate::object::{Attempted, Next, Task};
+use crate::persistence::{DueWebhook, MessagePlace, Session, StoredOutcome, Turn, WebhookMessage};
+use crate::ports::{Database, Platform, unreadable_column};
+use crate::webhooks::{Attempt, attempt, due_webhooks, next_wait_ms};
+
+/// For how long a catalog without the webhook may be an older one than that which wrote the message, in milliseconds.
+/// KV takes up to a minute to show a change everywhere, and an isolate reads it twice a minute.
+const CATALOG_DELAY_MS: u64 = 90_000;
+
+/// The time until an invalid catalog, which has no webhooks, is read again, in milliseconds.
+const AGAIN_MS: u64 = 300_000;
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// The messages about a turn that ends outside a run; an invalid catalog has no webhooks. Where there are any, the
+    /// alarm is set in the same step.
+    pub(in crate::entry::session) fn due_webhooks(
+        &self,
+        context: &AdmissionContext,
+        session: &Session,
+        turn: &Turn,
+        outcome: &StoredOutcome,
+        now_ms: u64,
+    ) -> Result<Vec<DueWebhook>, Fault> {
+        let Ok(catalog) = context.catalog() else { return Ok(Vec::new()) };
+        let platform = self.platform.as_ref();
+        let due = due_webhooks(platform, catalog, session, turn, outcome, now_ms)?;
+        if !due.is_empty() {
+            self.ensure_alarm(context.deployment.turn_alarm_ms)?;
+        }
+        Ok(due)
+    }
+}
+
+impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
+    /// Attempts a message.
+    pub(super) async fn tell_webhook(&self, task: &Task) -> Result<Attempted, Fault> {
+        let platform = self.host.platform.as_ref();
+        let Ok(catalog) = &self.context.catalog else {
+            return Ok(Next::Wait(platform.now_ms().saturating_add(AGAIN_MS)).into());
+        };
+        let place = MessagePlace::of(&task.id)?;
+        let message: WebhookMessage =
+            serde_json::from_str(&task.work).map_err(|_| unreadable_column("work"))?;
+        let (turn_id, id) = (message.turn_id, message.message_id);
+        let outcome = match catalog.webhook(place.webhook) {
+            Some(webhook) => Some(attempt(platform, webhook, &id, message.body).await),
+            None => None,
+        };
+        let now = platform.now_ms();
+        let (status, reason, asked_ms, is_final) = match outcome {
+            Some(Attempt::Delivered { status }) => {
+                return Ok(Attempted { next: Next::Done, status: Some(status) });
+            }
+            Some(Attempt::Gone) => {
+                (Some(410), "the receiver wants no more messages".to_owned(), None, true)
+            }
+            Some(Attempt::Failed { status, reason, retry_after_ms }) => {
+                (status, reason, retry_after_ms, false)
+            }
+            None => {
+                let unknown = "the catalog no longer has the webhook";
+                let is_certain = now.saturating_sub(task.created_at) > CATALOG_DELAY_MS;
+                (None, unknown.to_owned(), None, is_certain)
+            }
+        };
+        let attempts = task.attempts.saturating_add(1);
+        let wait = next_wait_ms(attempts, asked_ms, platform.random());
+        let wait = wait.filter(|_| !is_final);
+        let mut line = match wait {
+            Some(wait) => json!({ "event": "webhook_retry", "level": "warn", "again_ms": wait }),
+            None => json!({ "event": "webhook_failed", "level": "error" }),
+        };
+        let facts = json!({
+            "webhook": place.webhook, "type": place.event, "turn": turn_id.as_str(),
+            "attempts": attempts, "http_status": status, "reason": reason,
+        });
+        if let (Some(line), Value::Object(facts)) = (line.as_object_mut(), facts) {
+            line.extend(facts);
+        }
+        platform.log(line);
+        let next = wait.map_or(Next::GivenUp, |wait| Next::Again(now.saturating_add(wait)));
+        Ok(Attempted { next, status })
+    }
+}

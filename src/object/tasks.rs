@@ -1,0 +1,330 @@
+//! The tasks of an object: what it owes to the outside, in one table, until it is done or given up.
+//!
+//! Whatever owes something adds the task in the durable step that makes it owed, so no crash loses one. Who attempts
+//! tasks, and when, is decided by [`super::TaskRunner`].
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::schema::has_table;
+use crate::contract::{Fault, closed_list};
+use crate::ports::{Database, Row, Value};
+
+/// An object has the table from its first task on. `next_at`: when the next attempt is due; `attempts`: those so far;
+/// `work`: what there is to do, in words of the kind, empty once the task has ended; `last_status`: the newest HTTP
+/// status that an attempt got. The primary key keeps the waiting tasks together, so that nothing else is read to find
+/// them.
+const TASKS: &str = "CREATE TABLE IF NOT EXISTS tasks (
+    state TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    next_at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    last_status INTEGER,
+    work TEXT NOT NULL,
+    PRIMARY KEY (state, kind, id)
+) WITHOUT ROWID";
+
+closed_list! {
+    /// What a task is for.
+    pub enum TaskKind {
+        /// The model service is to cancel a background response that nobody reads any more.
+        Cancel = "cancel",
+        /// The model service is to delete the responses of an erased session.
+        Deletion = "deletion",
+        /// The object is to become the fork of another session.
+        Fork = "fork",
+        /// A receiver of the operator's is to be told of a turn.
+        Webhook = "webhook",
+    }
+}
+
+impl TaskKind {
+    /// Whether a task that has ended stays in the table, so that a trace can tell what became of it.
+    fn keeps_end(self) -> bool {
+        match self {
+            Self::Webhook => true,
+            Self::Cancel | Self::Deletion | Self::Fork => false,
+        }
+    }
+
+    /// Whether a task is still owed when everything else that the object stores is erased.
+    fn outlives_erasure(self) -> bool {
+        match self {
+            Self::Cancel | Self::Deletion => true,
+            Self::Fork | Self::Webhook => false,
+        }
+    }
+}
+
+closed_list! {
+    /// What has become of a task.
+    pub enum TaskState {
+        Pending = "pending",
+        Done = "done",
+        /// It is not attempted any more.
+        GivenUp = "given_up",
+    }
+}
+
+/// A task that waits for its next attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    pub kind: TaskKind,
+    /// Tells it from every other task of its kind. Of tasks that are due together the one with the lesser id is first.
+    pub id: String,
+    /// Milliseconds since the Unix epoch.
+    pub created_at: u64,
+    /// Those so far.
+    pub attempts: u32,
+    pub work: String,
+}
+
+/// What became of a task, or what it waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRecord {
+    pub id: String,
+    pub state: TaskState,
+    /// Milliseconds since the Unix epoch.
+    pub created_at: u64,
+    pub attempts: u32,
+    /// The newest HTTP status that an attempt got.
+    pub last_status: Option<u16>,
+}
+
+/// What comes after an attempt. Times are milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The task is done.
+    Done,
+    /// It is not attempted any more.
+    GivenUp,
+    /// It is attempted again at that time.
+    Again(u64),
+    /// Nothing could be attempted, which is no attempt; it is looked at again at that time.
+    Wait(u64),
+}
+
+/// What an attempt came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempted {
+    pub next: Next,
+    /// The HTTP status that it got.
+    pub status: Option<u16>,
+}
+
+impl From<Next> for Attempted {
+    fn from(next: Next) -> Self {
+        Self { next, status: None }
+    }
+}
+
+/// The table of an object's tasks. An object without tasks neither reads nor writes anything here.
+///
+/// A method fails with `internal` when the storage fails.
+#[derive(Debug)]
+pub struct Tasks<D> {
+    database: Rc<D>,
+    /// Whether the table is there, once that is known.
+    is_there: Cell<Option<bool>>,
+}
+
+impl<D: Database> Tasks<D> {
+    /// The tasks of an object's database. Nothing is read yet.
+    pub fn new(database: Rc<D>) -> Self {
+        Self { database, is_there: Cell::default() }
+    }
+
+    /// The name of the table.
+    pub const TABLE: &'static str = "tasks";
+
+    /// Notes whether the table is there, for whoever has asked the storage of all tables at once.
+    pub fn note_table(&self, is_there: bool) {
+        self.is_there.set(Some(is_there));
+    }
+
+    /// Forgets whether the table is there: a durable step has failed, or the storage was freed.
+    pub fn forget_table(&self) {
+        self.is_there.set(None);
+    }
+
+    /// Adds a task, which is due at once. A task of the kind that waits under the same id stays as it is.
+    pub fn add(&self, kind: TaskKind, id: &str, work: &str, now_ms: u64) -> Result<(), Fault> {
+        self.insert(kind, id, now_ms, now_ms, 0, work)
+    }
+
+    fn insert(
+        &self,
+        kind: TaskKind,
+        id: &str,
+        created_at: u64,
+        next_at: u64,
+        attempts: u32,
+        work: &str,
+    ) -> Result<(), Fault> {
+        if !self.is_there()? {
+            self.database.execute(TASKS, &[])?;
+            self.is_there.set(Some(true));
+        }
+        self.database.execute(
+            "INSERT OR IGNORE INTO tasks (state, kind, id, created_at, next_at, attempts, work)
+             VALUES ('pending', ?, ?, ?, ?, ?, ?)",
+            &[
+                kind.as_str().into(),
+                id.into(),
+                created_at.into(),
+                next_at.into(),
+                attempts.into(),
+                work.into(),
+            ],
+        )
+    }
+
+    /// The task of a kind whose attempt is due first, if one is due by now.
+    pub fn due(&self, kind: TaskKind, now_ms: u64) -> Result<Option<Task>, Fault> {
+        let due = self.rows(
+            "SELECT * FROM tasks WHERE state = 'pending' AND kind = ? AND next_at <= ?
+             ORDER BY next_at, id LIMIT 1",
+            &[kind.as_str().into(), now_ms.into()],
+        )?;
+        due.first().map(task).transpose()
+    }
+
+    /// The kinds of which a task is due by now.
+    pub fn due_kinds(&self, now_ms: u64) -> Result<Vec<TaskKind>, Fault> {
+        let kinds = self.rows(
+            "SELECT DISTINCT kind FROM tasks WHERE state = 'pending' AND next_at <= ?",
+            &[now_ms.into()],
+        )?;
+        kinds.iter().map(|row| row.get("kind")).collect()
+    }
+
+    /// When the next attempt is due; `None` where no task waits.
+    pub fn next_at(&self) -> Result<Option<u64>, Fault> {
+        let rows =
+            self.rows("SELECT MIN(next_at) AS next_at FROM tasks WHERE state = 'pending'", &[])?;
+        rows.first().map_or(Ok(None), |row| row.get("next_at"))
+    }
+
+    /// Records what an attempt came to. Nothing is written where the task is gone, or is another one by now.
+    pub fn settle(&self, task: &Task, attempted: Attempted) -> Result<(), Fault> {
+        if !self.is_there()? {
+            return Ok(());
+        }
+        let Attempted { next, status } = attempted;
+        let (state, next_at, tried) = match next {
+            Next::Done => (TaskState::Done, None, 1),
+            Next::GivenUp => (TaskState::GivenUp, None, 1),
+            Next::Again(at_ms) => (TaskState::Pending, Some(at_ms), 1),
+            Next::Wait(at_ms) => (TaskState::Pending, Some(at_ms), 0),
+        };
+        let same =
+            "state = 'pending' AND kind = ?1 AND id = ?2 AND created_at = ?3 AND attempts = ?4";
+        let mut bound: Vec<Value> = vec![
+            task.kind.as_str().into(),
+            task.id.as_str().into(),
+            task.created_at.into(),
+            task.attempts.into(),
+        ];
+        if state != TaskState::Pending && !task.kind.keeps_end() {
+            return self.database.execute(&format!("DELETE FROM tasks WHERE {same}"), &bound);
+        }
+        let tried: u32 = tried;
+        bound.extend([state.as_str().into(), next_at.into(), tried.into(), status.into()]);
+        // What there was to do is kept only for further attempts.
+        let settle = format!(
+            "UPDATE OR REPLACE tasks
+             SET state = ?5, next_at = COALESCE(?6, next_at), attempts = attempts + ?7,
+                last_status = COALESCE(?8, last_status), work = CASE ?5 WHEN 'pending' THEN work ELSE '' END
+             WHERE {same}"
+        );
+        self.database.execute(&settle, &bound)
+    }
+
+    /// Makes the waiting tasks of a kind due now.
+    pub fn hasten(&self, kind: TaskKind, now_ms: u64) -> Result<(), Fault> {
+        self.change(
+            "UPDATE tasks SET next_at = ?2
+             WHERE state = 'pending' AND kind = ?1 AND next_at > ?2",
+            &[kind.as_str().into(), now_ms.into()],
+        )
+    }
+
+    /// Drops the waiting tasks of a kind.
+    pub fn withdraw(&self, kind: TaskKind) -> Result<(), Fault> {
+        self.change(
+            "DELETE FROM tasks WHERE state = 'pending' AND kind = ?",
+            &[kind.as_str().into()],
+        )
+    }
+
+    /// Erases the tasks with the rest of the object's rows, but for those that are owed all the same.
+    pub fn erase(&self) -> Result<(), Fault> {
+        let mut kept = Vec::new();
+        for row in self.rows("SELECT * FROM tasks WHERE state = 'pending'", &[])? {
+            if row.get::<TaskKind>("kind")?.outlives_erasure() {
+                kept.push((task(&row)?, row.get("next_at")?));
+            }
+        }
+        self.change("DROP TABLE tasks", &[])?;
+        self.is_there.set(Some(false));
+        for (task, next_at) in kept {
+            let Task { kind, id, created_at, attempts, work } = task;
+            self.insert(kind, &id, created_at, next_at, attempts, &work)?;
+        }
+        Ok(())
+    }
+
+    /// The tasks of a kind whose ids begin so, by their ids.
+    pub fn records(&self, kind: TaskKind, prefix: &str) -> Result<Vec<TaskRecord>, Fault> {
+        let rows = self.rows(
+            "SELECT id, state, created_at, attempts, last_status FROM tasks
+             WHERE state IN ('pending', 'done', 'given_up') AND kind = ?1
+                AND id >= ?2 AND id < ?2 || char(1114111)
+             ORDER BY id, created_at",
+            &[kind.as_str().into(), prefix.into()],
+        )?;
+        let record = |row: &Row| {
+            Ok(TaskRecord {
+                id: row.get("id")?,
+                state: row.get("state")?,
+                created_at: row.get("created_at")?,
+                attempts: row.get("attempts")?,
+                last_status: row.get("last_status")?,
+            })
+        };
+        rows.iter().map(record).collect()
+    }
+
+    /// Rows of the table; none where it is not there.
+    fn rows(&self, statement: &str, bound: &[Value]) -> Result<Vec<Row>, Fault> {
+        if self.is_there()? { self.database.query(statement, bound) } else { Ok(Vec::new()) }
+    }
+
+    /// Changes rows of the table, where it is there.
+    fn change(&self, statement: &str, bound: &[Value]) -> Result<(), Fault> {
+        if self.is_there()? { self.database.execute(statement, bound) } else { Ok(()) }
+    }
+
+    fn is_there(&self) -> Result<bool, Fault> {
+        match self.is_there.get() {
+            Some(known) => Ok(known),
+            None => {
+                let found = has_table(self.database.as_ref(), Self::TABLE)?;
+                self.is_there.set(Some(found));
+                Ok(found)
+            }
+        }
+    }
+}
+
+fn task(row: &Row) -> Result<Task, Fault> {
+    Ok(Task {
+        kind: row.get("kind")?,
+        id: row.get("id")?,
+        created_at: row.get("created_at")?,
+        attempts: row.get("attempts")?,
+        work: row.get("work")?,
+    })
+}
