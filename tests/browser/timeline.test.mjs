@@ -131,3 +131,12 @@ test('a first byte that does not fit into its call is told of none', () => {
   assert.match(timelineOf(turn({ ModelCalls }, 200), [announced, text(181)], 0).rows.at(-1).told, /first byte after 11 ms/);
   assert.doesNotMatch(timelineOf(turn({ ModelCalls }, 200), [announced, text(900)], 0).rows.at(-1).told, /first byte/);
 });
+
+test('a call that has told no tokens is not one of none, and rows open what passed through them', () => {
+  const none = { PromptTokens: 0, CompletionTokens: 0, CachedTokens: 0, ReasoningTokens: 0, TotalTokens: 0 };
+  const ToolCalls = [{ ModelCall: 1, ToolCallId: 'a', Name: 'look', RunsOn: 'server', ExecutionMs: 5, Successful: true }];
+  const { rows } = timelineOf(turn({ ModelCalls: [call(1, 0, 70, { Usage: none }), call(2, 80, 10)], ToolCalls }, 100), [], 0);
+  assert.deepEqual(rows.slice(1).map(({ told, opens }) => [told, opens]), [
+    ['70 ms', { call: 1 }], ['10 ms · 2,000 in, 10 out', { call: 2 }], ['5 ms', { tools: ['a'] }],
+  ]);
+});

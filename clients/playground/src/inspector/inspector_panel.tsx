@@ -118,14 +118,16 @@ function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
   const [opened, setOpened] = useState<string>();
   const openRow = timeline.rows.find((row) => opened !== undefined && keyOf(row) === opened);
   const sum = (of: 'PromptTokens' | 'CompletionTokens') => trace.ModelCalls.reduce((all, { Usage }) => all + (Usage?.[of] ?? 0), 0);
+  // Calls that have told nothing are no calls without tokens.
+  const told = (of: 'PromptTokens' | 'CompletionTokens') => (sum('PromptTokens') + sum('CompletionTokens') > 0 ? tokens(sum(of)) : '–');
   return (
     <section>
       <h3>Timeline</h3>
       <dl class="figures">
         <Figure name="in all" value={seconds(Math.round(timeline.totalMs))} />
         <Figure name={namedFor(calls, 'model calls')} value={String(calls)} />
-        <Figure name="tokens in" value={tokens(sum('PromptTokens'))} />
-        <Figure name="tokens out" value={tokens(sum('CompletionTokens'))} />
+        <Figure name="tokens in" value={told('PromptTokens')} />
+        <Figure name="tokens out" value={told('CompletionTokens')} />
       </dl>
       <TimelineView timeline={timeline} opened={opened} open={(row) => setOpened(opened === keyOf(row) ? undefined : keyOf(row))} />
       {openRow && <RowView key={opened} turn={turn} row={openRow} close={() => setOpened(undefined)} />}

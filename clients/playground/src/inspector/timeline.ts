@@ -118,7 +118,7 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
   const told = [
     seconds(to - from),
     firstByte !== undefined && `first byte after ${seconds(firstByte)}`,
-    call.Usage && `${tokens(call.Usage.PromptTokens)} in, ${tokens(call.Usage.CompletionTokens)} out`,
+    call.Usage && call.Usage.TotalTokens > 0 && `${tokens(call.Usage.PromptTokens)} in, ${tokens(call.Usage.CompletionTokens)} out`,
     waited.length > 0 && `repeated after ${statuses}, waited ${seconds(waited.reduce((a, b) => a + b, 0))}`,
     call.Interrupted && 'dropped for words that were added',
     call.Background && (call.Resumed ? `in the background, read on ${call.Resumed === 1 ? 'once' : `${call.Resumed} times`}` : 'in the background'),

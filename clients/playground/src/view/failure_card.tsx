@@ -4,7 +4,7 @@ import type { ShownTurn } from '../store/shown_turn.js';
 import type { Failure, TurnRecord } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 
-const WHO = { client: 'You can act.', operator: 'The operator has to act.', nobody: 'Nobody has to act; try again.' } as Record<string, string>;
+const WHO = { client: 'You can act.', operator: 'The operator has to act.', nobody: 'It may pass by itself: try again.' } as Record<string, string>;
 
 export function Ended({ turn, failure, status }: { turn: ShownTurn; failure: Failure; status: TurnRecord['status'] }) {
   if (status === 'aborted') return <p class="note">This turn was stopped.</p>;
