@@ -11,8 +11,21 @@ from typing import Any
 import httpx
 import pytest
 from pydantic import BaseModel
+from typing_extensions import assert_type
 
-from aptix_edge import Aptix, AptixConnectionError, AptixError, MemoryStore, Tool, ToolContext, format_json, tool
+from aptix_edge import (
+    Aptix,
+    AptixConnectionError,
+    AptixError,
+    AsyncSession,
+    AsyncTurn,
+    MemoryStore,
+    Session,
+    Tool,
+    ToolContext,
+    format_json,
+    tool,
+)
 from conftest import Bed, World, new_id, script
 
 WRITTEN = '{"to":"Ann", "amount":1.10,"limit":1e2,"memo":"rent"}'
@@ -545,3 +558,10 @@ def test_an_answer_has_the_form_that_the_turn_asks_for(aptix: Any) -> None:
         instruction, _ = script([["text", text]])
         with pytest.raises(ValueError):  # noqa: PT011 - of pydantic or of json
             session.turn(instruction, output=Order).output()
+
+
+def judged_by_pyright(session: Session, other: AsyncSession) -> None:
+    assert_type(session.turn("x", output=Order).output(), Order)
+    assert_type(session.attach("t", output=Place).output(), Place)
+    assert_type(session.turn("x", output={"type": "object"}).output(), Any)
+    assert_type(other.turn("x", output=Order), AsyncTurn[Order])

@@ -8,7 +8,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias, Union
 
-Output = type[Any] | Mapping[str, Any]
+from typing_extensions import TypeVar
+
+T = TypeVar("T", default=Any)
+"""What an answer is read as."""
+
+Output = type[T] | Mapping[str, Any]
 """A pydantic model, or a type that pydantic reads, such as a dataclass; or a JSON Schema."""
 
 Json: TypeAlias = Union["dict[str, Json]", "list[Json]", str, float, bool, None]
@@ -18,7 +23,7 @@ HELD = ("anyOf", "oneOf", "allOf", "prefixItems", "items", "additionalProperties
 """The words of a schema whose value holds schemas by their names, or a list of them or one."""
 
 
-def output_schema(output: Output) -> str:
+def output_schema(output: Output[Any]) -> str:
     """`OutputSchema` of a turn whose answer has this form."""
     if isinstance(output, Mapping):
         return json.dumps(output, ensure_ascii=False)
@@ -28,7 +33,7 @@ def output_schema(output: Output) -> str:
     return json.dumps(_closed(adapter.json_schema()), ensure_ascii=False)
 
 
-def read_output(text: str, output: Output | None) -> Any:
+def read_output(text: str, output: Output[Any] | None) -> Any:
     """The answer as what it is. Raises `ValueError` for what is no JSON or does not fit."""
     if output is None or isinstance(output, Mapping):
         return json.loads(text)

@@ -9,7 +9,7 @@ from typing import Any
 from ._answers import Answerer, ApprovalRequest, OnApproval, Shared
 from ._errors import AptixError
 from ._http import Call, Http, json_bytes, request
-from ._output import Output, output_schema
+from ._output import Output, T, output_schema
 from ._submission import Submission, followed, posted, session_path, turn_path
 from ._tools import Tool, ToolContext, tools_json, tools_of
 from ._turn import AsyncTurn, Watching, new_id
@@ -62,8 +62,8 @@ class AsyncSession:
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
         deadline_s: float | None = None,
-        output: Output | None = None,
-    ) -> AsyncTurn:
+        output: Output[T] | None = None,
+    ) -> AsyncTurn[T]:
         """A new turn, or the same one again: `turn_id` with the same request is the same turn, wherever it comes
         from. A text is its `Instruction`. `tools` are what the model may call and this program runs; a session
         keeps those that it was last given. `on_approval` decides about calls of the service's tools that need
@@ -87,8 +87,8 @@ class AsyncSession:
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
         deadline_s: float | None = None,
-        output: Output | None = None,
-    ) -> AsyncTurn:
+        output: Output[T] | None = None,
+    ) -> AsyncTurn[T]:
         """A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. Its text
         comes from the start, or from `position` on.
         """

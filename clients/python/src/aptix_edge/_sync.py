@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Generic, Literal, overload
 
 import httpx
 from typing_extensions import ParamSpec, Self
@@ -17,7 +17,7 @@ from ._credential import Credential
 from ._events import StreamEvent, TurnEvent
 from ._folder import LONGEST_BYTES, SourceDocument
 from ._http import Heads, LogEntry, WithResponse
-from ._output import Output
+from ._output import Output, T
 from ._session import AsyncFork, AsyncSession, Pending, Tools
 from ._stores import Store
 from ._sync_io import SyncIo, iterate, run
@@ -26,15 +26,14 @@ from ._user import AsyncUser
 from ._workspace import MAX_BYTES, AsyncWorkspace, Synced
 
 P = ParamSpec("P")
-T = TypeVar("T")
 
 
-class Turn:
+class Turn(Generic[T]):
     """A turn. Loop over it once for its events, or call `final()`, which reads it when nobody loops; nothing is sent
     before that. Leaving the loop stops the watching only: the turn runs on, `cancel()` ends it.
     """
 
-    def __init__(self, turn: AsyncTurn) -> None:
+    def __init__(self, turn: AsyncTurn[T]) -> None:
         self._turn = turn
 
     @property
@@ -67,7 +66,7 @@ class Turn:
         """The final response. Raises the `AptixError` that ended the turn, or the watching."""
         return run(self._turn.final())
 
-    def output(self) -> Any:
+    def output(self) -> T:
         """The final response's text as the JSON that it is, by the `output` of the turn: an instance of the model, or
         what `json` reads. Raises `ValueError` for what is no JSON, such as a refusal of the model, or does not fit.
         """
@@ -169,8 +168,8 @@ class Session:
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
         deadline_s: float | None = None,
-        output: Output | None = None,
-    ) -> Turn:
+        output: Output[T] | None = None,
+    ) -> Turn[T]:
         """A new turn, or the same one again: `turn_id` with the same request is the same turn, wherever it comes
         from. A text is its `Instruction`. `tools` are what the model may call and this program runs; a session
         keeps those that it was last given. `on_approval` decides about calls of the service's tools that need
@@ -204,8 +203,8 @@ class Session:
         cancel_on_abort: bool = False,
         max_pauses: int = 16,
         deadline_s: float | None = None,
-        output: Output | None = None,
-    ) -> Turn:
+        output: Output[T] | None = None,
+    ) -> Turn[T]:
         """A turn that was begun before, here or elsewhere; its pending calls are run when there are `tools`. Its text
         comes from the start, or from `position` on.
         """

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Literal, cast, overload
+from typing import Any, Generic, Literal, cast, overload
 
 from typing_extensions import Self
 
@@ -18,7 +18,7 @@ from ._errors import AptixError
 from ._events import DiscardEvent, ResultEvent, TextEvent, ToolCallsEvent, ToolResultsEvent, TurnEvent
 from ._http import Call, Deadline, Http, json_bytes, request, request_id_of
 from ._io import Response, TookTooLong
-from ._output import Output, read_output
+from ._output import Output, T, read_output
 from ._submission import Submission, followed, posted, submit, turn_path
 from ._tools import Tool
 from .wire import (
@@ -47,10 +47,10 @@ class Watching:
     deadline_s: float | None = None
     tools: Sequence[Tool] | None = None
     on_approval: OnApproval | None = None
-    output: Output | None = None
+    output: Output[Any] | None = None
 
 
-class AsyncTurn:
+class AsyncTurn(Generic[T]):
     """A turn. Loop over it once for its events, or await `final()`, which reads it when nobody loops; nothing is
     sent before that. Leaving the loop, or cancelling its task, stops the watching only: the turn runs on,
     `cancel()` ends it. `async with` closes the connection at once when the loop is left.
@@ -124,11 +124,12 @@ class AsyncTurn:
             raise RuntimeError("The turn was not read to its end. Attach to it for its final response.")
         return self._response
 
-    async def output(self) -> Any:
+    async def output(self) -> T:
         """The final response's text as the JSON that it is, by the `output` of the turn: an instance of the model, or
         what `json` reads. Raises `ValueError` for what is no JSON, such as a refusal of the model, or does not fit.
         """
-        return read_output((await self.final())["PrimaryOutputText"], self._watching.output)
+        answer: T = read_output((await self.final())["PrimaryOutputText"], self._watching.output)
+        return answer
 
     async def cancel(self) -> Turn:
         """Aborts the turn itself, wherever it is."""
