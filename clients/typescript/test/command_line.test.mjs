@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, s
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { sendMail, withApproval } from './approvals.mjs';
@@ -156,6 +157,18 @@ test('a person is asked, and a chat that was killed goes on where it was', { tim
   assert.match(second.shown, /It goes on with: aptix-edge chat --session killed/);
   assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /she is away/);
   assert.equal(rig.tools.requests.length, 1);
+});
+
+test('on a terminal of 40 columns no line of the progress is as wide as that, so that each takes the place of the one before', { timeout: 60_000, skip: noTerminal }, async () => {
+  const many = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-many-'));
+  for (let at = 0; at < 250; at += 1) writeFileSync(path.join(many, `${at}.md`), `Words ${at}.\n`);
+  const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+  const sync = new Command([`stty cols 40; exec '${process.execPath}' '${cli}' sync '${many}' --workspace narrow`], { env, node: '/bin/sh', program: '-c', terminal: true });
+  assert.equal(await sync.ended, 0, sync.shown);
+  const lines = sync.out.split(/[\r\n]/).filter((line) => /\d+ of \d+/.test(line));
+  assert.ok(lines.length > 0, sync.out);
+  for (const line of lines) assert.ok([...line].length < 40, line);
+  rmSync(many, { recursive: true, force: true });
 });
 
 test('a turn is cancelled from elsewhere', async () => {
