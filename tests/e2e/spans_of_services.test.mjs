@@ -109,9 +109,10 @@ told('a turn with a search, an MCP tool, a human and a webhook has every request
   });
   const { 'aptix.waited_ms': waited, 'aptix.turn.status': status } = last(AGENT);
   assert.deepEqual([waited >= 0, status], [true, 'completed']);
-  // Deliveries are no part of the turn, which had ended. The tail may hear of a request after its receiver did.
+  // Deliveries are no part of the turn, which had ended. The tail may hear of a request after its receiver did, and on a
+  // machine that stalls an attempt may be repeated.
   const hooks = () => rig.spans.spans.filter(({ attributes }) => JSON.stringify(attributes).includes(receiver.origin));
-  await eventually(() => hooks().length === 2, 'both deliveries have a span');
+  await eventually(() => hooks().length >= 2, 'both deliveries have a span');
   const within = (span) => {
     const parent = rig.spans.spans.find(({ id: known }) => known === span.parent);
     return parent ? [parent.name, ...within(parent)] : [];
