@@ -17,7 +17,7 @@ import { ROOT } from './pages.mjs';
 const PORT = '8787';
 const CLIENT = path.join(ROOT, 'clients/typescript');
 /** The longest that a command and the start of a server take, in ms. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 240_000;
 
 /**
  * The shell of the page's first terminal: it reads the names of scripts, and stops at the first that fails. A refusal of
