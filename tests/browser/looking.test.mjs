@@ -129,6 +129,18 @@ describe('looking into', { skip: withoutBrowser }, () => {
     await page.getByText('Sessions of this browser stand here.').waitFor();
   });
 
+  test('a folder that is dropped on the conversation is said to belong elsewhere', async () => {
+    const page = await playground.page();
+    await page.evaluate(() => {
+      // As a browser hands a folder on: a file of no type that cannot be read.
+      File.prototype.arrayBuffer = () => Promise.reject(new DOMException('It is a folder.', 'NotFoundError'));
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([''], 'zoo', { type: '' }));
+      document.getElementById('message').dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer }));
+    });
+    await page.getByRole('alert').getByText('zoo could not be read. Folders go into the panel Retrieval.').waitFor();
+  });
+
   test('a stop without a network says that it waits, and is done when the network is back', async () => {
     const page = await playground.page({ expected: [/ERR_INTERNET_DISCONNECTED|Failed to load resource/] });
     const turn = await say(page, 'Call the tool send_mail with the word ann.');
