@@ -34,6 +34,11 @@ const LANGUAGES = {
   // Asked of Workers Analytics Engine.
   sql: [],
   dotenv: [],
+  // Of programs that stand beside a server of one's own.
+  ini: [],
+  nginx: [],
+  caddy: [],
+  dockerfile: [],
   mermaid: [],
 };
 /** The forms of marks that have a value; the others have none. */
