@@ -1,7 +1,8 @@
 // What a client does to a turn: it is cut off, reloads, repeats itself, answers wrongly, speaks up late, cancels, leaves.
 import { signal } from '@preact/signals';
 import { AptixError, type StreamEvent, type ToolCall, type ToolContinuation } from '../../../typescript/src/index.js';
-import { add, answer, cancel, failureOf, follow, liveTurn, send, sessionId, shownTurns } from '../store/conversation.js';
+import { add, answer, cancel, follow, liveTurn, send, sessionId, shownTurns } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix, headersOfUser } from '../store/service.js';
 import { answerOf, unanswered } from '../store/turn_record.js';

@@ -1,6 +1,6 @@
 // A trial: something that breaks, what should be true all the same, and what was found. Owns running one at a time.
 import { signal } from '@preact/signals';
-import { failureOf } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 
 /** What a trial tells while it runs. */
 export interface Report {

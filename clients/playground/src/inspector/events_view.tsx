@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks';
 import type { StreamEvent, TurnEvent } from '../../../typescript/src/index.js';
 import { now } from '../store/clock.js';
-import { failureOf, sessionId } from '../store/conversation.js';
+import { sessionId } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
 import { isLive, seconds } from '../store/turn_record.js';

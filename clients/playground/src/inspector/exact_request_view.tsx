@@ -1,7 +1,7 @@
 // What the model service was sent for a turn: the exact body of each model call, to be read and copied.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { formatJson } from '../../../typescript/src/index.js';
-import { failureOf } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 import { exportFile } from '../store/export_file.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { isLive } from '../store/turn_record.js';

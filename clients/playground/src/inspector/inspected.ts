@@ -1,6 +1,7 @@
 // What the inspector shows, fetched as turns change. Owns that an answer which comes late replaces no newer one.
 import { signal } from '@preact/signals';
-import { failureOf, sessionId, shownTurns } from '../store/conversation.js';
+import { sessionId, shownTurns } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
 import { isOver } from '../store/turn_record.js';

@@ -1,6 +1,6 @@
 // What went into a row of the timeline and what came out of it, from the session's export: the trace itself has no content.
 import { useEffect, useState } from 'preact/hooks';
-import { failureOf } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 import { exportFile } from '../store/export_file.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { Icon } from '../view/icon.js';

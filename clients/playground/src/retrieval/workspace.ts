@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import type { Comparison, Found, SearchRequest, WorkspaceCounts } from '../../../typescript/src/index.js';
 import { Workspace } from '../../../typescript/src/workspace.js';
-import { failureOf } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 import { headersOfTenant, tenant } from '../store/service.js';
 import { ragScope, workspace } from '../store/settings.js';
 import type { Folder } from './folder.js';

@@ -2,7 +2,8 @@
 // opens, and then only the turns that have ended since.
 import { signal } from '@preact/signals';
 import type { SessionExport } from '../../../typescript/src/index.js';
-import { failureOf, sessionId, shownTurns } from '../store/conversation.js';
+import { sessionId, shownTurns } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 import { figuresOf, type Figures } from '../store/figures.js';
 import { aptix } from '../store/service.js';
 import type { ShownTurn } from '../store/shown_turn.js';

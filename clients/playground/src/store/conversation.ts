@@ -15,12 +15,13 @@ import { FAULTS, NO_SESSION, sessionNamed, WRONG_TURN } from './address.js';
 import * as answering from './answering.js';
 import { attachments, pictureAt, type Attachment } from './attachments.js';
 import * as connection from './connection.js';
+import { failureOf } from './failure.js';
 import { merged } from './merging.js';
 import * as outbox from './outbox.js';
 import { Painter } from './painter.js';
 import { readyAnswer } from './ready_answers.js';
 import { droppedFiles } from './ready_tools.js';
-import { adviceOnTickets, aptix, credentialWasRefused } from './service.js';
+import { aptix } from './service.js';
 import { unlist, used } from './session_list.js';
 import * as steering from './steering.js';
 import { tell } from './tabs.js';
@@ -494,11 +495,3 @@ droppedFiles.subscribe(() => {
   const turn = liveTurn.peek();
   if (turn) answerReady(turn);
 });
-
-export function failureOf(error: unknown): turns.Failure {
-  if (!(error instanceof AptixError)) return { code: 'page', message: String((error as Error)?.message ?? error) };
-  if (error.code !== 'unauthenticated') return turns.failureOf(error.errors, error);
-  credentialWasRefused();
-  const failure = turns.failureOf(error.errors, error);
-  return error.status === 401 ? { ...failure, message: failure.message + adviceOnTickets() } : failure;
-}

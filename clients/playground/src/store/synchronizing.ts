@@ -1,7 +1,8 @@
 // What happens to the open session elsewhere: in another tab, by a script, while the service could not be reached. Owns when
 // the page asks the service for it: when another tab tells, when somebody comes back to the page, when the service is there
 // again, and now and then while a human is waited for. Nothing is asked of a page that nobody sees.
-import { leave, addAgain, announced, catchUp, failureOf, follow, isNowhere, liveTurn, loadFault, sendAnswers, sendWaiting, sessionId, shownTurns } from './conversation.js';
+import { leave, addAgain, announced, catchUp, follow, isNowhere, liveTurn, loadFault, sendAnswers, sendWaiting, sessionId, shownTurns } from './conversation.js';
+import { failureOf } from './failure.js';
 import { effect, untracked } from '@preact/signals';
 import { isLost, onReturn } from './connection.js';
 import { isSameCalls } from './merging.js';

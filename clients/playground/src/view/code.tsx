@@ -12,7 +12,7 @@ const AT_ONCE = 10;
 /** What is longer is shown in one colour. */
 const MOST_COLOURED = 1_000_000;
 /** What will soon be scrolled into sight counts as seen. */
-const NEARBY = { scrollMargin: '1000px' };
+const NEARBY: IntersectionObserverInit & { scrollMargin: string } = { scrollMargin: '1000px' };
 /** So long colours may come at a stretch, in ms. */
 const STRETCH_MS = 10;
 

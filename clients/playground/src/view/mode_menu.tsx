@@ -1,7 +1,8 @@
 // The session's mode, its history, and the modes to choose from. The model changes the mode, so choosing one asks it to.
 import { signal } from '@preact/signals';
 import type { SessionExport } from '../../../typescript/src/index.js';
-import { failureOf, liveTurn, mode, send, sessionId, shownTurns } from '../store/conversation.js';
+import { liveTurn, mode, send, sessionId, shownTurns } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 import { aptix } from '../store/service.js';
 import { Icon } from './icon.js';
 import { useMenu } from './menu.js';

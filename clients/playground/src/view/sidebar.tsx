@@ -2,7 +2,8 @@
 import { computed, signal } from '@preact/signals';
 import { theme } from '../store/appearance.js';
 import { branchOf, type Branch } from '../store/branches.js';
-import { announced, failureOf, liveTurn, newId, open, sessionId } from '../store/conversation.js';
+import { announced, liveTurn, newId, open, sessionId } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 import { forgetSession } from '../store/outbox.js';
 import { aptix, version } from '../store/service.js';
 import { listed, MOST_KEPT, unlist, type Listed } from '../store/session_list.js';

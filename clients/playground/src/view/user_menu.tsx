@@ -2,7 +2,8 @@
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { UserErasureReceipt } from '../../../typescript/src/index.js';
-import { announced, failureOf } from '../store/conversation.js';
+import { announced } from '../store/conversation.js';
+import { failureOf } from '../store/failure.js';
 import { eraseUser, user } from '../store/user.js';
 import { Icon } from './icon.js';
 import { agreed } from './question.js';
