@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { Aptix, type Operation, type SearchRequest, type SessionStatus } from "../index.js";
 import { chat } from "./chat.js";
 import { type Options, SHELLS, completion } from "./completion.js";
+import { dev } from "./dev.js";
 import { keep, keptKey } from "./keychain.js";
 import { Person } from "./person.js";
 import { show } from "./shown_turn.js";
@@ -282,6 +283,18 @@ const COMMANDS: Record<string, Command> = {
       terminal.err(`The keychain has the key for ${url}.\n`);
       return EXIT.done;
     },
+  },
+  dev: {
+    usage: "dev [--port P] [--catalog FILE] [--data DIR]",
+    does: "Serves on this machine, by the package aptix-edge-server; without a key, with a stand-in for the model service.",
+    options: {
+      port: text("the port on 127.0.0.1; 8787"),
+      catalog: text("a catalog of your own; one for trying"),
+      data: text("the folder that keeps the sessions; .aptix-edge/PORT"),
+    },
+    takes: [0, 0],
+    run: ({ values, terminal }) =>
+      dev(["port", "catalog", "data"].flatMap((name) => (values[name] === undefined ? [] : [`--${name}`, values[name] as string])), terminal),
   },
   completion: {
     usage: `completion ${SHELLS.join("|")}`,
