@@ -152,7 +152,8 @@ function variableFaults({ Variables, Secrets, Catalog }) {
   const faults = [];
   for (const [member, values] of [['Variables', Variables], ['Secrets', Secrets]]) {
     for (const called of Object.keys(values)) {
-      const meant = known.includes(called) ? '' : suggestion(called, known);
+      // The operator's own names may resemble each other.
+      const meant = known.includes(called) ? '' : suggestion(called, PRODUCT.variables);
       if (meant) faults.push(`/${member}/${called}: neither the service nor the catalog knows this name${meant}`);
     }
   }

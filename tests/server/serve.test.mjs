@@ -76,6 +76,9 @@ test('a configuration is refused with each of its faults, and the nearest name',
   assert.deepEqual(await refused({ Variables: { OPENAI_MODLE: 'm' } }), [
     '/Variables/OPENAI_MODLE: neither the service nor the catalog knows this name; did you mean OPENAI_MODEL?',
   ]);
+  // Names that only a catalog knows may resemble each other.
+  writeFileSync(path.join(folder, 'catalog.json'), catalog((one) => (one.AgentContexts.default.ApiKeySecret = 'HOOK_SECRET')));
+  assert.deepEqual(await refused({ Secrets: { TOOL_SECRET: 'none' }, Catalog: 'catalog.json' }), [`/Secrets/TOOL_SECRET: ${path.join(folder, 'none')} cannot be read: ENOENT`]);
   writeFileSync(path.join(folder, 'key'), 'sk-secret');
   chmodSync(path.join(folder, 'key'), 0o644);
   const [fault] = await refused({ Secrets: { OPENAI_API_KEY: 'key' } });
