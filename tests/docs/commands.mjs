@@ -34,6 +34,7 @@ async function problemsOfCommand(words, own) {
   if (program === 'npx' && more[0] === 'wrangler') return problemsOfWrangler(more.slice(1));
   if (program === 'wrangler') return problemsOfWrangler(more);
   if (program === 'aptix-edge') return problemsOfCommandLine(more);
+  if (program === 'aptix-edge-server') return problemsOfServer(more);
   const isHere = program.includes('/') && existsSync(path.join(ROOT, program));
   return isHere || PROGRAMS.includes(program) ? [] : [`${program} is no program that a reader is told of`];
 }
@@ -54,6 +55,15 @@ const problemsOfCommandLine = async ([name, ...words]) => {
   const unknown = words.filter((word) => word.startsWith('--') && !stdout.includes(word.split('=')[0]));
   return stdout === '' ? [`aptix-edge has no command ${name}`] : unknown.map((word) => `aptix-edge ${name} has no option ${word}`);
 };
+
+const SERVER = path.join(ROOT, 'build-server/dist/cli.mjs');
+/** The commands of the package that serves, and their options, as its help has them. */
+async function problemsOfServer([name, ...words]) {
+  const { stdout } = await promisify(execFile)(process.execPath, [SERVER, 'help']);
+  const options = words.filter((word) => word.startsWith('--')).map((word) => word.split('=')[0]);
+  const unknown = [new RegExp(`^ *(?:aptix-edge-server )?${name}\\b`, 'm').test(stdout) ? [] : [name], options.filter((option) => !stdout.includes(option))].flat();
+  return unknown.map((word) => `aptix-edge-server has no ${word}`);
+}
 
 let wrangler;
 /** wrangler's commands as wrangler itself declares them. */

@@ -107,6 +107,7 @@ export class Reader {
     // A catalog may name a server that starts later.
     for (const [, port] of text.matchAll(/127\.0\.0\.1:(\d{4,5})/g)) await this.#portOf(port);
     const file = this.#here(name);
+    mkdirSync(path.dirname(file), { recursive: true });
     writeFileSync(file, this.#here(text));
     if (/catalog\.json$/.test(name)) await this.#check(file);
   }
