@@ -22,7 +22,7 @@
 //! | [`contract`] | AGN-033 and AGN-034: what clients send and see |
 //! | [`responses_api`] | the model service's wire format |
 //! | [`catalog`] | contexts, modes and tools, as the operator writes them |
-//! | [`object`] | the kernel of Durable Objects: the form of tables, the alarm, and the tasks that are owed to the outside |
+//! | [`object`] | the kernel of Durable Objects: the form of tables, the alarm, the tasks that are owed to the outside, and what one object asks another |
 //! | [`ports`] | the traits that the machine implements, and the deployment's settings |
 //! | [`live_text`] | a submission's text as it grows, and its delivery to watchers |
 //! | [`outbound`] | calls to services of the operator's own |

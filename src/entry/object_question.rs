@@ -1,17 +1,15 @@
-//! What one object asks another, and its reply, as JSON. No client can ask it: an object looks for a question first, and
+//! How an object reads what another one asks, and replies. No client can ask it: an object looks for a question first, and
 //! whatever is none is a request.
 
 use std::future::Future;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use super::response::{Response, object_failed};
 use crate::contract::{ErrorCode, Fault};
+use crate::object::Question;
 use crate::ports::HttpFault;
 
 /// Reads a question.
-pub(super) async fn read<Q: DeserializeOwned>(
+pub(super) async fn read<Q: Question>(
     body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
 ) -> Result<Q, Fault> {
     let body = body.await.map_err(|_| object_failed())?;
@@ -19,14 +17,10 @@ pub(super) async fn read<Q: DeserializeOwned>(
         .map_err(|_| Fault::internal("Another object's question is unreadable."))
 }
 
-/// The response that carries a reply.
-pub(super) fn reply<S>(reply: &impl Serialize) -> Result<Response<S>, Fault> {
-    Ok(Response::json(200, text_of(reply)?))
-}
-
-/// A question or a reply as JSON.
-pub(super) fn text_of(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value).map_err(|_| Fault::unwritable("What an object asks or replies"))
+/// The response that carries the reply to a question.
+pub(super) fn reply<Q: Question, S>(reply: &Q::Reply) -> Result<Response<S>, Fault> {
+    let unwritable = |_| Fault::unwritable("What an object replies");
+    Ok(Response::json(200, serde_json::to_string(reply).map_err(unwritable)?))
 }
 
 /// `not_found` for what another class of object answers.

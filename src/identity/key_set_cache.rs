@@ -2,10 +2,7 @@
 //! neither does a flood of tokens with forged ones (interface §13).
 
 use std::cell::RefCell;
-use std::pin::pin;
 use std::rc::Rc;
-
-use futures_util::future::{Either, select};
 
 use super::jose::Header;
 use super::key_set::{Choice, KeySet};
@@ -13,7 +10,8 @@ use super::key_set_reply::{KeyQuestion, KeySetReply, jwks_failed};
 use super::providers::Provider;
 use super::refusal::Refusal;
 use crate::encoding::sha256_hex;
-use crate::ports::{Gateway, ObjectQuestion, PublicKey};
+use crate::object::ask_in_time;
+use crate::ports::{Gateway, PublicKey};
 
 /// How long a request waits for a keeper, in milliseconds: longer than the keeper waits for the provider.
 const WAIT_MS: u64 = 8_000;
@@ -78,7 +76,11 @@ impl KeySetCache {
         provider: &Provider,
         lacking: Option<u64>,
     ) -> Known {
-        let reply = ask_keeper(gateway, provider, lacking).await;
+        let (jwks_url, issuer) = (provider.jwks_url.clone(), provider.issuer.clone());
+        let question = KeyQuestion { jwks_url, issuer, lacking };
+        let keeper = sha256_hex(provider.jwks_url.as_bytes());
+        let reply = ask_in_time(gateway, &keeper, &question, WAIT_MS).await;
+        let reply = reply.map_err(|fault| format!("the keeper of its keys failed: {}", fault.0));
         let (now, earlier) = (gateway.now_ms(), self.known(provider));
         let known = reply.and_then(|reply| Known::of(reply, earlier.as_ref(), now));
         let known = known.unwrap_or_else(|failure| {
@@ -92,25 +94,6 @@ impl KeySetCache {
         all.push((provider.jwks_url.clone(), known.clone()));
         known
     }
-}
-
-/// The keeper's reply, or the reason why there is none.
-async fn ask_keeper<G: Gateway>(
-    gateway: &G,
-    provider: &Provider,
-    lacking: Option<u64>,
-) -> Result<KeySetReply, String> {
-    let (jwks_url, issuer) = (provider.jwks_url.clone(), provider.issuer.clone());
-    let question = serde_json::to_string(&KeyQuestion { jwks_url, issuer, lacking })
-        .map_err(|fault| fault.to_string())?;
-    let name = sha256_hex(provider.jwks_url.as_bytes());
-    let reply = pin!(gateway.ask_object(&name, ObjectQuestion::Keys, question));
-    let time_out = pin!(gateway.sleep(WAIT_MS));
-    let Either::Left((reply, _)) = select(reply, time_out).await else {
-        return Err("the keeper of its keys did not answer in time".to_owned());
-    };
-    let reply = reply.map_err(|fault| fault.0)?;
-    serde_json::from_str(&reply).map_err(|_| "the keeper of its keys failed".to_owned())
 }
 
 impl Known {

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::object::Question;
+use crate::ports::ObjectQuestion;
+
 /// A question for the keys at an address.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -14,6 +17,11 @@ pub struct KeyQuestion {
     pub issuer: String,
     /// The version of a set that lacks the key which a token names.
     pub lacking: Option<u64>,
+}
+
+impl Question for KeyQuestion {
+    const ASKED: ObjectQuestion = ObjectQuestion::Keys;
+    type Reply = KeySetReply;
 }
 
 /// The keys, as their keeper knows them.

@@ -4,12 +4,14 @@
 
 mod alarm;
 mod backoff;
+mod question;
 mod schema;
 mod task_runner;
 mod tasks;
 
 pub use alarm::Alarm;
 pub use backoff::{Backoff, FIRST_WAIT_MS};
+pub use question::{Question, ask, ask_in_time};
 pub use schema::{Schema, Step, has_table};
 pub use task_runner::{Attempt, TaskHandler, TaskRunner, TaskStart};
 pub use tasks::{Attempted, Next, Task, TaskKind, TaskRecord, TaskState, Tasks};

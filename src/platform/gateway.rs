@@ -14,7 +14,7 @@ use super::signatures::holds;
 use super::variables::variable;
 use crate::contract::Fault;
 use crate::ports::{
-    FileFault, Gateway, HttpFault, ObjectQuestion, ObjectRequest, PublicKey, RequestBody,
+    FileFault, Gateway, HttpFault, Machine, ObjectQuestion, ObjectRequest, PublicKey, RequestBody,
     SignatureCheck,
 };
 
@@ -37,14 +37,37 @@ impl WorkerGateway<'_> {
     }
 }
 
+impl Machine for WorkerGateway<'_> {
+    fn now_ms(&self) -> u64 {
+        now_ms()
+    }
+
+    fn secret(&self, name: &str) -> Option<String> {
+        variable(self.env, name)
+    }
+
+    async fn sleep(&self, ms: u64) {
+        sleep(ms).await;
+    }
+
+    async fn ask_object(
+        &self,
+        name: &str,
+        question: ObjectQuestion,
+        body: String,
+    ) -> Result<String, HttpFault> {
+        ask_question(self.env, name, question, body).await
+    }
+
+    fn log(&self, line: Value) {
+        write_line(&line);
+    }
+}
+
 impl Gateway for WorkerGateway<'_> {
     type Upload = ReceivedBody;
     type Contents = ReadableStream;
     type ObjectResponse = Response;
-
-    fn now_ms(&self) -> u64 {
-        now_ms()
-    }
 
     async fn is_within_rate(&self, key: &str) -> Result<bool, HttpFault> {
         self.is_within(RATE_LIMITER, key).await
@@ -60,10 +83,6 @@ impl Gateway for WorkerGateway<'_> {
         filled.map(|()| bytes).map_err(|_| Fault::internal("The machine gave no random bytes."))
     }
 
-    async fn sleep(&self, ms: u64) {
-        sleep(ms).await;
-    }
-
     fn upload(&self) -> Result<Option<ReceivedBody>, HttpFault> {
         ReceivedBody::of(self.request, &self.request.headers())
     }
@@ -74,15 +93,6 @@ impl Gateway for WorkerGateway<'_> {
         body: Option<impl RequestBody>,
     ) -> Result<Response, HttpFault> {
         ask(self.env, request, body).await
-    }
-
-    async fn ask_object(
-        &self,
-        name: &str,
-        question: ObjectQuestion,
-        body: String,
-    ) -> Result<String, HttpFault> {
-        ask_question(self.env, name, question, body).await
     }
 
     async fn file_size(&self, key: &str) -> Result<Option<u64>, FileFault> {
@@ -100,14 +110,6 @@ impl Gateway for WorkerGateway<'_> {
 
     async fn page_file(&self, path: &str) -> Option<Response> {
         page_file(self.env, self.request, path).await
-    }
-
-    fn secret(&self, name: &str) -> Option<String> {
-        variable(self.env, name)
-    }
-
-    fn log(&self, line: Value) {
-        write_line(&line);
     }
 }
 

@@ -23,8 +23,8 @@ use super::values::to_js;
 use super::variables::{binding, variable};
 use crate::contract::{Fault, UserId};
 use crate::ports::{
-    DataPoint, FileFault, HttpFault, HttpRequest, HttpResponse, ObjectQuestion, OperatorCatalog,
-    Platform, RequestBody, storage_failed,
+    DataPoint, FileFault, HttpFault, HttpRequest, HttpResponse, Machine, ObjectQuestion,
+    OperatorCatalog, Platform, RequestBody, storage_failed,
 };
 
 /// The binding for data points; without it none are written.
@@ -50,19 +50,9 @@ impl Runtime {
     }
 }
 
-impl Platform for Runtime {
-    type Body = FetchBody;
-    type Span = RuntimeSpan;
-
+impl Machine for Runtime {
     fn now_ms(&self) -> u64 {
         now_ms()
-    }
-
-    fn random(&self) -> f64 {
-        // A failure costs a retry its jitter, nothing else.
-        let bits = getrandom::u64().unwrap_or(u64::MAX / 2);
-        // A double has 53 bits of precision.
-        (bits >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     fn secret(&self, name: &str) -> Option<String> {
@@ -73,15 +63,6 @@ impl Platform for Runtime {
         sleep(ms).await;
     }
 
-    async fn send(
-        &self,
-        request: HttpRequest<impl RequestBody>,
-    ) -> Result<HttpResponse<FetchBody>, HttpFault> {
-        let HttpRequest { method, url, headers, body, reads } = request;
-        // One copy of the code for all kinds of bodies.
-        fetch(HttpRequest { method, url, headers, body: &body as &dyn RequestBody, reads }).await
-    }
-
     async fn ask_object(
         &self,
         name: &str,
@@ -89,6 +70,31 @@ impl Platform for Runtime {
         body: String,
     ) -> Result<String, HttpFault> {
         ask_question(&self.env, name, question, body).await
+    }
+
+    fn log(&self, line: Value) {
+        self.log.write(line);
+    }
+}
+
+impl Platform for Runtime {
+    type Body = FetchBody;
+    type Span = RuntimeSpan;
+
+    fn random(&self) -> f64 {
+        // A failure costs a retry its jitter, nothing else.
+        let bits = getrandom::u64().unwrap_or(u64::MAX / 2);
+        // A double has 53 bits of precision.
+        (bits >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    async fn send(
+        &self,
+        request: HttpRequest<impl RequestBody>,
+    ) -> Result<HttpResponse<FetchBody>, HttpFault> {
+        let HttpRequest { method, url, headers, body, reads } = request;
+        // One copy of the code for all kinds of bodies.
+        fetch(HttpRequest { method, url, headers, body: &body as &dyn RequestBody, reads }).await
     }
 
     fn tenant(&self) -> Option<&str> {
@@ -144,10 +150,6 @@ impl Platform for Runtime {
 
     async fn yield_to_others(&self) {
         yield_to_others().await;
-    }
-
-    fn log(&self, line: Value) {
-        self.log.write(line);
     }
 
     fn span(&self, name: &str) -> Option<RuntimeSpan> {

@@ -6,7 +6,7 @@ use std::future::Future;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::{FileFault, HttpFault, ObjectClass, ObjectQuestion, RequestBody, SignatureCheck};
+use super::{FileFault, HttpFault, Machine, ObjectClass, RequestBody, SignatureCheck};
 use crate::contract::{Fault, TraceContext};
 
 /// The header in which an object gets [`ObjectRequest::received_at`].
@@ -80,7 +80,7 @@ pub trait Upload {
 }
 
 /// The machine of the Worker in front.
-pub trait Gateway: SignatureCheck {
+pub trait Gateway: Machine + SignatureCheck {
     type Upload: Upload;
 
     /// A file's contents on their way to the client.
@@ -88,9 +88,6 @@ pub trait Gateway: SignatureCheck {
 
     /// The response of an object, or one with a file of the page: head and body.
     type ObjectResponse;
-
-    /// Milliseconds since the Unix epoch.
-    fn now_ms(&self) -> u64;
 
     /// Counts a request against the rate of `key` and returns whether it is within the rate. Without a
     /// rate limiter every request is.
@@ -105,9 +102,6 @@ pub trait Gateway: SignatureCheck {
     /// `internal` when the machine has none.
     fn random_bytes(&self) -> Result<[u8; 16], Fault>;
 
-    /// Completes after `ms` milliseconds.
-    fn sleep(&self, ms: u64) -> impl Future<Output = ()>;
-
     /// The request's body; `None` when it has none. The runtime enforces a length that is announced.
     fn upload(&self) -> Result<Option<Self::Upload>, HttpFault>;
 
@@ -117,14 +111,6 @@ pub trait Gateway: SignatureCheck {
         request: &ObjectRequest<'_>,
         body: Option<impl RequestBody>,
     ) -> impl Future<Output = Result<Self::ObjectResponse, HttpFault>>;
-
-    /// Posts a question to an object, by its name within its class, and returns the response body.
-    fn ask_object(
-        &self,
-        name: &str,
-        question: ObjectQuestion,
-        body: String,
-    ) -> impl Future<Output = Result<String, HttpFault>>;
 
     /// The size of a file in bytes; `None` when there is no such file.
     fn file_size(&self, key: &str) -> impl Future<Output = Result<Option<u64>, FileFault>>;
@@ -140,10 +126,4 @@ pub trait Gateway: SignatureCheck {
     /// The response to this request, GET or HEAD, with a file of the playground's page, by its path among
     /// them; `None` where there is no such file.
     fn page_file(&self, path: &str) -> impl Future<Output = Option<Self::ObjectResponse>>;
-
-    /// The value of a secret or variable of the deployment.
-    fn secret(&self, name: &str) -> Option<String>;
-
-    /// Writes one structured line to the operator's log. Never content, never a secret.
-    fn log(&self, line: serde_json::Value);
 }

@@ -8,6 +8,7 @@ mod deployment;
 mod failure_line;
 mod gateway;
 mod logged_users;
+mod machine;
 mod metering;
 mod object;
 mod platform;
@@ -22,6 +23,7 @@ pub use gateway::{
     CALLER, Gateway, ObjectRequest, RECEIVED_AT, REQUEST_ID, TRACE_PARENT, TRACE_STATE, Upload,
 };
 pub use logged_users::LoggedUsers;
+pub use machine::Machine;
 pub use metering::DataPoint;
 pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion, object_name, user_name};
 pub use platform::{

@@ -1,37 +1,28 @@
 //! The seam between an object and the machine it runs on: clock, randomness, HTTP, secrets and
 //! background tasks. In production `crate::platform` implements it, in tests the bed.
 //!
-//! Architecture Invariant: besides [`super::Gateway`] and [`super::SignatureCheck`] no trait outside this file is
-//! asynchronous.
+//! Architecture Invariant: besides [`super::Gateway`], [`Machine`] and [`super::SignatureCheck`] no trait outside this
+//! file is asynchronous.
 
 use std::future::Future;
 use std::pin::Pin;
 
+use super::machine::Machine;
 use super::metering::DataPoint;
-use super::object::ObjectQuestion;
 use super::request_body::RequestBody;
 use super::tracing::TraceSpan;
 use crate::contract::{Fault, UserId};
 
 /// An object's machine: everything that a native test has to control.
-pub trait Platform: 'static {
+pub trait Platform: Machine + 'static {
     /// A response's body as it arrives. Dropping it aborts the request.
     type Body: ResponseBody;
 
     /// An open span.
     type Span: TraceSpan;
 
-    /// Milliseconds since the Unix epoch.
-    fn now_ms(&self) -> u64;
-
     /// A number in `[0, 1)`, for jitter.
     fn random(&self) -> f64;
-
-    /// The value of a secret or variable of the deployment.
-    fn secret(&self, name: &str) -> Option<String>;
-
-    /// Completes after `ms` milliseconds.
-    fn sleep(&self, ms: u64) -> impl Future<Output = ()>;
 
     /// Sends a request and returns the response as soon as its head is there. Dropping the future
     /// aborts the request. Redirects are not followed.
@@ -39,14 +30,6 @@ pub trait Platform: 'static {
         &self,
         request: HttpRequest<impl RequestBody>,
     ) -> impl Future<Output = Result<HttpResponse<Self::Body>, HttpFault>>;
-
-    /// Posts a question to another object, by its name within its class, and returns the response body.
-    fn ask_object(
-        &self,
-        name: &str,
-        question: ObjectQuestion,
-        body: String,
-    ) -> impl Future<Output = Result<String, HttpFault>>;
 
     /// The tenant whose object it is; `None` where the machine does not know the object's name.
     fn tenant(&self) -> Option<&str>;
@@ -90,9 +73,6 @@ pub trait Platform: 'static {
     /// Yields the thread between pieces of work that may each take tens of milliseconds: completes when other requests
     /// have had time for several steps, and none of them has begun such a piece meanwhile.
     fn yield_to_others(&self) -> impl Future<Output = ()>;
-
-    /// Writes one structured line to the operator's log. Never content, never a secret.
-    fn log(&self, line: serde_json::Value);
 
     /// Opens a span below the one inside of which it is called, else below the present request or alarm; `None` where
     /// nobody listens.

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::SessionId;
 use crate::encoding::timestamp;
+use crate::object::Question;
 use crate::persistence;
+use crate::ports::ObjectQuestion;
 
 /// How long a session may spend out of a lease, in milliseconds. After that time what it did not give back returns.
 pub const LEASE_LIFE_MS: u64 = 24 * 60 * 60 * 1000;
@@ -47,6 +49,11 @@ pub struct LeaseQuestion {
     /// The session's lease before, where it had one.
     pub ended: Option<EndedLease>,
     pub limits: Limits,
+}
+
+impl Question for LeaseQuestion {
+    const ASKED: ObjectQuestion = ObjectQuestion::Lease;
+    type Reply = LeaseReply;
 }
 
 /// The reply to a [`LeaseQuestion`].

@@ -23,7 +23,7 @@ pub use lease::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, Sp
 pub use listing::{Cursor, ListOrder, SessionFilter, StatusCounts};
 pub use questions::{
     Collection, Done, EraseQuestion, EraseReply, Registration, RegistrationReply, Report,
-    ReportReply, Revocation, SummaryQuestion, SummaryReply,
+    ReportReply, Revocation, RevokedQuestion, SummaryQuestion, SummaryReply,
 };
 pub use records::{IndexedSession, Standing, UserRow};
 pub use summary::{SessionStatus, SessionSummary, Waiting};

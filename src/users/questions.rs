@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::lease::EndedLease;
 use super::summary::SessionSummary;
 use crate::contract::{Fault, SessionId};
+use crate::object::Question;
 use crate::persistence::ErasureReceipt;
+use crate::ports::ObjectQuestion;
 
 /// A session without a row asks to be registered (`ObjectQuestion::Register`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +25,11 @@ pub struct Registration {
     /// The bytes that a fork copies, where they count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork_bytes: Option<u64>,
+}
+
+impl Question for Registration {
+    const ASKED: ObjectQuestion = ObjectQuestion::Register;
+    type Reply = RegistrationReply;
 }
 
 /// The reply to a [`Registration`].
@@ -64,6 +71,11 @@ pub struct Report {
     pub ended_lease: Option<EndedLease>,
 }
 
+impl Question for Report {
+    const ASKED: ObjectQuestion = ObjectQuestion::Report;
+    type Reply = ReportReply;
+}
+
 /// The reply to a [`Report`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -77,6 +89,11 @@ pub struct ReportReply {
 #[serde(rename_all = "PascalCase")]
 pub struct SummaryQuestion {
     pub registration: u64,
+}
+
+impl Question for SummaryQuestion {
+    const ASKED: ObjectQuestion = ObjectQuestion::Summary;
+    type Reply = SummaryReply;
 }
 
 /// The reply to a [`SummaryQuestion`]; absent before the session's first turn.
@@ -97,6 +114,11 @@ pub struct EraseQuestion {
     pub received_at: u64,
     /// Only a session that has not begun, or whose retention is over, is erased.
     pub only_expired: bool,
+}
+
+impl Question for EraseQuestion {
+    const ASKED: ObjectQuestion = ObjectQuestion::Erase;
+    type Reply = EraseReply;
 }
 
 /// The reply to an [`EraseQuestion`].
@@ -125,17 +147,36 @@ pub struct Collection {
     pub registration: u64,
 }
 
+impl Question for Collection {
+    const ASKED: ObjectQuestion = ObjectQuestion::Collected;
+    type Reply = Done;
+}
+
 /// The reply where there is nothing to say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {}
 
+/// Whoever lets a user's credential in asks which are void (`ObjectQuestion::Revoked`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RevokedQuestion {}
+
+impl Question for RevokedQuestion {
+    const ASKED: ObjectQuestion = ObjectQuestion::Revoked;
+    type Reply = Revocation;
+}
+
 /// Which credentials of a user are void: what the user's object tells sessions (`ObjectQuestion::Revoke`), and whoever
-/// asks (`ObjectQuestion::Revoked`).
+/// asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Revocation {
     /// Credentials that were issued before are void, in milliseconds since the Unix epoch.
     pub tickets_before: u64,
+}
+
+impl Question for Revocation {
+    const ASKED: ObjectQuestion = ObjectQuestion::Revoke;
+    type Reply = Done;
 }
 
 impl Revocation {

@@ -16,7 +16,7 @@ const MAY_NAME: [(&str, &[&str]); 23] = [
     ("live_text", &["contract", "ports"]),
     ("tracing", &["contract", "encoding", "ports"]),
     ("outbound", &["catalog", "encoding", "ports"]),
-    ("identity", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
+    ("identity", &["catalog", "contract", "encoding", "json", "object", "outbound", "ports"]),
     ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
     ("files", &["contract", "encoding", "json", "ports"]),
     (

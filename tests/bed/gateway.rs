@@ -6,7 +6,7 @@ use std::rc::Rc;
 use aptix_edge::contract::Fault;
 use aptix_edge::entry::{Body, ContextSource, RequestHead, Response, SessionHost, SessionStream};
 use aptix_edge::ports::{
-    FileFault, Gateway, HttpFault, ObjectClass, ObjectQuestion, ObjectRequest, Platform, PublicKey,
+    FileFault, Gateway, HttpFault, Machine, ObjectClass, ObjectQuestion, ObjectRequest, PublicKey,
     RequestBody, SignatureCheck, Upload,
 };
 
@@ -48,14 +48,42 @@ impl Upload for TestUpload {
     }
 }
 
+impl Machine for TestGateway {
+    fn now_ms(&self) -> u64 {
+        self.world.executor.now_ms()
+    }
+
+    fn secret(&self, name: &str) -> Option<String> {
+        self.platform.secret(name)
+    }
+
+    async fn sleep(&self, ms: u64) {
+        self.world.executor.sleep(ms).await;
+    }
+
+    async fn ask_object(
+        &self,
+        name: &str,
+        question: ObjectQuestion,
+        body: String,
+    ) -> Result<String, HttpFault> {
+        match question.class() {
+            ObjectClass::User if self.world.has_users.get() => {
+                self.world.user(name).reply(&self.world, question.path(), body).await
+            }
+            _ => Err(HttpFault("the bed keeps no such object".to_owned())),
+        }
+    }
+
+    fn log(&self, line: serde_json::Value) {
+        self.world.log.borrow_mut().push(line);
+    }
+}
+
 impl Gateway for TestGateway {
     type Upload = TestUpload;
     type Contents = Vec<u8>;
     type ObjectResponse = Response<SessionStream<TestPlatform, SqliteDatabase>>;
-
-    fn now_ms(&self) -> u64 {
-        self.world.executor.now_ms()
-    }
 
     async fn is_within_rate(&self, key: &str) -> Result<bool, HttpFault> {
         self.world.rate.borrow_mut().asked.push(key.to_owned());
@@ -68,10 +96,6 @@ impl Gateway for TestGateway {
 
     fn random_bytes(&self) -> Result<[u8; 16], Fault> {
         Ok(u128::from(self.world.executor.number()).to_be_bytes())
-    }
-
-    async fn sleep(&self, ms: u64) {
-        self.world.executor.sleep(ms).await;
     }
 
     fn upload(&self) -> Result<Option<TestUpload>, HttpFault> {
@@ -132,20 +156,6 @@ impl Gateway for TestGateway {
         }
     }
 
-    async fn ask_object(
-        &self,
-        name: &str,
-        question: ObjectQuestion,
-        body: String,
-    ) -> Result<String, HttpFault> {
-        match question.class() {
-            ObjectClass::User if self.world.has_users.get() => {
-                self.world.user(name).reply(&self.world, question.path(), body).await
-            }
-            _ => Err(HttpFault("the bed keeps no such object".to_owned())),
-        }
-    }
-
     async fn file_size(&self, key: &str) -> Result<Option<u64>, FileFault> {
         Ok(self.file(key)?.map(|contents| contents.len() as u64))
     }
@@ -164,14 +174,6 @@ impl Gateway for TestGateway {
         let text = *self.world.page_files.borrow().get(path)?;
         let headers = vec![("Cache-Control", "of the assets".to_owned())];
         Some(Response { status: 200, headers, body: Body::Json(text.into()) })
-    }
-
-    fn secret(&self, name: &str) -> Option<String> {
-        self.platform.secret(name)
-    }
-
-    fn log(&self, line: serde_json::Value) {
-        self.world.log.borrow_mut().push(line);
     }
 }
 

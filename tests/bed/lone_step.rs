@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use aptix_edge::ports::{FileFault, HttpFault, HttpRequest, Platform};
+use aptix_edge::ports::{FileFault, HttpFault, HttpRequest, Machine};
 
 use super::instance::Instance;
 use super::platform::TestPlatform;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead};
 use aptix_edge::ports::{
-    DataPoint, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, ObjectClass,
+    DataPoint, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Machine, ObjectClass,
     ObjectIdentity, ObjectQuestion, OperatorCatalog, Platform, RequestBody, storage_failed,
 };
 
@@ -230,16 +230,9 @@ impl TestPlatform {
     }
 }
 
-impl Platform for TestPlatform {
-    type Body = TestBody;
-    type Span = HeldSpan;
-
+impl Machine for TestPlatform {
     fn now_ms(&self) -> u64 {
         self.world.executor.now_ms()
-    }
-
-    fn random(&self) -> f64 {
-        self.world.random.borrow_mut().below(1 << 20) as f64 / (1_u64 << 20) as f64
     }
 
     fn secret(&self, name: &str) -> Option<String> {
@@ -248,6 +241,63 @@ impl Platform for TestPlatform {
 
     fn sleep(&self, ms: u64) -> impl Future<Output = ()> {
         self.world.executor.sleep(ms)
+    }
+
+    async fn ask_object(
+        &self,
+        name: &str,
+        question: ObjectQuestion,
+        body: String,
+    ) -> Result<String, HttpFault> {
+        self.pause().await;
+        if self.world.objects_fail.get() {
+            return Err(HttpFault("there is no such object".to_owned()));
+        }
+        let path = question.path();
+        let workspace = match question.class() {
+            ObjectClass::Workspace => self.world.workspace(name),
+            ObjectClass::McpLists => return Ok(self.world.lists(name).reply(&body).await),
+            ObjectClass::KeySet => return Err(HttpFault("no object asks this".to_owned())),
+            ObjectClass::Session => {
+                let reply = self.world.session(name).reply(&self.world, path, body).await;
+                self.pause().await;
+                return reply;
+            }
+            ObjectClass::User => {
+                if !self.world.has_users.get() {
+                    return Err(HttpFault("no Durable Object is bound as USERS".to_owned()));
+                }
+                let reply = self.world.user(name).reply(&self.world, path, body).await;
+                self.pause().await;
+                return reply;
+            }
+        };
+        let url = format!("https://object{path}");
+        let head = RequestHead { method: "POST", url: &url, header: &|_| None };
+        let (source, body) = (ContextSource::default(), ready(Ok(body.into_bytes())));
+        let response: Pin<Box<dyn Future<Output = Result<PlainResponse, HttpFault>> + '_>> =
+            Box::pin(workspace.response(&self.world, &source, &head, body));
+        match response.await?.body {
+            Body::Json(text) => Ok(text.to_string()),
+            Body::Empty | Body::Stream(_) => Err(HttpFault("the index says nothing".to_owned())),
+        }
+    }
+
+    fn log(&self, mut line: serde_json::Value) {
+        if !self.world.steps_log.get() {
+            self.world.beside_a_step("logs");
+        }
+        self.identity.sign(&mut line, aptix_edge::ports::LoggedUsers::Plain);
+        self.world.log.borrow_mut().push(line);
+    }
+}
+
+impl Platform for TestPlatform {
+    type Body = TestBody;
+    type Span = HeldSpan;
+
+    fn random(&self) -> f64 {
+        self.world.random.borrow_mut().below(1 << 20) as f64 / (1_u64 << 20) as f64
     }
 
     async fn send(
@@ -306,46 +356,6 @@ impl Platform for TestPlatform {
             HttpMethod::Get => self.read_response(&request.url).await,
             HttpMethod::Post if path.ends_with("/cancel") => self.cancel_response(path).await,
             HttpMethod::Post => self.ask_model(&request.body).await,
-        }
-    }
-
-    async fn ask_object(
-        &self,
-        name: &str,
-        question: ObjectQuestion,
-        body: String,
-    ) -> Result<String, HttpFault> {
-        self.pause().await;
-        if self.world.objects_fail.get() {
-            return Err(HttpFault("there is no such object".to_owned()));
-        }
-        let path = question.path();
-        let workspace = match question.class() {
-            ObjectClass::Workspace => self.world.workspace(name),
-            ObjectClass::McpLists => return Ok(self.world.lists(name).reply(&body).await),
-            ObjectClass::KeySet => return Err(HttpFault("no object asks this".to_owned())),
-            ObjectClass::Session => {
-                let reply = self.world.session(name).reply(&self.world, path, body).await;
-                self.pause().await;
-                return reply;
-            }
-            ObjectClass::User => {
-                if !self.world.has_users.get() {
-                    return Err(HttpFault("no Durable Object is bound as USERS".to_owned()));
-                }
-                let reply = self.world.user(name).reply(&self.world, path, body).await;
-                self.pause().await;
-                return reply;
-            }
-        };
-        let url = format!("https://object{path}");
-        let head = RequestHead { method: "POST", url: &url, header: &|_| None };
-        let (source, body) = (ContextSource::default(), ready(Ok(body.into_bytes())));
-        let response: Pin<Box<dyn Future<Output = Result<PlainResponse, HttpFault>> + '_>> =
-            Box::pin(workspace.response(&self.world, &source, &head, body));
-        match response.await?.body {
-            Body::Json(text) => Ok(text.to_string()),
-            Body::Empty | Body::Stream(_) => Err(HttpFault("the index says nothing".to_owned())),
         }
     }
 
@@ -422,14 +432,6 @@ impl Platform for TestPlatform {
 
     async fn yield_to_others(&self) {
         self.world.yields.set(self.world.yields.get() + 1);
-    }
-
-    fn log(&self, mut line: serde_json::Value) {
-        if !self.world.steps_log.get() {
-            self.world.beside_a_step("logs");
-        }
-        self.identity.sign(&mut line, aptix_edge::ports::LoggedUsers::Plain);
-        self.world.log.borrow_mut().push(line);
     }
 
     fn span(&self, name: &str) -> Option<HeldSpan> {

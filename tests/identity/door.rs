@@ -7,7 +7,7 @@ use std::rc::Rc;
 use aptix_edge::contract::Fault;
 use aptix_edge::identity::{KeySetKeeper, Providers, Refusal, TokenCheck};
 use aptix_edge::ports::{
-    FileFault, Gateway, HttpFault, ObjectQuestion, ObjectRequest, Platform, PublicKey, RequestBody,
+    FileFault, Gateway, HttpFault, Machine, ObjectQuestion, ObjectRequest, PublicKey, RequestBody,
     SignatureCheck, Upload,
 };
 use bed::{Disk, HttpReply, LoneStep, SqliteDatabase};
@@ -115,41 +115,17 @@ impl Upload for NoUpload {
     }
 }
 
-impl Gateway for Door {
-    type Upload = NoUpload;
-    type Contents = ();
-    type ObjectResponse = ();
-
+impl Machine for Door {
     fn now_ms(&self) -> u64 {
         NOW_S * 1000 + self.step.now_ms() - self.behind_ms.get()
     }
 
-    async fn is_within_rate(&self, _key: &str) -> Result<bool, HttpFault> {
-        Ok(true)
-    }
-
-    async fn is_within_user_rate(&self, _key: &str) -> Result<bool, HttpFault> {
-        Ok(true)
-    }
-
-    fn random_bytes(&self) -> Result<[u8; 16], Fault> {
-        Ok([0; 16])
+    fn secret(&self, _name: &str) -> Option<String> {
+        None
     }
 
     async fn sleep(&self, ms: u64) {
         self.step.platform.sleep(ms).await;
-    }
-
-    fn upload(&self) -> Result<Option<NoUpload>, HttpFault> {
-        Ok(None)
-    }
-
-    async fn ask(
-        &self,
-        _request: &ObjectRequest<'_>,
-        _body: Option<impl RequestBody>,
-    ) -> Result<(), HttpFault> {
-        Ok(())
     }
 
     async fn ask_object(
@@ -167,6 +143,40 @@ impl Gateway for Door {
         Ok(self.keeper.reply(&self.step.platform, self.stale_ms, &body).await)
     }
 
+    fn log(&self, line: Value) {
+        self.log.borrow_mut().push(line);
+    }
+}
+
+impl Gateway for Door {
+    type Upload = NoUpload;
+    type Contents = ();
+    type ObjectResponse = ();
+
+    async fn is_within_rate(&self, _key: &str) -> Result<bool, HttpFault> {
+        Ok(true)
+    }
+
+    async fn is_within_user_rate(&self, _key: &str) -> Result<bool, HttpFault> {
+        Ok(true)
+    }
+
+    fn random_bytes(&self) -> Result<[u8; 16], Fault> {
+        Ok([0; 16])
+    }
+
+    fn upload(&self) -> Result<Option<NoUpload>, HttpFault> {
+        Ok(None)
+    }
+
+    async fn ask(
+        &self,
+        _request: &ObjectRequest<'_>,
+        _body: Option<impl RequestBody>,
+    ) -> Result<(), HttpFault> {
+        Ok(())
+    }
+
     async fn file_size(&self, _key: &str) -> Result<Option<u64>, FileFault> {
         Ok(None)
     }
@@ -182,13 +192,5 @@ impl Gateway for Door {
 
     async fn page_file(&self, _path: &str) -> Option<()> {
         None
-    }
-
-    fn secret(&self, _name: &str) -> Option<String> {
-        None
-    }
-
-    fn log(&self, line: Value) {
-        self.log.borrow_mut().push(line);
     }
 }

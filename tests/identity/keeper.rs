@@ -162,7 +162,7 @@ fn the_gate_is_shut_by_an_attempt_that_an_instance_did_not_live_to_see() {
     let question = KeyQuestion { jwks_url: JWKS_URL.into(), issuer: ISSUER.into(), lacking: None };
     {
         let asking = std::pin::pin!(door.keeper.keys(&door.step.platform, 0, &question));
-        let waiting = std::pin::pin!(aptix_edge::ports::Platform::sleep(&door.step.platform, 10));
+        let waiting = std::pin::pin!(aptix_edge::ports::Machine::sleep(&door.step.platform, 10));
         let _ = door.step.run(futures_util::future::select(asking, waiting));
     }
     assert_eq!(door.asked.get(), 1);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use aptix_edge::catalog::{Catalog, McpServer};
 use aptix_edge::mcp::{McpListsHost, ToolListReply};
-use aptix_edge::ports::Platform;
+use aptix_edge::ports::Machine;
 use bed::{Disk, HttpReply, LoneStep, SqliteDatabase, mcp_tool};
 use futures_util::future::{join, join_all, select};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use aptix_edge::contract::Fault;
 use aptix_edge::object::{
     Alarm, Attempt, Attempted, Next, Task, TaskHandler, TaskKind, TaskRunner, Tasks,
 };
-use aptix_edge::ports::{Database, ObjectClass, ObjectIdentity, Platform, storage_failed};
+use aptix_edge::ports::{Database, Machine, ObjectClass, ObjectIdentity, storage_failed};
 use bed::{Crash, Disk, Instance, Random, SqliteDatabase, TestPlatform, World};
 
 /// The wait before an alarm repeats what a lost instance has begun, in milliseconds.

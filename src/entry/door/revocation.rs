@@ -4,8 +4,9 @@
 use crate::contract::Fault;
 use crate::entry::response::{credential_expired, object_failed};
 use crate::identity::Caller;
-use crate::ports::{Gateway, ObjectQuestion};
-use crate::users::Revocation;
+use crate::object::ask;
+use crate::ports::Gateway;
+use crate::users::RevokedQuestion;
 
 /// Asks the user's object whether the caller's credential is void; a key is not asked about.
 ///
@@ -14,8 +15,6 @@ use crate::users::Revocation;
 pub(super) async fn refuse_void<G: Gateway>(gateway: &G, caller: &Caller) -> Result<(), Fault> {
     let issued_at = caller.grants.issued_at;
     let (Some(user), true) = (caller.own_name(), issued_at.is_some()) else { return Ok(()) };
-    let reply = gateway.ask_object(&user, ObjectQuestion::Revoked, String::new()).await;
-    let revoked = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
-    let revoked: Revocation = revoked.ok_or_else(object_failed)?;
+    let revoked = ask(gateway, &user, &RevokedQuestion {}).await.map_err(|_| object_failed())?;
     if revoked.voids(issued_at) { Err(credential_expired()) } else { Ok(()) }
 }

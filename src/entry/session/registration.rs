@@ -1,10 +1,6 @@
 //! The registration of a user's session with the user's object, before the session's first row (interface §13): every
 //! session that can exist is known there.
 
-use std::pin::pin;
-
-use futures_util::future::{Either, select};
-
 use super::erasing::was_erased;
 use super::permission::{permit_turn, permits_agent};
 use super::session_host::SessionHost;
@@ -13,7 +9,8 @@ use crate::contract::{ErrorCode, ExecuteRequest, Fault};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::credential_expired;
 use crate::identity::Grants;
-use crate::ports::{Database, ObjectQuestion, Platform};
+use crate::object::ask_in_time;
+use crate::ports::{Database, Platform};
 use crate::users::{Registration, RegistrationReply, title_of};
 
 /// How long a turn waits to be registered, in milliseconds.
@@ -61,14 +58,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         question: &Registration,
     ) -> Result<Option<u64>, Fault> {
         let Some(object) = self.reporter.user_object() else { return Ok(None) };
-        let body = serde_json::to_string(question).map_err(|_| not_registered())?;
-        let asking = pin!(self.platform.ask_object(&object, ObjectQuestion::Register, body));
-        let Either::Left((reply, _)) = select(asking, pin!(self.platform.sleep(WAIT_MS))).await
-        else {
-            return Err(not_registered());
-        };
-        let reply = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
-        match reply.ok_or_else(not_registered)? {
+        let reply = ask_in_time(self.platform.as_ref(), &object, question, WAIT_MS).await;
+        match reply.map_err(|_| not_registered())? {
             RegistrationReply::Registered { registration, tickets_before } => {
                 self.store.note_tickets_before(tickets_before);
                 Ok(Some(registration))

@@ -9,8 +9,9 @@ use serde_json::Value;
 use crate::catalog::APPROVE_TOOL;
 use crate::contract::{Fault, ToolCall, TurnStatus};
 use crate::encoding::timestamp;
+use crate::object::ask;
 use crate::persistence::{Lease, Session, SessionStore, Turn};
-use crate::ports::{Database, ObjectQuestion, Platform, failure_line, user_name};
+use crate::ports::{Database, Platform, failure_line, user_name};
 use crate::reasoner::pending_calls;
 use crate::users::{EndedLease, Report, ReportReply, SessionStatus, SessionSummary, Waiting};
 
@@ -150,10 +151,8 @@ impl<P: Platform, D: Database> Reporter<P, D> {
             return Ok(true);
         };
         let report = Report { session_id: session.session_id, summary, expired, ended_lease };
-        let body = serde_json::to_string(&report).map_err(|_| Fault::unwritable("A report"))?;
-        let reply = self.platform.ask_object(&object, ObjectQuestion::Report, body).await.ok();
-        let reply = reply.and_then(|reply| serde_json::from_str::<ReportReply>(&reply).ok());
-        let Some(ReportReply { tickets_before }) = reply else { return Ok(false) };
+        let reply = ask(self.platform.as_ref(), &object, &report).await;
+        let Ok(ReportReply { tickets_before }) = reply else { return Ok(false) };
         self.store.note_tickets_before(tickets_before);
         self.told.replace(Some(report.summary));
         if let Some(ended) = ended_lease {

@@ -14,10 +14,11 @@ use crate::entry::response::credential_expired;
 use crate::identity::{Grants, SentCaller};
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
 use crate::mcp::ToolsByServer;
+use crate::object::ask;
 use crate::persistence::{Ending, Session, StoredOutcome, Turn};
-use crate::ports::{Database, Deployment, ObjectQuestion, Platform};
+use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::{abort, turn_aborted};
-use crate::users::Revocation;
+use crate::users::{Revocation, RevokedQuestion};
 
 /// A submission with all that its admission needs and that takes long to find out.
 pub(super) struct Submission {
@@ -182,10 +183,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if grants.issued_at.is_none() || has_session() {
             return false;
         }
-        let asked = ObjectQuestion::Revoked;
-        let reply = self.platform.ask_object(&object, asked, String::new()).await;
-        let revoked = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
-        revoked.is_some_and(|revoked: Revocation| revoked.voids(grants.issued_at))
+        let revoked = ask(self.platform.as_ref(), &object, &RevokedQuestion {}).await;
+        revoked.is_ok_and(|revoked| revoked.voids(grants.issued_at))
     }
 
     /// Watches a turn (`GET …/stream`): its latest submission, running or ended.

@@ -26,25 +26,27 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             ObjectQuestion::ForkPart => self.answer_with_a_part(body).await,
             ObjectQuestion::Summary => {
                 let SummaryQuestion { .. } = read(body).await?;
-                reply(&SummaryReply { summary: self.reporter.summary()? })
+                reply::<SummaryQuestion, _>(&SummaryReply { summary: self.reporter.summary()? })
             }
             ObjectQuestion::Revoke => {
                 let Revocation { tickets_before } = read(body).await?;
                 self.store.revoke(tickets_before)?;
-                reply(&Done {})
+                reply::<Revocation, _>(&Done {})
             }
             ObjectQuestion::Collected => {
                 let context = source.context(self.platform.as_ref(), "", None).await?;
                 let Collection { registration } = read(body).await?;
                 self.store.receipt_collected(registration)?;
                 self.end_erasure(&context).await?;
-                reply(&Done {})
+                reply::<Collection, _>(&Done {})
             }
             ObjectQuestion::Erase => {
                 let context = source.context(self.platform.as_ref(), "", None).await?;
                 let question: EraseQuestion = read(body).await?;
                 let erased = self.erase_life(&context, &question).await;
-                reply(&erased.unwrap_or_else(|fault| EraseReply::Failed { fault }))
+                reply::<EraseQuestion, _>(
+                    &erased.unwrap_or_else(|fault| EraseReply::Failed { fault }),
+                )
             }
             ObjectQuestion::Search
             | ObjectQuestion::Tools

@@ -8,7 +8,7 @@ use crate::contract::{Fault, SessionId};
 use crate::entry::response::no_session;
 use crate::identity::Providers;
 use crate::persistence::ErasureReceipt;
-use crate::ports::{Database, ObjectQuestion, Platform};
+use crate::ports::{Database, Platform};
 use crate::users::{
     Collection, Done, EraseQuestion, EraseReply, Forgetting, IndexedSession, Standing,
 };
@@ -76,7 +76,7 @@ impl<D: Database> UserHost<D> {
             received_at,
             only_expired: known.standing == Standing::Expiring,
         };
-        match ask_session(platform, id, ObjectQuestion::Erase, &question).await? {
+        match ask_session(platform, id, &question).await? {
             EraseReply::Gone => {
                 self.index.remove(known)?;
                 self.underway.borrow_mut().remove(id);
@@ -107,8 +107,7 @@ impl<D: Database> UserHost<D> {
         known: &IndexedSession,
     ) -> Result<(), Fault> {
         let counted = Collection { registration: known.summary.registration };
-        let question = ObjectQuestion::Collected;
-        let Done {} = ask_session(platform, &known.session_id, question, &counted).await?;
+        let Done {} = ask_session(platform, &known.session_id, &counted).await?;
         self.index.remove(known)
     }
 

@@ -1,11 +1,10 @@
 //! How a user's object asks the sessions of the user.
 
 use futures_util::future::join_all;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::contract::{Fault, SessionId};
-use crate::ports::{ObjectQuestion, Platform, object_name};
+use crate::object::{Question, ask};
+use crate::ports::{Platform, object_name};
 
 /// Sessions that are asked at the same time.
 const AT_ONCE: usize = 10;
@@ -14,22 +13,18 @@ const AT_ONCE: usize = 10;
 ///
 /// # Errors
 /// `internal` when the session does not answer.
-pub(super) async fn ask_session<P: Platform, A: DeserializeOwned>(
+pub(super) async fn ask_session<P: Platform, Q: Question>(
     platform: &P,
     id: &SessionId,
-    question: ObjectQuestion,
-    body: &impl Serialize,
-) -> Result<A, Fault> {
-    let body = serde_json::to_string(body).map_err(|_| Fault::unwritable("A question"))?;
+    question: &Q,
+) -> Result<Q::Reply, Fault> {
     let (Some(tenant), Some(user)) = (platform.tenant(), platform.user()) else {
         return Err(Fault::internal("The object of the user does not know whose it is."));
     };
     let name = object_name(tenant, Some(user), id.as_str());
-    let reply = platform.ask_object(&name, question, body).await.ok();
-    let reply = reply.and_then(|reply| serde_json::from_str(&reply).ok());
     let silent =
         "A session of the user did not answer. Send the same request again: nothing is done twice.";
-    reply.ok_or_else(|| Fault::internal(silent))
+    ask(platform, &name, question).await.map_err(|_| Fault::internal(silent))
 }
 
 /// Asks several sessions, some at the same time, and returns what each gave, in their order.

@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::contract::{Fault, InvokeResult, SessionId};
 use crate::encoding::timestamp;
 use crate::entry::response::no_session;
-use crate::ports::{Database, ObjectQuestion, Platform};
+use crate::ports::{Database, Platform};
 use crate::users::{
     Cursor, IndexedSession, SessionFilter, SessionStatus, SessionSummary, Standing,
     SummaryQuestion, SummaryReply, Waiting,
@@ -173,7 +173,7 @@ async fn summary_of<P: Platform>(
     known: &IndexedSession,
 ) -> Option<Option<SessionSummary>> {
     let question = SummaryQuestion { registration: known.summary.registration };
-    let asking = pin!(ask_session(platform, &known.session_id, ObjectQuestion::Summary, &question));
+    let asking = pin!(ask_session(platform, &known.session_id, &question));
     match select(asking, pin!(platform.sleep(WAIT_MS))).await {
         Either::Left((reply, _)) => reply.ok().map(|reply: SummaryReply| reply.summary),
         Either::Right(_) => None,

@@ -10,7 +10,7 @@ use super::user_host::UserHost;
 use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, UserId};
 use crate::encoding::timestamp;
-use crate::ports::{Database, ObjectQuestion, Platform};
+use crate::ports::{Database, Platform};
 use crate::users::{Done, Revocation, StatusCounts};
 
 /// The sessions that the request to erase a user asks itself; the alarm asks the others.
@@ -119,7 +119,7 @@ impl<D: Database> UserHost<D> {
         let sessions = self.index.all()?;
         let told = Revocation { tickets_before };
         let tell = async |id: &SessionId| -> Result<Done, Fault> {
-            ask_session(platform, id, ObjectQuestion::Revoke, &told).await
+            ask_session(platform, id, &told).await
         };
         let told = ask_each(&sessions, tell).await;
         self.end_removals(platform, every_ms).await?;

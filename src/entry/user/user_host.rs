@@ -18,8 +18,8 @@ use crate::object::{Alarm, Backoff};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Deployment, HttpFault, ObjectQuestion, Platform, failure_line};
 use crate::users::{
-    Registering, Registration, RegistrationReply, Report, ReportReply, Revocation, Standing,
-    UserIndex,
+    LeaseQuestion, Registering, Registration, RegistrationReply, Report, ReportReply, Revocation,
+    RevokedQuestion, Standing, UserIndex,
 };
 
 /// The attempts to bring an earlier life of a session to its end before the session is registered.
@@ -139,14 +139,16 @@ impl<D: Database> UserHost<D> {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<PlainResponse, Fault> {
         match asked {
-            ObjectQuestion::Register => {
-                reply(&self.register(platform, source, &read(body).await?).await?)
+            ObjectQuestion::Register => reply::<Registration, _>(
+                &self.register(platform, source, &read(body).await?).await?,
+            ),
+            ObjectQuestion::Report => {
+                reply::<Report, _>(&self.take_report(platform, &read(body).await?)?)
             }
-            ObjectQuestion::Report => reply(&self.take_report(platform, &read(body).await?)?),
             ObjectQuestion::Lease => {
-                reply(&self.index.lease(&read(body).await?, platform.now_ms())?)
+                reply::<LeaseQuestion, _>(&self.index.lease(&read(body).await?, platform.now_ms())?)
             }
-            ObjectQuestion::Revoked => reply(&self.revoked()?),
+            ObjectQuestion::Revoked => reply::<RevokedQuestion, _>(&self.revoked()?),
             ObjectQuestion::Search
             | ObjectQuestion::Tools
             | ObjectQuestion::Keys

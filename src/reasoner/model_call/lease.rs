@@ -5,8 +5,9 @@ use serde_json::json;
 
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::timestamp;
+use crate::object::ask;
 use crate::persistence::Lease;
-use crate::ports::{Database, ObjectQuestion, Platform, user_name};
+use crate::ports::{Database, Platform, user_name};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 use crate::users::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits};
 
@@ -42,11 +43,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let session_id = running.session.session_id.clone();
         let limits = Limits { per_day, per_month, lease };
         let question = LeaseQuestion { session_id, ended, limits };
-        let body = serde_json::to_string(&question).map_err(|_| no_lease())?;
-        let object = user_name(tenant, user);
-        let reply = platform.ask_object(&object, ObjectQuestion::Lease, body).await;
-        let reply = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
-        match reply.ok_or_else(no_lease)? {
+        let asked = ask(platform, &user_name(tenant, user), &question).await;
+        match asked.map_err(|_| no_lease())? {
             LeaseReply::Granted { id, tokens, granted_at } => {
                 let state = &running.session.state;
                 let total = state.total_tokens;

@@ -25,7 +25,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let question: ForkQuestion = read(body).await?;
         let context = source.context(self.platform.as_ref(), "", None).await?;
         let forked = self.become_fork(&context, question).await;
-        reply(&forked.unwrap_or_else(|fault| ForkReply::Failed { fault }))
+        reply::<ForkQuestion, _>(&forked.unwrap_or_else(|fault| ForkReply::Failed { fault }))
     }
 
     async fn become_fork(

@@ -10,11 +10,10 @@ use super::questions::{Part, PartQuestion, PartReply};
 use super::request::turn_not_ended;
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::context::AdmissionContext;
-use crate::entry::object_question::text_of;
 use crate::entry::response::{credential_expired, no_session, object_failed};
-use crate::object::Next;
+use crate::object::{Next, ask};
 use crate::persistence::{ForkBuild, ForkHead, ForkStep, NewForkContext, OutcomePlace};
-use crate::ports::{Database, ObjectQuestion, Platform, failure_line, object_name};
+use crate::ports::{Database, Platform, failure_line, object_name};
 use crate::reasoner::boot_message;
 use crate::users::Revocation;
 
@@ -178,11 +177,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let parent = build.plan.parent.as_str();
         let object = object_name(tenant, self.platform.user(), parent);
         let (created_at, turns) = (build.plan.created_at, build.plan.turns);
-        let asked = text_of(&PartQuestion { created_at, turns, part })?;
-        let reply = self.platform.ask_object(&object, ObjectQuestion::ForkPart, asked).await;
+        let question = PartQuestion { created_at, turns, part };
+        let reply = ask(self.platform.as_ref(), &object, &question).await;
         self.current(build.id)?;
-        let reply = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
-        reply.ok_or_else(object_failed)
+        reply.map_err(|_| object_failed())
     }
 
     /// The fault of a parent that gives out nothing. Where it never will, the build is dropped whole.

@@ -16,7 +16,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<Response<S>, Fault> {
         let asked: PartQuestion = read(body).await?;
-        reply(&self.hand_out(asked).await.unwrap_or_else(PartReply::Failed))
+        reply::<PartQuestion, _>(&self.hand_out(asked).await.unwrap_or_else(PartReply::Failed))
     }
 
     /// The part that a question is about.

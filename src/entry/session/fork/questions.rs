@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Fault, ForkRequest, SessionId, TurnId};
+use crate::object::Question;
 use crate::persistence::{ForkHead, ForkPlan, RowPage, RowPlace, TextPage, TextPlace};
+use crate::ports::ObjectQuestion;
 
 /// The parent has the new session's object become a fork (`ObjectQuestion::Fork`).
 #[derive(Debug, Serialize, Deserialize)]
@@ -17,6 +19,11 @@ pub(super) struct ForkQuestion {
     /// The bytes that the fork copies; absent for a key, whose bytes nobody counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) bytes: Option<u64>,
+}
+
+impl Question for ForkQuestion {
+    const ASKED: ObjectQuestion = ObjectQuestion::Fork;
+    type Reply = ForkReply;
 }
 
 /// The reply to a [`ForkQuestion`].
@@ -48,6 +55,11 @@ pub(super) struct PartQuestion {
     /// The ordinal of the last turn to copy.
     pub(super) turns: u64,
     pub(super) part: Part,
+}
+
+impl Question for PartQuestion {
+    const ASKED: ObjectQuestion = ObjectQuestion::ForkPart;
+    type Reply = PartReply;
 }
 
 /// A part of a session.

@@ -9,12 +9,12 @@ use super::super::session_host::{SessionHost, find_session, find_turn};
 use super::questions::{ForkQuestion, ForkReply};
 use crate::contract::{ErrorCode, Fault, ForkRequest, InvokeResult, SessionId, TurnId, parse_fork};
 use crate::entry::context::AdmissionContext;
-use crate::entry::object_question::text_of;
 use crate::entry::request::{RequestHead, received_at};
 use crate::entry::response::{Response, no_session, object_failed};
 use crate::identity::{Grants, SentCaller};
+use crate::object::ask;
 use crate::persistence::{ForkPlan, Session};
-use crate::ports::{Database, HttpFault, ObjectQuestion, Platform, object_name};
+use crate::ports::{Database, HttpFault, Platform, object_name};
 
 /// A request to fork a session.
 pub(in super::super) struct ReceivedFork {
@@ -129,10 +129,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let counted = plan.as_ref().filter(|plan| plan.issued_at.is_some());
         let bytes = counted.map(|plan| self.store.fork_bytes(plan.turns)).transpose()?;
         let question = ForkQuestion { parent: parent.clone(), request, plan, bytes };
-        let asked = text_of(&question)?;
-        let reply = self.platform.ask_object(&object, ObjectQuestion::Fork, asked).await;
-        let reply = reply.ok().and_then(|reply| serde_json::from_str(&reply).ok());
-        match (reply.ok_or_else(object_failed)?, refused) {
+        let reply = ask(self.platform.as_ref(), &object, &question).await;
+        match (reply.map_err(|_| object_failed())?, refused) {
             (ForkReply::Forked { after_turn_id, turns, replayed }, _) => Ok(AcceptedFork {
                 result: ForkResult {
                     session_id: new,

@@ -1,0 +1,49 @@
+//! What one object asks another. Each question has its class of object, which answers it, and its kind of reply.
+
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::ports::{HttpFault, Machine, ObjectQuestion};
+
+/// A question, which is the body that asks it, as JSON. Both objects are of one deployment, two versions of which may meet.
+pub trait Question: Serialize + DeserializeOwned {
+    /// Its name, and with it the class of the object that is asked.
+    const ASKED: ObjectQuestion;
+    /// What the object replies, as JSON.
+    type Reply: Serialize + DeserializeOwned;
+}
+
+/// Asks the object of that name.
+///
+/// # Errors
+/// The object does not answer, or with something else than a reply.
+pub async fn ask<Q: Question>(
+    machine: &impl Machine,
+    object: &str,
+    question: &Q,
+) -> Result<Q::Reply, HttpFault> {
+    let unwritable = |_| HttpFault("a question cannot be written".to_owned());
+    let body = serde_json::to_string(question).map_err(unwritable)?;
+    let reply = machine.ask_object(object, Q::ASKED, body).await?;
+    serde_json::from_str(&reply).map_err(|_| HttpFault("the reply is none".to_owned()))
+}
+
+/// The same, and waits for so many milliseconds at most.
+///
+/// # Errors
+/// Those of [`ask`], and no reply in time.
+pub async fn ask_in_time<Q: Question>(
+    machine: &impl Machine,
+    object: &str,
+    question: &Q,
+    most_ms: u64,
+) -> Result<Q::Reply, HttpFault> {
+    let (reply, time_out) = (pin!(ask(machine, object, question)), pin!(machine.sleep(most_ms)));
+    match select(reply, time_out).await {
+        Either::Left((reply, _)) => reply,
+        Either::Right(_) => Err(HttpFault("there was no reply in time".to_owned())),
+    }
+}

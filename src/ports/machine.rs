@@ -1,0 +1,29 @@
+//! What an object and the Worker in front both need of the machine that they run on.
+
+use std::future::Future;
+
+use super::object::ObjectQuestion;
+use super::platform::HttpFault;
+
+/// A machine: clock, settings, log, and the way to other objects.
+pub trait Machine {
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> u64;
+
+    /// The value of a secret or variable of the deployment.
+    fn secret(&self, name: &str) -> Option<String>;
+
+    /// Completes after `ms` milliseconds.
+    fn sleep(&self, ms: u64) -> impl Future<Output = ()>;
+
+    /// Posts a question to another object, by its name within its class, and returns the response body.
+    fn ask_object(
+        &self,
+        name: &str,
+        question: ObjectQuestion,
+        body: String,
+    ) -> impl Future<Output = Result<String, HttpFault>>;
+
+    /// Writes one structured line to the operator's log. Never content, never a secret.
+    fn log(&self, line: serde_json::Value);
+}
