@@ -70,7 +70,10 @@ export function configuration(file, environment) {
   const found = environment === undefined ? common : merged(common, environments[environment]);
   const at = (place) => place && path.resolve(path.dirname(file), place);
   const Secrets = Object.fromEntries(Object.entries(found.Secrets ?? {}).map(([called, place]) => [called, at(place)]));
-  const result = { Variables: {}, ...found, Secrets, Catalog: at(found.Catalog), Log: at(found.Log), Environment: environment };
+  // What an environment has of the members for Cloudflare without naming it.
+  const named = environments[environment]?.Cloudflare ?? {};
+  const inherited = environment === undefined ? {} : Object.fromEntries(Object.entries(common.Cloudflare ?? {}).filter(([called]) => !(called in named)));
+  const result = { Variables: {}, ...found, inherited, Secrets, Catalog: at(found.Catalog), Log: at(found.Log), Environment: environment };
   const unknown = variableFaults(result);
   if (unknown.length > 0) throw new Fault(unknown.map((fault) => `${file}: ${fault}`).join('\n'));
   return result;

@@ -14,6 +14,7 @@ import { wranglerConfig } from './wrangler_config.mjs';
 /** Uploads what `settings` configure, with the secrets of their files, then the catalog; resolves to the exit code. */
 export async function deploy({ settings, dryRun, print }) {
   const { Catalog, Cloudflare = {} } = settings;
+  refuseShared(settings);
   const wrangler = found();
   if (Catalog) {
     if (!Cloudflare.CatalogId) throw new Fault('/Cloudflare/CatalogId: is missing; wrangler kv namespace create CATALOG prints it');
@@ -34,6 +35,17 @@ export async function deploy({ settings, dryRun, print }) {
     return await run(wrangler, ['kv', 'key', 'put', '--remote', '--config', config, '--binding', 'CATALOG', 'catalog', '--path', Catalog]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What two Workers of Cloudflare's cannot share: one would write the catalog, take the requests or erase the files of the other. */
+const OF_ONE_WORKER = ['CatalogId', 'Routes', 'FilesBucket'];
+
+function refuseShared({ Environment, inherited = {} }) {
+  const shared = OF_ONE_WORKER.filter((name) => name in inherited);
+  if (shared.length > 0) {
+    const faults = shared.map((name) => `/Environments/${Environment}/Cloudflare/${name}: is missing; that of /Cloudflare belongs to another Worker`);
+    throw new Fault(faults.join('\n'));
   }
 }
 

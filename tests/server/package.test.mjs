@@ -29,8 +29,9 @@ function ownConfiguration() {
     Metering: true,
     Cloudflare: { Name: 'my-agent', CatalogId: '0'.repeat(32), CpuMs: 60000 },
     Environments: {
-      staging: { Variables: { OPENAI_MODEL: 'small' }, Rates: { Users: { Limit: 5, PeriodS: 10 } } },
-      production: { Cloudflare: { Routes: ['agent.example.com', 'example.com/agent/*'], Zone: 'example.com' } },
+      staging: { Variables: { OPENAI_MODEL: 'small' }, Rates: { Users: { Limit: 5, PeriodS: 10 } }, Cloudflare: { CatalogId: '1'.repeat(32) } },
+      careless: { Variables: { OPENAI_MODEL: 'small' } },
+      production: { Cloudflare: { CatalogId: '2'.repeat(32), Routes: ['agent.example.com', 'example.com/agent/*'], Zone: 'example.com' } },
     },
   }));
   return { folder, config };
@@ -114,6 +115,9 @@ test('one configuration becomes what wrangler uploads, with all that the project
     assert.ok(upload.out.includes(said), `${said} is in\n${upload.out}`);
   }
   assert.ok(!(upload.out + upload.err).includes('sk-never-shown'));
+  const careless = await command(['deploy', '--config', config, '--env', 'careless', '--dry-run'], { cwd: ROOT, env: { CI: '1' } });
+  assert.equal(careless.code, 1);
+  assert.match(careless.err, /\/Environments\/careless\/Cloudflare\/CatalogId: is missing/);
   const unknown = await command(['deploy', '--config', config, '--env', 'stagign']);
   assert.match(unknown.err, /\/Environments: has no stagign; did you mean staging\?/);
 });
