@@ -28,7 +28,7 @@ pub async fn ask<Q: Question>(
     let unwritable = |_| HttpFault("a question cannot be written".to_owned());
     let body = serde_json::to_string(question).map_err(unwritable)?;
     let reply = machine.ask_object(object, Q::ASKED, body).await?;
-    serde_json::from_str(&reply).map_err(|_| HttpFault("the reply is none".to_owned()))
+    serde_json::from_str(&reply).map_err(|_| HttpFault("the reply is unreadable".to_owned()))
 }
 
 /// The same, and waits for so many milliseconds at most.

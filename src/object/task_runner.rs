@@ -21,7 +21,8 @@ pub trait TaskHandler {
     /// Attempts a task.
     ///
     /// # Errors
-    /// The storage fails. The task stays as it is, and the alarm attempts it again.
+    /// The storage fails. The task stays as it is, and the alarm attempts it again. Whatever would fail each time has to be
+    /// given up instead, since those behind it wait for it.
     fn attempt<'a>(&'a self, task: &'a Task) -> Attempt<'a>;
 }
 

@@ -102,7 +102,7 @@ pub enum Next {
     GivenUp,
     /// It is attempted again at that time.
     Again(u64),
-    /// Nothing could be attempted, which is no attempt; it is looked at again at that time.
+    /// It is looked at again at that time. The table counts no attempt: none was made, or the kind counts its own.
     Wait(u64),
 }
 
@@ -193,18 +193,27 @@ impl<D: Database> Tasks<D> {
 
     /// The kinds of which a task is due by now.
     pub fn due_kinds(&self, now_ms: u64) -> Result<Vec<TaskKind>, Fault> {
-        let kinds = self.rows(
-            "SELECT DISTINCT kind FROM tasks WHERE state = 'pending' AND next_at <= ?",
-            &[now_ms.into()],
-        )?;
-        kinds.iter().map(|row| row.get("kind")).collect()
+        let mut kinds = Vec::new();
+        let statement = "SELECT DISTINCT kind FROM tasks WHERE state = 'pending' AND next_at <= ?";
+        for row in self.rows(statement, &[now_ms.into()])? {
+            // A newer version may have added a kind before it was taken back; its tasks wait for it.
+            kinds.extend(TaskKind::parse(&row.get::<String>("kind")?));
+        }
+        Ok(kinds)
     }
 
     /// When the next attempt is due; `None` where no task waits.
     pub fn next_at(&self) -> Result<Option<u64>, Fault> {
-        let rows =
-            self.rows("SELECT MIN(next_at) AS next_at FROM tasks WHERE state = 'pending'", &[])?;
-        rows.first().map_or(Ok(None), |row| row.get("next_at"))
+        let next =
+            "SELECT kind, MIN(next_at) AS next_at FROM tasks WHERE state = 'pending' GROUP BY kind";
+        let mut earliest: Option<u64> = None;
+        for row in self.rows(next, &[])? {
+            if TaskKind::parse(&row.get::<String>("kind")?).is_some() {
+                let at_ms: u64 = row.get("next_at")?;
+                earliest = Some(earliest.map_or(at_ms, |known| known.min(at_ms)));
+            }
+        }
+        Ok(earliest)
     }
 
     /// Records what an attempt came to. Nothing is written where the task is gone, or is another one by now.
@@ -259,11 +268,13 @@ impl<D: Database> Tasks<D> {
         )
     }
 
-    /// Erases the tasks with the rest of the object's rows, but for those that are owed all the same.
+    /// Erases the tasks with the rest of the object's rows, but for those that outlive an erasure: the model service still
+    /// has what was erased.
     pub fn erase(&self) -> Result<(), Fault> {
         let mut kept = Vec::new();
         for row in self.rows("SELECT * FROM tasks WHERE state = 'pending'", &[])? {
-            if row.get::<TaskKind>("kind")?.outlives_erasure() {
+            let kind = TaskKind::parse(&row.get::<String>("kind")?);
+            if kind.is_some_and(TaskKind::outlives_erasure) {
                 kept.push((task(&row)?, row.get("next_at")?));
             }
         }

@@ -3,7 +3,6 @@
 use std::future::Future;
 
 use super::object::ObjectQuestion;
-use super::platform::HttpFault;
 
 /// A machine: clock, settings, log, and the way to other objects.
 pub trait Machine {
@@ -27,3 +26,9 @@ pub trait Machine {
     /// Writes one structured line to the operator's log. Never content, never a secret.
     fn log(&self, line: serde_json::Value);
 }
+
+/// A request that got no response, or whose response broke off. The cause is for the operator's log:
+/// it can hold addresses and is never shown to a client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HttpFault(pub String);

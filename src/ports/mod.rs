@@ -23,12 +23,12 @@ pub use gateway::{
     CALLER, Gateway, ObjectRequest, RECEIVED_AT, REQUEST_ID, TRACE_PARENT, TRACE_STATE, Upload,
 };
 pub use logged_users::LoggedUsers;
-pub use machine::Machine;
+pub use machine::{HttpFault, Machine};
 pub use metering::DataPoint;
 pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion, object_name, user_name};
 pub use platform::{
-    CHUNK_BYTES, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, OperatorCatalog,
-    Platform, REQUEST_ID_HEADERS, ResponseBody,
+    CHUNK_BYTES, FileFault, HttpMethod, HttpRequest, HttpResponse, OperatorCatalog, Platform,
+    REQUEST_ID_HEADERS, ResponseBody,
 };
 pub use request_body::RequestBody;
 pub use signature::{PublicKey, SignatureCheck};

@@ -7,7 +7,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use super::machine::Machine;
+use super::machine::{HttpFault, Machine};
 use super::metering::DataPoint;
 use super::request_body::RequestBody;
 use super::tracing::TraceSpan;
@@ -176,12 +176,6 @@ impl<B> HttpResponse<B> {
         REQUEST_ID_HEADERS.iter().find_map(|name| self.header(name))
     }
 }
-
-/// A request that got no response, or whose response broke off. The cause is for the operator's log:
-/// it can hold addresses and is never shown to a client.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct HttpFault(pub String);
 
 /// Why a file could not be kept or erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

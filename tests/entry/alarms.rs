@@ -83,6 +83,7 @@ fn an_erased_session_leaves_no_alarm_unless_responses_are_still_to_be_deleted() 
     assert_eq!(receipt.result()["StoredResponses"]["Pending"], 1);
     assert_eq!(alarm_in(&bed), Some(EVERY_MS));
     bed.world.model.keeps_everything.set(false);
+    bed.world.executor.set_now_ms(bed.world.alarm_at.get().unwrap());
     bed.try_alarm().unwrap();
     assert_eq!(alarm_in(&bed), None);
 }

@@ -170,6 +170,20 @@ fn an_erasure_leaves_what_is_owed_all_the_same_with_its_time_and_its_attempts() 
 }
 
 #[test]
+fn tasks_of_a_kind_that_this_version_does_not_know_wait_and_hold_nothing_up() {
+    let disk = Disk::new();
+    let tasks = tasks(&disk);
+    tasks.add(TaskKind::Cancel, "one", "work", 5).unwrap();
+    disk.write("INSERT INTO tasks VALUES ('pending', 'another', 'x', 1, 1, 0, NULL, 'work')");
+    assert_eq!(tasks.next_at().unwrap(), Some(5));
+    assert_eq!(tasks.due_kinds(9).unwrap(), [TaskKind::Cancel]);
+    assert_eq!(ids(&tasks, TaskKind::Cancel, 9), ["one"]);
+    assert_eq!(tasks.next_at().unwrap(), None);
+    assert_eq!(disk.read("SELECT kind FROM tasks").len(), 1, "it is there for its version");
+    tasks.erase().unwrap();
+}
+
+#[test]
 fn finding_what_is_due_reads_no_task_that_has_ended() {
     let disk = Disk::new();
     let tasks = tasks(&disk);

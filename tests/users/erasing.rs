@@ -1,5 +1,7 @@
 //! Removing sessions of users, erasing users and voiding what was issued to them.
 
+use std::rc::Rc;
+
 use aptix_edge::users::LONGEST_CREDENTIAL_MS;
 use bed::*;
 use serde_json::{Value, json};
@@ -334,4 +336,25 @@ fn an_erasure_ends_a_turn_that_runs_and_one_that_pauses() {
     bed.ring_for(2);
     assert_erased(&bed, "alice");
     assert_eq!(bed.world.model.open.get(), 0);
+}
+
+#[test]
+fn a_session_that_goes_on_keeps_the_alarm_that_a_lost_instance_has_set() {
+    let bed = people();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["RetentionDays"] = json!(30));
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.settle();
+    let (session, world) = (bed.world.session("local/~alice/a"), Rc::clone(&bed.world));
+    let soon = world.executor.now_ms() + 30_000;
+    session.alarm_at.set(Some(soon));
+    session.restart(&world);
+    let body = json!({ "SessionId": "a", "Registration": 1, "ReceivedAt": 0, "OnlyExpired": true });
+    let asked = Rc::clone(&session);
+    let question = async move {
+        let reply = asked.reply(&world, "/session/erase", body.to_string()).await.unwrap();
+        assert!(reply.contains("kept"), "{reply}");
+    };
+    bed.world.executor.spawn(1 << 40, Box::pin(question));
+    bed.settle();
+    assert!(session.alarm_at.get().is_some_and(|at_ms| at_ms <= soon));
 }

@@ -53,6 +53,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         self.platform.durable().await;
         let had_open = self.store.has_open_responses()?;
+        // An attempt that is under way may have begun before these responses were to be deleted.
+        self.tasks.idle(TaskKind::Deletion).await;
         self.attempt_now(context, TaskKind::Deletion).await?;
         self.tasks.idle(TaskKind::Cancel).await;
         // Where the attempt, or that of another request or of the alarm, has ended the erasure, its receipt is the last one.

@@ -70,7 +70,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 return Ok(EraseReply::Gone);
             }
             Some(session) if question.only_expired && !self.is_expired(context, &session) => {
-                self.erase_expired(context).await?;
+                // The alarm finds out when the retention ends; an earlier one may be set that this instance does not know.
+                self.ensure_alarm(context.deployment.turn_alarm_ms)?;
                 let summary = self.reporter.summary()?.ok_or_else(object_failed)?;
                 return Ok(EraseReply::Kept { summary });
             }

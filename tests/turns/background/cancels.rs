@@ -207,3 +207,27 @@ fn a_session_that_begins_anew_in_the_same_instance_has_its_responses_cancelled_t
         assert_eq!(tables.len(), 0, "the storage is free");
     }
 }
+
+#[test]
+fn a_response_is_cancelled_however_long_the_catalog_was_invalid() {
+    let bed = in_background();
+    let _ = running(&bed, 4);
+    bed.restart();
+    bed.spoil_catalog();
+    bed.try_cancel("t1").unwrap();
+    for _ in 0..10 {
+        bed.settle();
+        let at = bed.world.alarm_at.get().expect("a cancellation waits without an alarm");
+        bed.world.executor.set_now_ms(at.max(bed.world.executor.now_ms()));
+        bed.alarm();
+    }
+    bed.settle();
+    assert_eq!(cancels(&bed).len(), 0, "nobody can be asked");
+    bed.configure(ask_for_background);
+    let at = bed.world.alarm_at.get().unwrap();
+    bed.world.executor.set_now_ms(at.max(bed.world.executor.now_ms()));
+    bed.alarm();
+    bed.settle();
+    assert_eq!(cancels(&bed).len(), 1);
+    assert_settled(&bed);
+}

@@ -9,7 +9,7 @@ use super::questions::{ForkQuestion, ForkReply};
 use crate::contract::Fault;
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::object_question::{read, reply};
-use crate::entry::response::Response;
+use crate::entry::response::{Response, object_failed};
 use crate::object::TaskKind;
 use crate::persistence::{ForkBuild, ForkPlan};
 use crate::ports::{Database, HttpFault, Platform};
@@ -60,11 +60,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if !self.store.fork_build()?.is_some_and(is_asked_for) {
             return Ok(ForkReply::Exists);
         }
+        self.fork_failure.take();
         self.attempt_now(context, TaskKind::Fork).await?;
         if let Some(known) = self.known_fork(&question, false)? {
             return Ok(known);
         }
-        Err(self.fork_failure.borrow().clone().unwrap_or_else(erased_meanwhile))
+        let failure = self.fork_failure.borrow().clone();
+        let is_building = self.store.is_building_fork()?;
+        let silent = || if is_building { object_failed() } else { erased_meanwhile() };
+        Err(failure.unwrap_or_else(silent))
     }
 
     /// What the session says to the question, once there is one.

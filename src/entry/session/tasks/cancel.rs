@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::SessionTasks;
+use crate::catalog::Catalog;
 use crate::llm_call::{Cancellation, Endpoint, cancel_response};
 use crate::object::{Next, Task};
 use crate::ports::{Database, Platform};
@@ -14,7 +15,9 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     /// Asks the service to cancel the response that the task is called by. `work` is the agent context, and with it the
     /// model service, that the response was made under.
     pub(super) async fn cancel(&self, task: &Task) -> Next {
-        if self.is_answered(task).await {
+        // An invalid catalog names no model service, so nobody can be asked yet.
+        let Ok(catalog) = &self.context.catalog else { return self.wait() };
+        if self.is_answered(task, catalog).await {
             return Next::Done;
         }
         let platform = self.host.platform.as_ref();
@@ -29,10 +32,8 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     }
 
     /// Asks the service; false where nobody can be asked, or there was no answer.
-    async fn is_answered(&self, task: &Task) -> bool {
-        let catalog = self.context.catalog.as_ref().ok();
-        let agent = catalog.and_then(|catalog| catalog.agent_context(&task.work));
-        let Some(agent) = agent else { return false };
+    async fn is_answered(&self, task: &Task, catalog: &Catalog) -> bool {
+        let Some(agent) = catalog.agent_context(&task.work) else { return false };
         let platform = self.host.platform.as_ref();
         let Ok(endpoint) = Endpoint::of(platform, &self.context.deployment, agent) else {
             return false;

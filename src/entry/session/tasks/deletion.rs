@@ -19,7 +19,7 @@ const PER_ATTEMPT: u32 = 200;
 impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     /// Asks the model service to delete some of the responses. Those that it has not deleted are asked for again.
     pub(super) async fn delete_responses(&self) -> Result<Next, Fault> {
-        // A response is cancelled before it is deleted.
+        // Cancellations that are under way end first: a response is cancelled before it is deleted.
         self.host.tasks.idle(TaskKind::Cancel).await;
         let (store, erasing) = (&self.host.store, &self.host.erasing);
         let responses = store.responses_to_delete(PER_ATTEMPT)?;

@@ -52,7 +52,7 @@ impl<P: Platform, D: Database + 'static> TaskStart for SessionTasks<P, D> {
 }
 
 impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
-    /// Looks at a task again after a while, which is no attempt at it.
+    /// Comes back after `TURN_ALARM_MS`, without an attempt that the table counts.
     fn wait(&self) -> Next {
         let every_ms = self.context.deployment.turn_alarm_ms;
         Next::Wait(self.host.platform.now_ms().saturating_add(every_ms))
@@ -88,7 +88,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.tasks.start(&self.task_handler(context))
     }
 
-    /// Attempts the task of a kind now, whenever it was due, and waits for the attempt.
+    /// Makes the tasks of a kind due, and waits until none is under way; one that is under way is joined.
     pub(super) async fn attempt_now(
         &self,
         context: &AdmissionContext,

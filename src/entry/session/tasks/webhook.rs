@@ -9,7 +9,7 @@ use crate::contract::Fault;
 use crate::entry::context::AdmissionContext;
 use crate::object::{Attempted, Next, Task};
 use crate::persistence::{DueWebhook, MessagePlace, Session, StoredOutcome, Turn, WebhookMessage};
-use crate::ports::{Database, Platform, unreadable_column};
+use crate::ports::{Database, Platform, failure_line, unreadable_column};
 use crate::webhooks::{Attempt, attempt, due_webhooks, next_wait_ms};
 
 /// For how long a catalog without the webhook may be an older one than that which wrote the message, in milliseconds.
@@ -47,9 +47,13 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
         let Ok(catalog) = &self.context.catalog else {
             return Ok(Next::Wait(platform.now_ms().saturating_add(AGAIN_MS)).into());
         };
-        let place = MessagePlace::of(&task.id)?;
-        let message: WebhookMessage =
-            serde_json::from_str(&task.work).map_err(|_| unreadable_column("work"))?;
+        let message = serde_json::from_str::<WebhookMessage>(&task.work);
+        let (Ok(place), Ok(message)) = (MessagePlace::of(&task.id), message) else {
+            // Another version has written it. Those behind it do not wait for it.
+            let fault = unreadable_column("work");
+            platform.log(failure_line("webhook_failed", "error", &fault));
+            return Ok(Next::GivenUp.into());
+        };
         let (turn_id, id) = (message.turn_id, message.message_id);
         let outcome = match catalog.webhook(place.webhook) {
             Some(webhook) => Some(attempt(platform, webhook, &id, message.body).await),
