@@ -103,6 +103,8 @@ export class Playground {
   async closePages() {
     const pages = [...this.#pages];
     this.#pages.clear();
+    // What a test has put in the way of requests must not fail after its end.
+    for (const page of pages) if (!page.isClosed()) await page.unrouteAll({ behavior: 'ignoreErrors' });
     for (const context of new Set(pages.map((page) => page.context()))) await context.close();
     for (const page of pages) assert.deepEqual(page.faults, []);
   }
