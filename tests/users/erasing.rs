@@ -348,7 +348,7 @@ fn a_session_that_goes_on_keeps_the_alarm_that_a_lost_instance_has_set() {
     let soon = world.executor.now_ms() + 30_000;
     session.alarm_at.set(Some(soon));
     session.restart(&world);
-    let body = json!({ "SessionId": "a", "Registration": 1, "ReceivedAt": 0, "OnlyExpired": true });
+    let body = json!({ "SessionId": "a", "Registration": 1_u64 << 52, "ReceivedAt": 0, "OnlyExpired": true });
     let asked = Rc::clone(&session);
     let question = async move {
         let reply = asked.reply(&world, "/session/erase", body.to_string()).await.unwrap();
