@@ -64,14 +64,26 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
         Self { platform, tasks, alarm, under_way, handler, waiting }
     }
 
-    /// Begins to attempt what is due. The step that added a task has set the alarm: it repeats what a lost instance has
-    /// begun.
+    /// Begins to attempt what is due. The alarm is set before any work, `every_ms` milliseconds from now, so an object that
+    /// is lost meanwhile finds its tasks again. `handler` is made only where something is due.
     ///
     /// # Errors
-    /// The storage fails.
-    pub fn start(self: &Rc<Self>, handler: &Rc<dyn TaskHandler>) -> Result<(), Fault> {
-        for kind in self.tasks.due_kinds(self.platform.now_ms())? {
-            self.handler.replace(Some(Rc::clone(handler)));
+    /// The storage fails, or the alarm cannot be set.
+    pub fn start(
+        self: &Rc<Self>,
+        every_ms: u64,
+        handler: impl FnOnce() -> Rc<dyn TaskHandler>,
+    ) -> Result<(), Fault> {
+        if !self.tasks.is_there()? {
+            return Ok(());
+        }
+        let due = self.tasks.due_kinds(self.platform.now_ms())?;
+        if due.is_empty() {
+            return Ok(());
+        }
+        self.alarm.set_in(self.platform.as_ref(), every_ms)?;
+        self.handler.replace(Some(handler()));
+        for kind in due {
             if self.under_way.borrow().contains(&kind) {
                 continue;
             }
@@ -92,23 +104,22 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
         Ok(())
     }
 
-    /// The same when the alarm has rung. The next alarm is set before any work, so an object that is lost meanwhile finds
-    /// its tasks again; `every_ms` is its wait, in milliseconds.
+    /// The same when the alarm has rung. Where nothing is due yet, the alarm is set for what is due next.
     ///
     /// # Errors
-    /// The storage fails, or the alarm cannot be set.
+    /// Those of [`TaskRunner::start`].
     pub fn resume(
         self: &Rc<Self>,
-        handler: &Rc<dyn TaskHandler>,
         every_ms: u64,
+        handler: impl FnOnce() -> Rc<dyn TaskHandler>,
     ) -> Result<(), Fault> {
-        let Some(next_at) = self.tasks.next_at()? else { return Ok(()) };
-        let platform = self.platform.as_ref();
-        if next_at > platform.now_ms() {
-            return self.alarm.set_by(platform, next_at);
+        match self.tasks.next_at()? {
+            Some(next_at) if next_at > self.platform.now_ms() => {
+                self.alarm.set_by(self.platform.as_ref(), next_at)
+            }
+            Some(_) => self.start(every_ms, handler),
+            None => Ok(()),
         }
-        self.alarm.set_in(platform, every_ms)?;
-        self.start(handler)
     }
 
     /// Completes when no task of the kind is being attempted.

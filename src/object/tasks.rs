@@ -318,7 +318,8 @@ impl<D: Database> Tasks<D> {
         if self.is_there()? { self.database.execute(statement, bound) } else { Ok(()) }
     }
 
-    fn is_there(&self) -> Result<bool, Fault> {
+    /// Whether the object ever owed anything.
+    pub(super) fn is_there(&self) -> Result<bool, Fault> {
         match self.is_there.get() {
             Some(known) => Ok(known),
             None => {

@@ -68,7 +68,7 @@ impl<D: Database> SessionStore<D> {
             let mut found = Err(lost());
             for row in rows.by_ref() {
                 if row.get::<EntrySeq>("seq")? == entry.seq {
-                    found = texts::from_column(&self.database, row.get("items")?);
+                    found = texts::from_column(self.database.as_ref(), row.get("items")?);
                     break;
                 }
             }
@@ -94,7 +94,7 @@ impl<D: Database> SessionStore<D> {
         let statement = "SELECT items FROM conversation
              WHERE turn = ? AND kind = 'user' ORDER BY seq DESC LIMIT 1";
         let Some(row) = self.database.first(statement, &[turn.into()])? else { return Ok(None) };
-        texts::from_column(&self.database, row.get("items")?).map(Some)
+        texts::from_column(self.database.as_ref(), row.get("items")?).map(Some)
     }
 }
 

@@ -146,7 +146,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Whether an erasure is under way.
     pub(super) fn has_receipt(&self) -> Result<bool, Fault> {
-        has_table(&self.database, "receipt")
+        has_table(self.database.as_ref(), "receipt")
     }
 
     fn ensure_responses(&self) -> Result<(), Fault> {

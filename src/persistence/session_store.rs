@@ -199,7 +199,7 @@ impl<D: Database> SessionStore<D> {
     pub fn text(&self, hash: &str) -> Result<String, Fault> {
         match &self.memory.borrow().tools {
             Some((known, text)) if known == hash => Ok(text.clone()),
-            _ => texts::load(&self.database, hash),
+            _ => texts::load(self.database.as_ref(), hash),
         }
     }
 
@@ -207,7 +207,7 @@ impl<D: Database> SessionStore<D> {
     pub fn keep_text(&self, text: &str) -> Result<String, Fault> {
         self.durable_step(|| {
             self.ensure_tables()?;
-            texts::keep(&self.database, text)
+            texts::keep(self.database.as_ref(), text)
         })
     }
 
@@ -218,7 +218,7 @@ impl<D: Database> SessionStore<D> {
         {
             return Ok(hash.clone());
         }
-        let hash = texts::keep(&self.database, tools)?;
+        let hash = texts::keep(self.database.as_ref(), tools)?;
         self.memory.borrow_mut().tools = Some((hash.clone(), tools.to_owned()));
         Ok(hash)
     }
@@ -306,7 +306,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn find_session(&self) -> Result<(), Fault> {
-        schema::SCHEMA.bring_up_to_date(&self.database)?;
+        schema::SCHEMA.bring_up_to_date(self.database.as_ref())?;
         // The runtime keeps the columns that a statement had at first, so this one runs on present tables
         // only.
         let Some(row) = self.database.first(Session::SELECT, &[])? else { return Ok(()) };
@@ -346,21 +346,21 @@ impl<D: Database> SessionStore<D> {
     /// The value in a JSON column, wherever [`texts::to_column`] put its text; NULL is `null`.
     pub(super) fn json<T: DeserializeOwned>(&self, row: &Row, column: &str) -> Result<T, Fault> {
         match row.get::<Option<String>>(column)? {
-            Some(held) => from_json(column, &texts::from_column(&self.database, held)?),
+            Some(held) => from_json(column, &texts::from_column(self.database.as_ref(), held)?),
             None => from_json(column, "null"),
         }
     }
 
     /// What a JSON column holds for a value.
     pub(super) fn json_column(&self, column: &str, value: &impl Serialize) -> Result<Value, Fault> {
-        Ok(texts::to_column(&self.database, &to_json(column, value)?)?.into())
+        Ok(texts::to_column(self.database.as_ref(), &to_json(column, value)?)?.into())
     }
 
     fn outcome_from_row(&self, row: &Row) -> Result<Option<StoredOutcome>, Fault> {
         let Some(outcome) = row.get("outcome")? else { return Ok(None) };
         Ok(Some(StoredOutcome {
             http_status: row.get("http_status")?,
-            body: texts::from_column(&self.database, outcome)?,
+            body: texts::from_column(self.database.as_ref(), outcome)?,
             kept_segment: row.get("kept_segment")?,
         }))
     }

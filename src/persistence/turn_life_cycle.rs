@@ -115,7 +115,7 @@ impl<D: Database> SessionStore<D> {
                     new.now_ms.into(),
                     turn.attempts.into(),
                     turn.tools.as_str().into(),
-                    texts::to_column(&self.database, new.composition)?.into(),
+                    texts::to_column(self.database.as_ref(), new.composition)?.into(),
                     self.json_column("progress", &turn.progress)?,
                     turn.fingerprint.as_str().into(),
                     turn.accepted_at.into(),
@@ -218,7 +218,8 @@ impl<D: Database> SessionStore<D> {
         turn.updated_at = now_ms;
         self.durable_step(|| {
             if let Some((seq, item)) = message {
-                let column = texts::to_entry_column(&self.database, seq.0, &array_of(item))?;
+                let column =
+                    texts::to_entry_column(self.database.as_ref(), seq.0, &array_of(item))?;
                 self.database.execute(
                     "UPDATE conversation SET items = ? WHERE seq = ?",
                     &[column.into(), seq.0.into()],
@@ -228,7 +229,7 @@ impl<D: Database> SessionStore<D> {
             self.database.execute(
                 "UPDATE turns SET composition = ?, progress = ?, updated_at = ? WHERE ordinal = ?",
                 &[
-                    texts::to_column(&self.database, composition)?.into(),
+                    texts::to_column(self.database.as_ref(), composition)?.into(),
                     self.json_column("progress", &turn.progress)?,
                     now_ms.into(),
                     turn.ordinal.into(),
@@ -430,7 +431,7 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<EntrySeq, Fault> {
         let EntrySeq(newest) = self.newest_entry()?;
         let seq = EntrySeq(newest + 1);
-        let column = texts::to_entry_column(&self.database, seq.0, items)?;
+        let column = texts::to_entry_column(self.database.as_ref(), seq.0, items)?;
         self.database.execute(
             "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
             &[seq.0.into(), turn.into(), kind.as_str().into(), column.into()],
@@ -449,7 +450,7 @@ impl<D: Database> SessionStore<D> {
         session_after: Option<String>,
     ) -> Result<(), Fault> {
         self.take_accepted_steers(turn);
-        let column = |text| texts::to_column(&self.database, text);
+        let column = |text| texts::to_column(self.database.as_ref(), text);
         let body = outcome.map(|outcome| column(&outcome.body)).transpose()?;
         let model_call = transcript.map(column).transpose()?;
         if model_call.is_some() && std::mem::replace(&mut turn.has_transcript, true) {

@@ -4,8 +4,6 @@
 //! Architecture Invariant: synchronous throughout. Statements that run without an await between
 //! them are one atomic write of the object.
 
-use std::rc::Rc;
-
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -63,47 +61,6 @@ pub trait Database {
 
     /// [`Database::transaction`] as an implementation provides it. It calls `writes` once.
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault>;
-}
-
-/// A database that several parts of an object share.
-impl<D: Database> Database for Rc<D> {
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
-        D::query(self, statement, parameters)
-    }
-
-    fn first(&self, statement: &str, parameters: &[Value]) -> Result<Option<Row>, Fault> {
-        D::first(self, statement, parameters)
-    }
-
-    fn text(
-        &self,
-        statement: &str,
-        parameters: &[Value],
-        column: &str,
-    ) -> Result<Option<String>, Fault> {
-        D::text(self, statement, parameters, column)
-    }
-
-    fn each_bytes(
-        &self,
-        statement: &str,
-        parameters: &[Value],
-        each: &mut dyn FnMut(u64, &[u8]),
-    ) -> Result<(), Fault> {
-        D::each_bytes(self, statement, parameters, each)
-    }
-
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
-        D::execute(self, statement, parameters)
-    }
-
-    fn execute_all(&self, statements: &[&str]) -> Result<(), Fault> {
-        D::execute_all(self, statements)
-    }
-
-    fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
-        D::atomically(self, writes)
-    }
 }
 
 /// A value that a statement binds: no bool, which the object's storage binds as the text `'true'`, and

@@ -159,13 +159,13 @@ impl Life {
             self.tasks.forget_table();
         }
         added?;
-        self.runner.start(&self.handler())
+        self.runner.start(EVERY_MS, || self.handler())
     }
 
     /// The alarm rings.
     pub(super) fn ring(&self) -> Result<(), Fault> {
         self.alarm.forget();
-        let resumed = self.runner.resume(&self.handler(), EVERY_MS);
+        let resumed = self.runner.resume(EVERY_MS, || self.handler());
         if resumed.is_err() {
             self.alarm.set_in(self.platform.as_ref(), EVERY_MS)?;
         }

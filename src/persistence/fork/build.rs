@@ -220,10 +220,10 @@ impl<D: Database> SessionStore<D> {
         let turn: u64 = row.get("turn")?;
         let number: Option<u64> = submission.map(|_| row.get("number")).transpose()?;
         *after = OutcomePlace { turn, submission: number };
-        let outcome = texts::from_column(&self.database, held.clone())?;
+        let outcome = texts::from_column(self.database.as_ref(), held.clone())?;
         let renamed = outcome_in_session(outcome, session);
         self.durable_step(|| {
-            let column = texts::to_column(&self.database, &renamed)?;
+            let column = texts::to_column(self.database.as_ref(), &renamed)?;
             if column == held {
                 return Ok(());
             }

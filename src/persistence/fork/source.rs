@@ -135,7 +135,7 @@ impl<D: Database> SessionStore<D> {
                     self.leave_response_out(table, &mut row)?;
                     let keys = table.keys.iter().map(|key| row.get::<u64>(key));
                     place.after = keys.collect::<Result<_, Fault>>()?;
-                    table.add_texts(&self.database, &row, &mut page.texts)?;
+                    table.add_texts(self.database.as_ref(), &row, &mut page.texts)?;
                     let texts = row.0.values().filter_map(|value| value.as_str());
                     bytes += texts.map(str::len).sum::<usize>();
                     page.rows.push((place.table, row));
@@ -193,13 +193,14 @@ impl<D: Database> SessionStore<D> {
         if table.name != "turns" {
             return Ok(());
         }
-        let progress = texts::from_column(&self.database, row.get("progress")?)?;
+        let progress = texts::from_column(self.database.as_ref(), row.get("progress")?)?;
         if !progress.contains("\"pending\":") {
             return Ok(());
         }
         let mut progress: TurnProgress = from_json("progress", &progress)?;
         if progress.pending.take().is_some() {
-            let column = texts::to_column(&self.database, &to_json("progress", &progress)?)?;
+            let column =
+                texts::to_column(self.database.as_ref(), &to_json("progress", &progress)?)?;
             row.0.insert("progress".to_owned(), column.into());
         }
         Ok(())
@@ -208,7 +209,7 @@ impl<D: Database> SessionStore<D> {
     fn has_table(&self, name: &str) -> Result<bool, Fault> {
         match name {
             "turns" | "conversation" => Ok(true),
-            "steers" => object::has_table(&self.database, name),
+            "steers" => object::has_table(self.database.as_ref(), name),
             _ => self.has_call_tables(),
         }
     }

@@ -35,9 +35,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Err(fault) => failure_line("fork_failed", "warn", fault),
         });
         self.fork_failure.replace(outcome.err());
-        let every_ms = context.deployment.turn_alarm_ms;
         Ok(match self.store.is_building_fork()? {
-            true => Next::Wait(self.platform.now_ms().saturating_add(every_ms)),
+            true => Next::Wait(self.again_at(context)),
             false => Next::Done,
         })
     }

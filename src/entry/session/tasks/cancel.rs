@@ -22,8 +22,7 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
         }
         let platform = self.host.platform.as_ref();
         if task.attempts.saturating_add(1) < MAX_ATTEMPTS {
-            let every_ms = self.context.deployment.turn_alarm_ms;
-            return Next::Again(platform.now_ms().saturating_add(every_ms));
+            return Next::Again(self.host.again_at(&self.context));
         }
         platform.log(json!({
             "event": "cancel_failed", "level": "warn", "agent_context": task.work,

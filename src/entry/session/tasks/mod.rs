@@ -54,8 +54,7 @@ impl<P: Platform, D: Database + 'static> TaskStart for SessionTasks<P, D> {
 impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     /// Comes back after `TURN_ALARM_MS`, without an attempt that the table counts.
     fn wait(&self) -> Next {
-        let every_ms = self.context.deployment.turn_alarm_ms;
-        Next::Wait(self.host.platform.now_ms().saturating_add(every_ms))
+        Next::Wait(self.host.again_at(&self.context))
     }
 }
 
@@ -71,7 +70,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &AdmissionContext,
         every_ms: u64,
     ) -> Result<(), Fault> {
-        self.tasks.resume(&self.task_handler(context), every_ms)
+        self.tasks.resume(every_ms, || self.task_handler(context))
     }
 
     fn task_handler(&self, context: &AdmissionContext) -> Rc<dyn TaskHandler> {
@@ -80,12 +79,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Begins to attempt what a step outside a run has just made owed; the alarm repeats it.
     pub(super) fn start_tasks(&self, context: &AdmissionContext) -> Result<(), Fault> {
-        let next_at = self.store.tasks().next_at()?;
-        if next_at.is_none_or(|at_ms| at_ms > self.platform.now_ms()) {
-            return Ok(());
-        }
-        self.ensure_alarm(context.deployment.turn_alarm_ms)?;
-        self.tasks.start(&self.task_handler(context))
+        self.tasks.start(context.deployment.turn_alarm_ms, || self.task_handler(context))
     }
 
     /// Makes the tasks of a kind due, and waits until none is under way; one that is under way is joined.
@@ -98,6 +92,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.start_tasks(context)?;
         self.tasks.idle(kind).await;
         Ok(())
+    }
+
+    /// When what has failed is tried again, in milliseconds since the Unix epoch.
+    pub(super) fn again_at(&self, context: &AdmissionContext) -> u64 {
+        self.platform.now_ms().saturating_add(context.deployment.turn_alarm_ms)
     }
 
     /// Whether a task waits.
