@@ -17,10 +17,10 @@ export const faultsOf = (catalog) => served({ catalog }, async (ask) => {
 });
 
 /**
- * Serves a catalog from an empty folder to this process alone while `use(ask)` runs, and resolves to what that does.
- * `ask(route, body)` resolves to the response's JSON.
+ * Serves a catalog from an empty folder to this process alone while `use(ask, origin)` runs, and resolves to what that does.
+ * `ask(route, body)` resolves to the response's JSON. With `outbound` (workerd_config.mjs) it reaches nothing else.
  */
-export async function served({ catalog, values = {}, network }, use) {
+export async function served({ catalog, values = {}, network, outbound }, use) {
   const folder = mkdtempSync(path.join(tmpdir(), 'aptix-edge-check-'));
   const objects = path.join(folder, 'objects');
   let worker;
@@ -28,12 +28,14 @@ export async function served({ catalog, values = {}, network }, use) {
     mkdirSync(objects);
     take(catalog, folder);
     const stdio = ['ignore', 'ignore', 'ignore'];
-    worker = await Workerd.start({ address: '127.0.0.1:0', objects, catalog: folder, values: { ...values, AUTH: 'none' }, network, front: {}, stdio });
-    return await use(async (route, body) => {
+    worker = await Workerd.start({ address: '127.0.0.1:0', objects, catalog: folder, values: { ...values, AUTH: 'none' }, network, outbound, front: {}, stdio });
+    const origin = `http://127.0.0.1:${worker.port}`;
+    const ask = async (route, body) => {
       const headers = { connection: 'close', ...(body && { 'content-type': 'application/json' }) };
       const sent = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) };
-      return (await fetch(`http://127.0.0.1:${worker.port}${route}`, sent)).json();
-    });
+      return (await fetch(`${origin}${route}`, sent)).json();
+    };
+    return await use(ask, origin);
   } finally {
     await worker?.kill();
     rmSync(folder, { recursive: true, force: true });

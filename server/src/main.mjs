@@ -3,11 +3,12 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { backup } from './backup.mjs';
 import { check } from './check.mjs';
-import { configuration, nothing, suggestion } from './configuration.mjs';
+import { configuration, nothing, secretsOf, suggestion, valuesOf } from './configuration.mjs';
 import { deploy, writeConfiguration } from './deploy.mjs';
 import { dev } from './dev.mjs';
 import { Fault } from './fault.mjs';
 import { PRODUCT } from './package_files.mjs';
+import { rehearse } from './rehearse.mjs';
 import { restore } from './restore.mjs';
 import { serve } from './serve.mjs';
 import { verify } from './verify.mjs';
@@ -44,6 +45,25 @@ const COMMANDS = {
     options: { ...CONFIGURED, online: flag },
     takes: ['CATALOG'],
     run: ({ online = false, ...values }, [catalog]) => check({ catalog, settings: values.config === undefined ? undefined : settingsOf(values), online, print }),
+  },
+  rehearse: {
+    usage: 'rehearse EXPORT… [--catalog FILE] [--context ID] [--baseline 1|FILE] [--judge COMMAND] [--times 1] [--max-drift 0.1] [--min-score 0.8] [--junit FILE] [--json FILE] [--config FILE [--env NAME]]',
+    does: 'runs recorded sessions again under another catalog or context, with the real model service and no other',
+    options: { ...CONFIGURED, catalog: text, context: text, baseline: text, judge: text, times: text, 'max-drift': text, 'min-score': text, junit: text, json: text },
+    takes: ['EXPORT…'],
+    run: ({ times = '1', 'max-drift': maxDrift, 'min-score': minScore, config, env, catalog, ...values }, paths) => {
+      const settings = settingsOf({ config, env });
+      return rehearse({
+        ...values,
+        paths,
+        catalog: catalog ?? settings.Catalog,
+        times: wholeOf('--times', times),
+        maxDrift: shareOf('--max-drift', maxDrift),
+        minScore: shareOf('--min-score', minScore),
+        values: { ...(config === undefined ? process.env : {}), ...valuesOf(settings), ...secretsOf(settings) },
+        print,
+      });
+    },
   },
   backup: {
     usage: 'backup --data DIR --to FILE',
@@ -95,7 +115,8 @@ async function main([name, ...rest]) {
     const { takes = [] } = command;
     const { values, positionals } = argumentsOf(command, rest);
     if (values.help) return print(`${NAME} ${command.usage}\n  ${command.does}`);
-    if (positionals.length !== takes.length) throw new Fault(`usage: ${NAME} ${command.usage}`, MISUSED);
+    const isMany = takes.at(-1)?.endsWith('…') && positionals.length > takes.length;
+    if (positionals.length !== takes.length && !isMany) throw new Fault(`usage: ${NAME} ${command.usage}`, MISUSED);
     return (await command.run(values, positionals)) ?? 0;
   } catch (fault) {
     const isKnown = fault instanceof Fault;
@@ -132,6 +153,19 @@ function durationOf(given) {
   const [, count, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(given) ?? [];
   if (count === undefined) throw new Fault(`--drain ${given} is no time, such as 10s`, MISUSED);
   return Number(count) * { ms: 1, s: 1000, m: 60_000 }[unit];
+}
+
+function wholeOf(option, given) {
+  const count = Number(given);
+  if (!Number.isInteger(count) || count < 1) throw new Fault(`${option} ${given} is no whole number above 0`, MISUSED);
+  return count;
+}
+
+function shareOf(option, given) {
+  if (given === undefined) return undefined;
+  const share = Number(given);
+  if (given.trim() === '' || !(share >= 0 && share <= 1)) throw new Fault(`${option} ${given} is no number from 0 to 1`, MISUSED);
+  return share;
 }
 
 /** A line of the service's log. */

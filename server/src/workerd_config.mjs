@@ -9,9 +9,10 @@ const list = (items) => `[\n    ${items.join(',\n    ')},\n  ]`;
 /**
  * `address` is where it listens, `control` the path of the socket for its own process, `objects` and `catalog` are folders
  * (`catalog` may be absent), `names` those of the variables, which workerd
- * takes from its environment, `network` who may be asked, `front` what the front has to know.
+ * takes from its environment, `network` who may be asked, `front` what the front has to know. With `outbound`, the address of an
+ * HTTP proxy, that one is asked for everything, and there is no other network.
  */
-export function workerdConfig({ address, control, objects, catalog, names, network, front }) {
+export function workerdConfig({ address, control, objects, catalog, names, network, outbound, front }) {
   const classes = [...PRODUCT.objects, ['FILE_STORE', FILE_STORE]];
   const module = (name, kind, file) => `(name = ${quoted(name)}, ${kind} = embed ${quoted(path.join(WORKER, file))})`;
   const bindings = [
@@ -25,7 +26,9 @@ export function workerdConfig({ address, control, objects, catalog, names, netwo
     `(name = "aptix-edge", worker = .aptixEdge)`,
     `(name = "page", worker = .page)`,
     `(name = "page-files", disk = (path = ${quoted(PAGE)}))`,
-    `(name = "internet", network = (allow = ${network === 'any' ? '["public", "private"]' : '["public"]'}, tlsOptions = (trustBrowserCas = true)))`,
+    outbound
+      ? `(name = "internet", external = (address = ${quoted(outbound)}, http = (style = proxy)))`
+      : `(name = "internet", network = (allow = ${network === 'any' ? '["public", "private"]' : '["public"]'}, tlsOptions = (trustBrowserCas = true)))`,
     `(name = "objects", disk = (path = ${quoted(objects)}, writable = true))`,
     ...(catalog ? [`(name = "catalog", disk = (path = ${quoted(catalog)}))`] : []),
   ];

@@ -1,0 +1,61 @@
+// A rehearsal: every recorded session, in each lane and as often as wanted, one after the other, and what came of it. Who serves
+// the Worker is its caller's business.
+import { isDeepStrictEqual } from 'node:util';
+import { comparedTurn } from './report.mjs';
+import { totalsOf, turnReport } from './comparison.mjs';
+import { runSession } from './session_run.mjs';
+
+/**
+ * Resolves to the report (report.mjs). `lanes` are `{ name, catalog, contextOf }`: a catalog's text and which conversation context
+ * a session gets. `serve({ catalog, use })` serves such a catalog and hands `use` `{ origin, outbound, notes }`; `judge` may be
+ * absent.
+ */
+export async function rehearsal({ sessions, lanes, times, serve, judge }) {
+  const Sessions = [];
+  const Notes = new Set();
+  for (const lane of lanes) {
+    for (let Run = 1; Run <= times; Run++) {
+      // One Worker has one list of tools of each MCP server.
+      for (const group of groupsOf(sessions)) {
+        await serve({
+          catalog: lane.catalog,
+          use: async ({ origin, outbound, notes }) => {
+            for (const note of notes) Notes.add(note);
+            for (const session of group) {
+              const context = lane.contextOf(session);
+              const ran = await runSession({ session, context, origin, outbound });
+              Sessions.push({ Lane: lane.name, Run, ...(await sessionReport(session, context, ran, judge)) });
+            }
+            for (const refused of outbound.refused) Notes.add(`${refused} was asked for and is not reached.`);
+          },
+        });
+      }
+    }
+  }
+  const totals = (name) => totalsOf(Sessions.filter(({ Lane }) => Lane === name).flatMap(({ Turns }) => Turns));
+  const [, baseline] = lanes;
+  return { Rehearsal: 1, Totals: totals(lanes[0].name), ...(baseline && { BaselineTotals: totals(baseline.name) }), Notes: [...Notes], Sessions };
+}
+
+async function sessionReport({ id, file, context: recordedContext, turns }, context, { exported, runs }, judge) {
+  const Turns = [];
+  for (const { id: turn, request, exported: recorded } of turns) {
+    const rehearsed = exported?.Turns.find(({ TurnId }) => TurnId === turn);
+    const report = turnReport(recorded, rehearsed, runs[turn]);
+    const verdict = judge && (await judge.judged(request.Instruction ?? '', recorded, rehearsed));
+    Turns.push({ ...report, ...verdict, Instruction: request.Instruction ?? '', Recorded: comparedTurn(recorded), Rehearsed: comparedTurn(rehearsed) });
+  }
+  return { SessionId: id, File: file, ConversationContextId: context, RecordedContextId: recordedContext, Turns };
+}
+
+/** Sessions whose MCP servers listed the same tools. One that asked no server fits to any. */
+function groupsOf(sessions) {
+  const groups = [];
+  for (const session of sessions) {
+    const asksNobody = Object.keys(session.servers).length === 0;
+    const group = groups.find(([first]) => asksNobody || isDeepStrictEqual(first.servers, session.servers));
+    if (group) group.push(session);
+    else groups.push([session]);
+  }
+  return groups;
+}
