@@ -10,6 +10,9 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 locked = $(shell awk -v name='"$(1)"' '$$1 == "name" { found = $$3 == name } \
 	found && $$1 == "version" { gsub(/"/, "", $$3); print $$3; exit }' Cargo.lock)
 
+# An option of a program, where there is a value for it.
+option = $(if $(2),--$(1) '$(subst ','\'',$(2))')
+
 client := clients/typescript
 python := clients/python
 
@@ -28,7 +31,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup dev build build-dev client check test test-steps test-native test-worker test-long bench bench-limits bench-retrieval check-catalog \
-	replay-bundle check-openapi check-dependencies sbom package deploy fmt clean
+	replay-bundle rehearse check-openapi check-dependencies sbom package deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
@@ -112,6 +115,11 @@ check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, S
 replay-bundle: ## rebuild every model call of a session's export, and run the session again: FILE=export.json
 	@cargo run --quiet --locked --package replay --bin replay-bundle -- $(if $(FILE),'$(FILE)')
 
+rehearse: setup build-server/.complete ## run recorded sessions again under another catalog, with the real model service and no tool of the real world: EXPORTS='a.json exports/', CATALOG=new.json, CONTEXT=…, BASELINE=1, JUDGE=…, TIMES=…, MAX_DRIFT=0.1, MIN_SCORE=0.8, JUNIT=…, JSON=…, CONFIG=…
+	@node build-server/dist/cli.mjs rehearse $(EXPORTS) $(call option,catalog,$(CATALOG)) $(call option,context,$(CONTEXT)) \
+		$(call option,baseline,$(BASELINE)) $(call option,judge,$(JUDGE)) $(call option,times,$(TIMES)) $(call option,max-drift,$(MAX_DRIFT)) \
+		$(call option,min-score,$(MIN_SCORE)) $(call option,junit,$(JUNIT)) $(call option,json,$(JSON)) $(call option,config,$(CONFIG)) $(call option,env,$(ENV))
+
 check-openapi: build ## what Spectral, Redocly, openapi-python-client and Schemathesis make of GET /openapi.json, two minutes; without Python, only the first two
 	@node tests/published/check.mjs "$$(tools/setup/openapi_tools)"
 
@@ -159,7 +167,7 @@ build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mv build-dev/.begun $@
 
 build-server/.complete: build/.complete build-playground/index.html package-lock.json Cargo.lock wrangler.toml LICENSE docs/configuration.md \
-		$(shell find server tools/dev tests/fakes/model_service -type f) $(call missing,build-server/dist/cli.mjs)
+		$(shell find server tools/dev tools/rehearse tests/fakes/model_service -type f) $(call missing,build-server/dist/cli.mjs)
 	@node server/build.mjs
 	@touch $@
 

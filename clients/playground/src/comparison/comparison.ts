@@ -13,34 +13,43 @@ import { used } from '../store/session_list.js';
 import * as settings from '../store/settings.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import * as turns from '../store/turn_record.js';
+import type { RehearsedTurn } from './rehearsal.js';
 import { runOf, type Run } from './run.js';
 
 export interface Side {
   /** Above it: the context, or which turn it is. */
   name: string;
-  place: TurnPlace;
+  /** Where it can be opened; a rehearsed turn is in no service. */
+  place?: TurnPlace;
   /** What has come so far, of a run that is made for the comparison. */
   record?: Signal<turns.TurnRecord>;
   run: Signal<Run | undefined>;
   fault: Signal<string>;
 }
 
-/** A turn, alone while it is chosen with what it is compared. */
-export interface Comparison {
-  turn: ShownTurn;
-  sides?: readonly [Side, Side];
-}
+/** A side that is a turn of the service. */
+export type PlacedSide = Side & { place: TurnPlace };
+export type Sides = readonly [Side, Side];
+
+/** A turn, alone while it is chosen with what it is compared; or the turns of a rehearsal, of which one is shown. */
+export type Comparison = { turn: ShownTurn; sides?: Sides } | { rehearsed: readonly RehearsedTurn[]; shown: RehearsedTurn; sides: Sides };
 export const comparison = signal<Comparison | undefined>(undefined);
 
 export const placeOf = (turn: ShownTurn): TurnPlace => ({ session: turn.session, turn: turn.record.peek().turnId });
 
-function sideOf(name: string, place: TurnPlace): Side {
+function sideOf(name: string, place: TurnPlace): PlacedSide {
   return { name, place, run: signal(undefined), fault: signal('') };
+}
+
+/** Shows a turn of a rehearsal: as it was recorded, and as it was rehearsed. */
+export function compareRehearsed(rehearsed: readonly RehearsedTurn[], shown: RehearsedTurn): void {
+  const side = (name: string, run: Run | undefined): Side => ({ name, run: signal(run), fault: signal(run ? '' : 'The turn was refused at once.') });
+  comparison.value = { rehearsed, shown, sides: [side('Recorded', shown.recorded), side('Rehearsed', shown.rehearsed)] };
 }
 
 /** Compares a turn with another one that there is. */
 export function compareWith(turn: ShownTurn, name: string, place: TurnPlace): void {
-  const sides: [Side, Side] = [sideOf('This turn', placeOf(turn)), sideOf(name, place)];
+  const sides = [sideOf('This turn', placeOf(turn)), sideOf(name, place)] as const;
   comparison.value = { turn, sides };
   for (const side of sides) void look(side);
 }
@@ -53,7 +62,7 @@ export async function compareAnew(turn: ShownTurn, context: string, both: boolea
   // The one that may be refused comes first, so that a refusal leaves nothing behind.
   const right = await prepared(turn, context, context || 'Asked again');
   const left = both ? await prepared(turn, '', 'Asked again') : undefined;
-  const sides: [Side, Side] = [left?.side ?? sideOf('This turn', placeOf(turn)), right.side];
+  const sides = [left?.side ?? sideOf('This turn', placeOf(turn)), right.side] as const;
   comparison.value = { turn, sides };
   void right.ask();
   if (left) void left.ask();
@@ -62,7 +71,7 @@ export async function compareAnew(turn: ShownTurn, context: string, both: boolea
 
 /** A side whose session is made, and which is yet to be asked. */
 interface Prepared {
-  side: Side;
+  side: PlacedSide;
   ask(): Promise<void>;
 }
 
@@ -90,7 +99,7 @@ function requestOf(turn: ShownTurn): TurnRequest {
 }
 
 /** Follows a run to its end, answering what the page answers by itself. */
-async function ask(side: Side, shown: Signal<turns.TurnRecord>, request: TurnRequest): Promise<void> {
+async function ask(side: PlacedSide, shown: Signal<turns.TurnRecord>, request: TurnRequest): Promise<void> {
   const { session, turn: turnId } = side.place;
   let record = shown.peek();
   let frame: number | undefined;
@@ -131,7 +140,7 @@ function answersTo(calls: readonly ToolCall[]): SubmittedToolResult[] | undefine
 }
 
 /** Reads a side's run as the service keeps it. */
-export async function look(side: Side): Promise<void> {
+export async function look(side: PlacedSide): Promise<void> {
   try {
     side.run.value = runOf(await aptix.session(side.place.session).export(), side.place.turn);
     side.fault.value = side.run.value ? '' : 'The session does not have this turn any more.';

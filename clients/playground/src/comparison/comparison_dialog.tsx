@@ -7,7 +7,7 @@ import { announced, boundContexts, shownTurns } from '../store/conversation.js';
 import { failureOf } from '../store/failure.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { Icon } from '../view/icon.js';
-import { compareAnew, compareWith, comparison, placeOf } from './comparison.js';
+import { compareAnew, compareRehearsed, compareWith, comparison, placeOf, type Comparison } from './comparison.js';
 import { SidesView } from './sides_view.js';
 
 export function ComparisonDialog() {
@@ -23,14 +23,34 @@ export function ComparisonDialog() {
     <dialog ref={dialog} class={`comparison${shown.sides ? ' with-sides' : ''}`} aria-labelledby="comparison-title" onClose={close}>
       <header>
         <h1 id="comparison-title">Compare</h1>
-        <p class="words" dir="auto">{shown.turn.record.value.asked.text || 'A turn without words'}</p>
+        <p class="words" dir="auto">{wordsOf(shown) || 'A turn without words'}</p>
         <button type="button" class="icon-button" onClick={() => dialog.current?.close()}>
           <Icon name="close" />
           <span class="hidden">Close the comparison</span>
         </button>
       </header>
+      {'rehearsed' in shown && <RehearsedChoice {...shown} />}
       {shown.sides ? <SidesView sides={shown.sides} leave={() => dialog.current?.close()} /> : <Choice turn={shown.turn} />}
     </dialog>
+  );
+}
+
+const wordsOf = (shown: Comparison): string => ('rehearsed' in shown ? shown.shown.words : shown.turn.record.value.asked.text);
+
+/** Which turn of a rehearsal is shown. */
+function RehearsedChoice({ rehearsed, shown }: Extract<Comparison, { rehearsed: unknown }>) {
+  const id = useId();
+  return (
+    <form>
+      <label for={id}>Turn</label>
+      <select id={id} value={rehearsed.indexOf(shown)} onChange={(event) => compareRehearsed(rehearsed, rehearsed[Number(event.currentTarget.value)]!)}>
+        {rehearsed.map(({ name }, at) => (
+          <option key={at} value={at}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </form>
   );
 }
 

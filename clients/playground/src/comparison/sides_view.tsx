@@ -5,11 +5,9 @@ import { answerOf, seconds } from '../store/turn_record.js';
 import { Json } from '../view/json_text.js';
 import { Markdown } from '../view/markdown.js';
 import { Icon } from '../view/icon.js';
-import { look, type Side } from './comparison.js';
+import { look, type Side, type Sides } from './comparison.js';
 import { TextsView } from './texts_view.js';
 import { callsMissingIn, type CalledTool, type Run } from './run.js';
-
-type Sides = readonly [Side, Side];
 
 export function SidesView({ sides, leave }: { sides: Sides; leave(): void }) {
   const [left, right] = sides.map(({ run }) => run.value);
@@ -44,16 +42,17 @@ function SideView({ side, leave }: { side: Side; leave(): void }) {
     <section class="side" aria-label={name} data-status={status}>
       <h2 dir="auto">{name}</h2>
       <p class="muted">
-        {[status.replace('_', ' '), held?.mode].filter(Boolean).join(' · ')} · <a href={linkTo(place)} onClick={leave}>Open it</a>
+        {[status.replace('_', ' '), held?.mode].filter(Boolean).join(' · ')}
+        {place && <> · <a href={linkTo(place)} onClick={leave}>Open it</a></>}
       </p>
-      {status === 'awaiting_tools' && (
+      {place && status === 'awaiting_tools' && (
         <p class="notice">
           <Icon name="warning" /> It waits for an answer of yours. Open it, answer, and come back to compare both.
         </p>
       )}
       {(fault.value || held?.failure) && <p class="fault">{fault.value || held?.failure}</p>}
-      {held?.status === 'awaiting_tools' && (
-        <button type="button" onClick={() => look(side)}>
+      {place && held?.status === 'awaiting_tools' && (
+        <button type="button" onClick={() => look({ ...side, place })}>
           Look again
         </button>
       )}

@@ -1,12 +1,14 @@
 // The open session as a whole: what all its turns took, saving it, its link, and its branches.
 import { computed } from '@preact/signals';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { branches } from '../store/branches.js';
 import { faultOf, forkFrom, hasEnded, titleOf, underWay } from '../branching/branching.js';
 import { ContextField } from '../branching/context_field.js';
 import { linkTo } from '../store/address.js';
 import { liveTurn, newestTurn, sessionId, shownTurns } from '../store/conversation.js';
 import { failureOf } from '../store/failure.js';
+import { compareRehearsed } from '../comparison/comparison.js';
+import { rehearsedTurns } from '../comparison/rehearsal.js';
 import { exportFile, save } from '../store/export_file.js';
 import { namedFor, sumOf } from '../store/figures.js';
 import { recordsOf } from '../store/history.js';
@@ -27,7 +29,14 @@ export function SessionPanel() {
   useEffect(() => {
     if (canBeCounted.value) void countTurns(session);
   }, [session, turn, canBeCounted.value, isRunning.value]);
-  if (!turn) return <p class="muted">A session begins with its first turn.</p>;
+  if (!turn) {
+    return (
+      <>
+        <p class="muted">A session begins with its first turn.</p>
+        <Rehearsal />
+      </>
+    );
+  }
   const counted = totals.value?.session === session ? totals.value : undefined;
   return (
     <>
@@ -37,6 +46,7 @@ export function SessionPanel() {
       <Saving session={session} />
       <Branches session={session} />
       <UnderAnother />
+      <Rehearsal />
       <dl class="ids">
         <dt>Session</dt>
         <dd><code>{session}</code></dd>
@@ -145,6 +155,33 @@ function UnderAnother() {
         </button>
         {faultOf(turn, true) && <p class="fault" role="alert">{faultOf(turn, true)}</p>}
       </form>
+    </section>
+  );
+}
+
+/** Recorded sessions that ran again under another catalog, beside themselves. */
+function Rehearsal() {
+  const [fault, setFault] = useState('');
+  const id = useId();
+  const open = async (input: HTMLInputElement) => {
+    const [file] = input.files ?? [];
+    if (!file) return;
+    setFault('');
+    try {
+      const turns = rehearsedTurns(await file.text());
+      compareRehearsed(turns, turns[0]!);
+    } catch (error) {
+      setFault(error instanceof SyntaxError ? 'This file is no JSON.' : failureOf(error).message);
+    }
+    // The same file can be opened again.
+    input.value = '';
+  };
+  return (
+    <section>
+      <h3>Compare a rehearsal</h3>
+      <label for={id}>The file that <code>make rehearse JSON=…</code> has written</label>
+      <input id={id} type="file" accept=".json,application/json" onChange={(event) => void open(event.currentTarget)} />
+      {fault && <p class="fault" role="alert">{fault}</p>}
     </section>
   );
 }
