@@ -2,6 +2,7 @@
 // shown of each is what the service keeps of it.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { comparedTurn } from '../../tools/rehearse/report.mjs';
 import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { assertAccessible, done, hasStatus, PHONE, Playground, say } from './playground.mjs';
@@ -166,5 +167,29 @@ describe('the comparison', { skip: withoutBrowser }, () => {
     await page.getByText('Branched from').waitFor();
     await page.locator('.turn[aria-current="location"]').waitFor();
     assert.equal(await dialog(page).count(), 0);
+  });
+
+  test('turns of a rehearsal stand as recorded and as rehearsed, those that drift first', async () => {
+    const page = await playground.page();
+    await done(page, 'What can you do?');
+    await done(page, 'Call the tool echo with the word pelican.');
+    const { SessionId, Turns } = await exported(new URL(page.url()).hash.slice(1));
+    const [plain, calling] = Turns.map(comparedTurn);
+    const turn = (Recorded, Rehearsed, Drifts) => ({ TurnId: Recorded.TurnId, Instruction: `Words of ${Recorded.TurnId}`, Drifts, Recorded, Rehearsed });
+    const Sessions = [{ SessionId, Lane: 'rehearsed', Run: 1, Turns: [turn(plain, plain, false), turn(calling, plain, true)] }];
+    const file = (text) => ({ name: 'rehearsal.json', mimeType: 'application/json', buffer: Buffer.from(text) });
+    await page.getByRole('button', { name: 'Session', exact: true }).click();
+    const input = page.getByLabel('make rehearse JSON=…');
+    await input.setInputFiles(file('{}'));
+    await page.getByRole('alert').getByText('This file is no report of a rehearsal.').waitFor();
+    await input.setInputFiles(file(JSON.stringify({ Rehearsal: 1, Sessions })));
+    await dialog(page).getByText('They say different things. They made different calls.').waitFor();
+    await dialog(page).getByText(`Words of ${calling.TurnId}`).waitFor();
+    assert.equal(await side(page, 'Rehearsed', 'completed').count(), 1);
+    assert.equal(await dialog(page).getByRole('link', { name: 'Open it' }).count(), 0);
+    await assertAccessible(page);
+    await page.shot('desktop-light-comparison-rehearsal');
+    await dialog(page).getByLabel('Turn', { exact: true }).selectOption({ label: `${SessionId} / ${plain.TurnId}` });
+    await dialog(page).getByText('Both say the same.').waitFor();
   });
 });

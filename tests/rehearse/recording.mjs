@@ -9,9 +9,12 @@ import { dualServer } from '../fakes/mcp_servers/dual.mjs';
 import { API_KEY, catalogOf, clientTool, eventually, httpTool, resultOf, rigForFile, sharedBy } from '../e2e/harness.mjs';
 import { Gate, gated } from '../e2e/scripted_model.mjs';
 import { command } from '../server/package_server.mjs';
+import { release, take } from '../shared.mjs';
 import { PLANNED, plan } from './planned_model.mjs';
 
-const mcp = await dualServer();
+/** The MCP server that is recorded, once a test has begun. */
+let mcp;
+const MCP = 'the MCP server of the recording';
 const HOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGD4DwABBAEAX+XDSwAAAABJRU5ErkJggg==';
 
@@ -38,12 +41,14 @@ const RECORDING = sharedBy({ vars: { HOOK_SECRET, DELTA_INTERVAL_MS: '0' }, cata
 
 /** The Worker that records, and the folder of the exports. */
 export function recordingForFile() {
+  let starting;
+  beforeEach(async () => (mcp = await (starting ??= take(MCP, dualServer, (server) => server.close()))));
   const rig = rigForFile(RECORDING);
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rehearse-'));
   beforeEach(() => rig.model.otherwise(PLANNED));
   after(() => {
     rmSync(folder, { recursive: true, force: true });
-    return mcp.close();
+    return starting && release(MCP);
   });
   return { rig, folder, in: (name) => path.join(folder, name) };
 }

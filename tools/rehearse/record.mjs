@@ -34,9 +34,11 @@ export function readSession(file) {
 }
 
 function turnOf(exported) {
-  const { TurnId: id, Status: status, Conversation, Composition, ModelCalls, Steers = [], ToolChoiceName, OutputSchema, OutputSchemaName } = exported;
+  const { TurnId: id, Status: status, Conversation, Composition, ModelCalls, Steers = [], OutputSchema, OutputSchemaName } = exported;
   const { request, retrieved } = readMessage(Conversation.find(({ Kind }) => Kind === 'user')?.Items ?? [], Composition);
   const modelCalls = [...ModelCalls].sort((one, other) => one.Number - other.Number);
+  // Of the turn's first call alone.
+  const ToolChoiceName = modelCalls.find(({ Summary }) => !Summary)?.ToolChoice;
   return {
     id,
     status,
