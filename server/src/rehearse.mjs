@@ -9,7 +9,7 @@ import { Outbound } from '../../tools/rehearse/outbound.mjs';
 import { filesIn, readSession } from '../../tools/rehearse/record.mjs';
 import { rehearsal } from '../../tools/rehearse/rehearsal.mjs';
 import { rehearsedCatalog } from '../../tools/rehearse/rehearsed_catalog.mjs';
-import { junitReport, textReport } from '../../tools/rehearse/report.mjs';
+import { junitReport, sessionText, totalsText } from '../../tools/rehearse/report.mjs';
 import { faultsOf, read, served } from './catalog_file.mjs';
 import { Fault } from './fault.mjs';
 
@@ -35,11 +35,12 @@ export async function rehearse({ paths, catalog, context, baseline, judge: comma
     const { given, close } = await modelService(values, lanes, print);
     const judge = command && new Judge(command);
     try {
-      const report = await rehearsal({ sessions, lanes, times, judge, serve: (asked) => serveFor(asked, given) });
+      const serve = (asked) => serveFor(asked, given);
+      const report = await rehearsal({ sessions, lanes, times, judge, serve, onSession: (session) => print(sessionText(session)) });
       const { code, sentences } = outcomeOf(report.Totals, maxDrift, minScore);
       if (json) writeFileSync(json, `${JSON.stringify(report)}\n`);
       if (junit) writeFileSync(junit, junitReport(report));
-      print(textReport(report, sentences));
+      print(totalsText(report, sentences));
       return code;
     } finally {
       judge?.end();

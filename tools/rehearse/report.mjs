@@ -6,16 +6,16 @@ const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 const number = (count) => count.toLocaleString('en');
 const some = (count, one, more = `${one}s`) => `${number(count)} ${count === 1 ? one : more}`;
 
-/** `report` is what rehearse.mjs has gathered, `outcome` what came of the bounds: sentences. */
-export function textReport({ Sessions, Totals, BaselineTotals, Notes }, outcome) {
-  const lines = Notes.map((note) => `note: ${note}`);
-  for (const { File, SessionId, Lane, Run, Turns } of Sessions) {
-    lines.push(`session ${SessionId} (${File})${Lane === 'baseline' ? ', baseline' : ''}${Run > 1 ? `, run ${Run}` : ''}`);
-    for (const turn of Turns) lines.push(...linesOf(turn));
-  }
-  lines.push(`in all: ${totalsLine(Totals)}`);
-  if (BaselineTotals) lines.push(`baseline: ${totalsLine(BaselineTotals)}`);
-  return [...lines, ...outcome].join('\n');
+/** What became of one run of a session, told as soon as it has ended. */
+export function sessionText({ File, SessionId, Lane, Run, Turns }) {
+  const which = `${Lane === 'baseline' ? ', baseline' : ''}${Run > 1 ? `, run ${Run}` : ''}`;
+  return [`session ${SessionId} (${File})${which}`, ...Turns.flatMap(linesOf)].join('\n');
+}
+
+/** The end of the report; `outcome` is what came of the bounds, in sentences. */
+export function totalsText({ Totals, BaselineTotals, Notes }, outcome) {
+  const baseline = BaselineTotals ? [`baseline: ${totalsLine(BaselineTotals)}`] : [];
+  return [...Notes.map((note) => `note: ${note}`), `in all: ${totalsLine(Totals)}`, ...baseline, ...outcome].join('\n');
 }
 
 function linesOf(turn) {
