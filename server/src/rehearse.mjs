@@ -31,7 +31,8 @@ export async function rehearse({ paths, catalog, context, baseline, judge: comma
     const tried = catalog === undefined ? JSON.stringify(builtIn) : read(catalog);
     const lanes = [{ name: 'rehearsed', catalog: tried, contextOf: (session) => context ?? session.context }];
     if (baseline) lanes.push({ name: 'baseline', catalog: baseline === '1' ? tried : read(baseline), contextOf: (session) => session.context });
-    for (const lane of lanes) await checkLane(lane, sessions);
+    await checkCatalogs(lanes);
+    for (const lane of lanes) checkContexts(lane, sessions);
     const { given, close } = await modelService(values, lanes, print);
     const judge = command && new Judge(command);
     try {
@@ -76,9 +77,14 @@ function recorded(paths) {
   return sessions.filter(({ turns }) => turns.length > 0);
 }
 
-async function checkLane({ name, catalog, contextOf }, sessions) {
-  const faults = await faultsOf(catalog);
-  if (faults.length > 0) throw new Fault(`the catalog${name === 'baseline' ? ' of the baseline' : ''} is wrong:\n${faults.join('\n')}`);
+async function checkCatalogs(lanes) {
+  for (const text of new Set(lanes.map(({ catalog }) => catalog))) {
+    const faults = await faultsOf(text);
+    if (faults.length > 0) throw new Fault(`the catalog${text === lanes[0].catalog ? '' : ' of the baseline'} is wrong:\n${faults.join('\n')}`);
+  }
+}
+
+function checkContexts({ catalog, contextOf }, sessions) {
   const known = Object.keys(JSON.parse(catalog).ConversationContexts);
   for (const session of sessions) {
     const context = contextOf(session);

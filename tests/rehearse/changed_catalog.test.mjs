@@ -31,9 +31,9 @@ test('a tool that was renamed, an argument and a prompt that were changed name t
   const renamed = await rehearse(recording, files, ['--catalog', changedCatalog(recording, 'renamed', rename)]);
   assert.equal(renamed.code, 0, renamed.out + renamed.err);
   assert.deepEqual(drifting(renamed.report), ['looks', 'again']);
-  assert.deepEqual(turnOf(renamed.report, 'again').WithoutRecord, [{ Name: 'find', ArgumentsJson: '{"count":2,"name":"b"}' }]);
+  assert.deepEqual(turnOf(renamed.report, 'again').WithoutRecord, [{ Name: 'find', ArgumentsJson: '{"name":"b","times":2}' }]);
   assert.match(turnOf(renamed.report, 'looks').Rehearsed.Submissions[0].Outcome.Result.PrimaryOutputText, /\{"error":"not recorded"\}/);
-  assert.match(renamed.out, /turn looks: drifts, another text.*\n    - look \{"count":1,"name":"a"\}\n    \+ find \{"count":1,"name":"a"\}\n    without a record: find/);
+  assert.match(renamed.out, /turn looks: drifts, another text.*\n    - look \{"name":"a","times":1\}\n    \+ find \{"name":"a","times":1\}\n    without a record: find/);
   assert.match(renamed.out, /in all: 4 turns, 2 drift \(50 %\), 2 calls without a record, 2 with the same text/);
 
   const argument = (catalog) => (catalog.ServerTools.find(({ Name }) => Name === 'check').Parameters = { type: 'object', properties: { title: { type: 'string' } } });

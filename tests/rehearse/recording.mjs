@@ -1,7 +1,7 @@
 // What is rehearsed in these tests: the catalog with a tool of each kind, the sessions that are recorded with it, and how the
 // command is run over their exports.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, beforeEach } from 'node:test';
@@ -19,7 +19,7 @@ const HOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGD4DwABBAEAX+XDSwAAAABJRU5ErkJggg==';
 
 function changes(catalog, { toolUrl }) {
-  const names = { type: 'object', properties: { name: { type: 'string' }, count: { type: 'integer' } } };
+  const names = { type: 'object', properties: { name: { type: 'string' }, times: { type: 'integer' } } };
   const tool = (name, more) => httpTool(name, toolUrl, { Parameters: names, OnError: 'ReportToModel', ...more });
   catalog.ServerTools.push(
     tool('look'),
@@ -64,12 +64,15 @@ export function changedCatalog({ rig, in: at }, name, change = () => {}) {
   return file;
 }
 
+/** The objects' files lie in memory where possible, as those of the Worker that records. */
+const TMPDIR = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
+
 /** Runs the command: `{ code, out, err, report }`, `report` being its JSON. The real world's tools and hooks must not hear of it. */
 export async function rehearse({ rig, in: at }, exports, args) {
   const json = at('report.json');
   rig.tools.requests.length = 0;
   rmSync(json, { force: true });
-  const run = await command(['rehearse', ...exports, '--json', json, ...args], { env: { OPENAI_API_KEY: API_KEY, HOOK_SECRET, NODE_NO_WARNINGS: '1' } });
+  const run = await command(['rehearse', ...exports, '--json', json, ...args], { env: { OPENAI_API_KEY: API_KEY, HOOK_SECRET, TMPDIR, NODE_NO_WARNINGS: '1' } });
   assert.deepEqual(rig.tools.requests.map(({ path: asked }) => asked), [], 'an address of the catalog was reached');
   return { ...run, report: run.code === 2 ? undefined : JSON.parse(readFileSync(json, 'utf8')) };
 }
@@ -107,7 +110,7 @@ export async function recorded(recording, SessionId, turns, { answers = () => '{
 export async function everyKind(recording) {
   const { rig } = recording;
   const look = (...names) => names.map((name) => ['look', [name]]);
-  const decisions = [{ Approved: true }, { Approved: false, Reason: 'Not today' }, { Approved: true, Arguments: { name: 'edited', count: 2 } }];
+  const decisions = [{ Approved: true }, { Approved: false, Reason: 'Not today' }, { Approved: true, Arguments: { name: 'edited', times: 2 } }];
   const files = [
     await recorded(recording, 'tools', {
       one: { Instruction: plan([look('a', 'b'), look('a')]), ConversationContextId: 'default' },

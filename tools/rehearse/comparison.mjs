@@ -19,7 +19,8 @@ export function turnReport(recorded, rehearsed, run) {
   const isFailed = run.error !== undefined && !(rehearsed?.Status === 'aborted' && recorded.Status === 'aborted');
   return {
     TurnId: recorded.TurnId,
-    Status: run.isOpen ? 'awaiting_tools' : (rehearsed?.Status ?? 'refused'),
+    // It is cancelled where the record ends.
+    Status: run.isOpen ? recorded.Status : (rehearsed?.Status ?? 'refused'),
     RecordedStatus: recorded.Status,
     ...(isFailed && { ErrorCode: run.error }),
     HasFailed: isFailed && recorded.Status !== 'failed',

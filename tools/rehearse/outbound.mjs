@@ -24,8 +24,8 @@ export class Outbound {
   static async start(origins) {
     const outbound = new Outbound();
     outbound.#origins = origins;
-    // A turn may wait for its model service as long as it likes.
-    const server = http.createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => void outbound.#take(request, response));
+    // A turn may wait for its model service as long as it likes; what is said to a proxy names no host but in its URL.
+    const server = http.createServer({ requestTimeout: 0, keepAliveTimeout: 0, requireHostHeader: false }, (request, response) => void outbound.#take(request, response));
     outbound.#server = server;
     await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
     outbound.address = `127.0.0.1:${server.address().port}`;

@@ -44,7 +44,7 @@ function turnOf(exported) {
     status,
     exported,
     retrieved,
-    calls: exported.ToolCalls,
+    calls: exported.ToolCalls.map(withoutSettlement),
     request: {
       ...request,
       ...(ToolChoiceName !== undefined && { ToolChoiceName }),
@@ -54,6 +54,14 @@ function turnOf(exported) {
     heard: modelCalls.filter(isHeard).length,
     steers: Steers.map((steer) => steerOf(steer, Conversation, modelCalls)),
   };
+}
+
+/** What the service says of a call that its turn left open, as soon as a later turn needs an output for it. */
+const SETTLED = /^(It is not known whether the tool was executed|The tool was not executed): (the turn|another turn) /;
+
+/** The call as its tool left it: the service's own words about one that has no result are none. */
+function withoutSettlement({ Answer, ...call }) {
+  return Answer && !SETTLED.test(Answer.ErrorMessage ?? '') ? { ...call, Answer } : call;
 }
 
 const isHeard = ({ Interrupted, Fault }) => !Interrupted && (Fault ?? null) === null;

@@ -63,12 +63,14 @@ export class TurnRun {
     }
     let goesOn = true;
     // One that comes while a call is under way is in the next call; one that interrupts is in the same call, made again.
-    const due = this.unsent.filter(({ before, interrupts }) => before <= this.#heard + (interrupts ? 0 : 1));
+    const isDue = ({ before, interrupts }) => before <= this.#heard + (interrupts ? 0 : 1);
+    const due = this.unsent.filter(isDue);
+    // The call that is made again may come before the answer to the steer.
+    this.unsent = this.unsent.filter((steer) => !isDue(steer));
     for (const steer of due) {
       const taken = await this.#ask(`/sessions/${this.#session.id}/turns/${this.#turn.id}/steer`, { ...steer.request, Interrupt: steer.interrupts });
-      if (!taken.Successful) break;
-      this.unsent = this.unsent.filter((each) => each !== steer);
-      goesOn &&= !steer.interrupts;
+      if (!taken.Successful) this.unsent.push(steer);
+      else goesOn &&= !steer.interrupts;
     }
     return goesOn;
   }
