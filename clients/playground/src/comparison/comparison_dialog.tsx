@@ -30,7 +30,7 @@ export function ComparisonDialog() {
         </button>
       </header>
       {'rehearsed' in shown && <RehearsedChoice {...shown} />}
-      {shown.sides ? <SidesView sides={shown.sides} leave={() => dialog.current?.close()} /> : <Choice turn={shown.turn} />}
+      {shown.sides ? <SidesView sides={shown.sides} leave={() => dialog.current?.close()} /> : 'turn' in shown && <Choice turn={shown.turn} />}
     </dialog>
   );
 }
