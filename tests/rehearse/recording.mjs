@@ -53,12 +53,13 @@ export function recordingForFile() {
   return { rig, folder, in: (name) => path.join(folder, name) };
 }
 
-/** The catalog that was recorded with, with these changes. */
+/** The catalog that was recorded with, with these changes. Its MCP server stands where every request is noticed. */
 export function changedCatalog({ rig, in: at }, name, change = () => {}) {
   const services = { modelUrl: rig.model.url, toolUrl: (...where) => rig.tools.url(...where) };
   const file = at(`${name}.catalog.json`);
   writeFileSync(file, JSON.stringify(catalogOf(services, (catalog, given) => {
     changes(catalog, given);
+    catalog.McpServers.dual.Url = given.toolUrl('/mcp');
     change(catalog);
   })));
   return file;
