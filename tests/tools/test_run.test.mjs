@@ -104,3 +104,21 @@ test('a file that fails, is none, or ends its process is named, and the others r
   assert.equal(notes.broken.failed.length, 1);
   assert.deepEqual([notes.passes.passed, notes.passes.failed], [1, []]);
 });
+
+test('a file that failed runs again by itself: what passes then is unsteady and named, unless many have failed', async () => {
+  const first = (name) => `import { existsSync, writeFileSync } from 'node:fs';
+    import { test } from 'node:test';
+    test('is well the second time', () => {
+      const mark = new URL('${name}.mark', import.meta.url);
+      if (existsSync(mark)) return;
+      writeFileSync(mark, '');
+      throw new Error('stalled');
+    });`;
+  const one = await ran({ a: first('a'), b: `import { test } from 'node:test'; test('is well', () => {});` });
+  assert.equal(one.code, 0, one.stdout);
+  assert.match(one.stdout, /\n2 files: 2 tests passed, 0 failed\nunsteady \S+a\.mjs: is well the second time: stalled\n/);
+  assert.match(report([...steps(1, 1), ...Object.values(one.notes)], RUN, MADE_UP).lines.join('\n'), /unsteady, to be mended: \S+a\.mjs: is well the second time: stalled/);
+  const many = await ran(Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, first(name)])));
+  assert.equal(many.code, 1);
+  assert.match(many.stdout, /\n4 files: 0 tests passed, 4 failed\n/);
+});

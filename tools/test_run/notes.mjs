@@ -7,7 +7,7 @@ const FOLDER = process.env.TEST_RUN_NOTES ?? fileURLToPath(new URL('../../target
 const CURRENT = `${FOLDER}/notes.jsonl`;
 const LAST = `${FOLDER}/last.jsonl`;
 
-/** `{ step, wall, processor }` or `{ file, wall, processor, passed, failed, skipped }`, times in seconds. */
+/** `{ step, wall, processor }` or `{ file, wall, processor, passed, failed, skipped, unsteady? }`, times in seconds. */
 export function note(entry) {
   mkdirSync(FOLDER, { recursive: true });
   appendFileSync(CURRENT, `${JSON.stringify(entry)}\n`);

@@ -1,5 +1,5 @@
-// What a run of `make test` cost: each step and each file of tests in JavaScript, the tests that were skipped and why, and
-// whether it kept its budgets (tests/budgets.json).
+// What a run of `make test` cost: each step and each file of tests in JavaScript, the tests that were skipped and why, those
+// that are unsteady, and whether it kept its budgets (tests/budgets.json).
 // usage: node tools/test_run/report.mjs begin
 //        node tools/test_run/report.mjs end STATUS [--all]   the exit status of the run; with --all, not only the ten dearest
 import { existsSync, readFileSync } from 'node:fs';
@@ -26,6 +26,7 @@ export function report(entries, run, budgets, { all = false } = {}) {
       ...table('step', steps, ({ step }) => step, all),
       ...table('file', files, ({ file }) => file, all),
       ...skipped(files),
+      ...unsteady(files),
       ...lines,
     ],
     faults: [...faults, ...exceeded(steps, run, budgets)],
@@ -47,6 +48,11 @@ function skipped(files) {
   for (const { skipped: of = {} } of files) for (const [reason, times] of Object.entries(of)) reasons.set(reason, (reasons.get(reason) ?? 0) + times);
   const total = [...reasons.values()].reduce((sum, times) => sum + times, 0);
   return [`${total} tests skipped`, ...[...reasons].map(([reason, times]) => `${String(times).padStart(6)}  ${reason}`)];
+}
+
+/** What failed in the run, and passed when its file ran again by itself. */
+function unsteady(files) {
+  return files.flatMap(({ file, unsteady: failures = [] }) => failures.map(({ name, why }) => `unsteady, to be mended: ${file}: ${name}: ${why.split('\n')[0]}`));
 }
 
 /**

@@ -2,6 +2,10 @@
 // usage: node tools/test_run/run.mjs [--lanes=N | --apart] FILE…
 //
 // `--apart`: one file at a time, each in a process of its own, for files that measure times.
+//
+// A machine that others use stalls for seconds, and a test that waits for something short then fails. So a file that failed
+// runs once more by itself when all others have ended. What fails again fails the run; what passes then is named as
+// unsteady: a fault of the test, which has to be mended.
 import { fork } from 'node:child_process';
 import { statSync } from 'node:fs';
 import path from 'node:path';
@@ -11,6 +15,8 @@ import { lastRun, note } from './notes.mjs';
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 /** A lane whose file does not end although its time is over, in ms. */
 const LONGEST_MS = 660_000;
+/** Files that run again. Where more have failed, it is the change that is wrong. */
+const MOST_AGAIN = 3;
 const REPORTERS = ['spec', path.join(HERE, 'verdicts.mjs')].flatMap((reporter) => ['--test-reporter', reporter, '--test-reporter-destination', 'stdout']);
 
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
@@ -21,7 +27,7 @@ const results = new Map(names.map((file) => [file, { file }]));
 // The longest first, so that no lane is alone with one at the end.
 const known = new Map(lastRun().flatMap(({ file, wall }) => (file ? [[file, wall]] : [])));
 const expected = (file) => known.get(file) ?? statSync(file).size / 1000;
-const waiting = isApart ? [...names] : names.toSorted((one, other) => expected(other) - expected(one));
+let waiting = isApart ? [...names] : names.toSorted((one, other) => expected(other) - expected(one));
 
 const running = new Set();
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -30,13 +36,28 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
     process.exit(130);
   });
 }
-await Promise.all(Array.from({ length: Math.min(lanes, names.length) }, work));
+await Promise.all(Array.from({ length: Math.min(lanes, names.length) }, () => work(isApart ? 1 : Infinity)));
+await again([...results.values()].filter(({ file, failed }) => file && failed?.length !== 0));
 for (const result of results.values()) if (result.file) note(result);
 process.exitCode = told([...results.values()]);
 
-/** Works through the files that wait, in one lane after another. */
-async function work() {
-  while (waiting.length > 0) await laneOf(isApart ? 1 : Infinity);
+/** Works through the files that wait, in one lane after another, each of at most so many files. */
+async function work(most) {
+  while (waiting.length > 0) await laneOf(most);
+}
+
+/** Runs what has failed again, each file by itself. */
+async function again(failures) {
+  if (failures.length > MOST_AGAIN) return;
+  for (const first of failures) {
+    console.log(`${first.file} failed, and runs again by itself`);
+    const second = { file: first.file };
+    results.set(first.file, second);
+    waiting = [first.file];
+    await work(1);
+    if (second.failed?.length === 0) second.unsteady = first.failed ?? [];
+    for (const cost of ['processor', 'wall']) second[cost] = (second[cost] ?? 0) + (first[cost] ?? 0);
+  }
 }
 
 /** Resolves when the lane has ended, after at most so many files. */
@@ -51,6 +72,7 @@ function laneOf(most) {
     process.stdout.write(output);
     output = '';
   };
+  const ran = [];
   let current;
   let timer;
   let left = most;
@@ -62,7 +84,10 @@ function laneOf(most) {
     say();
     current = left > 0 ? waiting.shift() : undefined;
     left -= 1;
-    if (current) timer = setTimeout(() => end(lane, 'SIGKILL'), LONGEST_MS);
+    if (current) {
+      ran.push(current);
+      timer = setTimeout(() => end(lane, 'SIGKILL'), LONGEST_MS);
+    }
     lane.send({ file: current });
   });
   lane.on('close', (code, signal) => {
@@ -71,7 +96,8 @@ function laneOf(most) {
     say();
     const result = results.get(current);
     if (result) (result.failed ??= []).push({ name: current, why: `its process ended (${signal ?? code})` });
-    else if (code !== 0) results.set(lane, { failed: [], code });
+    // A test that failed makes the exit code; without one, something went wrong after its test had ended.
+    else if (code !== 0 && !ran.some((file) => results.get(file).failed?.length !== 0)) results.set(lane, { failed: [], code });
     end(lane, 'SIGKILL');
     resolve();
   });
@@ -91,6 +117,8 @@ function told(all) {
   const failures = all.flatMap(({ file, failed = [{ name: file, why: 'it was not run' }] }) => failed.map((failure) => ({ file, ...failure })));
   const passed = all.reduce((sum, each) => sum + (each.passed ?? 0), 0);
   console.log(`${names.length} files: ${passed} tests passed, ${failures.length} failed`);
-  for (const { file, name, why } of failures) console.log(`✖ ${file}: ${name}: ${why.split('\n')[0]}`);
+  const say = (mark, { file, name, why }) => console.log(`${mark} ${file}: ${name}: ${why.split('\n')[0]}`);
+  for (const failure of failures) say('✖', failure);
+  for (const { file, unsteady = [] } of all) for (const failure of unsteady) say('unsteady', { file, ...failure });
   return failures.length > 0 || all.some(({ code }) => code) ? 1 : 0;
 }
