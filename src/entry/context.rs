@@ -123,6 +123,12 @@ impl ContextSource {
         Ok(Rc::clone(self.deployment.get_or_init(|| read)))
     }
 
+    /// `TURN_ALARM_MS`: the time after which an object looks again at what it has to do. Its default where a variable is
+    /// malformed, which must not cost a running turn its alarm.
+    pub(super) fn alarm_interval_ms<P: Platform>(&self, platform: &P) -> u64 {
+        self.deployment(platform).unwrap_or_default().turn_alarm_ms
+    }
+
     /// How long an identity provider's keys serve when the provider fails, in milliseconds: not at all where a variable
     /// is malformed.
     pub fn jwks_stale_ms<P: Platform>(&self, platform: &P) -> u64 {

@@ -1,9 +1,9 @@
 //! Layer 6, Entry: from a request's method, path, headers and body to one plain response (AGN-027 §4;
 //! interface §1, §2, §3 and §6).
 //!
-//! The Worker takes a request at the front door ([`FrontDoor::response`]) and sends it to an object: a
-//! session's ([`SessionHost::response`]), a user's ([`UserHost::response`]) or a workspace's
-//! ([`WorkspaceHost::response`]).
+//! The Worker takes a request at the front door ([`FrontDoor::response`]) and sends it to an object
+//! ([`ObjectHost::response`]): a session's ([`SessionHost`]), a user's ([`UserHost`]) or a workspace's
+//! ([`WorkspaceHost`]).
 //!
 //! Architecture Invariant: pure. `crate::platform` turns the runtime's requests into these calls, and
 //! their responses into the runtime's.
@@ -12,6 +12,7 @@ mod context;
 mod door;
 mod logged_caller;
 mod metering;
+mod object_host;
 mod object_question;
 mod page_query;
 mod removed_path;
@@ -26,6 +27,7 @@ mod workspace;
 
 pub use context::{AdmissionContext, ContextSource};
 pub use door::{FrontDoor, FrontResponse, Keyring, openapi, warm_up};
+pub use object_host::ObjectHost;
 pub use page_query::TurnPage;
 pub use removed_path::RemovedPath;
 pub use request::RequestHead;

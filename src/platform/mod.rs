@@ -7,11 +7,7 @@
 //! |---|---|
 //! | `entrypoint` | the Worker's start and requests to `entry::FrontDoor` |
 //! | `gateway` | the Worker's bindings to `ports::Gateway` |
-//! | `session_object` | a Durable Object's requests and alarms to `entry::SessionHost` |
-//! | `user_object` | a Durable Object's requests and alarms to `entry::UserHost` |
-//! | `workspace_object` | a Durable Object's requests and alarms to `entry::WorkspaceHost` |
-//! | `key_set_object` | a Durable Object's requests to `identity::KeySetKeeper` |
-//! | `mcp_lists_object` | a Durable Object's requests to `mcp::McpListsHost` |
+//! | `objects` | the Durable Objects' requests, questions and alarms to their hosts in `entry`, `identity` and `mcp` |
 //! | `object_request` | the runtime's request to `entry::RequestHead` and a body |
 //! | `response` | `entry::Response` to the runtime's response and streams |
 //! | `runtime` | the runtime's services to `ports::Platform` |
@@ -42,26 +38,19 @@ mod entrypoint;
 mod fetch;
 mod file_bucket;
 mod gateway;
-mod key_set_object;
-mod mcp_lists_object;
 mod object_log;
 mod object_request;
 mod object_storage;
+mod objects;
 mod page_files;
 mod promise;
 mod received_body;
 mod request_body;
 mod response;
 mod runtime;
-mod session_object;
 mod signatures;
 mod span;
-mod user_object;
 mod values;
 mod variables;
-mod workspace_object;
 
-pub use key_set_object::KeySetObject;
-pub use mcp_lists_object::McpLists;
-pub use session_object::SessionObject;
-pub use workspace_object::WorkspaceIndex;
+pub use objects::{KeySetObject, McpLists, SessionObject, UserObject, WorkspaceIndex};

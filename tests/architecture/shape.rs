@@ -6,11 +6,12 @@ use super::assert_only;
 use super::scripts;
 use super::sources::{Source, files_under, root, sources};
 
-/// The permitted length of a file in lines, be it code or test.
-const FILE_LINES: usize = 500;
+/// The length of a file in lines, be it code or test, beyond which it is not one thought. `make check` warns from half of
+/// it on.
+const FILE_LINES: usize = 1000;
 
-/// The permitted length of a function in lines; unit tests may be longer.
-const FUNCTION_LINES: usize = 80;
+/// The same of a function; unit tests may be longer.
+const FUNCTION_LINES: usize = 160;
 
 #[test]
 fn every_file_says_first_what_it_owns() {
@@ -25,7 +26,7 @@ fn no_file_has_a_name_that_says_nothing() {
 }
 
 #[test]
-fn no_file_is_longer_than_500_lines() {
+fn no_file_is_longer_than_1000_lines() {
     let endings = [&scripts::ENDINGS[..], &["rs", "css"]].concat();
     let files = scripts::FOLDERS.iter().flat_map(|folder| files_under(folder, &endings));
     let long = files.filter_map(|(path, text)| {
@@ -41,7 +42,7 @@ fn is_generated(text: &str) -> bool {
 }
 
 #[test]
-fn no_function_is_longer_than_80_lines() {
+fn no_function_is_longer_than_160_lines() {
     let of_one = |file: &Source| -> Vec<String> {
         let long = file.code.functions.iter().filter(|(_, lines)| *lines > FUNCTION_LINES);
         long.map(|(name, lines)| format!("{} {name}: {lines}", file.path)).collect()

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use aptix_edge::contract::Fault;
-use aptix_edge::entry::{Body, ContextSource, RequestHead, Response, SessionHost, SessionStream};
+use aptix_edge::entry::{
+    Body, ContextSource, ObjectHost, RequestHead, Response, SessionHost, SessionStream,
+};
 use aptix_edge::ports::{
     FileFault, Gateway, HttpFault, Machine, ObjectClass, ObjectQuestion, ObjectRequest, PublicKey,
     RequestBody, SignatureCheck, Upload,

@@ -6,11 +6,8 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use aptix_edge::contract::Fault;
-use aptix_edge::entry::{
-    Body, ContextSource, RequestHead, Response, SessionHost, SessionStream, UserHost, WorkspaceHost,
-};
-use aptix_edge::ports::{HttpFault, ObjectClass, ObjectIdentity};
+use aptix_edge::entry::{Body, ContextSource, ObjectHost, RequestHead, Response};
+use aptix_edge::ports::{HttpFault, ObjectIdentity};
 
 use super::database::{Disk, SqliteDatabase};
 use super::instance::{Crash, Instance};
@@ -22,105 +19,6 @@ pub const FIRST_INSTANCE: u64 = 1 << 32;
 
 /// The wait before the runtime repeats an alarm that failed, in milliseconds.
 const REPEATED_AFTER_MS: u64 = 2_000;
-
-/// What an instance of an object runs.
-pub trait ObjectHost: Sized + 'static {
-    const CLASS: ObjectClass;
-    type Stream;
-
-    fn new(platform: &Rc<TestPlatform>, database: SqliteDatabase) -> Self;
-
-    fn response(
-        &self,
-        platform: &TestPlatform,
-        source: &ContextSource,
-        head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-    ) -> impl Future<Output = Response<Self::Stream>>;
-
-    fn alarm_rang(
-        &self,
-        platform: &TestPlatform,
-        source: &ContextSource,
-    ) -> impl Future<Output = Result<(), Fault>>;
-}
-
-impl ObjectHost for WorkspaceHost<SqliteDatabase> {
-    const CLASS: ObjectClass = ObjectClass::Workspace;
-    type Stream = std::convert::Infallible;
-
-    fn new(_: &Rc<TestPlatform>, database: SqliteDatabase) -> Self {
-        Self::new(database)
-    }
-
-    async fn response(
-        &self,
-        platform: &TestPlatform,
-        source: &ContextSource,
-        head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-    ) -> Response<Self::Stream> {
-        self.response(platform, source, head, body).await
-    }
-
-    async fn alarm_rang(
-        &self,
-        platform: &TestPlatform,
-        source: &ContextSource,
-    ) -> Result<(), Fault> {
-        self.alarm_rang(platform, source).await
-    }
-}
-
-impl ObjectHost for UserHost<SqliteDatabase> {
-    const CLASS: ObjectClass = ObjectClass::User;
-    type Stream = std::convert::Infallible;
-
-    fn new(_: &Rc<TestPlatform>, database: SqliteDatabase) -> Self {
-        Self::new(database)
-    }
-
-    async fn response(
-        &self,
-        platform: &TestPlatform,
-        source: &ContextSource,
-        head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-    ) -> Response<Self::Stream> {
-        self.response(platform, source, head, body).await
-    }
-
-    async fn alarm_rang(
-        &self,
-        platform: &TestPlatform,
-        source: &ContextSource,
-    ) -> Result<(), Fault> {
-        self.alarm_rang(platform, source).await
-    }
-}
-
-impl ObjectHost for SessionHost<TestPlatform, SqliteDatabase> {
-    const CLASS: ObjectClass = ObjectClass::Session;
-    type Stream = SessionStream<TestPlatform, SqliteDatabase>;
-
-    fn new(platform: &Rc<TestPlatform>, database: SqliteDatabase) -> Self {
-        Self::new(Rc::clone(platform), database)
-    }
-
-    async fn response(
-        &self,
-        _: &TestPlatform,
-        source: &ContextSource,
-        head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-    ) -> Response<Self::Stream> {
-        self.response(source, head, body).await
-    }
-
-    async fn alarm_rang(&self, _: &TestPlatform, source: &ContextSource) -> Result<(), Fault> {
-        self.alarm_rang(source).await
-    }
-}
 
 /// An object.
 pub struct TestObject<H> {
@@ -138,21 +36,16 @@ pub struct TestObject<H> {
 /// One instance.
 struct Life<H> {
     instance: Rc<Instance>,
-    platform: Rc<TestPlatform>,
     host: Rc<H>,
 }
 
 impl<H> Clone for Life<H> {
     fn clone(&self) -> Self {
-        Self {
-            instance: Rc::clone(&self.instance),
-            platform: Rc::clone(&self.platform),
-            host: Rc::clone(&self.host),
-        }
+        Self { instance: Rc::clone(&self.instance), host: Rc::clone(&self.host) }
     }
 }
 
-impl<H: ObjectHost> TestObject<H> {
+impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -182,8 +75,8 @@ impl<H: ObjectHost> TestObject<H> {
         let identity = ObjectIdentity::new(H::CLASS, Some(self.name.clone()));
         let platform: Rc<_> =
             TestPlatform::new(Rc::clone(world), Rc::clone(&instance), identity, alarm_at).into();
-        let host = Rc::new(H::new(&platform, database));
-        self.life.replace(Some(Life { instance, platform, host }));
+        let host = Rc::new(H::new(platform, database));
+        self.life.replace(Some(Life { instance, host }));
         // The runtime repeats an alarm whose instance was lost.
         if self.rings.take() {
             self.alarm_at.set(Some(world.executor.now_ms()));
@@ -213,8 +106,8 @@ impl<H: ObjectHost> TestObject<H> {
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<Response<H::Stream>, HttpFault> {
-        let Life { instance, platform, host } = self.life(world);
-        let response = host.response(&platform, source, head, body);
+        let Life { instance, host } = self.life(world);
+        let response = host.response(source, head, body);
         let lost = || HttpFault("the object was lost".to_owned());
         while_alive(&instance, response).await.ok_or_else(lost)
     }
@@ -251,13 +144,13 @@ impl<H: ObjectHost> TestObject<H> {
 
     /// Begins the work of the alarm.
     pub fn ring(self: &Rc<Self>, world: &Rc<World>, source: Rc<ContextSource>) {
-        let Life { instance, platform, host } = self.life(world);
+        let Life { instance, host } = self.life(world);
         self.alarm_at.set(None);
         self.rings.set(true);
         let (object, world) = (Rc::clone(self), Rc::clone(world));
         let (number, executor) = (instance.number, Rc::clone(&world.executor));
         let task = async move {
-            let rang = while_alive(&instance, host.alarm_rang(&platform, &source)).await;
+            let rang = while_alive(&instance, host.alarm_rang(&source)).await;
             let Some(rang) = rang else { return };
             object.rings.set(false);
             if rang.is_err() && object.alarm_at.get().is_none() {

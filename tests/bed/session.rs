@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 
-use aptix_edge::entry::{Body, ContextSource, FrontDoor, FrontResponse, RequestHead};
+use aptix_edge::entry::{Body, ContextSource, FrontDoor, FrontResponse, ObjectHost, RequestHead};
 use aptix_edge::live_text::Position;
 use aptix_edge::ports::OperatorCatalog;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use super::database::{Disk, SqliteDatabase};
 use super::gateway::{Host, TestGateway};
 use super::heard::Heard;
 use super::instance::{Crash, Instance};
-use super::object::{FIRST_INSTANCE, ObjectHost, TestObject};
+use super::object::{FIRST_INSTANCE, TestObject};
 use super::platform::TestPlatform;
 use super::reply::Reply;
 use super::scripted_service::Piece;
@@ -284,7 +284,10 @@ impl Bed {
         self.ring_those(world.sessions.borrow().values().cloned().collect());
     }
 
-    fn ring_those<H: ObjectHost>(&self, objects: Vec<Rc<TestObject<H>>>) {
+    fn ring_those<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static>(
+        &self,
+        objects: Vec<Rc<TestObject<H>>>,
+    ) {
         for object in objects {
             let at = object.rings_at(&self.world);
             if at.is_some_and(|at| at <= self.world.executor.now_ms()) {

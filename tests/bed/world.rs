@@ -16,6 +16,7 @@ use super::mcp_service::McpService;
 use super::model_service::ModelService;
 use super::object::TestObject;
 use super::planned_model::planned;
+use super::platform::TestPlatform;
 use super::scripted_service::{HttpReply, ScriptedService};
 use super::spans::Spans;
 use super::tool_service::ToolService;
@@ -25,10 +26,10 @@ use super::webhook_receiver::WebhookReceiver;
 pub type Player = dyn Fn(&HttpRequest) -> Option<Result<HttpReply, HttpFault>>;
 
 /// A workspace's object.
-pub type Workspace = TestObject<WorkspaceHost<SqliteDatabase>>;
+pub type Workspace = TestObject<WorkspaceHost<TestPlatform, SqliteDatabase>>;
 
 /// A user's object.
-pub type UserObject = TestObject<UserHost<SqliteDatabase>>;
+pub type UserObject = TestObject<UserHost<TestPlatform, SqliteDatabase>>;
 
 /// A session's object, beside the one of a bed.
 pub type SessionObject = TestObject<Host>;

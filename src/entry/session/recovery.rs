@@ -8,7 +8,7 @@ use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::metering::EndedSubmission;
 use crate::object::TaskKind;
 use crate::persistence::{Ending, Session, StoredOutcome, Turn};
-use crate::ports::{Database, Deployment, Platform, failure_line};
+use crate::ports::{Database, Platform};
 use crate::reasoner::{fail_turn, resume_turn};
 
 /// The number of attempts at a submission, including the first.
@@ -40,25 +40,13 @@ impl Recovered {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Handles the alarm. It fails only when the next alarm cannot be set: the runtime then repeats this
-    /// one.
-    pub async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
-        self.alarm.forget();
-        // A malformed variable must not cost a running turn its alarm.
-        let deployment = source.deployment(self.platform.as_ref());
-        let every_ms = deployment
-            .map_or_else(|_| Deployment::default().turn_alarm_ms, |known| known.turn_alarm_ms);
-        if let Err(fault) = self.resume_work(source, every_ms).await {
-            // A failed alarm would be repeated a few times and then dropped for good.
-            self.platform.log(failure_line("alarm_failed", "error", &fault));
-            self.ensure_alarm(every_ms)?;
-        }
-        Ok(())
-    }
-
     /// Keeps the alarm of a running turn, resumes an interrupted turn, attempts the tasks that are due, frees storage that
     /// holds nothing, reports to the user's object, and erases a session that has been kept for long enough.
-    async fn resume_work(&self, source: &ContextSource, every_ms: u64) -> Result<(), Fault> {
+    pub(super) async fn resume_work(
+        &self,
+        source: &ContextSource,
+        every_ms: u64,
+    ) -> Result<(), Fault> {
         if self.running.is_busy() {
             self.ensure_alarm(every_ms)?;
         }

@@ -21,7 +21,7 @@ use crate::contract::{
     parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
-use crate::entry::logged_caller::refusal_line_of_object;
+use crate::entry::object_host::{ObjectHost, rang, responded};
 use crate::entry::object_question::answered_elsewhere;
 use crate::entry::request::{RequestHead, received_at, sent_caller};
 use crate::entry::request_id::RequestId;
@@ -29,7 +29,7 @@ use crate::entry::response::{JSON, Response, credential_expired, object_failed};
 use crate::entry::route::{Route, SessionRoute};
 use crate::entry::trace_header::trace_context;
 use crate::live_text::{EventStream, Timings};
-use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
+use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
 
 /// A body that a session's object sends piece by piece.
 #[derive(Debug)]
@@ -77,34 +77,43 @@ enum Reply<D> {
     Export(Export<D>),
 }
 
-impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// The response to a request. Only an endpoint with a body awaits `body`.
-    pub async fn response(
+impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> {
+    const CLASS: ObjectClass = ObjectClass::Session;
+    type Stream = SessionStream<P, D>;
+
+    fn new(platform: Rc<P>, database: D) -> Self {
+        Self::over(platform, database)
+    }
+
+    async fn response(
         &self,
         source: &ContextSource,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Response<SessionStream<P, D>> {
         let mut durations = Durations::default();
-        let request_id = RequestId::sent(head);
-        let id = request_id.as_ref();
-        let responded = self.respond(source, head, body, id, &mut durations).await;
-        let responded = match sent_caller(head) {
-            Ok(caller) if self.is_void_without_a_session(&caller.grants).await => {
-                Err(credential_expired().into())
+        let respond = async |id: Option<&RequestId>| {
+            let responded = self.respond(source, head, body, id, &mut durations).await;
+            match sent_caller(head) {
+                Ok(caller) if self.is_void_without_a_session(&caller.grants).await => {
+                    Err(credential_expired().into())
+                }
+                _ => responded,
             }
-            _ => responded,
         };
-        let mut response = responded.unwrap_or_else(|faults| {
-            let platform = self.platform.as_ref();
-            platform.log(refusal_line_of_object(platform, &faults, head, id));
-            Response::refusal(faults)
-        });
+        let mut response = responded(self.platform.as_ref(), head, respond).await;
         let timing = durations.run.server_timing(durations.validate, durations.session);
         response.headers.push(("Server-Timing", timing));
-        response.with_id(id)
+        response
     }
 
+    async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
+        let work = async |every_ms| self.resume_work(source, every_ms).await;
+        rang(self.platform.as_ref(), &self.alarm, source, work, |every_ms| every_ms).await
+    }
+}
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     async fn respond(
         &self,
         source: &ContextSource,

@@ -58,8 +58,8 @@ impl<P, D> Clone for SessionHost<P, D> {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// A host of a session's storage. It reads and writes nothing yet.
-    pub fn new(platform: Rc<P>, database: D) -> Self {
+    /// A host of a session's storage.
+    pub(super) fn over(platform: Rc<P>, database: D) -> Self {
         let store = Rc::new(SessionStore::new(database));
         let alarm = Rc::<Alarm>::default();
         let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));

@@ -16,12 +16,11 @@ use crate::users::{
 /// The sessions that one ring of the alarm asks. The runtime limits the requests of an invocation.
 const PER_PASS: u32 = 100;
 
-impl<D: Database> UserHost<D> {
+impl<P: Platform, D: Database> UserHost<P, D> {
     /// Erases one session (`DELETE /sessions/{SessionId}`) and returns its receipt. `received_at` is the time at which
     /// the Worker in front received the request.
-    pub(super) async fn erase_session<P: Platform>(
+    pub(super) async fn erase_session(
         &self,
-        platform: &P,
         id: &SessionId,
         received_at: u64,
         every_ms: u64,
@@ -31,11 +30,11 @@ impl<D: Database> UserHost<D> {
             return Err(no_session(id));
         }
         // The runtime keeps the alarm together with the writes that follow without an await.
-        self.set_for_pass(platform, every_ms)?;
+        self.set_for_pass(every_ms)?;
         self.index.mark(&known, Standing::Erasing)?;
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
-        let receipt = self.remove(platform, &known, received_at, Ending::WhenDone).await?;
-        self.end_removals(platform, every_ms).await?;
+        let receipt = self.remove(&known, received_at, Ending::WhenDone).await?;
+        self.end_removals(every_ms).await?;
         receipt.ok_or_else(|| no_session(id))
     }
 
@@ -44,30 +43,29 @@ impl<D: Database> UserHost<D> {
     ///
     /// # Errors
     /// The session could not be erased, or did not answer. It stays on its way out.
-    pub(super) async fn remove<P: Platform>(
+    pub(super) async fn remove(
         &self,
-        platform: &P,
         known: &IndexedSession,
         received_at: u64,
         ending: Ending,
     ) -> Result<Option<ErasureReceipt>, Fault> {
-        let removed = self.ask_to_erase(platform, known, received_at, ending).await;
+        let removed = self.ask_to_erase(known, received_at, ending).await;
         if removed.is_err() {
             self.index.attempt_failed(known)?;
         }
         removed
     }
 
-    async fn ask_to_erase<P: Platform>(
+    async fn ask_to_erase(
         &self,
-        platform: &P,
         known: &IndexedSession,
         received_at: u64,
         ending: Ending,
     ) -> Result<Option<ErasureReceipt>, Fault> {
+        let platform = self.platform.as_ref();
         let (id, registration) = (&known.session_id, known.summary.registration);
         if known.standing == Standing::Collected {
-            self.let_receipt_go(platform, known).await?;
+            self.let_receipt_go(known).await?;
             return Ok(None);
         }
         let question = EraseQuestion {
@@ -86,7 +84,7 @@ impl<D: Database> UserHost<D> {
                 if is_done || ending == Ending::Now {
                     self.index.collect(known, &receipt)?;
                     self.underway.borrow_mut().remove(id);
-                    self.let_receipt_go(platform, known).await?;
+                    self.let_receipt_go(known).await?;
                 } else {
                     self.underway.borrow_mut().insert(id.clone(), receipt.clone());
                 }
@@ -101,63 +99,45 @@ impl<D: Database> UserHost<D> {
     }
 
     /// Lets a session forget a receipt that is counted; with it the session's row goes.
-    async fn let_receipt_go<P: Platform>(
-        &self,
-        platform: &P,
-        known: &IndexedSession,
-    ) -> Result<(), Fault> {
+    async fn let_receipt_go(&self, known: &IndexedSession) -> Result<(), Fault> {
+        let platform = self.platform.as_ref();
         let counted = Collection { registration: known.summary.registration };
         let Done {} = ask_session(platform, &known.session_id, &counted).await?;
         self.index.remove(known)
     }
 
     /// Asks sessions on their way out, at most `most` of them, and returns whether one could not be erased.
-    pub(super) async fn pass<P: Platform>(
-        &self,
-        platform: &P,
-        most: u32,
-        received_at: u64,
-    ) -> Result<bool, Fault> {
+    pub(super) async fn pass(&self, most: u32, received_at: u64) -> Result<bool, Fault> {
         let leaving = self.index.leaving(most)?;
         let ask = async |known: &IndexedSession| {
-            self.remove(platform, known, received_at, Ending::WhenDone).await.is_err()
+            self.remove(known, received_at, Ending::WhenDone).await.is_err()
         };
         let failed = ask_each(&leaving, ask).await;
         Ok(failed.contains(&true))
     }
 
     /// Sets the alarm for the next pass over the sessions that are to be erased, unless it rings before.
-    pub(super) fn set_for_pass<P: Platform>(
-        &self,
-        platform: &P,
-        most_ms: u64,
-    ) -> Result<(), Fault> {
+    pub(super) fn set_for_pass(&self, most_ms: u64) -> Result<(), Fault> {
+        let platform = self.platform.as_ref();
         self.alarm.set_in(platform, self.removals.wait_ms(most_ms))
     }
 
     /// Goes on with removals when the alarm rings.
-    pub(super) async fn resume_removals<P: Platform>(
-        &self,
-        platform: &P,
-        every_ms: u64,
-    ) -> Result<(), Fault> {
+    pub(super) async fn resume_removals(&self, every_ms: u64) -> Result<(), Fault> {
         let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
-        let failed = self.pass(platform, PER_PASS, erased_at).await?;
+        let failed = self.pass(PER_PASS, erased_at).await?;
         self.removals.note(failed);
-        self.end_removals(platform, every_ms).await
+        self.end_removals(every_ms).await
     }
 
     /// Sets the alarm where sessions are still to be erased, notes that an erasure of the user is complete, and frees
     /// the storage of a user of whom nothing is left to be known.
-    pub(super) async fn end_removals<P: Platform>(
-        &self,
-        platform: &P,
-        every_ms: u64,
-    ) -> Result<(), Fault> {
+    pub(super) async fn end_removals(&self, every_ms: u64) -> Result<(), Fault> {
+        let platform = self.platform.as_ref();
         if self.index.count_leaving()?.0 > 0 {
-            return self.set_for_pass(platform, every_ms);
+            return self.set_for_pass(every_ms);
         }
-        self.complete_erasure(platform)?;
+        self.complete_erasure()?;
         match self.index.forget(longest_token_ms(platform), platform.now_ms())? {
             Forgetting::Kept => Ok(()),
             Forgetting::KeptUntil(at_ms) => self.alarm.set_by(platform, at_ms),

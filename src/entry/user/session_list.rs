@@ -57,11 +57,10 @@ struct SessionEntry<'a> {
     waiting: Option<&'a Waiting>,
 }
 
-impl<D: Database> UserHost<D> {
+impl<P: Platform, D: Database> UserHost<P, D> {
     /// A page of the list. `named` are the only sessions that the caller may see.
-    pub(super) async fn list<P: Platform>(
+    pub(super) async fn list(
         &self,
-        platform: &P,
         catalog: Option<Rc<Catalog>>,
         every_ms: u64,
         filter: &SessionFilter,
@@ -80,7 +79,7 @@ impl<D: Database> UserHost<D> {
             if unknown.is_empty() {
                 break;
             }
-            absent.extend(self.absent(platform, every_ms, &unknown).await?);
+            absent.extend(self.absent(every_ms, &unknown).await?);
         }
         page.retain(|known| known.standing == Standing::Listed);
         let more = page.len() > limit;
@@ -93,9 +92,8 @@ impl<D: Database> UserHost<D> {
     }
 
     /// Sets the title of a session, and returns what the list shows of it.
-    pub(super) async fn rename<P: Platform>(
+    pub(super) async fn rename(
         &self,
-        platform: &P,
         catalog: Option<Rc<Catalog>>,
         every_ms: u64,
         id: &SessionId,
@@ -103,7 +101,7 @@ impl<D: Database> UserHost<D> {
     ) -> Result<InvokeResult, Fault> {
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
         if known.standing == Standing::Registered {
-            self.absent(platform, every_ms, &[known]).await?;
+            self.absent(every_ms, &[known]).await?;
         }
         self.index.rename(id, title)?;
         let renamed = self.index.session(id)?;
@@ -113,23 +111,19 @@ impl<D: Database> UserHost<D> {
     }
 
     /// Asks the registered sessions whether they have begun.
-    pub(super) async fn ask_registered<P: Platform>(
-        &self,
-        platform: &P,
-        every_ms: u64,
-    ) -> Result<(), Fault> {
+    pub(super) async fn ask_registered(&self, every_ms: u64) -> Result<(), Fault> {
         let registered = self.index.in_standing(Standing::Registered, MOST_ASKED)?;
-        self.absent(platform, every_ms, &registered).await.map(|_| ())
+        self.absent(every_ms, &registered).await.map(|_| ())
     }
 
     /// Asks registered sessions whether they have begun, and returns those that have not. Of the others the index then
     /// has what they tell. One that did not begin for minutes leaves the index.
-    async fn absent<P: Platform>(
+    async fn absent(
         &self,
-        platform: &P,
         every_ms: u64,
         registered: &[IndexedSession],
     ) -> Result<Vec<SessionId>, Fault> {
+        let platform = self.platform.as_ref();
         let mut absent = Vec::new();
         let replies = ask_each(registered, async |known| summary_of(platform, known).await).await;
         for (known, reply) in registered.iter().zip(replies) {
@@ -139,7 +133,7 @@ impl<D: Database> UserHost<D> {
                     continue;
                 }
                 Some(None) if is_overdue(platform, known) => {
-                    self.drop_unbegun(platform, every_ms, known).await?;
+                    self.drop_unbegun(every_ms, known).await?;
                 }
                 Some(_) | None => {}
             }
@@ -149,19 +143,15 @@ impl<D: Database> UserHost<D> {
     }
 
     /// Takes a session that did not begin out of the index. Where that fails, the alarm goes on.
-    async fn drop_unbegun<P: Platform>(
-        &self,
-        platform: &P,
-        every_ms: u64,
-        known: &IndexedSession,
-    ) -> Result<(), Fault> {
-        self.set_for_pass(platform, every_ms)?;
+    async fn drop_unbegun(&self, every_ms: u64, known: &IndexedSession) -> Result<(), Fault> {
+        let platform = self.platform.as_ref();
+        self.set_for_pass(every_ms)?;
         self.index.mark(known, Standing::Expiring)?;
         let marked = self.index.session(&known.session_id)?;
         if let Some(marked) = marked.filter(|marked| marked.standing == Standing::Expiring) {
             let now = platform.now_ms();
             // A failure is counted, and shows nowhere else.
-            let _ = self.remove(platform, &marked, now, Ending::WhenDone).await;
+            let _ = self.remove(&marked, now, Ending::WhenDone).await;
         }
         Ok(())
     }

@@ -76,16 +76,16 @@ struct RevocationView<'a> {
     sessions: usize,
 }
 
-impl<D: Database> UserHost<D> {
+impl<P: Platform, D: Database> UserHost<P, D> {
     /// The user's sessions by their status.
-    pub(super) async fn view<P: Platform>(
+    pub(super) async fn view(
         &self,
-        platform: &P,
         catalog: Option<Rc<Catalog>>,
         user: &UserId,
         every_ms: u64,
     ) -> Result<InvokeResult, Fault> {
-        self.ask_registered(platform, every_ms).await?;
+        let platform = self.platform.as_ref();
+        self.ask_registered(every_ms).await?;
         let by_status = self.index.count_by_status()?;
         let (erasing, _) = self.index.count_leaving()?;
         let total = by_status.total();
@@ -108,12 +108,8 @@ impl<D: Database> UserHost<D> {
     }
 
     /// Makes the user's credentials void that were issued before now. Completes when every session knows.
-    pub(super) async fn revoke<P: Platform>(
-        &self,
-        platform: &P,
-        user: &UserId,
-        every_ms: u64,
-    ) -> Result<InvokeResult, Fault> {
+    pub(super) async fn revoke(&self, user: &UserId, every_ms: u64) -> Result<InvokeResult, Fault> {
+        let platform = self.platform.as_ref();
         let tickets_before = next_second(platform.now_ms());
         self.index.revoke(tickets_before, platform.now_ms())?;
         let sessions = self.index.all()?;
@@ -122,7 +118,7 @@ impl<D: Database> UserHost<D> {
             ask_session(platform, id, &told).await
         };
         let told = ask_each(&sessions, tell).await;
-        self.end_removals(platform, every_ms).await?;
+        self.end_removals(every_ms).await?;
         let reached = told.iter().filter(|told| told.is_ok()).count();
         platform.log(json!({
             "event": "user_revoked", "level": if reached < sessions.len() { "error" } else { "info" },
@@ -132,33 +128,33 @@ impl<D: Database> UserHost<D> {
             let message = "The credentials are void for new sessions, but some sessions of the user did not answer. Send the same request again.";
             return Err(Fault::internal(message));
         }
-        self.wait_until(platform, tickets_before).await;
+        self.wait_until(tickets_before).await;
         let tickets_before = timestamp(tickets_before);
         let view = RevocationView { user, tickets_before, sessions: reached };
         Ok(InvokeResult::success(&view, Vec::new()))
     }
 
     /// Erases all sessions of the user, and gives a receipt. The same request goes on with an erasure that is under way.
-    pub(super) async fn erase_user<P: Platform>(
+    pub(super) async fn erase_user(
         &self,
-        platform: &P,
         user: &UserId,
         received_at: u64,
         every_ms: u64,
     ) -> Result<InvokeResult, Fault> {
+        let platform = self.platform.as_ref();
         let known = self.index.user()?.ok_or_else(no_user)?;
         if known.erasure.is_none() {
             if self.index.all()?.is_empty() {
                 return Err(no_user());
             }
             let now = platform.now_ms();
-            self.set_for_pass(platform, every_ms)?;
+            self.set_for_pass(every_ms)?;
             self.index.begin_erasure(received_at, next_second(now), now)?;
         }
-        self.pass(platform, AT_FIRST, received_at).await?;
+        self.pass(AT_FIRST, received_at).await?;
         let left = self.index.count_leaving()?;
         if left.0 == 0 {
-            self.complete_erasure(platform)?;
+            self.complete_erasure()?;
         }
         let known = self.index.user()?.ok_or_else(no_user)?;
         let erasure = known.erasure.ok_or_else(no_user)?;
@@ -172,13 +168,14 @@ impl<D: Database> UserHost<D> {
             // The last receipt is given.
             self.index.save_erasure(None)?;
         }
-        self.end_removals(platform, every_ms).await?;
-        self.wait_until(platform, known.tickets_before).await;
+        self.end_removals(every_ms).await?;
+        self.wait_until(known.tickets_before).await;
         Ok(result)
     }
 
     /// Notes that an erasure of the user is complete, where it is.
-    pub(super) fn complete_erasure<P: Platform>(&self, platform: &P) -> Result<(), Fault> {
+    pub(super) fn complete_erasure(&self) -> Result<(), Fault> {
+        let platform = self.platform.as_ref();
         let erasure = self.index.user()?.and_then(|user| user.erasure);
         let Some(mut erasure) = erasure.filter(|erasure| erasure.completed_at.is_none()) else {
             return Ok(());
@@ -194,7 +191,8 @@ impl<D: Database> UserHost<D> {
 
     /// Waits for the next full second: credentials carry whole seconds, and one that is issued after this response must
     /// count as newer.
-    async fn wait_until<P: Platform>(&self, platform: &P, at_ms: u64) {
+    async fn wait_until(&self, at_ms: u64) {
+        let platform = self.platform.as_ref();
         let wait_ms = at_ms.saturating_sub(platform.now_ms());
         if (1..=SECOND_MS).contains(&wait_ms) {
             platform.sleep(wait_ms).await;

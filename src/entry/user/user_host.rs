@@ -4,19 +4,20 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::future::Future;
+use std::rc::Rc;
 
 use crate::contract::{Fault, InvokeResult, SessionId, parse_rename};
 use crate::entry::context::ContextSource;
-use crate::entry::logged_caller::refusal_line_of_object;
+use crate::entry::object_host::{ObjectHost, rang, responded};
 use crate::entry::object_question::{answered_elsewhere, read, reply};
 use crate::entry::request::{RequestHead, received_at, sent_caller};
-use crate::entry::request_id::RequestId;
 use crate::entry::response::{PlainResponse, Response, credential_expired, object_failed};
 use crate::entry::route::{Route, SessionRoute, UserRoute};
 use crate::object::{Alarm, Backoff};
 use crate::persistence::ErasureReceipt;
-use crate::ports::{Database, Deployment, HttpFault, ObjectQuestion, Platform, failure_line};
+use crate::ports::{Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
 use crate::users::{
     LeaseQuestion, Registering, Registration, RegistrationReply, Report, ReportReply, Revocation,
     RevokedQuestion, Standing, UserIndex,
@@ -27,7 +28,8 @@ const MOST_ATTEMPTS: u32 = 3;
 
 /// The object of one user.
 #[derive(Debug)]
-pub struct UserHost<D> {
+pub struct UserHost<P, D> {
+    pub(super) platform: Rc<P>,
     pub(super) index: UserIndex<D>,
     pub(super) alarm: Alarm,
     /// The passes in a row in which a session could not be erased.
@@ -36,10 +38,13 @@ pub struct UserHost<D> {
     pub(super) underway: RefCell<BTreeMap<SessionId, ErasureReceipt>>,
 }
 
-impl<D: Database> UserHost<D> {
-    /// A host over its object's storage. Nothing is read or written yet.
-    pub fn new(database: D) -> Self {
+impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
+    const CLASS: ObjectClass = ObjectClass::User;
+    type Stream = Infallible;
+
+    fn new(platform: Rc<P>, database: D) -> Self {
         Self {
+            platform,
             index: UserIndex::new(database),
             alarm: Alarm::default(),
             removals: Backoff::default(),
@@ -47,83 +52,67 @@ impl<D: Database> UserHost<D> {
         }
     }
 
-    /// Handles the alarm.
-    ///
-    /// # Errors
-    /// The next alarm cannot be set: the runtime then repeats this one.
-    pub async fn alarm_rang<P: Platform>(
+    async fn response(
         &self,
-        platform: &P,
-        source: &ContextSource,
-    ) -> Result<(), Fault> {
-        self.alarm.forget();
-        let every_ms = every_ms(platform, source);
-        if let Err(fault) = self.resume_removals(platform, every_ms).await {
-            // A failed alarm would be repeated a few times and then dropped for good.
-            platform.log(failure_line("alarm_failed", "error", &fault));
-            self.removals.note(true);
-            self.set_for_pass(platform, every_ms)?;
-        }
-        Ok(())
-    }
-
-    /// Responds to a request. `body` is waited for only where there is one.
-    pub async fn response<P: Platform>(
-        &self,
-        platform: &P,
         source: &ContextSource,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
-        let id = RequestId::sent(head);
-        let responded = self.respond(platform, source, head, body).await;
-        let response = responded.unwrap_or_else(|faults| {
-            platform.log(refusal_line_of_object(platform, &faults, head, id.as_ref()));
-            Response::refusal(faults)
-        });
-        response.with_id(id.as_ref())
+        let platform = self.platform.as_ref();
+        responded(platform, head, async |_| self.respond(source, head, body).await).await
     }
 
-    async fn respond<P: Platform>(
+    async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
+        let work = async |every_ms| self.resume_removals(every_ms).await;
+        let again_ms = |every_ms| {
+            self.removals.note(true);
+            self.removals.wait_ms(every_ms)
+        };
+        rang(self.platform.as_ref(), &self.alarm, source, work, again_ms).await
+    }
+}
+
+impl<P: Platform, D: Database> UserHost<P, D> {
+    async fn respond(
         &self,
-        platform: &P,
         source: &ContextSource,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<PlainResponse, Vec<Fault>> {
+        let platform = self.platform.as_ref();
         let target = head.target();
         if let Some(asked) = ObjectQuestion::at(target) {
-            return Ok(self.answer(platform, source, asked, body).await?);
+            return Ok(self.answer(source, asked, body).await?);
         }
         let route = Route::find(head.method, target)?;
         let grants = sent_caller(head)?.grants;
         if self.revoked()?.voids(grants.issued_at) {
             return Err(credential_expired().into());
         }
-        let every_ms = every_ms(platform, source);
+        let every_ms = source.alarm_interval_ms(platform);
         let received_at = received_at(head, platform);
         let named = grants.sessions.as_deref();
         let result = match &route {
             Route::Sessions(filter) => {
                 let catalog = source.catalog(platform).await.ok();
-                self.list(platform, catalog, every_ms, filter, named).await?
+                self.list(catalog, every_ms, filter, named).await?
             }
             Route::Session(id, SessionRoute::Rename) => {
                 let title = parse_rename(&body.await.map_err(|_| object_failed())?)?;
                 let catalog = source.catalog(platform).await.ok();
-                self.rename(platform, catalog, every_ms, id, &title).await?
+                self.rename(catalog, every_ms, id, &title).await?
             }
             Route::Session(id, SessionRoute::Erase) => {
-                let erased = self.erase_session(platform, id, received_at, every_ms).await?;
+                let erased = self.erase_session(id, received_at, every_ms).await?;
                 InvokeResult::success(&erased, Vec::new())
             }
             Route::User(user, UserRoute::View) => {
                 let catalog = source.catalog(platform).await.ok();
-                self.view(platform, catalog, user, every_ms).await?
+                self.view(catalog, user, every_ms).await?
             }
-            Route::User(user, UserRoute::Revoke) => self.revoke(platform, user, every_ms).await?,
+            Route::User(user, UserRoute::Revoke) => self.revoke(user, every_ms).await?,
             Route::User(user, UserRoute::Erase) => {
-                self.erase_user(platform, user, received_at, every_ms).await?
+                self.erase_user(user, received_at, every_ms).await?
             }
             _ => return Err(answered_elsewhere().into()),
         };
@@ -131,20 +120,18 @@ impl<D: Database> UserHost<D> {
     }
 
     /// The reply to a question of a session, or of whoever lets a credential in.
-    async fn answer<P: Platform>(
+    async fn answer(
         &self,
-        platform: &P,
         source: &ContextSource,
         asked: ObjectQuestion,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<PlainResponse, Fault> {
+        let platform = self.platform.as_ref();
         match asked {
-            ObjectQuestion::Register => reply::<Registration, _>(
-                &self.register(platform, source, &read(body).await?).await?,
-            ),
-            ObjectQuestion::Report => {
-                reply::<Report, _>(&self.take_report(platform, &read(body).await?)?)
+            ObjectQuestion::Register => {
+                reply::<Registration, _>(&self.register(source, &read(body).await?).await?)
             }
+            ObjectQuestion::Report => reply::<Report, _>(&self.take_report(&read(body).await?)?),
             ObjectQuestion::Lease => {
                 reply::<LeaseQuestion, _>(&self.index.lease(&read(body).await?, platform.now_ms())?)
             }
@@ -168,12 +155,12 @@ impl<D: Database> UserHost<D> {
     }
 
     /// Registers a session that is about to begin, durably.
-    async fn register<P: Platform>(
+    async fn register(
         &self,
-        platform: &P,
         source: &ContextSource,
         new: &Registration,
     ) -> Result<RegistrationReply, Fault> {
+        let platform = self.platform.as_ref();
         let mut uncounted = new.fork_bytes;
         for _ in 0..MOST_ATTEMPTS {
             let user = self.index.user()?;
@@ -196,7 +183,7 @@ impl<D: Database> UserHost<D> {
                     return Ok(RegistrationReply::Registered { registration, tickets_before });
                 }
                 Registering::Leaving(known) => {
-                    self.remove(platform, &known, 0, Ending::Now).await?;
+                    self.remove(&known, 0, Ending::Now).await?;
                 }
             }
         }
@@ -205,7 +192,8 @@ impl<D: Database> UserHost<D> {
 
     /// Takes over what a session tells of itself. One whose retention is over is erased by the alarm, which rings at
     /// once.
-    fn take_report<P: Platform>(&self, platform: &P, told: &Report) -> Result<ReportReply, Fault> {
+    fn take_report(&self, told: &Report) -> Result<ReportReply, Fault> {
+        let platform = self.platform.as_ref();
         self.index.report(&told.session_id, &told.summary)?;
         if let Some(ended) = told.ended_lease {
             self.index.take_back(ended, platform.now_ms())?;
@@ -221,12 +209,6 @@ impl<D: Database> UserHost<D> {
         let Revocation { tickets_before } = self.revoked()?;
         Ok(ReportReply { tickets_before })
     }
-}
-
-/// `TURN_ALARM_MS`; its default where a variable is malformed.
-fn every_ms<P: Platform>(platform: &P, source: &ContextSource) -> u64 {
-    let deployment = source.deployment(platform);
-    deployment.map_or_else(|_| Deployment::default().turn_alarm_ms, |known| known.turn_alarm_ms)
 }
 
 /// When the removal of a session ends whose responses at the model service are to be deleted.

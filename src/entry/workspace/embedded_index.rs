@@ -5,6 +5,8 @@
 //! crashed. A service that failed is left alone for a while. The index itself is private here, so documents cannot
 //! change without the alarm.
 
+use std::rc::Rc;
+
 use serde_json::json;
 
 use super::embedding_wake_up::{ChangeGuard, EmbeddingWakeUp};
@@ -22,7 +24,8 @@ const EMBEDDINGS_FAILED: &str = "embeddings_failed";
 
 /// A workspace's index, whose chunks are embedded in the background.
 #[derive(Debug)]
-pub(super) struct EmbeddedIndex<D> {
+pub(super) struct EmbeddedIndex<P, D> {
+    platform: Rc<P>,
     index: ChunkIndex<D>,
     wake_up: EmbeddingWakeUp,
 }
@@ -34,21 +37,21 @@ pub(super) struct Written<T> {
     pub(super) changed: bool,
 }
 
-impl<D: Database> EmbeddedIndex<D> {
+impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
     /// The index in a database. Nothing is read or written yet.
-    pub(super) fn new(database: D) -> Self {
-        Self { index: ChunkIndex::new(database), wake_up: EmbeddingWakeUp::default() }
+    pub(super) fn new(platform: Rc<P>, database: D) -> Self {
+        Self { platform, index: ChunkIndex::new(database), wake_up: EmbeddingWakeUp::default() }
     }
 
     /// Runs a write of documents. The alarm is set before, so that embedding survives a crash of this instance, and
     /// rings at once after a change.
-    pub(super) async fn write<P: Platform, T>(
+    pub(super) async fn write<T>(
         &self,
-        platform: &P,
         source: &ContextSource,
         write: impl AsyncFnOnce(&ChunkIndex<D>) -> Result<Written<T>, Fault>,
     ) -> Result<T, Fault> {
-        let guard = self.begin_change(platform, source).await?;
+        let platform = self.platform.as_ref();
+        let guard = self.begin_change(source).await?;
         let Written { result, changed } = write(&self.index).await?;
         if changed && guard.is_some() {
             self.wake_up.set_in(platform, 0)?;
@@ -89,7 +92,8 @@ impl<D: Database> EmbeddedIndex<D> {
     }
 
     /// Deletes the index, its alarm, and the storage that they took.
-    pub(super) async fn erase<P: Platform>(&self, platform: &P) -> Result<(), Fault> {
+    pub(super) async fn erase(&self) -> Result<(), Fault> {
+        let platform = self.platform.as_ref();
         self.index.erase()?;
         // Frees the space of the erased tables. No other request ran in between.
         platform.free_storage().await?;
@@ -102,11 +106,8 @@ impl<D: Database> EmbeddedIndex<D> {
     ///
     /// # Errors
     /// The next alarm cannot be set: the runtime then repeats this one.
-    pub(super) async fn alarm_rang<P: Platform>(
-        &self,
-        platform: &P,
-        source: &ContextSource,
-    ) -> Result<(), Fault> {
+    pub(super) async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
+        let platform = self.platform.as_ref();
         self.wake_up.clear();
         let deployment = source.deployment(platform).unwrap_or_default();
         let interval_ms = deployment.turn_alarm_ms;
@@ -140,37 +141,35 @@ impl<D: Database> EmbeddedIndex<D> {
 
     /// Sets the alarm before documents change. The guard that it returns is held while they change; `None` where there
     /// is nothing to embed and nothing to forget.
-    async fn begin_change<P: Platform>(
-        &self,
-        platform: &P,
-        source: &ContextSource,
-    ) -> Result<Option<ChangeGuard<'_>>, Fault> {
+    async fn begin_change(&self, source: &ContextSource) -> Result<Option<ChangeGuard<'_>>, Fault> {
+        let platform = self.platform.as_ref();
         // Documents may change without a catalog; the alarm waits for one.
         let catalog = source.catalog(platform).await;
         let is_wanted = catalog.map_or(true, |catalog| !catalog.embeddings().is_empty());
         if !is_wanted && !self.index.has_vectors()? {
             return Ok(None);
         }
-        let interval_ms = source.deployment(platform).unwrap_or_default().turn_alarm_ms;
+        let interval_ms = source.alarm_interval_ms(platform);
         self.wake_up.set_in(platform, interval_ms)?;
         Ok(Some(self.wake_up.begin_change()))
     }
 
     /// A warning while a service that failed is left alone.
-    pub(super) fn warnings<P: Platform>(&self, platform: &P) -> Vec<Warning> {
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        let platform = self.platform.as_ref();
         let message = "The embeddings service failed; it is asked again soon.";
         let is_backing_off = self.wake_up.is_backing_off(platform);
         is_backing_off.then(|| Warning::new(EMBEDDINGS_FAILED, message)).into_iter().collect()
     }
 
     /// The vector of a question for a turn with that agent context, and a warning where only words can rank.
-    pub(super) async fn question_vector<P: Platform>(
+    pub(super) async fn question_vector(
         &self,
-        platform: &P,
         source: &ContextSource,
         agent_context: &str,
         question: &str,
     ) -> Result<(Option<QuestionVector>, Vec<Warning>), Fault> {
+        let platform = self.platform.as_ref();
         let Ok(catalog) = source.catalog(platform).await else { return Ok((None, Vec::new())) };
         let agent = catalog.agent_context(agent_context);
         let Some(embeddings) = agent.and_then(|agent| agent.retrieval.embeddings.as_ref()) else {

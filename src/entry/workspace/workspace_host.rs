@@ -1,6 +1,8 @@
 //! The object that owns a workspace's index: documents in, chunks out (interface §7).
 
+use std::convert::Infallible;
 use std::future::Future;
+use std::rc::Rc;
 
 use serde::{Serialize, Serializer};
 
@@ -12,12 +14,12 @@ use crate::contract::{
     parse_documents, parse_search,
 };
 use crate::entry::context::ContextSource;
-use crate::entry::logged_caller::refusal_line_of_object;
+use crate::entry::object_host::{ObjectHost, responded};
 use crate::entry::request::RequestHead;
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{PlainResponse, Response, object_failed};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
-use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
+use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
 use crate::retrieval::{
     RetrievalQuery, RetrievalTarget, Search, Work, WorkBudget, budget_of, read_turn_search,
     retrieve,
@@ -29,8 +31,9 @@ const READING_WORK: Work = Work::from_us(800);
 
 /// The object that owns a workspace's index.
 #[derive(Debug)]
-pub struct WorkspaceHost<D> {
-    index: EmbeddedIndex<D>,
+pub struct WorkspaceHost<P, D> {
+    platform: Rc<P>,
+    index: EmbeddedIndex<P, D>,
 }
 
 /// A search of the workspace's own index, for a turn with an agent context.
@@ -42,53 +45,43 @@ struct IndexSearch<'a> {
     explain: bool,
 }
 
-impl<D: Database> WorkspaceHost<D> {
-    /// A host over a workspace's storage. Nothing is read or written yet.
-    pub fn new(database: D) -> Self {
-        Self { index: EmbeddedIndex::new(database) }
+impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D> {
+    const CLASS: ObjectClass = ObjectClass::Workspace;
+    type Stream = Infallible;
+
+    fn new(platform: Rc<P>, database: D) -> Self {
+        Self { index: EmbeddedIndex::new(Rc::clone(&platform), database), platform }
     }
 
-    /// The work of the alarm: embeds chunks that lack vectors.
-    ///
-    /// # Errors
-    /// The next alarm cannot be set: the runtime then repeats this one.
-    pub async fn alarm_rang<P: Platform>(
+    async fn response(
         &self,
-        platform: &P,
-        source: &ContextSource,
-    ) -> Result<(), Fault> {
-        self.index.alarm_rang(platform, source).await
-    }
-
-    /// Responds to a request. `body` is waited for only by the endpoints that have one.
-    pub async fn response<P: Platform>(
-        &self,
-        platform: &P,
         source: &ContextSource,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
-        let id = RequestId::sent(head);
-        let response = match self.respond(platform, source, head, body).await {
-            Ok(result) => Response::result(&result),
-            Err(faults) => {
-                platform.log(refusal_line_of_object(platform, &faults, head, id.as_ref()));
-                Response::refusal(faults)
-            }
+        let respond = async |_: Option<&RequestId>| {
+            Ok(Response::result(&self.respond(source, head, body).await?))
         };
-        response.with_id(id.as_ref())
+        responded(self.platform.as_ref(), head, respond).await
     }
 
-    async fn respond<P: Platform>(
+    /// Embeds chunks that lack vectors.
+    async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
+        self.index.alarm_rang(source).await
+    }
+}
+
+impl<P: Platform, D: Database> WorkspaceHost<P, D> {
+    async fn respond(
         &self,
-        platform: &P,
         source: &ContextSource,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<InvokeResult, Vec<Fault>> {
+        let platform = self.platform.as_ref();
         if head.target() == ObjectQuestion::Search.path() {
             let question = body.await.map_err(|_| object_failed())?;
-            return self.search_of_turn(platform, source, &question).await;
+            return self.search_of_turn(source, &question).await;
         }
         let Route::Workspace(workspace, route) = Route::find(head.method, head.target())? else {
             let message = "A workspace does not answer this.";
@@ -105,7 +98,7 @@ impl<D: Database> WorkspaceHost<D> {
         match route {
             WorkspaceRoute::Upsert => {
                 let documents = parse_documents(&body)?;
-                let write = self.index.write(platform, source, async |index| {
+                let write = self.index.write(source, async |index| {
                     let documents = index.upsert(budget, &documents).await?;
                     let changed = documents.iter().any(|document| document.changed);
                     Ok(Written { result: documents, changed })
@@ -113,7 +106,7 @@ impl<D: Database> WorkspaceHost<D> {
                 Ok(success(&Named("Documents", write.await?)))
             }
             WorkspaceRoute::Remove(named) => {
-                let write = self.index.write(platform, source, async |index| {
+                let write = self.index.write(source, async |index| {
                     let removal = Removal::of(index, budget, &named).await?;
                     Ok(Written { result: removal, changed: true })
                 });
@@ -122,7 +115,7 @@ impl<D: Database> WorkspaceHost<D> {
             WorkspaceRoute::Search => {
                 let explain = asks_for("Explain", head.target())?;
                 let search = parse_search(&body)?;
-                self.search(platform, source, &workspace, &search, explain).await
+                self.search(source, &workspace, &search, explain).await
             }
             WorkspaceRoute::Compare => self.compare(budget, &body).await,
             WorkspaceRoute::Counts => {
@@ -130,11 +123,11 @@ impl<D: Database> WorkspaceHost<D> {
                 let services = catalog.as_ref().map(|catalog| catalog.embeddings());
                 let service = services.and_then(|services| services.first().copied());
                 let counts = self.index.counts(budget, service).await?;
-                Ok(InvokeResult::success(counts, self.index.warnings(platform)))
+                Ok(InvokeResult::success(counts, self.index.warnings()))
             }
             WorkspaceRoute::Erase => {
                 let erased = self.index.counts(budget, None).await?;
-                self.index.erase(platform).await?;
+                self.index.erase().await?;
                 Ok(success(&erased))
             }
         }
@@ -167,14 +160,14 @@ impl<D: Database> WorkspaceHost<D> {
     }
 
     /// `POST …/search`: the chunks that a turn of a session with the catalog's default contexts would receive.
-    async fn search<P: Platform>(
+    async fn search(
         &self,
-        platform: &P,
         source: &ContextSource,
         workspace_id: &str,
         request: &SearchRequest,
         explain: bool,
     ) -> Result<InvokeResult, Vec<Fault>> {
+        let platform = self.platform.as_ref();
         let catalog = source.catalog(platform).await?;
         let id = catalog
             .conversation_context(DEFAULT_CONTEXT)
@@ -185,7 +178,7 @@ impl<D: Database> WorkspaceHost<D> {
             let limit = request.limit.unwrap_or(retrieval.limit as usize);
             let max_bytes = retrieval.max_bytes as usize;
             let search = IndexSearch { agent_context: id, request, limit, max_bytes, explain };
-            return self.search_index(platform, source, search).await;
+            return self.search_index(source, search).await;
         }
         let query = RetrievalQuery {
             query: &request.query,
@@ -205,9 +198,8 @@ impl<D: Database> WorkspaceHost<D> {
     }
 
     /// The search of a turn, which keeps its own bound in bytes.
-    async fn search_of_turn<P: Platform>(
+    async fn search_of_turn(
         &self,
-        platform: &P,
         source: &ContextSource,
         question: &[u8],
     ) -> Result<InvokeResult, Vec<Fault>> {
@@ -220,19 +212,19 @@ impl<D: Database> WorkspaceHost<D> {
             explain: false,
             request: &request,
         };
-        self.search_index(platform, source, search).await
+        self.search_index(source, search).await
     }
 
-    async fn search_index<P: Platform>(
+    async fn search_index(
         &self,
-        platform: &P,
         source: &ContextSource,
         search: IndexSearch<'_>,
     ) -> Result<InvokeResult, Vec<Fault>> {
+        let platform = self.platform.as_ref();
         let IndexSearch { agent_context, request, limit, max_bytes, explain } = search;
         let SearchRequest { query, rag_scope, .. } = request;
         let (vector, mut warnings) =
-            self.index.question_vector(platform, source, agent_context, query).await?;
+            self.index.question_vector(source, agent_context, query).await?;
         let (scope, vector) = (rag_scope.as_ref(), vector.as_ref());
         let search = Search { query, scope, limit, max_bytes, vector, explain };
         let (chunks, of_scope) = self.index.search(&mut budget_of(platform), search).await?;

@@ -1,0 +1,71 @@
+//! What every object that clients reach has in common: requests in, responses out, and an alarm.
+
+use std::future::Future;
+use std::rc::Rc;
+
+use super::context::ContextSource;
+use super::logged_caller::refusal_line_of_object;
+use super::request::RequestHead;
+use super::request_id::RequestId;
+use super::response::Response;
+use crate::contract::Fault;
+use crate::object::Alarm;
+use crate::ports::{Database, HttpFault, ObjectClass, Platform, failure_line};
+
+/// An instance of an object, over the object's storage.
+pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
+    const CLASS: ObjectClass;
+    /// What a response can stream.
+    type Stream;
+
+    /// A host over its object's storage. Nothing is read or written yet.
+    fn new(platform: Rc<P>, database: D) -> Self;
+
+    /// Responds to a request. `body` is awaited only by an endpoint that has one.
+    fn response(
+        &self,
+        source: &ContextSource,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> impl Future<Output = Response<Self::Stream>>;
+
+    /// Does the work of the alarm.
+    ///
+    /// # Errors
+    /// The next alarm cannot be set: the runtime then repeats this one.
+    fn alarm_rang(&self, source: &ContextSource) -> impl Future<Output = Result<(), Fault>>;
+}
+
+/// The response to a request: a refusal is logged, and the response has the id of its request.
+pub(super) async fn responded<P: Platform, S>(
+    platform: &P,
+    head: &RequestHead<'_>,
+    respond: impl AsyncFnOnce(Option<&RequestId>) -> Result<Response<S>, Vec<Fault>>,
+) -> Response<S> {
+    let id = RequestId::sent(head);
+    let response = respond(id.as_ref()).await.unwrap_or_else(|faults| {
+        platform.log(refusal_line_of_object(platform, &faults, head, id.as_ref()));
+        Response::refusal(faults)
+    });
+    response.with_id(id.as_ref())
+}
+
+/// Does the work of an alarm that has rung, which gets `TURN_ALARM_MS`. Where the work fails, the alarm rings again after
+/// that time at most: the runtime repeats an alarm that fails a few times, and then drops it for good. `again_ms` is the
+/// wait, in milliseconds.
+///
+/// # Errors
+/// The next alarm cannot be set: the runtime then repeats this one.
+pub(super) async fn rang<P: Platform>(
+    platform: &P,
+    alarm: &Alarm,
+    source: &ContextSource,
+    work: impl AsyncFnOnce(u64) -> Result<(), Fault>,
+    again_ms: impl FnOnce(u64) -> u64,
+) -> Result<(), Fault> {
+    alarm.forget();
+    let interval_ms = source.alarm_interval_ms(platform);
+    let Err(fault) = work(interval_ms).await else { return Ok(()) };
+    platform.log(failure_line("alarm_failed", "error", &fault));
+    alarm.set_in(platform, again_ms(interval_ms))
+}
