@@ -24,6 +24,7 @@ export async function served({ catalog, values = {}, network, outbound }, use) {
   const folder = mkdtempSync(path.join(tmpdir(), 'aptix-edge-check-'));
   const objects = path.join(folder, 'objects');
   let worker;
+  const signal = ended();
   try {
     mkdirSync(objects);
     take(catalog, folder);
@@ -35,11 +36,22 @@ export async function served({ catalog, values = {}, network, outbound }, use) {
       const sent = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) };
       return (await fetch(`${origin}${route}`, sent)).json();
     };
-    return await use(ask, origin);
+    return await Promise.race([use(ask, origin), signal.comes]);
   } finally {
+    signal.forget();
     await worker?.kill();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** `comes` rejects at the first signal that ends this process: workerd is in a group of its own, and would go on. */
+function ended() {
+  const { promise, reject } = Promise.withResolvers();
+  promise.catch(() => {});
+  const codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+  const end = (name) => reject(new Fault(`ended by ${name}`, codes[name]));
+  for (const name of Object.keys(codes)) process.once(name, end);
+  return { comes: promise, forget: () => Object.keys(codes).forEach((name) => process.off(name, end)) };
 }
 
 /** Takes a catalog that is right into `folder`, from which workerd reads it. */

@@ -48,6 +48,8 @@ export async function rehearse({ paths, catalog, context, baseline, judge: comma
       await close();
     }
   } catch (fault) {
+    // Ended by a signal.
+    if (fault instanceof Fault && fault.code > FAILED) throw fault;
     // What cannot be rehearsed is wrong use: the other codes are about what was.
     throw new Fault(fault instanceof Fault ? fault.message : (fault.stack ?? String(fault)), MISUSED);
   }

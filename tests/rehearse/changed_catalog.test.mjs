@@ -1,9 +1,12 @@
 // A rehearsal of a catalog that was changed: exactly the turns that the change concerns are named, in each form of the report, and
 // the bounds decide the exit code.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { changedCatalog, recorded, recordingForFile, rehearse } from './recording.mjs';
+import { eventually } from '../e2e/harness.mjs';
+import { silence } from '../e2e/scripted_model.mjs';
+import { started } from '../server/package_server.mjs';
+import { ENVIRONMENT, changedCatalog, recorded, recordingForFile, rehearse } from './recording.mjs';
 import { plan } from './planned_model.mjs';
 
 const recording = recordingForFile();
@@ -102,4 +105,20 @@ test('a turn that failed and had not is 3, and wrong use is 2, with its remedy',
     assert.equal(code, 2, err);
     assert.match(err, told);
   }
+});
+
+test('a signal ends it with all that it has started', async () => {
+  const files = await session();
+  const TMPDIR = recording.in('tmp');
+  mkdirSync(TMPDIR);
+  const { model } = recording.rig;
+  model.requests.length = 0;
+  model.otherwise(silence());
+  const run = started(['rehearse', ...files, '--catalog', changedCatalog(recording, 'same')], { env: { ...ENVIRONMENT, TMPDIR } });
+  await eventually(() => model.requests.length > 0, 'the model is called');
+  run.child.kill('SIGINT');
+  assert.deepEqual(await run.ended, [130, null], run.err);
+  assert.match(run.err, /ended by SIGINT/);
+  await eventually(() => model.requests[0].abortedAt !== null, 'the call is given up');
+  assert.deepEqual(readdirSync(TMPDIR), []);
 });

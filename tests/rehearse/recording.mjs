@@ -67,13 +67,14 @@ export function changedCatalog({ rig, in: at }, name, change = () => {}) {
 
 /** The objects' files lie in memory where possible, as those of the Worker that records. */
 const TMPDIR = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
+export const ENVIRONMENT = { OPENAI_API_KEY: API_KEY, HOOK_SECRET, TMPDIR, NODE_NO_WARNINGS: '1' };
 
 /** Runs the command: `{ code, out, err, report }`, `report` being its JSON. The real world's tools and hooks must not hear of it. */
 export async function rehearse({ rig, in: at }, exports, args) {
   const json = at('report.json');
   rig.tools.requests.length = 0;
   rmSync(json, { force: true });
-  const run = await command(['rehearse', ...exports, '--json', json, ...args], { env: { OPENAI_API_KEY: API_KEY, HOOK_SECRET, TMPDIR, NODE_NO_WARNINGS: '1' } });
+  const run = await command(['rehearse', ...exports, '--json', json, ...args], { env: ENVIRONMENT });
   assert.deepEqual(rig.tools.requests.map(({ path: asked }) => asked), [], 'an address of the catalog was reached');
   return { ...run, report: run.code === 2 ? undefined : JSON.parse(readFileSync(json, 'utf8')) };
 }
