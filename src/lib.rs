@@ -27,7 +27,7 @@
 //! | [`live_text`] | a submission's text as it grows, and its delivery to watchers |
 //! | [`outbound`] | calls to services of the operator's own |
 //! | [`tracing`] | the names and attributes of a turn's spans |
-//! | [`identity`] | who asks: callers, what their credentials permit, tickets, tokens of identity providers |
+//! | [`identity`] | who asks: callers, what their credentials permit, tickets, tokens of identity providers; what the operator says of tenants |
 //! | [`json`] | reading JSON objects with the place of each value |
 //! | [`encoding`] | hex, SHA-256, base64, media types, server-sent events, points in time |
 //! | [`platform`] | the Workers runtime behind the ports; it decides nothing |

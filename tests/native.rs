@@ -26,6 +26,7 @@ mod promise;
 mod responses_api;
 mod retrieval;
 mod server_tools;
+mod tenants;
 mod turns;
 mod users;
 mod walk;

@@ -24,8 +24,10 @@ let bindings;
 function whole(env) {
   if (bindings) return bindings;
   const { FILE_STORE, FRONT, ...own } = env;
-  const { MaxBytesOfFiles, Rates = {}, Metering } = FRONT;
+  const { MaxBytesOfFiles, Rates = {}, Metering, Buckets = [] } = FRONT;
   bindings = { ...own, FILES: bucketOver(FILE_STORE, state, MaxBytesOfFiles) };
+  // All of this machine is in each of them, and no two objects have files of one name.
+  for (const name of Buckets) bindings[name] = bindings.FILES;
   if (Rates.Keys) bindings.RATE_LIMITER = new Ratelimit(Rates.Keys);
   if (Rates.Users) bindings.USER_RATE_LIMITER = new Ratelimit(Rates.Users);
   if (Metering) bindings.METERING = METERING;

@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { secretsIn } from '../../tools/dev/catalog_secrets.mjs';
 import { Fault } from './fault.mjs';
+import { JURISDICTIONS } from './jurisdictions.mjs';
 import { PRODUCT } from './package_files.mjs';
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -30,6 +31,7 @@ const MEMBERS = {
   MinBytesFree: whole(0),
   Log: text,
   Network: oneOf('public', 'any'),
+  Jurisdictions: listOf((one) => JURISDICTIONS.includes(one), `jurisdictions: ${JURISDICTIONS.join(', ')}`),
   Cloudflare: {
     Name: name,
     AccountId: text,
@@ -133,7 +135,7 @@ function faultsOf(value, members, at) {
 function settingFaults({ Variables = {}, Secrets = {} }, at) {
   const faults = [];
   for (const [member, values, isRight, what] of [
-    ['Variables', Variables, (value) => ['string', 'number', 'boolean'].includes(typeof value) || Array.isArray(value), 'is a text, a number or a list'],
+    ['Variables', Variables, (value) => ['string', 'number', 'boolean'].includes(typeof value) || Array.isArray(value) || isRecord(value), 'is a text, a number, a list or an object'],
     ['Secrets', Secrets, (value) => typeof value === 'string' && value !== '', 'is the path of a file with the secret'],
   ]) {
     if (!isRecord(values)) {

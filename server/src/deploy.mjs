@@ -7,6 +7,7 @@ import path from 'node:path';
 import { faultsOf, read } from './catalog_file.mjs';
 import { secretsOf, valuesOf } from './configuration.mjs';
 import { Fault } from './fault.mjs';
+import { bucketBinding } from './jurisdictions.mjs';
 import { PRODUCT } from './package_files.mjs';
 import { workerdConfig } from './workerd_config.mjs';
 import { wranglerConfig } from './wrangler_config.mjs';
@@ -53,11 +54,11 @@ function refuseShared({ Environment, inherited = {} }) {
 export async function writeConfiguration(settings, to) {
   mkdirSync(to, { recursive: true });
   const names = [...Object.keys(valuesOf(settings)), ...Object.keys(settings.Secrets)];
-  const { MaxBytesOfFiles, Rates, Metering, Network: network } = settings;
+  const { MaxBytesOfFiles, Rates, Metering, Jurisdictions, Network: network } = settings;
   const folders = { objects: '/DIR/objects', control: '/DIR/control', ...(settings.Catalog && { catalog: '/DIR/catalog' }) };
   const files = {
     'wrangler.toml': wranglerConfig(settings),
-    'config.capnp': workerdConfig({ address: '127.0.0.1:8787', ...folders, names, network, front: { MaxBytesOfFiles, Rates, Metering } }),
+    'config.capnp': workerdConfig({ address: '127.0.0.1:8787', ...folders, names, network, front: { MaxBytesOfFiles, Rates, Metering, Buckets: Jurisdictions?.map(bucketBinding) } }),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(path.join(to, name), text);
   return Object.keys(files).map((name) => path.join(to, name));

@@ -8,6 +8,7 @@ import { faultsOf, read, take } from './catalog_file.mjs';
 import { secretsOf, valuesOf } from './configuration.mjs';
 import { DataFolder } from './data_folder.mjs';
 import { Fault } from './fault.mjs';
+import { bucketBinding, placed } from './jurisdictions.mjs';
 import { PRODUCT } from './package_files.mjs';
 import { Workerd } from './workerd.mjs';
 
@@ -23,15 +24,15 @@ const COUNT_MS = 100;
  * that the configuration need not name; `isChecked`: the catalog is known to be right. `tell(event)` gets `{ event, level, … }`; `onServing(address)` is called once.
  */
 export async function serve({ settings, data, address, drainMs, extra = {}, isChecked = false, tell, onServing = () => {} }) {
+  const { MaxBytesOfFiles, Rates, Metering, Jurisdictions } = settings;
+  const values = placed({ ...extra, ...valuesOf(settings), ...secretsOf(settings) }, Jurisdictions);
   process.umask(0o077);
   const folder = new DataFolder(data);
   await folder.hold();
   const ended = signal();
-  const values = { ...extra, ...valuesOf(settings), ...secretsOf(settings) };
   const catalog = settings.Catalog && catalogFile(settings.Catalog, folder.catalog, isChecked, tell);
   await catalog?.first();
   const log = settings.Log ? openSync(settings.Log, 'a', 0o600) : undefined;
-  const { MaxBytesOfFiles, Rates, Metering } = settings;
   const workerd = await Workerd.start({
     config: folder.in('config.capnp'),
     address,
@@ -39,7 +40,7 @@ export async function serve({ settings, data, address, drainMs, extra = {}, isCh
     catalog: catalog ? folder.catalog : undefined,
     values,
     network: settings.Network,
-    front: { MaxBytesOfFiles, Rates, Metering },
+    front: { MaxBytesOfFiles, Rates, Metering, Buckets: Jurisdictions?.map(bucketBinding) },
     stdio: ['ignore', log ?? 'inherit', log ?? 'inherit'],
     onSpawn: (pid) => folder.serving(pid),
   });

@@ -1,6 +1,7 @@
 // wrangler.toml: the service on Cloudflare, as one's own configuration has it. What the project itself needs (classes, their
 // migrations, flags) comes from the package, and cannot be forgotten.
 import path from 'node:path';
+import { bucketBinding, jurisdictionsIn } from './jurisdictions.mjs';
 import { PAGE, PRODUCT, WORKER } from './package_files.mjs';
 
 const NAME = 'aptix-edge';
@@ -30,6 +31,8 @@ export function wranglerConfig({ Variables, Rates = {}, Metering, Catalog, Envir
     ...table('durable_objects', { bindings: PRODUCT.objects.map(([binding, class_name]) => ({ name: binding, class_name })) }),
     ...PRODUCT.migrations.flatMap(([tag, new_sqlite_classes]) => table('[migrations]', { tag, new_sqlite_classes })),
     ...table('[r2_buckets]', { binding: 'FILES', bucket_name: FilesBucket ?? `${name}-files` }),
+    ...jurisdictionsIn(Variables.TENANTS).flatMap((jurisdiction) =>
+      table('[r2_buckets]', { binding: bucketBinding(jurisdiction), bucket_name: `${FilesBucket ?? `${name}-files`}-${jurisdiction}`, jurisdiction })),
     ...(Catalog || CatalogId ? table('[kv_namespaces]', { binding: 'CATALOG', id: CatalogId }) : []),
     ...limiters.flatMap((one) => table('[ratelimits]', one)),
     ...(Metering ? table('[analytics_engine_datasets]', { binding: 'METERING', dataset: MeteringDataset ?? 'aptix_submissions' }) : []),

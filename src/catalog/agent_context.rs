@@ -14,6 +14,7 @@ use super::http_endpoint::{
 };
 use super::model_parameters::model_parameters;
 use super::names::is_secret_name;
+use super::residence::residence;
 use super::tools::file_hosts;
 use super::values::{choice, filled_prose, flag, integer, matching_text, model};
 use crate::json::{Node, ObjectShape};
@@ -38,6 +39,7 @@ const AGENT_CONTEXT: ObjectShape = ObjectShape::new(
         "MaxIterations",
         "RetentionDays",
         "FileHosts",
+        "Residence",
     ],
     &[],
 );
@@ -88,6 +90,7 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
         max_iterations: None,
         retention_days: None,
         file_hosts: Vec::new(),
+        residence: Vec::new(),
     };
     AGENT_CONTEXT.read(node, findings, |name, node, findings| match name {
         "BaseUrl" => context.base_url = Some(base_url(node, "responses", findings)),
@@ -119,6 +122,7 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
         "MaxIterations" => context.max_iterations = Some(integer(node, ITERATIONS, findings)),
         "RetentionDays" => context.retention_days = Some(integer(node, DAYS, findings)),
         "FileHosts" => context.file_hosts = file_hosts(node, findings),
+        "Residence" => context.residence = residence(node, findings),
         _ => {}
     });
     if context.background && context.continuation == Continuation::Replay {

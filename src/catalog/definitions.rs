@@ -1,7 +1,6 @@
-//! The catalog's typed form and its lookups (AGN-003 §2 for the contexts, AGN-011 §4 for modes and
-//! their tools).
+//! The catalog's typed form (AGN-003 §2 for the contexts, AGN-011 §4 for modes and their tools).
 //!
-//! It defines the content of a checked catalog; the readers own the rules.
+//! It defines the content of a checked catalog; the readers own the rules, and `lookups` how it is asked.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +10,7 @@ use serde_json::{Map, Value};
 use super::approval::Approval;
 use super::secret_template::SecretTemplate;
 use super::webhook_event::WebhookEvent;
+use crate::encoding::Jurisdiction;
 
 /// The product's own tools: a mode may name them, and no catalog may redefine them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +97,8 @@ pub struct AgentContext {
     /// The hosts whose addresses a result of a ticket's or a token's client may hand to the model, as those of
     /// [`ServerTool::file_hosts`]. Default: none.
     pub file_hosts: Vec<String>,
+    /// The jurisdictions in which the service is, each once. Default: none.
+    pub residence: Vec<Jurisdiction>,
 }
 
 /// Members that an operator adds to the requests to the model service, none of them a member that the
@@ -223,6 +225,8 @@ pub struct Embeddings {
     pub timeout_ms: u64,
     /// The part of a chunk's score that its place by vectors makes, in thousandths; words make the rest. Default 430.
     pub weight: u32,
+    /// The jurisdictions in which the service is: the agent context's if the document has no `BaseUrl`.
+    pub residence: Vec<Jurisdiction>,
 }
 
 /// Where a user turn's chunks come from.
@@ -427,71 +431,4 @@ pub struct HeaderTemplate {
     pub name: String,
     /// Expanded on every call.
     pub value: SecretTemplate,
-}
-
-impl Catalog {
-    /// The agent contexts and their ids, in the ids' order; at least one.
-    pub fn agent_contexts(&self) -> impl Iterator<Item = (&str, &AgentContext)> {
-        self.agent_contexts.iter().map(|(id, context)| (id.as_str(), context))
-    }
-
-    /// The conversation contexts and their ids, in the ids' order; at least one.
-    pub fn conversation_contexts(&self) -> impl Iterator<Item = (&str, &ConversationContext)> {
-        self.conversation_contexts.iter().map(|(id, context)| (id.as_str(), context))
-    }
-
-    /// The agent context of that id.
-    pub fn agent_context(&self, id: &str) -> Option<&AgentContext> {
-        self.agent_contexts.get(id)
-    }
-
-    /// The conversation context of that id.
-    pub fn conversation_context(&self, id: &str) -> Option<&ConversationContext> {
-        self.conversation_contexts.get(id)
-    }
-
-    /// The mode of that key.
-    pub fn mode(&self, key: &str) -> Option<&Mode> {
-        self.modes.iter().find(|mode| mode.key == key)
-    }
-
-    /// All modes, in the document's order; at least one.
-    pub fn modes(&self) -> &[Mode] {
-        &self.modes
-    }
-
-    /// The mode marked `IsDefault`, else `general`, else the first.
-    pub fn default_mode(&self) -> &Mode {
-        &self.default_mode
-    }
-
-    /// The name by which clients see a mode; the default mode's when the key is no longer known.
-    pub fn display_name(&self, key: &str) -> &str {
-        &self.mode(key).unwrap_or_else(|| self.default_mode()).display_name
-    }
-
-    /// The MCP server of that key.
-    pub fn mcp_server(&self, key: &str) -> Option<&McpServer> {
-        Some(&self.mcp_servers.iter().find(|(known, _)| known == key)?.1)
-    }
-
-    /// Whether the first instruction gives a user's session its title in the list (interface §13).
-    pub fn titles_sessions(&self) -> bool {
-        self.titles_sessions
-    }
-
-    /// The keys of all MCP servers, in the order of the document.
-    pub fn mcp_servers(&self) -> impl Iterator<Item = &str> {
-        self.mcp_servers.iter().map(|(key, _)| key.as_str())
-    }
-
-    /// All server tools, in the document's order.
-    pub fn server_tools(&self) -> &[ServerTool] {
-        &self.server_tools
-    }
-
-    /// The server tool of that name; built-in tools are not among them.
-    pub fn server_tool(&self, name: &str) -> Option<&ServerTool> {
-        self.server_tools.iter().find(|tool| tool.name == name)
-    }
 }

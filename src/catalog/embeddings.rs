@@ -7,11 +7,13 @@ use super::findings::Findings;
 use super::http_endpoint::{
     TIMEOUT_MS, base_url, hold_secret, model_service_headers, refuse_open_secret,
 };
+use super::residence::residence;
 use super::values::{integer, model, thousandths};
+use crate::encoding::Jurisdiction;
 use crate::json::{Node, ObjectShape};
 
 const EMBEDDINGS: ObjectShape = ObjectShape::new(
-    &["Model", "Dimensions", "BaseUrl", "Headers", "TimeoutMs", "Weight"],
+    &["Model", "Dimensions", "BaseUrl", "Headers", "TimeoutMs", "Weight", "Residence"],
     &["Model", "Dimensions"],
 );
 
@@ -38,15 +40,22 @@ pub(super) fn embeddings(node: Node<'_, '_>, findings: &mut Findings) -> Embeddi
         "Headers" => embeddings.headers = model_service_headers(node, findings),
         "TimeoutMs" => embeddings.timeout_ms = integer(node, TIMEOUT_MS, findings).into(),
         "Weight" => embeddings.weight = thousandths(node, findings),
+        "Residence" => embeddings.residence = residence(node, findings),
         _ => {}
     });
     refuse_open_secret(node, "BaseUrl", hold_secret(&embeddings.headers), findings);
+    if embeddings.base_url.is_none()
+        && let Some(stated) = node.find("Residence")
+    {
+        let problem = "is that of a \"BaseUrl\" beside it; without one the agent context's \"Residence\" holds: remove it";
+        findings.fault(stated, problem);
+    }
     embeddings
 }
 
 impl AgentContext {
     /// Without a `BaseUrl` in `Embeddings`, vectors come from the context's model service, by its address, its
-    /// key and its headers, to which those of `Embeddings` are added.
+    /// key and its headers, to which those of `Embeddings` are added, and from where that is.
     pub(super) fn lend_to_embeddings(&mut self) {
         let Some(embeddings) = &mut self.retrieval.embeddings else { return };
         if embeddings.base_url.is_some() {
@@ -54,6 +63,7 @@ impl AgentContext {
         }
         embeddings.base_url.clone_from(&self.base_url);
         embeddings.query.clone_from(&self.query);
+        embeddings.residence.clone_from(&self.residence);
         embeddings.api_key_secret.clone_from(&self.api_key_secret);
         for header in &self.headers {
             let has = |own: &HeaderTemplate| own.name.eq_ignore_ascii_case(&header.name);
@@ -66,13 +76,16 @@ impl AgentContext {
 
 impl Catalog {
     /// The services by which workspaces are embedded: one for each model with its dimensions, that of the
-    /// `default` contexts first.
-    pub fn embeddings(&self) -> Vec<&Embeddings> {
+    /// `default` contexts first. Of a tenant with a jurisdiction, those that are there.
+    pub fn embeddings(&self, jurisdiction: Option<Jurisdiction>) -> Vec<&Embeddings> {
         let default = self.conversation_context(DEFAULT_CONTEXT);
         let default = default.and_then(|context| self.agent_context(&context.agent_context_id));
         let mut services: Vec<&Embeddings> = Vec::new();
         for context in default.into_iter().chain(self.agent_contexts.values()) {
             let Some(embeddings) = &context.retrieval.embeddings else { continue };
+            if jurisdiction.is_some_and(|needed| !embeddings.resides(needed)) {
+                continue;
+            }
             if !services.iter().any(|known| known.makes(&embeddings.model, embeddings.dimensions)) {
                 services.push(embeddings);
             }

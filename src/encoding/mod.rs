@@ -1,5 +1,5 @@
 //! Written forms of bytes, texts and points in time: hex, SHA-256, base64, media types, lines, ISO 8601
-//! and HTTP dates, server-sent events, the authority of an origin, and the `ContentHash` of IDX-016.
+//! and HTTP dates, server-sent events, the authority of an origin, jurisdictions, and the `ContentHash` of IDX-016.
 //!
 //! Architecture Invariant: pure functions; this folder names nobody else in the crate.
 
@@ -7,6 +7,7 @@ mod authority;
 mod base64_text;
 mod content_hash;
 mod hex;
+mod jurisdiction;
 mod language;
 mod lines;
 mod media_type;
@@ -17,6 +18,7 @@ pub use authority::{authority_of, is_loopback, is_sent_openly};
 pub use base64_text::{base64_of, base64url_bytes, base64url_of, canonical_base64};
 pub use content_hash::{TextHashes, TextHashing, content_hash_of_bytes, content_hash_of_text};
 pub use hex::{RunningSha256, hex, is_sha256, sha256_from_hex, sha256_hex};
+pub use jurisdiction::Jurisdiction;
 pub use language::language_of;
 pub use lines::{disturbs_a_line, first_line};
 pub use media_type::{essence, is_media_type};

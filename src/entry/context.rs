@@ -5,9 +5,10 @@ use std::rc::Rc;
 
 use super::metering::Metering;
 use super::request_id::RequestId;
-use crate::catalog::{Catalog, CatalogFault};
+use super::residence;
+use crate::catalog::{AgentContext, Catalog, CatalogFault};
 use crate::contract::{ErrorCode, Fault, TraceContext};
-use crate::encoding::sha256_hex;
+use crate::encoding::{Jurisdiction, sha256_hex};
 use crate::mcp::ToolListCache;
 use crate::persistence::Session;
 use crate::ports::{Deployment, OperatorCatalog, Platform};
@@ -29,6 +30,8 @@ pub struct AdmissionContext {
     pub request_id: Option<RequestId>,
     /// Where the client's request stands in its trace.
     pub trace: Option<TraceContext>,
+    /// That of the tenant, if it has one.
+    pub(super) jurisdiction: Option<Jurisdiction>,
     /// Shared by all objects of the isolate.
     pub(super) metering: Rc<Metering>,
 }
@@ -57,18 +60,24 @@ impl AdmissionContext {
         agent.and_then(|known| known.base_url.as_deref()).unwrap_or(&self.deployment.base_url)
     }
 
+    /// Whether the services of an agent context are in the tenant's jurisdiction, where it has one.
+    pub(super) fn permit_residence(&self, agent: &AgentContext) -> Result<(), Fault> {
+        residence::permit_agent(self.catalog()?, agent, self.jurisdiction)
+    }
+
     /// Whether a turn of the session can go on: `catalog_invalid` without a catalog, `context_not_found`
-    /// when the catalog has lost a context that the session is bound to. A turn that cannot go on waits for
-    /// the operator.
+    /// when the catalog has lost a context that the session is bound to, or says no more that its services are in the
+    /// tenant's jurisdiction. A turn that cannot go on waits for the operator.
     pub(super) fn contexts_of(&self, session: &Session) -> Result<(), Fault> {
         let catalog = self.catalog()?;
         let (agent, conversation) = (&session.agent_context, &session.conversation_context);
-        let (kind, id) = if catalog.agent_context(agent).is_none() {
-            ("AgentContext", agent)
-        } else if catalog.conversation_context(conversation).is_none() {
-            ("ConversationContext", conversation)
-        } else {
-            return Ok(());
+        let known = catalog.agent_context(agent);
+        let (kind, id) = match known {
+            None => ("AgentContext", agent),
+            Some(_) if catalog.conversation_context(conversation).is_none() => {
+                ("ConversationContext", conversation)
+            }
+            Some(known) => return self.permit_residence(known),
         };
         let message = format!(
             "The session is bound to the {kind} {id}, which the catalog no longer has. Nothing was changed: when the operator has put it back, the same request goes on."
@@ -109,8 +118,15 @@ impl ContextSource {
         // The client chooses the header `Host`, and so the origin of its request.
         let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
         let catalog = self.catalog(platform).await;
-        let metering = Rc::clone(&self.metering);
-        Ok(AdmissionContext { catalog, deployment, origin, request_id, trace: None, metering })
+        Ok(AdmissionContext {
+            catalog,
+            deployment,
+            origin,
+            request_id,
+            trace: None,
+            jurisdiction: platform.jurisdiction(),
+            metering: Rc::clone(&self.metering),
+        })
     }
 
     /// The deployment's settings; `internal` when a variable is malformed. Variables never change within

@@ -18,6 +18,7 @@ mod page_query;
 mod removed_path;
 mod request;
 mod request_id;
+mod residence;
 mod response;
 mod route;
 mod session;

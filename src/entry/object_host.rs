@@ -50,6 +50,16 @@ pub(super) async fn responded<P: Platform, S>(
     response.with_id(id.as_ref())
 }
 
+/// How many times `TURN_ALARM_MS` an object waits that is not where its tenant is.
+const AWAY_TIMES: u64 = 20;
+
+/// The wait, in milliseconds, after which the alarm of an object rings again that is not where its tenant is
+/// (`Platform::is_at_home`): it does nothing else, because whatever it asks or tells would be of another place. `None` for
+/// an object that is there.
+pub(super) fn away_ms<P: Platform>(platform: &P, interval_ms: u64) -> Option<u64> {
+    (!platform.is_at_home()).then(|| interval_ms.saturating_mul(AWAY_TIMES))
+}
+
 /// Does the work of an alarm that has rung, which gets `TURN_ALARM_MS`. Where the work fails, the alarm rings again after
 /// that time at most: the runtime repeats an alarm that fails a few times, and then drops it for good. `again_ms` is the
 /// wait, in milliseconds.
@@ -65,6 +75,9 @@ pub(super) async fn rang<P: Platform>(
 ) -> Result<(), Fault> {
     alarm.forget();
     let interval_ms = source.alarm_interval_ms(platform);
+    if let Some(away_ms) = away_ms(platform, interval_ms) {
+        return alarm.set_in(platform, away_ms);
+    }
     let Err(fault) = work(interval_ms).await else { return Ok(()) };
     platform.log(failure_line("alarm_failed", "error", &fault));
     alarm.set_in(platform, again_ms(interval_ms))

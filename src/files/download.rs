@@ -178,6 +178,7 @@ mod tests {
     fn link(name: &str, mime_type: &str) -> FileLink {
         FileLink {
             id: FileId::of("0a".repeat(32), sha256_hex(b"0123456789")),
+            bucket: None,
             name: name.to_owned(),
             mime_type: mime_type.to_owned(),
             expires_at: 1_000,

@@ -11,7 +11,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
-use crate::encoding::{hex, is_sha256, sha256_from_hex};
+use crate::encoding::{Jurisdiction, hex, is_sha256, sha256_from_hex};
 
 /// The name of a kept file: its session's object, and the SHA-256 of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ impl fmt::Display for FileId {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLink {
     pub id: FileId,
+    /// The jurisdiction of the bucket that holds it, if that has one.
+    pub bucket: Option<Jurisdiction>,
     /// The name to save it under.
     pub name: String,
     /// Its media type, as the tool gave it.
@@ -73,9 +75,11 @@ impl FileLink {
     pub fn target(&self, key: &str) -> String {
         let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
         let signature = hex(&self.mac(key).finalize().into_bytes());
+        let bucket = self.bucket.map(|bucket| format!("Bucket={}&", bucket.as_str()));
         format!(
-            "/files/{}?Name={}&MimeType={}&Expires={}&Signature={signature}",
+            "/files/{}?{}Name={}&MimeType={}&Expires={}&Signature={signature}",
             self.id,
+            bucket.unwrap_or_default(),
             encoded(&self.name),
             encoded(&self.mime_type),
             self.expires_at
@@ -83,12 +87,13 @@ impl FileLink {
     }
 
     fn mac(&self, key: &str) -> Hmac<Sha256> {
-        let Self { id, name, mime_type, expires_at } = self;
+        let Self { id, bucket, name, mime_type, expires_at } = self;
         // HMAC takes a key of one block; hashing fits a key of any length into it.
         let mut block = Key::<Hmac<Sha256>>::default();
         block.iter_mut().zip(Sha256::digest(key)).for_each(|(place, byte)| *place = byte);
-        // Only the last part can hold a line feed, so different links have different signed texts.
-        Hmac::new(&block).chain_update(format!("{id}\n{expires_at}\n{mime_type}\n{name}"))
+        // Only the last part can hold a line feed, and no bucket is an id, so different links have different signed texts.
+        let bucket = bucket.map(|bucket| format!("{}\n", bucket.as_str())).unwrap_or_default();
+        Hmac::new(&block).chain_update(format!("{bucket}{id}\n{expires_at}\n{mime_type}\n{name}"))
     }
 }
 
@@ -103,9 +108,11 @@ impl PresentedLink {
     /// Reads the id and the query of a request; `None` when they cannot be a link of this product.
     /// Unknown members are ignored, because mail programs and chats add their own.
     pub fn parse(id: &str, query: &str) -> Option<Self> {
-        let (mut name, mut mime_type, mut expires, mut signature) = (None, None, None, None);
+        let (mut bucket, mut name, mut mime_type) = (None, None, None);
+        let (mut expires, mut signature) = (None, None);
         for (member, value) in query.split('&').filter_map(|member| member.split_once('=')) {
             let place = match member {
+                "Bucket" => &mut bucket,
                 "Name" => &mut name,
                 "MimeType" => &mut mime_type,
                 "Expires" => &mut expires,
@@ -118,8 +125,13 @@ impl PresentedLink {
             *place = Some(percent_decode_str(value).decode_utf8().ok()?.into_owned());
         }
         let mime_type = mime_type.filter(|text| !text.contains('\n'))?;
+        let bucket = match bucket {
+            Some(name) => Some(Jurisdiction::parse(&name)?),
+            None => None,
+        };
         let link = FileLink {
             id: FileId::parse(id)?,
+            bucket,
             name: name?,
             mime_type,
             expires_at: expires?.parse().ok()?,
@@ -145,6 +157,7 @@ mod tests {
     fn link() -> FileLink {
         FileLink {
             id: FileId::of("0a".repeat(32), sha256_hex(b"contents")),
+            bucket: None,
             name: "Q3 & Q4 – größte.csv".to_owned(),
             mime_type: "text/csv; charset=utf-8".to_owned(),
             expires_at: 1_767_323_045,
@@ -200,6 +213,25 @@ mod tests {
         let other_key = |key| PresentedLink::parse(id, query).unwrap().signed_with(key);
         assert_eq!(other_key("another key"), None);
         assert_eq!(other_key(""), None);
+    }
+
+    #[test]
+    fn a_link_opens_no_other_bucket_than_the_one_it_was_made_for() {
+        let of = |bucket| FileLink { bucket, ..link() }.target(KEY);
+        let (plain, eu) = (of(None), of(Some(Jurisdiction::Eu)));
+        let opened = presented(&eu).unwrap();
+        assert_eq!(opened.bucket, Some(Jurisdiction::Eu));
+        for turned in [
+            eu.replacen("Bucket=eu&", "", 1),
+            eu.replacen("Bucket=eu&", "Bucket=us&", 1),
+            eu.replacen("Bucket=eu&", "Bucket=fr&", 1),
+            eu.replacen("Bucket=eu&", "Bucket=&", 1),
+            format!("{eu}&Bucket=us"),
+            plain.replacen("?", "?Bucket=eu&", 1),
+        ] {
+            assert_eq!(presented(&turned), None, "{turned}");
+        }
+        assert!(!plain.contains("Bucket"), "a link without a jurisdiction is as it was");
     }
 
     #[test]

@@ -86,7 +86,8 @@ pub(super) async fn keep<P: Platform>(
     let sha256 = Some(id.sha256().to_owned());
     let expires_at = (platform.now_ms() / 1000).saturating_add(links.ttl_s);
     let (name, mime_type) = (reference.name.clone(), reference.mime_type.clone());
-    let link = FileLink { id, name, mime_type, expires_at };
+    let bucket = platform.jurisdiction();
+    let link = FileLink { id, bucket, name, mime_type, expires_at };
     reference.url = format!("{}{}", links.origin, link.target(&key));
     reference.content_expires = Some(timestamp(expires_at.saturating_mul(1000)));
     Ok(OutputFile { reference, sha256 })

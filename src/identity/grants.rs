@@ -44,9 +44,22 @@ impl Grants {
         *self == Self::default()
     }
 
-    /// Whether they are those of an API key, whose holder pays for what is asked and may choose what it costs.
+    /// Whether they are those of an API key, whose holder pays for what is asked.
     pub fn are_of_a_key(&self) -> bool {
         self.issued_at.is_none()
+    }
+
+    /// Whether they permit every agent context, and so every model and every budget: a key to which no context is closed.
+    pub fn permit_any_agent(&self) -> bool {
+        self.are_of_a_key() && self.contexts.is_none()
+    }
+
+    /// Permits no conversation context but these: what the operator permits the tenant.
+    pub fn hold_to_contexts(&mut self, permitted: &[String]) {
+        self.contexts = Some(match self.contexts.take() {
+            Some(own) => own.into_iter().filter(|context| permitted.contains(context)).collect(),
+            None => permitted.to_vec(),
+        });
     }
 
     /// `forbidden` for an operation that is not among them.
@@ -141,6 +154,23 @@ mod tests {
         assert_eq!(grants.permit_any(&[Operation::Answer, Operation::Approve]), Ok(()));
         let refused = grants.permit_any(&[Operation::Execute, Operation::Answer]).unwrap_err();
         assert_eq!(refused.details.unwrap()["Operation"], "Execute");
+    }
+
+    #[test]
+    fn of_the_contexts_of_a_credential_and_its_tenant_those_hold_that_both_permit() {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        for (own, permitted, held) in [
+            (None, list(&["a", "b"]), list(&["a", "b"])),
+            (Some(list(&["b", "c"])), list(&["a", "b"]), list(&["b"])),
+            (Some(list(&["c"])), list(&["a"]), list(&[])),
+            (None, list(&[]), list(&[])),
+        ] {
+            let mut grants = Grants { contexts: own, ..Grants::default() };
+            grants.hold_to_contexts(&permitted);
+            assert_eq!(grants.contexts, Some(held));
+            assert!(!grants.permit_any_agent());
+        }
+        assert!(Grants::default().permit_any_agent());
     }
 
     #[test]

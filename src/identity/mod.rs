@@ -1,5 +1,5 @@
 //! Who asks (interface §13): the callers of the service, what their credentials permit, tickets, and tokens of the
-//! operator's identity providers, verified in the Worker in front.
+//! operator's identity providers, verified in the Worker in front; and what the operator says of tenants ([`Tenants`]).
 //!
 //! [`TokenCheck`] takes a token through its steps: form and header ([`Jws`]), the provider by its issuer
 //! ([`Providers`]), the key ([`KeySet`]), the signature (`ports::SignatureCheck`), the claims ([`Claims`]). Keys come
@@ -21,10 +21,12 @@ mod presented;
 mod providers;
 mod refusal;
 mod rights;
+mod tenants;
 mod ticket;
 mod ticket_keys;
 mod ticket_minting;
 mod token_check;
+mod variable;
 
 pub use caller::{Caller, Credential};
 pub use claims::Claims;
@@ -38,6 +40,7 @@ pub use presented::Presented;
 pub use providers::{Provider, Providers, RequiredValue, TenantRule};
 pub use refusal::Refusal;
 pub use rights::{Right, Rights};
+pub use tenants::{ObjectPlace, Placement, TenantTerms, Tenants};
 pub use ticket::Ticket;
 pub use ticket_keys::{TicketFault, TicketKeys};
 pub use ticket_minting::{MintedTicket, TicketSource, mint};

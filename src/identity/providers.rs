@@ -1,17 +1,15 @@
 //! The operator's identity providers, as the variable `IDENTITY_PROVIDERS` writes them (interface §6, §13).
 //!
-//! A fault is named by its place and never by a value.
+//! A fault is named by its place and never by a value (`variable`).
 
 use super::jose::{Algorithm, type_name};
-use crate::catalog::url_problem;
-use crate::contract::{Fault, Operation, UserId, is_tenant_name};
-use crate::encoding::is_sent_openly;
-use crate::json::{
-    Malformed, NearestName, Node, ObjectShape, Problem, Report, check, for_each_member, not_json,
+use super::variable::{
+    FirstFault, any_texts, each_member, is_filled, read_variable, tenant_problem, text, texts,
 };
-
-/// The longest name of a member in a fault, in characters.
-const LONGEST_NAME: usize = 64;
+use crate::catalog::url_problem;
+use crate::contract::{Fault, Operation, UserId};
+use crate::encoding::is_sent_openly;
+use crate::json::{Node, ObjectShape, Problem, Report};
 
 /// The most of `ClockSkewS`, and of `MaxAgeS`.
 const MOST_SKEW_S: u64 = 300;
@@ -108,28 +106,16 @@ impl Providers {
     /// # Errors
     /// `internal`, with the place of the first fault.
     pub fn parse(text: &str) -> Result<Self, Fault> {
-        let mut fault = FirstFault::default();
-        let root = Node::root(text);
-        let mut providers = Vec::new();
-        match check(text) {
-            Err(Malformed::NotJson(error)) => {
-                fault.add(root, Problem::Invalid(&format!("is {}", not_json(&error))))
-            }
-            Err(Malformed::TooDeep { .. }) => {
-                fault.add(root, Problem::Invalid("is nested too deeply"))
-            }
-            Ok(()) => {
-                root.elements(&mut fault, |node, fault| {
-                    let mut provider = Provider::read(node, fault);
-                    check_beside(&mut provider, &mut providers, node, fault);
-                    providers.push(provider);
-                });
-            }
-        }
-        match fault.0 {
-            Some(words) => Err(Fault::internal(words)),
-            None => Ok(Self(providers)),
-        }
+        let read = read_variable("IDENTITY_PROVIDERS", text, |root, fault| {
+            let mut providers = Vec::new();
+            root.elements(fault, |node, fault| {
+                let mut provider = Provider::read(node, fault);
+                check_beside(&mut provider, &mut providers, node, fault);
+                providers.push(provider);
+            });
+            providers
+        });
+        read.map(Self)
     }
 
     /// Whether there is none.
@@ -285,38 +271,6 @@ fn tenant_by_claim(node: Node<'_, '_>, fault: &mut FirstFault) -> TenantRule {
     TenantRule::ByClaim { claim, tenants }
 }
 
-/// The first fault, in words: its place, and what must be there.
-#[derive(Default)]
-struct FirstFault(Option<String>);
-
-impl Report for FirstFault {
-    const NULL_IS_ABSENT: bool = false;
-
-    fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>) {
-        let words = match problem {
-            Problem::Missing(name) => format!("lacks {name}"),
-            Problem::Unknown { nearest: Some(NearestName { name, is_likely: true }), .. } => {
-                format!("is unknown; did you mean {name}?")
-            }
-            Problem::Unknown { .. } => "is unknown".to_owned(),
-            Problem::Repeated => "stands there twice".to_owned(),
-            Problem::WrongKind(kind) => format!("must be {kind}"),
-            Problem::Invalid(words) | Problem::Forbidden(words) => words.to_owned(),
-        };
-        let place = at.place.location(LONGEST_NAME).label;
-        let words = format!("The deployment's variable IDENTITY_PROVIDERS{place} {words}.");
-        self.0.get_or_insert(words);
-    }
-
-    fn is_full(&self) -> bool {
-        self.0.is_some()
-    }
-}
-
-fn is_filled(text: &str) -> Option<&'static str> {
-    text.is_empty().then_some("must not be empty")
-}
-
 /// A prefix begins a user's name, whatever the rest is.
 fn prefix_problem(text: &str) -> Option<&'static str> {
     UserId::parse(&format!("{text}x")).is_none().then_some(
@@ -324,50 +278,10 @@ fn prefix_problem(text: &str) -> Option<&'static str> {
     )
 }
 
-fn tenant_problem(text: &str) -> Option<&'static str> {
-    (!is_tenant_name(text)).then_some("must be 1 to 64 visible ASCII characters other than /")
-}
-
 fn keys_url_problem(url: &str) -> Option<&'static str> {
     let open =
         || is_sent_openly(url).then_some("must begin with https://, unless it is on this machine");
     url_problem(url).or_else(open)
-}
-
-/// A text in which `problem` finds none.
-fn text(
-    node: Node<'_, '_>,
-    fault: &mut FirstFault,
-    problem: impl Fn(&str) -> Option<&'static str>,
-) -> String {
-    let Some(text) = node.text(fault) else { return String::new() };
-    if let Some(words) = problem(&text) {
-        fault.add(node, Problem::Invalid(words));
-    }
-    text.into_owned()
-}
-
-/// A list of such texts.
-fn any_texts(
-    node: Node<'_, '_>,
-    fault: &mut FirstFault,
-    problem: fn(&str) -> Option<&'static str>,
-) -> Vec<String> {
-    let mut texts = Vec::new();
-    node.elements(fault, |node, fault| texts.push(text(node, fault, problem)));
-    texts
-}
-
-/// The same with one element at least.
-fn texts(
-    node: Node<'_, '_>,
-    fault: &mut FirstFault,
-    problem: fn(&str) -> Option<&'static str>,
-) -> Vec<String> {
-    if node.is_empty_array() {
-        fault.add(node, Problem::Invalid("must not be empty"));
-    }
-    any_texts(node, fault, problem)
 }
 
 fn integer(node: Node<'_, '_>, fault: &mut FirstFault, least: u64, most: u64) -> u64 {
@@ -377,27 +291,4 @@ fn integer(node: Node<'_, '_>, fault: &mut FirstFault, least: u64, most: u64) ->
         fault.add(node, Problem::Invalid(&words));
         least
     })
-}
-
-/// Calls `each` with the members of an object whose names are data.
-fn each_member(
-    node: Node<'_, '_>,
-    fault: &mut FirstFault,
-    mut each: impl FnMut(String, Node<'_, '_>, &mut FirstFault),
-) {
-    if !node.is_object() {
-        return fault.add(node, Problem::WrongKind("an object"));
-    }
-    let mut seen: Vec<String> = Vec::new();
-    let walked = for_each_member(node.json, |name, json| {
-        let member = node.member(&name, json);
-        if seen.iter().any(|known| *known == name) {
-            fault.add(member, Problem::Repeated);
-        }
-        each(name.clone().into_owned(), member, fault);
-        seen.push(name.into_owned());
-    });
-    if walked.is_err() {
-        fault.add(node, Problem::Invalid("has a name that is not valid Unicode"));
-    }
 }

@@ -1,4 +1,7 @@
-//! Requests and questions to one of this Worker's objects, by class and name.
+//! Requests and questions to one of this Worker's objects, by class and name, in the place of its tenant: no other file
+//! names an object.
+
+use std::cell::RefCell;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,13 +10,22 @@ use worker::Env;
 use worker::web_sys::{RequestInit, Response};
 use worker::worker_sys::DurableObjectNamespace;
 
+use super::bindings::namespace::WholeNamespace;
 use super::bindings::stub::Stub;
 use super::clock::now_ms;
 use super::promise::settled;
 use super::request_body::Sending;
+use super::tenants::tenants;
 use super::values::to_js;
 use super::variables::binding;
+use crate::encoding::Jurisdiction;
+use crate::identity::ObjectPlace;
 use crate::ports::{HttpFault, ObjectClass, ObjectQuestion, ObjectRequest, RequestBody};
+
+thread_local! {
+    /// The jurisdictions that the runtime is known to have.
+    static OFFERED: RefCell<Vec<Jurisdiction>> = const { RefCell::new(Vec::new()) };
+}
 
 /// A `RequestInit`.
 #[derive(Serialize)]
@@ -22,12 +34,20 @@ struct Head<'a> {
     headers: Value,
 }
 
-pub(super) async fn ask(
+/// A `DurableObjectNamespaceGetDurableObjectOptions`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Hint<'a> {
+    location_hint: &'a str,
+}
+
+/// The deployment's objects of a class, in a jurisdiction where there is one.
+fn namespace(
     env: &Env,
-    request: &ObjectRequest<'_>,
-    body: Option<impl RequestBody>,
-) -> Result<Response, HttpFault> {
-    let name = match request.class {
+    class: ObjectClass,
+    jurisdiction: Option<Jurisdiction>,
+) -> Result<DurableObjectNamespace, HttpFault> {
+    let name = match class {
         ObjectClass::Session => "SESSIONS",
         ObjectClass::User => "USERS",
         ObjectClass::Workspace => "WORKSPACES",
@@ -36,10 +56,54 @@ pub(super) async fn ask(
     };
     let namespace = binding(env, name)
         .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;
+    Ok(match jurisdiction {
+        Some(name) => namespace.unchecked_into::<WholeNamespace>().jurisdiction(name.as_str())?,
+        None => namespace.unchecked_into(),
+    })
+}
+
+/// Whether the runtime holds objects to a jurisdiction.
+pub(super) fn offers(env: &Env, jurisdiction: Jurisdiction) -> bool {
+    OFFERED.with_borrow_mut(|known| {
+        if !known.contains(&jurisdiction) {
+            if namespace(env, ObjectClass::Session, Some(jurisdiction)).is_err() {
+                return false;
+            }
+            known.push(jurisdiction);
+        }
+        true
+    })
+}
+
+/// The id of the object at a place.
+pub(super) fn id_at(
+    env: &Env,
+    class: ObjectClass,
+    place: &ObjectPlace<'_>,
+) -> Result<String, HttpFault> {
+    let namespace = namespace(env, class, place.jurisdiction)?;
+    Ok(namespace.id_from_name(&place.name)?.to_string()?)
+}
+
+pub(super) async fn ask(
+    env: &Env,
+    request: &ObjectRequest<'_>,
+    body: Option<impl RequestBody>,
+) -> Result<Response, HttpFault> {
+    let tenants = tenants(env);
+    let tenants = tenants.as_ref().as_ref().map_err(|fault| HttpFault(fault.message.clone()))?;
+    let ObjectPlace { name, jurisdiction, placement } = tenants.place(request.class, &request.name);
+    let namespace = namespace(env, request.class, jurisdiction)?;
     let head = Head { method: request.method, headers: request.headers() };
     let init: RequestInit = to_js(&head)?.unchecked_into();
     let sending = body.map(|body| Sending::begin(&init, body)).transpose()?;
-    let object = namespace.unchecked_into::<DurableObjectNamespace>().get_by_name(&request.name)?;
+    let object = match placement {
+        Some(placement) => {
+            let hint = to_js(&Hint { location_hint: placement.as_str() })?;
+            namespace.get_by_name_with_options(&name, &hint)?
+        }
+        None => namespace.get_by_name(&name)?,
+    };
     let sent = object.unchecked_into::<Stub>().fetch(request.url, &init)?;
     let response = match sending {
         Some(sending) => sending.response(&sent).await?,

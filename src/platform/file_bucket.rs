@@ -1,4 +1,4 @@
-//! The R2 bucket `FILES`.
+//! The R2 buckets for files: `FILES`, and one for each jurisdiction.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,9 +16,19 @@ use super::object_log::ObjectLog;
 use super::promise::settled;
 use super::values::to_js;
 use super::variables::binding;
+use crate::encoding::Jurisdiction;
 use crate::ports::FileFault;
 
-const BINDING: &str = "FILES";
+/// The binding of the bucket.
+fn binding_of(jurisdiction: Option<Jurisdiction>) -> &'static str {
+    match jurisdiction {
+        None => "FILES",
+        Some(Jurisdiction::Eu) => "FILES_EU",
+        Some(Jurisdiction::Us) => "FILES_US",
+        Some(Jurisdiction::FedRamp) => "FILES_FEDRAMP",
+        Some(Jurisdiction::FedRampHigh) => "FILES_FEDRAMP_HIGH",
+    }
+}
 
 /// `R2ListOptions`.
 #[derive(Serialize)]
@@ -74,7 +84,7 @@ impl FileBucket {
 
     async fn put(&self, env: &Env, key: &str, contents: &[u8]) -> Result<(), Failure> {
         let contents = Uint8Array::from(contents).into();
-        let put = bucket(env)?.put(key.to_owned(), contents, JsValue::UNDEFINED)?;
+        let put = self.bucket(env)?.put(key.to_owned(), contents, JsValue::UNDEFINED)?;
         self.puts.borrow_mut().push(put.clone());
         let ended = settled(&put).await;
         self.puts.borrow_mut().retain(|other| !Object::is(other, &put));
@@ -83,7 +93,7 @@ impl FileBucket {
     }
 
     async fn delete(&self, env: &Env, folder: &str) -> Result<u64, Failure> {
-        let bucket = bucket(env)?;
+        let bucket = self.bucket(env)?;
         for put in self.puts.take() {
             // The listing shows whether the write succeeded.
             let _ = settled(&put).await;
@@ -103,46 +113,60 @@ impl FileBucket {
         }
     }
 
+    fn bucket(&self, env: &Env) -> Result<R2Bucket, Failure> {
+        bucket(env, self.log.identity().jurisdiction())
+    }
+
     fn logged(&self, failure: Failure) -> FileFault {
         failure.logged(|line| self.log.write(line))
     }
 }
 
-/// The size of a file in bytes, `None` where there is no such file.
-pub(super) async fn size_of(env: &Env, key: &str) -> Result<Option<u64>, FileFault> {
-    head(env, key).await.map_err(|failure| failure.logged(|line| write_line(&line)))
+/// The size of a file in the bucket of a jurisdiction, in bytes; `None` where there is no such file.
+pub(super) async fn size_of(
+    env: &Env,
+    of: Option<Jurisdiction>,
+    key: &str,
+) -> Result<Option<u64>, FileFault> {
+    head(env, of, key).await.map_err(|failure| failure.logged(|line| write_line(&line)))
 }
 
 /// A range of a file's contents, `None` where there is no such file. Offset and length are in bytes.
 pub(super) async fn contents_of(
     env: &Env,
+    of: Option<Jurisdiction>,
     key: &str,
     offset: u64,
     length: u64,
 ) -> Result<Option<ReadableStream>, FileFault> {
-    let contents = get(env, key, Range { offset, length }).await;
+    let contents = get(env, of, key, Range { offset, length }).await;
     contents.map_err(|failure| failure.logged(|line| write_line(&line)))
 }
 
-async fn head(env: &Env, key: &str) -> Result<Option<u64>, Failure> {
-    let found = settled(&bucket(env)?.head(key.to_owned())?).await?;
+async fn head(env: &Env, of: Option<Jurisdiction>, key: &str) -> Result<Option<u64>, Failure> {
+    let found = settled(&bucket(env, of)?.head(key.to_owned())?).await?;
     if found.is_null() {
         return Ok(None);
     }
     Ok(Some(found.unchecked_into::<R2Object>().size()? as u64))
 }
 
-async fn get(env: &Env, key: &str, range: Range) -> Result<Option<ReadableStream>, Failure> {
+async fn get(
+    env: &Env,
+    of: Option<Jurisdiction>,
+    key: &str,
+    range: Range,
+) -> Result<Option<ReadableStream>, Failure> {
     let options = to_js(&GetOptions { range })?;
-    let found = settled(&bucket(env)?.get(key.to_owned(), options)?).await?;
+    let found = settled(&bucket(env, of)?.get(key.to_owned(), options)?).await?;
     if found.is_null() {
         return Ok(None);
     }
     Ok(Some(found.unchecked_into::<R2ObjectBody>().body()?))
 }
 
-fn bucket(env: &Env) -> Result<R2Bucket, Failure> {
-    binding(env, BINDING).map(JsCast::unchecked_into).ok_or(Failure::NoBucket)
+fn bucket(env: &Env, of: Option<Jurisdiction>) -> Result<R2Bucket, Failure> {
+    binding(env, binding_of(of)).map(JsCast::unchecked_into).ok_or(Failure::NoBucket)
 }
 
 impl From<JsValue> for Failure {

@@ -6,13 +6,14 @@ use worker::web_sys::{ReadableStream, Request, Response};
 
 use super::clock::{now_ms, sleep};
 use super::console::write_line;
-use super::durable_object::{ask, ask_question};
+use super::durable_object::{ask, ask_question, offers};
 use super::file_bucket::{contents_of, size_of};
 use super::page_files::page_file;
 use super::received_body::ReceivedBody;
 use super::signatures::holds;
 use super::variables::variable;
 use crate::contract::Fault;
+use crate::encoding::Jurisdiction;
 use crate::ports::{
     FileFault, Gateway, HttpFault, Machine, ObjectQuestion, ObjectRequest, PublicKey, RequestBody,
     SignatureCheck,
@@ -87,6 +88,10 @@ impl Gateway for WorkerGateway<'_> {
         ReceivedBody::of(self.request, &self.request.headers())
     }
 
+    fn offers(&self, jurisdiction: Jurisdiction) -> bool {
+        offers(self.env, jurisdiction)
+    }
+
     async fn ask(
         &self,
         request: &ObjectRequest<'_>,
@@ -95,17 +100,22 @@ impl Gateway for WorkerGateway<'_> {
         ask(self.env, request, body).await
     }
 
-    async fn file_size(&self, key: &str) -> Result<Option<u64>, FileFault> {
-        size_of(self.env, key).await
+    async fn file_size(
+        &self,
+        bucket: Option<Jurisdiction>,
+        key: &str,
+    ) -> Result<Option<u64>, FileFault> {
+        size_of(self.env, bucket, key).await
     }
 
     async fn file_contents(
         &self,
+        bucket: Option<Jurisdiction>,
         key: &str,
         offset: u64,
         length: u64,
     ) -> Result<Option<ReadableStream>, FileFault> {
-        contents_of(self.env, key, offset, length).await
+        contents_of(self.env, bucket, key, offset, length).await
     }
 
     async fn page_file(&self, path: &str) -> Option<Response> {

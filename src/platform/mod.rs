@@ -19,6 +19,7 @@
 //! | `request_body` | `ports::RequestBody` to the body of a request that is sent |
 //! | `fetch` | `ports::HttpRequest` to the runtime's `fetch`, and its body to `ports::ResponseBody` |
 //! | `file_bucket` | reads and writes of files to R2 |
+//! | `tenants` | the deployment's variables on tenants to `identity::Tenants` |
 //! | `page_files` | the deployment's static assets to the playground's files |
 //! | `signatures` | the runtime's WebCrypto to `ports::SignatureCheck` |
 //! | `byte_stream` | the runtime's byte streams to vectors |
@@ -50,6 +51,7 @@ mod response;
 mod runtime;
 mod signatures;
 mod span;
+mod tenants;
 mod values;
 mod variables;
 

@@ -8,6 +8,7 @@ use worker::{Env, State};
 
 use super::bindings::storage::Cursor;
 use super::console::write_line;
+use super::tenants::tenants;
 use super::variables::variable;
 use crate::ports::{LoggedUsers, ObjectClass, ObjectIdentity};
 
@@ -21,7 +22,11 @@ pub(super) struct ObjectLog {
 
 impl ObjectLog {
     pub(super) fn new(state: &State, env: &Env, class: ObjectClass) -> Rc<Self> {
-        let identity = ObjectIdentity::new(class, state.id().name());
+        let name = state.id().name();
+        let identity = match tenants(env).as_ref() {
+            Ok(tenants) => tenants.identity(class, name),
+            Err(_) => ObjectIdentity::new(class, name),
+        };
         // The variable is read for an object that has a user alone.
         let users =
             identity.user().and_then(|_| LoggedUsers::parse(variable(env, "LOG_USERS").as_deref()));

@@ -13,15 +13,17 @@ use worker::{Env, State};
 use super::bindings::metering::DataSet;
 use super::bindings::storage::RuntimeStorage;
 use super::clock::{now_ms, sleep, yield_now, yield_to_others};
-use super::durable_object::ask_question;
+use super::durable_object::{ask_question, id_at};
 use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
 use super::object_log::ObjectLog;
 use super::promise::settled;
 use super::span::{RuntimeSpan, staying};
+use super::tenants::tenants;
 use super::values::to_js;
 use super::variables::{binding, variable};
 use crate::contract::{Fault, UserId};
+use crate::encoding::Jurisdiction;
 use crate::ports::{
     DataPoint, FileFault, HttpFault, HttpRequest, HttpResponse, Machine, ObjectQuestion,
     OperatorCatalog, Platform, RequestBody, storage_failed,
@@ -103,6 +105,23 @@ impl Platform for Runtime {
 
     fn user(&self) -> Option<&UserId> {
         self.log.identity().user()
+    }
+
+    fn jurisdiction(&self) -> Option<Jurisdiction> {
+        self.log.identity().jurisdiction()
+    }
+
+    fn is_at_home(&self) -> bool {
+        let identity = self.log.identity();
+        // The runtime does not tell the name for alarms that were set before March 2026.
+        let Some(name) = identity.name() else { return true };
+        match tenants(&self.env).as_ref() {
+            Ok(tenants) => {
+                let place = tenants.place(identity.class(), &name);
+                id_at(&self.env, identity.class(), &place).is_ok_and(|id| id == self.object_id())
+            }
+            Err(_) => false,
+        }
     }
 
     fn object_id(&self) -> String {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{FileFault, HttpFault, Machine, ObjectClass, RequestBody, SignatureCheck};
 use crate::contract::{Fault, TraceContext};
+use crate::encoding::Jurisdiction;
 
 /// The header in which an object gets [`ObjectRequest::received_at`].
 pub const RECEIVED_AT: &str = "Received-At";
@@ -105,19 +106,28 @@ pub trait Gateway: Machine + SignatureCheck {
     /// The request's body; `None` when it has none. The runtime enforces a length that is announced.
     fn upload(&self) -> Result<Option<Self::Upload>, HttpFault>;
 
-    /// Hands a request to an object: one hop.
+    /// Whether the runtime holds objects to a jurisdiction.
+    fn offers(&self, jurisdiction: Jurisdiction) -> bool;
+
+    /// Hands a request to an object, in the place of its tenant: one hop.
     fn ask(
         &self,
         request: &ObjectRequest<'_>,
         body: Option<impl RequestBody>,
     ) -> impl Future<Output = Result<Self::ObjectResponse, HttpFault>>;
 
-    /// The size of a file in bytes; `None` when there is no such file.
-    fn file_size(&self, key: &str) -> impl Future<Output = Result<Option<u64>, FileFault>>;
+    /// The size of a file in bytes; `None` when there is no such file. `bucket` is the jurisdiction of the bucket, if it has
+    /// one.
+    fn file_size(
+        &self,
+        bucket: Option<Jurisdiction>,
+        key: &str,
+    ) -> impl Future<Output = Result<Option<u64>, FileFault>>;
 
     /// The contents of a file, `length` bytes from `offset`; `None` when there is no such file.
     fn file_contents(
         &self,
+        bucket: Option<Jurisdiction>,
         key: &str,
         offset: u64,
         length: u64,

@@ -15,7 +15,8 @@ pub trait Machine {
     /// Completes after `ms` milliseconds.
     fn sleep(&self, ms: u64) -> impl Future<Output = ()>;
 
-    /// Posts a question to another object, by its name within its class, and returns the response body.
+    /// Posts a question to another object, by its name within its class and in the place of its tenant, and returns the
+    /// response body.
     fn ask_object(
         &self,
         name: &str,

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::logged_users::LoggedUsers;
 use crate::contract::UserId;
+use crate::encoding::Jurisdiction;
 
 /// The classes of Durable Objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct ObjectIdentity {
     class: ObjectClass,
     /// `None` where the machine does not know it.
     owned: Option<Owned>,
+    /// The one to which it is held, if any.
+    jurisdiction: Option<Jurisdiction>,
 }
 
 /// Whose an object is, and its id among what the owner has.
@@ -67,7 +70,33 @@ impl ObjectIdentity {
             };
             Some(Owned { tenant: tenant.to_owned(), user, id: id.to_owned() })
         });
-        Self { class, owned }
+        Self { class, owned, jurisdiction: None }
+    }
+
+    /// The same object, held to a jurisdiction.
+    pub fn within(self, jurisdiction: Option<Jurisdiction>) -> Self {
+        Self { jurisdiction, ..self }
+    }
+
+    /// The jurisdiction to which it is held.
+    pub fn jurisdiction(&self) -> Option<Jurisdiction> {
+        self.jurisdiction
+    }
+
+    /// The name by which others ask for it; `None` where the machine does not know it.
+    pub fn name(&self) -> Option<String> {
+        let Owned { tenant, user, id } = self.owned.as_ref()?;
+        Some(match (self.class, user) {
+            (ObjectClass::User, Some(user)) => user_name(tenant, user),
+            (
+                ObjectClass::Session
+                | ObjectClass::User
+                | ObjectClass::Workspace
+                | ObjectClass::McpLists
+                | ObjectClass::KeySet,
+                user,
+            ) => object_name(tenant, user.as_ref(), id),
+        })
     }
 
     /// Its class.
@@ -85,8 +114,8 @@ impl ObjectIdentity {
         self.owned.as_ref()?.user.as_ref()
     }
 
-    /// Adds to a line of the log whose it is: `tenant`, `user` as `users` says, and `session`, `workspace` or
-    /// `server`.
+    /// Adds to a line of the log whose it is: `tenant`, `jurisdiction` where it is held to one, `user` as `users` says,
+    /// and `session`, `workspace` or `server`.
     pub fn sign(&self, line: &mut Value, users: LoggedUsers) {
         let kind = match self.class {
             ObjectClass::Session => Some("session"),
@@ -98,6 +127,9 @@ impl ObjectIdentity {
         };
         if let (Some(owned), Some(members)) = (&self.owned, line.as_object_mut()) {
             members.insert("tenant".to_owned(), owned.tenant.as_str().into());
+            if let Some(jurisdiction) = self.jurisdiction {
+                members.insert("jurisdiction".to_owned(), jurisdiction.as_str().into());
+            }
             if let Some(user) = owned.user.as_ref().and_then(|user| users.name(&owned.tenant, user))
             {
                 members.insert("user".to_owned(), user.into());

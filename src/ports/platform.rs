@@ -12,6 +12,7 @@ use super::metering::DataPoint;
 use super::request_body::RequestBody;
 use super::tracing::TraceSpan;
 use crate::contract::{Fault, UserId};
+use crate::encoding::Jurisdiction;
 
 /// An object's machine: everything that a native test has to control.
 pub trait Platform: Machine + 'static {
@@ -37,10 +38,16 @@ pub trait Platform: Machine + 'static {
     /// The user whose object it is; `None` for one of the tenant's own.
     fn user(&self) -> Option<&UserId>;
 
+    /// The jurisdiction to which the object is held, if any.
+    fn jurisdiction(&self) -> Option<Jurisdiction>;
+
+    /// Whether requests for its name reach this object: they do not where its tenant has another jurisdiction by now.
+    fn is_at_home(&self) -> bool;
+
     /// Names the session's object among all of the deployment: 64 characters of lower-case hex.
     fn object_id(&self) -> String;
 
-    /// Keeps a file, in the place of the one with the same key.
+    /// Keeps a file in the bucket of the object's jurisdiction, in the place of the one with the same key.
     fn keep_file(
         &self,
         key: &str,

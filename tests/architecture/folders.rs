@@ -82,7 +82,7 @@ const MAY_NAME: [(&str, &[&str]); 23] = [
             "webhooks",
         ],
     ),
-    ("platform", &["contract", "entry", "identity", "mcp", "ports"]),
+    ("platform", &["contract", "encoding", "entry", "identity", "mcp", "ports"]),
 ];
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use aptix_edge::contract::Fault;
+use aptix_edge::encoding::Jurisdiction;
 use aptix_edge::entry::{
     Body, ContextSource, ObjectHost, RequestHead, Response, SessionHost, SessionStream,
 };
@@ -69,6 +70,7 @@ impl Machine for TestGateway {
         question: ObjectQuestion,
         body: String,
     ) -> Result<String, HttpFault> {
+        let name = &self.world.asked_for(question.class(), name)?;
         match question.class() {
             ObjectClass::User if self.world.has_users.get() => {
                 self.world.user(name).reply(&self.world, question.path(), body).await
@@ -105,6 +107,10 @@ impl Gateway for TestGateway {
         Ok(Some(TestUpload { world: Rc::clone(&self.world), coming }))
     }
 
+    fn offers(&self, _: Jurisdiction) -> bool {
+        self.world.has_jurisdictions.get()
+    }
+
     async fn ask(
         &self,
         request: &ObjectRequest<'_>,
@@ -128,7 +134,8 @@ impl Gateway for TestGateway {
             Ok(body)
         };
         let own = format!("local/{}", self.world.session.borrow());
-        match (request.class, request.name.as_str()) {
+        let name = self.world.asked_for(request.class, &request.name)?;
+        match (request.class, name.as_str()) {
             (ObjectClass::Session, name) if name == own => {
                 Ok(self.host.response(&self.source, &head, body).await)
             }
@@ -158,18 +165,23 @@ impl Gateway for TestGateway {
         }
     }
 
-    async fn file_size(&self, key: &str) -> Result<Option<u64>, FileFault> {
-        Ok(self.file(key)?.map(|contents| contents.len() as u64))
+    async fn file_size(
+        &self,
+        bucket: Option<Jurisdiction>,
+        key: &str,
+    ) -> Result<Option<u64>, FileFault> {
+        Ok(self.file(bucket, key)?.map(|contents| contents.len() as u64))
     }
 
     async fn file_contents(
         &self,
+        bucket: Option<Jurisdiction>,
         key: &str,
         offset: u64,
         length: u64,
     ) -> Result<Option<Vec<u8>>, FileFault> {
         let (from, to) = (offset as usize, (offset + length) as usize);
-        Ok(self.file(key)?.map(|contents| contents[from..to].to_vec()))
+        Ok(self.file(bucket, key)?.map(|contents| contents[from..to].to_vec()))
     }
 
     async fn page_file(&self, path: &str) -> Option<Self::ObjectResponse> {
@@ -186,10 +198,11 @@ impl SignatureCheck for TestGateway {
 }
 
 impl TestGateway {
-    fn file(&self, key: &str) -> Result<Option<Vec<u8>>, FileFault> {
-        match self.world.file_fault.get() {
-            Some(fault) => Err(fault),
-            None => Ok(self.world.files.borrow().get(key).cloned()),
+    fn file(&self, bucket: Option<Jurisdiction>, key: &str) -> Result<Option<Vec<u8>>, FileFault> {
+        if let Some(fault) = self.world.file_fault.get() {
+            return Err(fault);
         }
+        let key = format!("{}{key}", self.world.bucket(bucket)?);
+        Ok(self.world.files.borrow().get(&key).cloned())
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use aptix_edge::entry::ContextSource;
 use aptix_edge::mcp::McpListsHost;
-use aptix_edge::ports::{ObjectClass, ObjectIdentity};
+use aptix_edge::ports::ObjectClass;
 
 use super::database::{Disk, SqliteDatabase};
 use super::instance::Instance;
@@ -23,8 +23,8 @@ impl McpListsObject {
         let number = FIRST_INSTANCE + world.executor.number();
         let instance = Instance::new(number, None, Rc::clone(&world.executor));
         let database = SqliteDatabase::new(Disk::new(), Rc::clone(&instance));
-        let identity = ObjectIdentity::new(ObjectClass::McpLists, Some(name.to_owned()));
-        let platform = TestPlatform::new(Rc::clone(world), instance, identity, Rc::default());
+        let own = (ObjectClass::McpLists, name);
+        let platform = TestPlatform::new(Rc::clone(world), instance, own, Rc::default());
         Self { platform, host: McpListsHost::new(database) }
     }
 

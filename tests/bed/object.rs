@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use aptix_edge::entry::{Body, ContextSource, ObjectHost, RequestHead, Response};
-use aptix_edge::ports::{HttpFault, ObjectIdentity};
+use aptix_edge::ports::HttpFault;
 
 use super::database::{Disk, SqliteDatabase};
 use super::instance::{Crash, Instance};
@@ -72,9 +72,9 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
         let instance = Instance::new(number, crash, Rc::clone(&world.executor));
         let database = SqliteDatabase::new(Rc::clone(&self.disk), Rc::clone(&instance));
         let alarm_at = Rc::clone(&self.alarm_at);
-        let identity = ObjectIdentity::new(H::CLASS, Some(self.name.clone()));
+        let own = (H::CLASS, self.name.as_str());
         let platform: Rc<_> =
-            TestPlatform::new(Rc::clone(world), Rc::clone(&instance), identity, alarm_at).into();
+            TestPlatform::new(Rc::clone(world), Rc::clone(&instance), own, alarm_at).into();
         let host = Rc::new(H::new(platform, database));
         self.life.replace(Some(Life { instance, host }));
         // The runtime repeats an alarm whose instance was lost.

@@ -6,6 +6,7 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::rc::Rc;
 
+use aptix_edge::encoding::Jurisdiction;
 use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead};
 use aptix_edge::ports::{
     DataPoint, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Machine, ObjectClass,
@@ -28,6 +29,8 @@ pub struct TestPlatform {
     world: Rc<World>,
     instance: Rc<Instance>,
     identity: ObjectIdentity,
+    /// Its key among the world's objects.
+    key: String,
     /// The time of its object's next alarm.
     alarm_at: Rc<Cell<Option<u64>>>,
 }
@@ -36,18 +39,18 @@ impl TestPlatform {
     pub fn new(
         world: Rc<World>,
         instance: Rc<Instance>,
-        identity: ObjectIdentity,
+        (class, key): (ObjectClass, &str),
         alarm_at: Rc<Cell<Option<u64>>>,
     ) -> Self {
-        Self { world, instance, identity, alarm_at }
+        let identity = world.identity(class, key);
+        Self { world, instance, identity, key: key.to_owned(), alarm_at }
     }
 
     /// The view of an instance of the one session.
     pub fn of_session(world: Rc<World>, instance: Rc<Instance>) -> Self {
         let name = format!("{}/{}", world.tenant.get(), world.session.borrow());
-        let identity = ObjectIdentity::new(ObjectClass::Session, Some(name));
         let alarm_at = Rc::clone(&world.alarm_at);
-        Self::new(world, instance, identity, alarm_at)
+        Self::new(world, instance, (ObjectClass::Session, &name), alarm_at)
     }
 
     async fn ask_model(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
@@ -224,6 +227,11 @@ impl TestPlatform {
         }
     }
 
+    /// What stands before the keys of the object's bucket.
+    fn bucket(&self) -> Result<String, FileFault> {
+        self.world.bucket(self.identity.jurisdiction())
+    }
+
     async fn pause(&self) {
         let ms = self.world.delay_ms();
         self.world.executor.sleep(ms).await;
@@ -254,6 +262,7 @@ impl Machine for TestPlatform {
             return Err(HttpFault("there is no such object".to_owned()));
         }
         let path = question.path();
+        let name = &self.world.asked_for(question.class(), name)?;
         let workspace = match question.class() {
             ObjectClass::Workspace => self.world.workspace(name),
             ObjectClass::McpLists => return Ok(self.world.lists(name).reply(&body).await),
@@ -367,6 +376,14 @@ impl Platform for TestPlatform {
         self.identity.user()
     }
 
+    fn jurisdiction(&self) -> Option<Jurisdiction> {
+        self.identity.jurisdiction()
+    }
+
+    fn is_at_home(&self) -> bool {
+        self.world.is_at_home(&self.identity, &self.key)
+    }
+
     fn object_id(&self) -> String {
         "0b".repeat(32)
     }
@@ -375,8 +392,9 @@ impl Platform for TestPlatform {
         if let Some(fault) = self.world.file_fault.get() {
             return Err(fault);
         }
+        let bucket = self.bucket()?;
         self.pause().await;
-        self.world.files.borrow_mut().insert(key.to_owned(), contents);
+        self.world.files.borrow_mut().insert(format!("{bucket}{key}"), contents);
         self.pause().await;
         Ok(())
     }
@@ -387,9 +405,10 @@ impl Platform for TestPlatform {
         if let Some(fault) = self.world.file_fault.get() {
             return Err(fault);
         }
+        let folder = format!("{}{folder}", self.bucket()?);
         let mut files = self.world.files.borrow_mut();
         let before = files.len();
-        files.retain(|key, _| !key.starts_with(folder));
+        files.retain(|key, _| !key.starts_with(&folder));
         Ok((before - files.len()) as u64)
     }
 

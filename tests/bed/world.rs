@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use aptix_edge::encoding::Jurisdiction;
 use aptix_edge::entry::{UserHost, WorkspaceHost};
 use aptix_edge::ports::{DataPoint, FileFault, HttpFault, HttpRequest, OperatorCatalog};
 
@@ -15,6 +16,7 @@ use super::mcp_lists::McpListsObject;
 use super::mcp_service::McpService;
 use super::model_service::ModelService;
 use super::object::TestObject;
+use super::placed::AskedObject;
 use super::planned_model::planned;
 use super::platform::TestPlatform;
 use super::scripted_service::{HttpReply, ScriptedService};
@@ -57,7 +59,13 @@ pub struct World {
     pub webhooks: WebhookReceiver,
     /// The tenant of the session's next instance.
     pub tenant: Cell<&'static str>,
-    /// The files of server tools, by key.
+    /// Every object that was asked, in the order of the requests.
+    pub asked: RefCell<Vec<AskedObject>>,
+    /// The runtime has jurisdictions.
+    pub has_jurisdictions: Cell<bool>,
+    /// The jurisdictions for which a bucket is bound, besides the one without.
+    pub buckets: RefCell<Vec<Jurisdiction>>,
+    /// The files of server tools, by key; behind `{jurisdiction}:` in the bucket of one.
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
     /// The files of the playground's page, by path.
     pub page_files: RefCell<BTreeMap<&'static str, &'static str>>,
@@ -157,6 +165,9 @@ impl World {
             embeddings: EmbeddingsService::default(),
             webhooks: WebhookReceiver::default(),
             tenant: Cell::new("local"),
+            asked: RefCell::default(),
+            has_jurisdictions: Cell::new(true),
+            buckets: RefCell::default(),
             files: RefCell::default(),
             page_files: RefCell::default(),
             file_fault: Cell::new(None),

@@ -6,7 +6,7 @@ use aptix_edge::catalog::{
     HttpService, McpServer, Mode, ModelParameter, ModelParameters, OnError, Retrieval,
     RetrievalSource, SecretTemplate, ServerTool,
 };
-use aptix_edge::encoding::sha256_hex;
+use aptix_edge::encoding::{Jurisdiction, sha256_hex};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -90,6 +90,7 @@ fn a_full_document_is_read_member_by_member() {
             max_iterations: Some(1000),
             retention_days: Some(90),
             file_hosts: vec!["Pictures.example.com".into()],
+            residence: vec![Jurisdiction::Eu, Jurisdiction::FedRampHigh],
         })
     );
     let retrieval = |id| catalog.agent_context(id).map(|context| context.retrieval.clone());
@@ -100,6 +101,7 @@ fn a_full_document_is_read_member_by_member() {
         headers: vec![header("Authorization", "Bearer ${EMBED_KEY}")],
         timeout_ms: 2000,
         weight: 250,
+        residence: vec![Jurisdiction::Us],
         ..Embeddings::default()
     };
     let index = Retrieval {
@@ -327,6 +329,7 @@ fn absent_members_have_the_documented_defaults() {
             max_iterations: None,
             retention_days: None,
             file_hosts: vec![],
+            residence: vec![],
         })
     );
     assert_eq!(

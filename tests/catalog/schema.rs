@@ -44,6 +44,7 @@ fn the_schema_and_the_checker_accept_the_same_right_documents() {
         with("/ServerTools/0/FileHosts", json!([])),
         with("/ServerTools/0/FileIds", json!(false)),
         with("/AgentContexts/plain/FileHosts", json!(["10.0.0.5"])),
+        with("/AgentContexts/plain/Residence", json!([])),
         with("/ServerTools/0/Http/TimeoutMs", json!(1)),
         with("/ServerTools/0/Http/Headers/Content-Type", json!("application/json")),
     ]);

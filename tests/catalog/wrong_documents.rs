@@ -296,11 +296,25 @@ pub(crate) fn all() -> Vec<Wrong> {
         ]),
         hidden("/ServerTools/0/Http/Headers/X-Org", json!("${}"), "the placeholder at byte 0 does not hold a secret's name (letters, digits and _, not starting with a digit); write it as ${SECRET_NAME}"),
     ];
+    let jurisdiction = "must be \"eu\" or \"us\" or \"fedramp\" or \"fedramp-high\"";
     let host = "must be a host alone, without scheme, port and path, such as files.example.com";
     let open =
         "must begin with https://, unless the service is on this machine: a secret is sent there";
     let far = "http://10.0.0.5:8000/v1";
     all.extend([
+        replaced(&at(agent, "Residence"), json!("eu"), "must be an array, not a string"),
+        replaced(&at(agent, "Residence/0"), json!("EU"), jurisdiction),
+        replaced(&at(embeddings, "Residence/0"), json!(""), jurisdiction),
+        replaced(
+            &at(agent, "Residence/1"),
+            json!("eu"),
+            "the jurisdiction \"eu\" is already taken above",
+        ),
+        replaced("/AgentContexts/plain/Retrieval", json!({ "Index": { "Embeddings": {
+            "Model": "m", "Dimensions": 1, "Residence": ["eu"] } } }), "").with_faults(vec![fault(
+            "/AgentContexts/plain/Retrieval/Index/Embeddings/Residence",
+            "is that of a \"BaseUrl\" beside it; without one the agent context's \"Residence\" holds: remove it",
+        )]),
         replaced("/ServerTools/0/FileHosts", json!("a.example"), "must be an array, not a string"),
         replaced("/ServerTools/0/FileIds", json!("yes"), "must be true or false, not a string"),
         replaced(&at(agent, "FileHosts/0"), json!("https://a.example"), host),

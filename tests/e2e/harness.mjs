@@ -70,11 +70,12 @@ export class Rig {
    * `metered`: a place for data points is bound.
    * `measured`: the Worker also tells what it holds, to `held`.
    * `counted`: the Worker also tells its crossings (counted_worker.mjs).
+   * `front`: modules that stand in front of the Worker; `buckets`: further buckets.
    * `hidden`: further words that no log and no response may contain, each as `[words, mayShow]`; responses for which
    * `mayShow(answer)` is true are exempt.
    */
-  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, counted = false, traced = false, metered = false, hidden = [] } = {}) {
-    this.#options = { vars, catalog, rate, unbound, measured, counted, traced, metered };
+  constructor({ vars = {}, catalog = () => {}, rate, unbound = [], measured = false, counted = false, traced = false, metered = false, front = [], buckets = [], hidden = [] } = {}) {
+    this.#options = { vars, catalog, rate, unbound, measured, counted, traced, metered, front, buckets };
     this.#hidden = hidden;
   }
 
@@ -144,9 +145,9 @@ export class Rig {
     return this.#published;
   }
 
-  /** Kills the Worker and starts it again on the same storage, with another catalog if one is given. */
-  async restart({ catalog = this.#options.catalog } = {}) {
-    this.#options.catalog = catalog;
+  /** Kills the Worker and starts it again on the same storage, with another catalog and other variables if they are given. */
+  async restart({ catalog = this.#options.catalog, vars = this.#options.vars } = {}) {
+    Object.assign(this.#options, { catalog, vars });
     // The catalog must be in place before the Worker starts, since alarms ring at once.
     if (!BY_PACKAGE) await this.#putCatalog();
     await this.#end();
@@ -348,19 +349,19 @@ export class Rig {
 
   /** The Worker under test. */
   async #worker(bindings, declared, objects) {
-    const { vars, catalog, rate, measured, counted, traced, metered } = this.#options;
+    const { vars, catalog, rate, measured, counted, traced, metered, front, buckets } = this.#options;
     return {
       name: 'worker',
       rootPath: BUILD_DIR,
       modulesRoot: BUILD_DIR,
-      modules: [...(measured ? inFront(MEASURED) : []), ...(counted ? inFront(COUNTED) : []), ...(await builtModules())],
+      modules: [...(measured ? inFront(MEASURED) : []), ...(counted ? inFront(COUNTED) : []), ...inFront(front), ...(await builtModules())],
       compatibilityDate: declared.compatibilityDate,
       compatibilityFlags: declared.compatibilityFlags,
       bindings,
       durableObjects: Object.fromEntries(
         objects.map(([binding, className]) => [binding, { className, useSQLite: true }]),
       ),
-      r2Buckets: declared.buckets,
+      r2Buckets: [...declared.buckets, ...buckets],
       ...(vars.PLAYGROUND ? { assets: pageFiles() } : {}),
       ...(traced ? { streamingTails: [LISTENER.name] } : {}),
       ...(metered ? { analyticsEngineDatasets: { METERING: { dataset: 'submissions' } } } : {}),

@@ -217,6 +217,7 @@ fn the_endpoints_published_are_those_that_are_found() {
     let document = document();
     let link = FileLink {
         id: FileId::of("0a".repeat(32), sha256_hex(b"x")),
+        bucket: None,
         name: "a".to_owned(),
         mime_type: "text/plain".to_owned(),
         expires_at: 1,

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use aptix_edge::contract::Fault;
+use aptix_edge::encoding::Jurisdiction;
 use aptix_edge::identity::{KeySetKeeper, Providers, Refusal, TokenCheck};
 use aptix_edge::ports::{
     FileFault, Gateway, HttpFault, Machine, ObjectQuestion, ObjectRequest, PublicKey, RequestBody,
@@ -169,6 +170,10 @@ impl Gateway for Door {
         Ok(None)
     }
 
+    fn offers(&self, _jurisdiction: Jurisdiction) -> bool {
+        true
+    }
+
     async fn ask(
         &self,
         _request: &ObjectRequest<'_>,
@@ -177,12 +182,17 @@ impl Gateway for Door {
         Ok(())
     }
 
-    async fn file_size(&self, _key: &str) -> Result<Option<u64>, FileFault> {
+    async fn file_size(
+        &self,
+        _bucket: Option<Jurisdiction>,
+        _key: &str,
+    ) -> Result<Option<u64>, FileFault> {
         Ok(None)
     }
 
     async fn file_contents(
         &self,
+        _bucket: Option<Jurisdiction>,
         _key: &str,
         _offset: u64,
         _length: u64,

@@ -8,7 +8,7 @@ use aptix_edge::contract::Fault;
 use aptix_edge::object::{
     Alarm, Attempt, Attempted, Next, Task, TaskHandler, TaskKind, TaskRunner, Tasks,
 };
-use aptix_edge::ports::{Database, Machine, ObjectClass, ObjectIdentity, storage_failed};
+use aptix_edge::ports::{Database, Machine, ObjectClass, storage_failed};
 use bed::{Crash, Disk, Instance, Random, SqliteDatabase, TestPlatform, World};
 
 /// The wait before an alarm repeats what a lost instance has begun, in milliseconds.
@@ -125,11 +125,10 @@ impl Life {
         let number = world.executor.number();
         let instance = Instance::new(number, crash, Rc::clone(&world.executor));
         let database = Rc::new(SqliteDatabase::new(Rc::clone(disk), Rc::clone(&instance)));
-        let identity = ObjectIdentity::new(ObjectClass::Session, Some("local/s".to_owned()));
         let platform = Rc::new(TestPlatform::new(
             Rc::clone(world),
             Rc::clone(&instance),
-            identity,
+            (ObjectClass::Session, "local/s"),
             Rc::clone(&world.alarm_at),
         ));
         let tasks = Rc::new(Tasks::new(Rc::clone(&database)));

@@ -119,6 +119,7 @@ fn listed_endpoints(rows: &[Vec<&str>]) -> Vec<String> {
 fn target(path: &str) -> String {
     let link = FileLink {
         id: FileId::of("0a".repeat(32), sha256_hex(b"x")),
+        bucket: None,
         name: "a".to_owned(),
         mime_type: "text/plain".to_owned(),
         expires_at: 1,

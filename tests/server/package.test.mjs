@@ -22,7 +22,7 @@ function ownConfiguration() {
   cpSync(path.join(ROOT, 'src/catalog/builtin.json'), path.join(folder, 'catalog.json'));
   const config = path.join(folder, 'server.json');
   writeFileSync(config, JSON.stringify({
-    Variables: { OPENAI_MODEL: 'gpt "5"', IDENTITY_PROVIDERS: [{ Issuer: 'https://acme.example/', Audiences: ['a'] }] },
+    Variables: { OPENAI_MODEL: 'gpt "5"', IDENTITY_PROVIDERS: [{ Issuer: 'https://acme.example/', Audiences: ['a'] }], TENANTS: { acme: { Jurisdiction: 'eu' } } },
     Secrets: { OPENAI_API_KEY: 'key' },
     Catalog: 'catalog.json',
     Rates: { Keys: { Limit: 100, PeriodS: 60 } },
@@ -104,7 +104,7 @@ test('one configuration becomes what wrangler uploads, with all that the project
   for (const line of [
     'name = "my-agent-production"', `compatibility_date = "${compatibilityDate}"`, 'compatibility_flags = ["nodejs_als"]', 'workers_dev = false',
     'routes = [{ pattern = "agent.example.com", custom_domain = true }, { pattern = "example.com/agent/*", zone_name = "example.com" }]',
-    'bucket_name = "my-agent-production-files"', 'cpu_ms = 60000', 'OPENAI_MODEL = "gpt \\"5\\""',
+    'bucket_name = "my-agent-production-files"', 'binding = "FILES_EU"\nbucket_name = "my-agent-production-files-eu"\njurisdiction = "eu"', 'cpu_ms = 60000', 'OPENAI_MODEL = "gpt \\"5\\""',
   ]) assert.ok(toml.includes(line), `${line} is in\n${toml}`);
   const capnp = readFileSync(path.join(folder, 'made/config.capnp'), 'utf8');
   for (const [, className] of durableObjects) assert.ok(capnp.includes(`uniqueKey = "aptix-edge-${className}", enableSql = true`), className);

@@ -83,6 +83,13 @@ test('a configuration is refused with each of its faults, and the nearest name',
   chmodSync(path.join(folder, 'key'), 0o644);
   const [fault] = await refused({ Secrets: { OPENAI_API_KEY: 'key' } });
   assert.match(fault, /^\/Secrets\/OPENAI_API_KEY: \S+key has the mode 0644; it has to be 0600/);
+  // This machine may not be where a tenant's data has to stay.
+  const TENANTS = { acme: { Jurisdiction: 'eu' }, beta: { Placement: 'apac' } };
+  for (const more of [{}, { Jurisdictions: ['us'] }]) {
+    const [elsewhere] = await refused({ Variables: { TENANTS }, ...more });
+    assert.match(elsewhere, /^TENANTS names the jurisdiction eu, .* "Jurisdictions": \["eu"\]$/);
+  }
+  assert.deepEqual(await refused({ Jurisdictions: ['europe'] }), ['/Jurisdictions: is a list of jurisdictions: eu, us, fedramp, fedramp-high']);
   const { code, err } = await command(['serv']);
   assert.deepEqual([code, err], [2, 'aptix-edge-server: there is no command serv; did you mean serve?\n']);
 });
@@ -223,4 +230,18 @@ test('a backup that is made while turns run holds all that was acknowledged, and
   for (const session of ended) assert.equal(await statusOf(restored, session), 'completed', session);
   await eventually(async () => (await statusOf(restored, 'running')) === 'completed', 'the turn that ran goes on');
   await restored.kill();
+});
+
+test('a server that stands in the jurisdiction of a tenant keeps its sessions and files under names of it', async () => {
+  const TENANTS = { local: { Jurisdiction: 'eu' } };
+  const changes = (one) => {
+    one.AgentContexts.default.Residence = ['eu'];
+  };
+  const server = await starts(newServer(), { settings: { Variables: { ...Variables, TENANTS }, Jurisdictions: ['eu'] }, catalog: catalog(changes) });
+  model.script(answer(text('Hello.')));
+  assert.equal((await post(server, turnOf('s'))).json.Result.PrimaryOutputText, 'Hello.');
+  await eventually(() => server.lines.some((line) => JSON.parse(line).jurisdiction === 'eu'), 'the log names the jurisdiction');
+  await server.kill();
+  await starts(server, {});
+  assert.equal((await ask(server, '/sessions/s')).status, 404);
 });

@@ -30,8 +30,9 @@ async fn file<G: Gateway>(
     gateway: &G,
     link: &FileLink,
 ) -> Result<Response<G::Contents>, LinkRefusal> {
-    let key = link.id.key();
-    let size = gateway.file_size(&key).await.map_err(read_failed)?.ok_or_else(no_such_file)?;
+    let (bucket, key) = (link.bucket, link.id.key());
+    let size =
+        gateway.file_size(bucket, &key).await.map_err(read_failed)?.ok_or_else(no_such_file)?;
     let is_known = is_known(head.header("If-None-Match").as_deref(), link);
     // Only GET has ranges (RFC 9110, section 14.2).
     let part = match head.method {
@@ -54,13 +55,17 @@ async fn file<G: Gateway>(
     let body = if head.method == "HEAD" || length == 0 {
         Body::Empty
     } else {
-        let contents = gateway.file_contents(&key, offset, length).await.map_err(read_failed)?;
+        let contents =
+            gateway.file_contents(bucket, &key, offset, length).await.map_err(read_failed)?;
         Body::Stream(contents.ok_or_else(no_such_file)?)
     };
     Ok(Response { status, headers, body })
 }
 
-fn read_failed(_: FileFault) -> LinkRefusal {
+fn read_failed(fault: FileFault) -> LinkRefusal {
+    if fault == FileFault::NoBucket {
+        return no_such_file();
+    }
     let message = "The file could not be read. Send the same request again.";
     LinkRefusal { http_status: 500, fault: Fault::new(ErrorCode::Internal, message) }
 }

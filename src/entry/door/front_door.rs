@@ -17,6 +17,7 @@ use super::openapi::openapi;
 use super::playground::{is_on, page_headers, page_path};
 use super::request_body::read_body;
 use super::revocation::refuse_void;
+use super::tenant_terms::{concerns_no_tenant, hold_to_terms};
 use super::tickets::mint_ticket;
 use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary};
 use crate::entry::logged_caller::logged;
@@ -25,7 +26,7 @@ use crate::entry::request_id::RequestId;
 use crate::entry::response::{Header, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute, no_such_endpoint, query_members};
 use crate::entry::trace_header::trace_context;
-use crate::identity::Caller;
+use crate::identity::{Caller, Tenants};
 use crate::ports::{Deployment, Gateway, LoggedUsers, ObjectClass, ObjectRequest};
 
 /// The settings that the Worker needs before it asks an object. Variables and secrets never change
@@ -35,6 +36,7 @@ pub struct FrontDoor {
     credentials: Credentials,
     origins: AllowedOrigins,
     deployment: Result<Deployment, Fault>,
+    tenants: Result<Tenants, Fault>,
     bodies: Rc<BodyRoom>,
     has_playground: bool,
     version: &'static str,
@@ -80,6 +82,7 @@ impl FrontDoor {
             credentials: Credentials::from_variables(gateway),
             origins: AllowedOrigins::from_variable(variable("ALLOWED_ORIGINS").as_deref()),
             deployment,
+            tenants: Tenants::from_variables(&variable),
             bodies: Rc::default(),
             has_playground: is_on(variable("PLAYGROUND").as_deref()),
             version,
@@ -132,6 +135,11 @@ impl FrontDoor {
         id: &RequestId,
     ) -> Result<FrontResponse<G>, Refused> {
         let received_at = gateway.now_ms();
+        if let Err(fault) = &self.tenants
+            && !concerns_no_tenant(head.target())
+        {
+            return Err(fault.clone().into());
+        }
         refuse_ticket_in_url(head)?;
         let route = Route::find(head.method, head.target())?;
         let deployment = self.deployment.as_ref().map_err(Fault::clone);
@@ -156,10 +164,15 @@ impl FrontDoor {
             | Route::Session(..)
             | Route::User(..)
             | Route::Workspace(..) => {
-                let admitted =
+                let mut admitted =
                     self.credentials.admit(gateway, head, &self.origins, received_at).await?;
+                let tenants = self.tenants.as_ref().map_err(Fault::clone)?;
+                let held = hold_to_terms(gateway, tenants, &mut admitted.caller);
                 let arrival = Arrival { head, id, received_at };
-                let response = self.serve(&arrival, gateway, &admitted, route).await;
+                let response = match held {
+                    Ok(()) => self.serve(&arrival, gateway, &admitted, route).await,
+                    Err(fault) => Err(fault.into()),
+                };
                 return response.map_err(|faults| Refused {
                     caller: Some(admitted.caller),
                     faults,

@@ -19,6 +19,7 @@ mod permission;
 mod playground;
 mod request_body;
 mod revocation;
+mod tenant_terms;
 mod tickets;
 mod warm_up;
 

@@ -6,7 +6,7 @@
 
 use serde_json::json;
 
-use super::permission::{permit_turn, permits_agent};
+use super::permission::{first_context, permit_turn, permits_agent};
 use super::registration::not_registered;
 use super::session_host::{find_session, find_turn};
 use crate::catalog::{Catalog, DEFAULT_CONTEXT};
@@ -215,10 +215,13 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let NewTurn { ordinal, request, fingerprint, tools_by_server, caller } = turn;
         let catalog = self.context.catalog()?;
         self.give_title(&mut session, request, catalog);
-        let mut faults = other_contexts(&session, request, &caller.grants);
-        if catalog.agent_context(&session.agent_context).is_none() {
-            faults.push(unknown_context("AgentContext"));
-        }
+        let mut faults = other_contexts(&session, request, &caller.grants, catalog);
+        let agent = catalog.agent_context(&session.agent_context);
+        let permitted = match agent {
+            Some(agent) => self.context.permit_residence(agent),
+            None => Err(unknown_context("AgentContext")),
+        };
+        faults.extend(permitted.err().map(|fault| fault.at("/AgentContextId")));
         let Some(conversation) = catalog.conversation_context(&session.conversation_context) else {
             faults.push(unknown_context("ConversationContext"));
             return Err(faults);
@@ -259,7 +262,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
                 faults.push(unknown_context("ConversationContext"));
             }
             let is_known =
-                |id: &String| grants.are_of_a_key() && catalog.agent_context(id).is_some();
+                |id: &String| grants.permit_any_agent() && catalog.agent_context(id).is_some();
             if named.is_some_and(|id| !is_known(id)) {
                 faults.push(unknown_context("AgentContext"));
             }
@@ -282,13 +285,14 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             acknowledged: EntrySeq::START,
             live_turn: None,
             open_calls: None,
-            state: self.state_of_user()?,
+            state: self.state_of_user(request, grants)?,
         })
     }
 
-    /// What a new session knows of its user.
-    fn state_of_user(&self) -> Result<SessionState, Fault> {
-        if self.platform.user().is_none() {
+    /// What a new session knows of its user. One that is refused for its contexts was not registered.
+    fn state_of_user(&self, request: &UserTurn, grants: &Grants) -> Result<SessionState, Fault> {
+        let is_refused = || first_context(self.context, request, grants).is_none();
+        if self.platform.user().is_none() || (self.registration.is_none() && is_refused()) {
             return Ok(SessionState::default());
         }
         Ok(SessionState {
@@ -338,7 +342,12 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
 
 /// The faults of contexts that differ from those of the session's first turn. An agent context that the credential may not
 /// name is as one that does not exist.
-fn other_contexts(session: &Session, request: &UserTurn, grants: &Grants) -> Vec<Fault> {
+fn other_contexts(
+    session: &Session,
+    request: &UserTurn,
+    grants: &Grants,
+    catalog: &Catalog,
+) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut check = |member: &str, given: &Option<String>, bound: &String| {
         if given.as_ref().is_some_and(|given| given != bound) {
@@ -349,7 +358,9 @@ fn other_contexts(session: &Session, request: &UserTurn, grants: &Grants) -> Vec
         }
     };
     let (agent, bound) = (&request.agent_context_id, &session.agent_context);
-    let is_hidden = !permits_agent(grants, agent.as_ref(), bound);
+    let conversation = catalog.conversation_context(&session.conversation_context);
+    let own = conversation.map_or("", |known| known.agent_context_id.as_str());
+    let is_hidden = !permits_agent(grants, agent.as_ref(), own);
     if !is_hidden {
         check("AgentContextId", agent, bound);
     }

@@ -1,10 +1,13 @@
 //! The tools of MCP servers for a turn that is about to begin (interface §11).
 
+use super::permission::first_context;
 use super::session_host::SessionHost;
-use crate::catalog::{Catalog, DEFAULT_CONTEXT};
+use crate::catalog::ConversationContext;
 use crate::contract::{ExecuteRequest, Fault, UserTurn};
 use crate::entry::context::{AdmissionContext, ContextSource};
+use crate::identity::Grants;
 use crate::mcp::ToolsByServer;
+use crate::persistence::Session;
 use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -15,6 +18,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         source: &ContextSource,
         context: &AdmissionContext,
         request: &ExecuteRequest,
+        grants: &Grants,
     ) -> ToolsByServer {
         let mut tools = ToolsByServer::new();
         let (ExecuteRequest::UserTurn(turn), Ok(catalog)) = (request, &context.catalog) else {
@@ -23,7 +27,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         // Another turn may change the mode meanwhile.
         loop {
             // Admission reports a fault of the storage.
-            let keys = self.servers_of(catalog, turn).unwrap_or_default();
+            let keys = self.servers_of(context, turn, grants).unwrap_or_default();
             if keys.iter().all(|key| tools.iter().any(|(known, _)| known == key)) {
                 return tools;
             }
@@ -31,12 +35,21 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    /// The keys of the MCP servers whose tools a new turn names; none for a turn that is not new, or must wait.
-    fn servers_of(&self, catalog: &Catalog, turn: &UserTurn) -> Result<Vec<String>, Fault> {
+    /// The keys of the MCP servers whose tools a new turn names; none for a turn that is not new, must wait, or is refused
+    /// for its contexts.
+    fn servers_of(
+        &self,
+        context: &AdmissionContext,
+        turn: &UserTurn,
+        grants: &Grants,
+    ) -> Result<Vec<String>, Fault> {
+        let catalog = context.catalog()?;
         let session = self.store.session()?;
-        let named = turn.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
-        let named = session.as_ref().map_or(named, |session| &session.conversation_context);
-        let Some(conversation) = catalog.conversation_context(named) else { return Ok(Vec::new()) };
+        let conversation = match &session {
+            Some(session) => bound_context(context, session),
+            None => first_context(context, turn, grants),
+        };
+        let Some(conversation) = conversation else { return Ok(Vec::new()) };
         let stored = session.as_ref().map(|session| session.mode.as_str());
         let mode = catalog.turn_mode(stored, conversation);
         let mut keys = catalog.named_servers(mode, conversation);
@@ -48,4 +61,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         Ok(keys)
     }
+}
+
+/// The conversation context of a session whose turns can go on.
+fn bound_context<'c>(
+    context: &'c AdmissionContext,
+    session: &Session,
+) -> Option<&'c ConversationContext> {
+    context.contexts_of(session).ok()?;
+    context.catalog.as_ref().ok()?.conversation_context(&session.conversation_context)
 }

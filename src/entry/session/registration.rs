@@ -2,9 +2,8 @@
 //! session that can exist is known there.
 
 use super::erasing::was_erased;
-use super::permission::{permit_turn, permits_agent};
+use super::permission::{first_context, permit_turn};
 use super::session_host::SessionHost;
-use crate::catalog::DEFAULT_CONTEXT;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::credential_expired;
@@ -31,12 +30,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         else {
             return Ok(None);
         };
-        let named = turn.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
-        let Some(conversation) = catalog.conversation_context(named) else { return Ok(None) };
-        let agent = turn.agent_context_id.as_ref();
-        let is_refused = permit_turn(turn, grants).is_err()
-            || !grants.permit_context(named)
-            || !permits_agent(grants, agent, &conversation.agent_context_id);
+        let Some(conversation) = first_context(context, turn, grants) else { return Ok(None) };
+        let is_refused = permit_turn(turn, grants).is_err();
         if is_refused || self.store.session()?.is_some() || self.store.is_building_fork()? {
             return Ok(None);
         }

@@ -144,7 +144,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let inherited = self.inherited(&request, bytes).await?;
                 let at_ms = received_at(head, self.platform.as_ref());
                 let (tools_by_server, registered) = join(
-                    self.mcp_tools(source, &context, &request),
+                    self.mcp_tools(source, &context, &request, &caller.grants),
                     self.register(&context, &request, at_ms, &caller.grants),
                 )
                 .await;

@@ -10,10 +10,11 @@ use std::rc::Rc;
 use serde_json::json;
 
 use super::embedding_wake_up::{ChangeGuard, EmbeddingWakeUp};
-use crate::catalog::{Catalog, Embeddings};
+use crate::catalog::Embeddings;
 use crate::contract::{Fault, ListedDocuments, Warning};
 use crate::entry::context::ContextSource;
-use crate::ports::{Database, Deployment, Platform};
+use crate::entry::object_host::away_ms;
+use crate::ports::{Database, Platform};
 use crate::retrieval::{
     Chunk, ChunkIndex, Comparison, Counts, EmbeddedQuestion, EmbeddingOutcome, EmbeddingService,
     Question, QuestionVector, Search, WorkBudget, budget_of,
@@ -111,11 +112,21 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         self.wake_up.clear();
         let deployment = source.deployment(platform).unwrap_or_default();
         let interval_ms = deployment.turn_alarm_ms;
+        if let Some(away_ms) = away_ms(platform, interval_ms) {
+            return self.wake_up.set_in(platform, away_ms);
+        }
         // An alarm that fails is repeated a few times and then dropped for good.
         let Ok(catalog) = source.catalog(platform).await else {
             return self.wake_up.set_in(platform, interval_ms);
         };
-        let services: Vec<_> = services(&catalog, &deployment).collect();
+        let jurisdiction = platform.jurisdiction();
+        if jurisdiction.is_some_and(|needed| !catalog.default_resides(needed)) {
+            // The next upsert or search that is permitted goes on.
+            return Ok(());
+        }
+        let service =
+            |embeddings| EmbeddingService { embeddings, base_url: deployment.base_url.as_str() };
+        let services: Vec<_> = catalog.embeddings(jurisdiction).into_iter().map(service).collect();
         let budget = &mut budget_of(platform);
         let (retry_after_ms, reason) = match self.index.embed(budget, platform, &services).await {
             Ok(EmbeddingOutcome::Complete) => {
@@ -143,9 +154,11 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
     /// is nothing to embed and nothing to forget.
     async fn begin_change(&self, source: &ContextSource) -> Result<Option<ChangeGuard<'_>>, Fault> {
         let platform = self.platform.as_ref();
+        let jurisdiction = platform.jurisdiction();
         // Documents may change without a catalog; the alarm waits for one.
         let catalog = source.catalog(platform).await;
-        let is_wanted = catalog.map_or(true, |catalog| !catalog.embeddings().is_empty());
+        let is_wanted =
+            catalog.map_or(true, |catalog| !catalog.embeddings(jurisdiction).is_empty());
         if !is_wanted && !self.index.has_vectors()? {
             return Ok(None);
         }
@@ -172,14 +185,18 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         let platform = self.platform.as_ref();
         let Ok(catalog) = source.catalog(platform).await else { return Ok((None, Vec::new())) };
         let agent = catalog.agent_context(agent_context);
-        let Some(embeddings) = agent.and_then(|agent| agent.retrieval.embeddings.as_ref()) else {
+        let embeddings = agent.and_then(|agent| agent.retrieval.embeddings.as_ref());
+        let jurisdiction = platform.jurisdiction();
+        let is_there =
+            |embeddings: &&Embeddings| jurisdiction.is_none_or(|needed| embeddings.resides(needed));
+        let Some(embeddings) = embeddings.filter(is_there) else {
             return Ok((None, Vec::new()));
         };
         let deployment = source.deployment(platform)?;
         let question = Question {
             text: question,
             service: EmbeddingService { embeddings, base_url: &deployment.base_url },
-            catalog: &catalog.embeddings(),
+            catalog: &catalog.embeddings(jurisdiction),
         };
         let budget = &mut budget_of(platform);
         let EmbeddedQuestion { vector, failure, has_pending_chunks } =
@@ -207,13 +224,4 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         }
         Ok((vector, warning.into_iter().collect()))
     }
-}
-
-fn services<'c>(
-    catalog: &'c Catalog,
-    deployment: &'c Deployment,
-) -> impl Iterator<Item = EmbeddingService<'c>> {
-    let base_url = deployment.base_url.as_str();
-    let services = catalog.embeddings().into_iter();
-    services.map(move |embeddings| EmbeddingService { embeddings, base_url })
 }

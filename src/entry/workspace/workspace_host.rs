@@ -17,6 +17,7 @@ use crate::entry::context::ContextSource;
 use crate::entry::object_host::{ObjectHost, responded};
 use crate::entry::request::RequestHead;
 use crate::entry::request_id::RequestId;
+use crate::entry::residence::permit_default;
 use crate::entry::response::{PlainResponse, Response, object_failed};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
@@ -98,6 +99,9 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         match route {
             WorkspaceRoute::Upsert => {
                 let documents = parse_documents(&body)?;
+                if let Ok(catalog) = source.catalog(platform).await {
+                    permit_default(&catalog, platform.jurisdiction())?;
+                }
                 let write = self.index.write(source, async |index| {
                     let documents = index.upsert(budget, &documents).await?;
                     let changed = documents.iter().any(|document| document.changed);
@@ -120,7 +124,8 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
             WorkspaceRoute::Compare => self.compare(budget, &body).await,
             WorkspaceRoute::Counts => {
                 let catalog = source.catalog(platform).await.ok();
-                let services = catalog.as_ref().map(|catalog| catalog.embeddings());
+                let jurisdiction = platform.jurisdiction();
+                let services = catalog.as_ref().map(|catalog| catalog.embeddings(jurisdiction));
                 let service = services.and_then(|services| services.first().copied());
                 let counts = self.index.counts(budget, service).await?;
                 Ok(InvokeResult::success(counts, self.index.warnings()))
@@ -169,6 +174,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
     ) -> Result<InvokeResult, Vec<Fault>> {
         let platform = self.platform.as_ref();
         let catalog = source.catalog(platform).await?;
+        permit_default(&catalog, platform.jurisdiction())?;
         let id = catalog
             .conversation_context(DEFAULT_CONTEXT)
             .map_or("", |context| context.agent_context_id.as_str());

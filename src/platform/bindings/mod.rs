@@ -10,6 +10,7 @@
 //! | `crypto` | `importKey` and `verify` of `crypto.subtle` |
 //! | `fetch` | `fetch`, `tee` and `pipeThrough` |
 //! | `metering` | `writeDataPoint` |
+//! | `namespace` | `jurisdiction` of a `DurableObjectNamespace` |
 //! | `storage` | `DurableObjectStorage` and its SQL |
 //! | `streams` | `IdentityTransformStream`, `FixedLengthStream` |
 //! | `stub` | `fetch` of a `DurableObjectStub` and of static assets |
@@ -20,6 +21,7 @@ pub(super) mod body_reader;
 pub(super) mod crypto;
 pub(super) mod fetch;
 pub(super) mod metering;
+pub(super) mod namespace;
 pub(super) mod storage;
 pub(super) mod streams;
 pub(super) mod stub;

@@ -148,8 +148,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
-/// `context_not_found` where the fork would go on under a context that the catalog lacks, or the credential does not
-/// permit.
+/// `context_not_found` where the fork would go on under a context that the catalog lacks or the credential does not permit,
+/// or whose services are not in the tenant's jurisdiction.
 fn permit_context(
     context: &AdmissionContext,
     session: &Session,
@@ -164,8 +164,18 @@ fn permit_context(
     if !grants.permit_context(named.unwrap_or(&session.conversation_context)) {
         return Err(unknown());
     }
-    let Some(named) = named else { return Ok(()) };
-    context.catalog()?.conversation_context(named).map(|_| ()).ok_or_else(unknown)
+    let conversation = match named {
+        Some(named) => Some(context.catalog()?.conversation_context(named).ok_or_else(unknown)?),
+        None => None,
+    };
+    // The parent's own context keeps the parent's agent context.
+    let other = conversation.filter(|_| named != Some(&session.conversation_context));
+    let agent = other.map_or(&session.agent_context, |other| &other.agent_context_id);
+    let catalog = context.catalog.as_ref().ok();
+    match catalog.and_then(|catalog| catalog.agent_context(agent)) {
+        Some(agent) => context.permit_residence(agent),
+        None => Ok(()),
+    }
 }
 
 /// `session_exists`.

@@ -1,0 +1,51 @@
+//! `Residence` (interface §6): the jurisdictions in which a service keeps what it gets, as the operator says. It is declared,
+//! not measured.
+
+use super::definitions::{AgentContext, Catalog, DEFAULT_CONTEXT, Embeddings};
+use super::findings::{Findings, Seen};
+use super::names::quoted;
+use crate::encoding::Jurisdiction;
+use crate::json::Node;
+
+/// Reads the list.
+pub(super) fn residence(node: Node<'_, '_>, findings: &mut Findings) -> Vec<Jurisdiction> {
+    let (mut residence, mut seen) = (Vec::new(), Seen::new());
+    node.elements(findings, |node, findings| {
+        let Some(name) = node.text(findings) else { return };
+        match Jurisdiction::parse(&name) {
+            Some(jurisdiction) => {
+                findings.unique(node, "jurisdiction", &mut seen);
+                residence.push(jurisdiction);
+            }
+            None => {
+                let names = Jurisdiction::ALL.map(|known| quoted(known.as_str()));
+                findings.fault(node, format!("must be {}", names.join(" or ")));
+            }
+        }
+    });
+    residence
+}
+
+impl Catalog {
+    /// Whether every service of an agent context is in a jurisdiction: whatever sessions under it send is then sent there.
+    pub fn resides(&self, agent: &AgentContext, jurisdiction: Jurisdiction) -> bool {
+        let embeddings = agent.retrieval.embeddings.as_ref();
+        agent.residence.contains(&jurisdiction)
+            && embeddings.is_none_or(|embeddings| embeddings.resides(jurisdiction))
+    }
+
+    /// Whether the `default` contexts, by which a workspace is embedded and searched, are in a jurisdiction. So are those of
+    /// a catalog without them: nothing is sent.
+    pub fn default_resides(&self, jurisdiction: Jurisdiction) -> bool {
+        let default = self.conversation_context(DEFAULT_CONTEXT);
+        let agent = default.and_then(|context| self.agent_context(&context.agent_context_id));
+        agent.is_none_or(|agent| self.resides(agent, jurisdiction))
+    }
+}
+
+impl Embeddings {
+    /// Whether the service is in a jurisdiction.
+    pub fn resides(&self, jurisdiction: Jurisdiction) -> bool {
+        self.residence.contains(&jurisdiction)
+    }
+}

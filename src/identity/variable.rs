@@ -1,0 +1,134 @@
+//! Reading a variable of the deployment that is JSON. Its first fault is named by its place and never by a value.
+
+use crate::contract::{Fault, is_tenant_name};
+use crate::json::{
+    Malformed, NearestName, Node, Problem, Report, check, for_each_member, not_json,
+};
+
+/// The longest name of a member in a fault, in characters.
+const LONGEST_NAME: usize = 64;
+
+/// Reads the text of a variable.
+///
+/// # Errors
+/// `internal`, with the place of the first fault.
+pub(super) fn read_variable<T: Default>(
+    variable: &'static str,
+    text: &str,
+    read: impl FnOnce(Node<'_, '_>, &mut FirstFault) -> T,
+) -> Result<T, Fault> {
+    let mut fault = FirstFault { variable, words: None };
+    let root = Node::root(text);
+    let mut value = T::default();
+    match check(text) {
+        Err(Malformed::NotJson(error)) => {
+            fault.add(root, Problem::Invalid(&format!("is {}", not_json(&error))));
+        }
+        Err(Malformed::TooDeep { .. }) => {
+            fault.add(root, Problem::Invalid("is nested too deeply"));
+        }
+        Ok(()) => value = read(root, &mut fault),
+    }
+    match fault.words {
+        Some(words) => Err(Fault::internal(words)),
+        None => Ok(value),
+    }
+}
+
+/// The first fault of a variable, in words: its place, and what must be there.
+pub(super) struct FirstFault {
+    variable: &'static str,
+    words: Option<String>,
+}
+
+impl Report for FirstFault {
+    const NULL_IS_ABSENT: bool = false;
+
+    fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>) {
+        let words = match problem {
+            Problem::Missing(name) => format!("lacks {name}"),
+            Problem::Unknown { nearest: Some(NearestName { name, is_likely: true }), .. } => {
+                format!("is unknown; did you mean {name}?")
+            }
+            Problem::Unknown { .. } => "is unknown".to_owned(),
+            Problem::Repeated => "stands there twice".to_owned(),
+            Problem::WrongKind(kind) => format!("must be {kind}"),
+            Problem::Invalid(words) | Problem::Forbidden(words) => words.to_owned(),
+        };
+        let place = at.place.location(LONGEST_NAME).label;
+        let dot = if place.is_empty() || place.starts_with('[') { "" } else { "." };
+        let words = format!("The deployment's variable {}{dot}{place} {words}.", self.variable);
+        self.words.get_or_insert(words);
+    }
+
+    fn is_full(&self) -> bool {
+        self.words.is_some()
+    }
+}
+
+pub(super) fn is_filled(text: &str) -> Option<&'static str> {
+    text.is_empty().then_some("must not be empty")
+}
+
+pub(super) fn tenant_problem(text: &str) -> Option<&'static str> {
+    (!is_tenant_name(text)).then_some("must be 1 to 64 visible ASCII characters other than /")
+}
+
+/// A text in which `problem` finds none.
+pub(super) fn text(
+    node: Node<'_, '_>,
+    fault: &mut FirstFault,
+    problem: impl Fn(&str) -> Option<&'static str>,
+) -> String {
+    let Some(text) = node.text(fault) else { return String::new() };
+    if let Some(words) = problem(&text) {
+        fault.add(node, Problem::Invalid(words));
+    }
+    text.into_owned()
+}
+
+/// A list of such texts.
+pub(super) fn any_texts(
+    node: Node<'_, '_>,
+    fault: &mut FirstFault,
+    problem: fn(&str) -> Option<&'static str>,
+) -> Vec<String> {
+    let mut texts = Vec::new();
+    node.elements(fault, |node, fault| texts.push(text(node, fault, problem)));
+    texts
+}
+
+/// The same with one element at least.
+pub(super) fn texts(
+    node: Node<'_, '_>,
+    fault: &mut FirstFault,
+    problem: fn(&str) -> Option<&'static str>,
+) -> Vec<String> {
+    if node.is_empty_array() {
+        fault.add(node, Problem::Invalid("must not be empty"));
+    }
+    any_texts(node, fault, problem)
+}
+
+/// Calls `each` with the members of an object whose names are data.
+pub(super) fn each_member(
+    node: Node<'_, '_>,
+    fault: &mut FirstFault,
+    mut each: impl FnMut(String, Node<'_, '_>, &mut FirstFault),
+) {
+    if !node.is_object() {
+        return fault.add(node, Problem::WrongKind("an object"));
+    }
+    let mut seen: Vec<String> = Vec::new();
+    let walked = for_each_member(node.json, |name, json| {
+        let member = node.member(&name, json);
+        if seen.iter().any(|known| *known == name) {
+            fault.add(member, Problem::Repeated);
+        }
+        each(name.clone().into_owned(), member, fault);
+        seen.push(name.into_owned());
+    });
+    if walked.is_err() {
+        fault.add(node, Problem::Invalid("has a name that is not valid Unicode"));
+    }
+}
