@@ -4,7 +4,6 @@ use aptix_edge::contract::Fault;
 use aptix_edge::encoding::Jurisdiction;
 use aptix_edge::identity::{Placement, TenantTerms, Tenants};
 use aptix_edge::ports::ObjectClass;
-use bed::*;
 use serde_json::json;
 
 use super::clients::{key, said_of, tenants};
