@@ -2239,6 +2239,8 @@ export interface operations {
     getFile: {
         parameters: {
             query: {
+                /** @description The jurisdiction of the bucket that holds it, if that has one. */
+                Bucket?: "eu" | "us" | "fedramp" | "fedramp-high";
                 Name: string;
                 MimeType: string;
                 Expires: number;
