@@ -45,6 +45,8 @@ pub const DEFAULT_CONTEXT: &str = "default";
 /// A checked catalog: every reference in it resolves, and it has at least one mode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Catalog {
+    /// What the document says of itself, 1 to 64 of `A-Za-z0-9._:-`.
+    pub(super) version: Option<String>,
     pub(super) agent_contexts: BTreeMap<String, AgentContext>,
     pub(super) conversation_contexts: BTreeMap<String, ConversationContext>,
     pub(super) modes: Vec<Mode>,

@@ -12,19 +12,18 @@ use super::hosted_tools::hosted_tools;
 use super::mcp_servers::mcp_servers;
 use super::model_parameters::model_parameters;
 use super::modes::modes;
-use super::names::is_context_id;
+use super::names::{is_context_id, is_version};
 use super::tools::{ServerSide, context_tools, server_tools};
-use super::values::{choice, entries, filled_prose, model, reference};
+use super::values::{choice, entries, filled_prose, matching_text, model, reference};
 use super::webhooks::{webhook_names, webhooks};
 use crate::json::{
     DEPTH_LIMIT, Malformed, Node, ObjectShape, check, for_each_element, for_each_member,
 };
 
-const BUILTIN: &str = include_str!("builtin.json");
-
 const CATALOG: ObjectShape = ObjectShape::new(
     &[
         "$schema",
+        "Version",
         "AgentContexts",
         "ConversationContexts",
         "Modes",
@@ -50,10 +49,15 @@ const CONVERSATION_CONTEXT: ObjectShape = ObjectShape::new(
     &["AgentContextId", "BootPrompt"],
 );
 
+const VERSION_FORM: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ : -";
+
 /// In bytes: at most some 65,000 tokens, for which every call of a session pays.
 const BOOT_PROMPT_BYTES: usize = 256 * 1024;
 
 impl Catalog {
+    /// The document of the catalog that the product brings along.
+    pub const BUILTIN: &'static str = include_str!("builtin.json");
+
     /// Reads and checks a whole document.
     ///
     /// # Errors
@@ -64,7 +68,7 @@ impl Catalog {
 
     /// Reads the catalog that the product brings along, which has no faults.
     pub fn builtin() -> Result<Self, Vec<CatalogFault>> {
-        Self::parse(BUILTIN)
+        Self::parse(Self::BUILTIN)
     }
 }
 
@@ -97,6 +101,7 @@ fn read(text: &str) -> (Result<Catalog, Vec<CatalogFault>>, Vec<NeededSecret>) {
 fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
     let declared = Declared::of(document);
     let mut catalog = Catalog {
+        version: None,
         agent_contexts: BTreeMap::new(),
         conversation_contexts: BTreeMap::new(),
         modes: Vec::new(),
@@ -108,6 +113,10 @@ fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
     };
     CATALOG.read(document, findings, |name, node, findings| match name {
         "$schema" => drop(node.text(findings)),
+        "Version" => {
+            let version = matching_text(node, is_version, VERSION_FORM, findings);
+            catalog.version = Some(version);
+        }
         "AgentContexts" => {
             catalog.agent_contexts = contexts_by_id(node, "agent", findings, agent_context);
         }

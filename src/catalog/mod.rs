@@ -6,6 +6,7 @@
 
 mod agent_context;
 mod approval;
+mod contexts;
 mod definitions;
 mod document;
 mod embeddings;

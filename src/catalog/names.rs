@@ -23,6 +23,11 @@ pub(super) fn is_context_id(text: &str) -> bool {
     is_made_of(text, 128, |byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
 }
 
+/// `^[A-Za-z0-9._:-]{1,64}$`: half of a context's id.
+pub(super) fn is_version(text: &str) -> bool {
+    text.len() <= 64 && is_context_id(text)
+}
+
 /// `^[A-Za-z_][A-Za-z0-9_]{0,127}$`: the grammar of a Worker's secret's name.
 pub(super) fn is_secret_name(text: &str) -> bool {
     is_made_of(text, 128, |byte| byte.is_ascii_alphanumeric() || byte == b'_')

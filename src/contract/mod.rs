@@ -9,6 +9,7 @@
 //! service cannot leak to a client, because no type here can hold one.
 
 mod caller_record;
+mod catalog_stamp;
 mod closed_list;
 mod document;
 mod error_code;
@@ -36,6 +37,7 @@ mod user_warning;
 mod validation;
 
 pub use caller_record::CallerRecord;
+pub use catalog_stamp::CatalogStamp;
 pub use closed_list::ClosedList;
 pub(crate) use closed_list::closed_list;
 pub use document::{Document, ListedDocuments, Properties, SearchRequest};

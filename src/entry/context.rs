@@ -7,7 +7,7 @@ use super::metering::Metering;
 use super::request_id::RequestId;
 use super::residence;
 use crate::catalog::{AgentContext, Catalog, CatalogFault};
-use crate::contract::{ErrorCode, Fault, TraceContext};
+use crate::contract::{CatalogStamp, ErrorCode, Fault, TraceContext};
 use crate::encoding::{Jurisdiction, sha256_hex};
 use crate::mcp::ToolListCache;
 use crate::persistence::Session;
@@ -17,11 +17,16 @@ use crate::ports::{Deployment, OperatorCatalog, Platform};
 /// to show a change everywhere.
 const CATALOG_AGE_MS: u64 = 30_000;
 
+/// The length of what names a catalog: two documents of one operator never share as many digits.
+const STAMP_DIGITS: usize = 16;
+
 /// The settings and the catalog that a request is admitted under.
 #[derive(Clone, Debug)]
 pub struct AdmissionContext {
     /// The catalog, or its fault. Stored turns can be shown, replayed and cancelled without one.
     pub catalog: Result<Rc<Catalog>, Fault>,
+    /// What names it in the records of turns; empty while nothing could be read.
+    pub stamp: Rc<CatalogStamp>,
     pub deployment: Rc<Deployment>,
     /// Where links to files begin: `PUBLIC_URL`, else scheme and authority under which the client
     /// reached the deployment; empty for an alarm.
@@ -97,13 +102,27 @@ pub struct ContextSource {
 
 /// The catalog as it was last read. An invalid catalog is kept as well, because finding its faults costs
 /// the most.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ReadCatalog {
     /// When it has to be read again.
     until: u64,
-    /// SHA-256 of the document; `None` for the built-in one.
-    document: Option<String>,
+    /// SHA-256 of the document.
+    document: String,
     catalog: Result<Rc<Catalog>, Fault>,
+    stamp: Rc<CatalogStamp>,
+}
+
+impl ReadCatalog {
+    /// Reads a document, of which this is the SHA-256.
+    fn of(text: &str, document: String) -> Self {
+        let catalog = Catalog::parse(text).map(Rc::new).map_err(invalid);
+        let version = catalog.as_ref().ok().and_then(|catalog| catalog.version());
+        let stamp = CatalogStamp {
+            sha256: document.chars().take(STAMP_DIGITS).collect(),
+            version: version.map(str::to_owned),
+        };
+        Self { until: 0, document, catalog, stamp: Rc::new(stamp) }
+    }
 }
 
 impl ContextSource {
@@ -117,9 +136,13 @@ impl ContextSource {
         let deployment = self.deployment(platform)?;
         // The client chooses the header `Host`, and so the origin of its request.
         let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
-        let catalog = self.catalog(platform).await;
+        let (catalog, stamp) = match self.read_catalog(platform).await {
+            Ok(ReadCatalog { catalog, stamp, .. }) => (catalog, stamp),
+            Err(fault) => (Err(fault), Rc::default()),
+        };
         Ok(AdmissionContext {
             catalog,
+            stamp,
             deployment,
             origin,
             request_id,
@@ -156,28 +179,28 @@ impl ContextSource {
     /// fails, with `catalog_invalid` and the first faults in `Details.Faults` when the catalog is invalid.
     /// A document that has not changed is not parsed again.
     pub async fn catalog<P: Platform>(&self, platform: &P) -> Result<Rc<Catalog>, Fault> {
+        self.read_catalog(platform).await?.catalog
+    }
+
+    async fn read_catalog<P: Platform>(&self, platform: &P) -> Result<ReadCatalog, Fault> {
         let now = platform.now_ms();
         if let Some(known) = self.catalog.borrow().as_ref()
             && now < known.until
         {
-            return known.catalog.clone();
+            return Ok(known.clone());
         }
         let (until, text) = match platform.operator_catalog().await.map_err(|_| kv_failed())? {
             OperatorCatalog::NoNamespace => (u64::MAX, None),
             OperatorCatalog::Absent => (now + CATALOG_AGE_MS, None),
             OperatorCatalog::Document(text) => (now + CATALOG_AGE_MS, Some(text)),
         };
-        let document = text.as_ref().map(|text| sha256_hex(text.as_bytes()));
+        let text = text.as_deref().unwrap_or(Catalog::BUILTIN);
+        let document = sha256_hex(text.as_bytes());
         let known = self.catalog.take().filter(|known| known.document == document);
-        let catalog = match known {
-            Some(known) => known.catalog,
-            None => text
-                .map_or_else(Catalog::builtin, |text| Catalog::parse(&text))
-                .map(Rc::new)
-                .map_err(invalid),
-        };
-        self.catalog.replace(Some(ReadCatalog { until, document, catalog: catalog.clone() }));
-        catalog
+        let read = known.unwrap_or_else(|| ReadCatalog::of(text, document));
+        let read = ReadCatalog { until, ..read };
+        self.catalog.replace(Some(read.clone()));
+        Ok(read)
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Metering {
 #[derive(Debug, Default)]
 pub(super) struct EndedSubmission<'a> {
     pub(super) model: Option<&'a str>,
+    /// What names the catalog that it ran under last.
+    pub(super) catalog: &'a str,
     /// `None` when the storage failed and left the turn as it was.
     pub(super) status: Option<TurnStatus>,
     pub(super) code: Option<ErrorCode>,
@@ -34,9 +36,11 @@ pub(super) struct EndedSubmission<'a> {
 
 impl<'a> EndedSubmission<'a> {
     /// A submission that ends outside of a run, because its instance was lost.
-    pub(super) fn lost(model: &'a str, turn: &Turn, code: ErrorCode, now_ms: u64) -> Self {
+    pub(super) fn lost(model: &'a str, turn: &'a Turn, code: ErrorCode, now_ms: u64) -> Self {
+        let catalog = turn.progress.catalog.as_ref();
         Self {
             model: Some(model),
+            catalog: catalog.map_or("", |catalog| catalog.sha256.as_str()),
             status: Some(turn.status),
             code: Some(code),
             usage: turn.submission_usage().unwrap_or_default(),
@@ -86,6 +90,7 @@ fn data_point<P: Platform>(
         &session.conversation_context,
         ended.status.map_or("", TurnStatus::as_str),
         ended.code.map_or("", ErrorCode::as_str),
+        ended.catalog,
     ];
     let usage = ended.usage;
     let (rows_read, rows_written) = platform.rows();

@@ -13,9 +13,10 @@ use super::entry_seq::EntrySeq;
 use super::fork::ForkParent;
 use super::records::{ModeChange, Session, Turn, from_json};
 use super::steers::Steer;
+use super::submission_origin::SubmissionOrigin;
 use crate::contract::{
-    CallerRecord, Fault, SessionId, SteerContent, SteerId, SteerState, TurnId, TurnStatus, Usage,
-    Warning,
+    CallerRecord, CatalogStamp, Fault, SessionId, SteerContent, SteerId, SteerState, TurnId,
+    TurnStatus, Usage, Warning,
 };
 use crate::encoding::timestamp;
 use crate::ports::{Database, Row};
@@ -130,6 +131,8 @@ struct ExportedSubmission {
     #[serde(skip_serializing_if = "CallerRecord::is_empty")]
     caller: CallerRecord,
     #[serde(skip_serializing_if = "Option::is_none")]
+    catalog: Option<CatalogStamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     http_status: Option<u16>,
     /// The `InvokeResult` as the client received it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,20 +189,6 @@ impl<D: Database> SessionStore<D> {
         Ok(on_server.map(known).collect())
     }
 
-    /// When a turn's submissions were accepted, and who sent them, oldest first; `None` where an older version did not
-    /// store that.
-    pub(crate) fn submitters(
-        &self,
-        turn: &Turn,
-    ) -> Result<Vec<(u64, Option<CallerRecord>)>, Fault> {
-        let earlier = "SELECT accepted_at, caller FROM submissions WHERE turn = ? ORDER BY number";
-        let earlier = self.rows_of_calls(earlier, &[turn.ordinal.into()])?;
-        let submitter = |row: &Row| Ok((row.get("accepted_at")?, caller_of(row)?));
-        let mut submitters: Vec<_> = earlier.iter().map(submitter).collect::<Result<_, Fault>>()?;
-        submitters.push((turn.accepted_at, Some(turn.progress.caller.clone())));
-        Ok(submitters)
-    }
-
     /// The session's own part of its export.
     pub(crate) fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
         let text = |hash: Option<String>| hash.map(|hash| self.text(&hash)).transpose();
@@ -231,11 +220,14 @@ impl<D: Database> SessionStore<D> {
         let entries = "SELECT * FROM conversation WHERE turn = ? ORDER BY seq";
         let entries = self.database.query(entries, turn_is)?;
         let submission = |row: &Row| {
+            let of_latest = || SubmissionOrigin::of_latest(&turn.progress);
+            let SubmissionOrigin { caller, catalog } =
+                SubmissionOrigin::of_row(row)?.unwrap_or_else(of_latest);
             Ok(ExportedSubmission {
                 fingerprint: row.get("fingerprint")?,
                 accepted_at: timestamp(row.get("accepted_at")?),
-                // The latest submission's caller stands with the turn's progress.
-                caller: caller_of(row)?.unwrap_or_else(|| turn.progress.caller.clone()),
+                caller,
+                catalog,
                 http_status: row.get("http_status")?,
                 outcome: self.json(row, "outcome")?,
             })
@@ -299,10 +291,4 @@ impl<D: Database> SessionStore<D> {
         };
         Ok(self.steers(turn)?.into_iter().map(exported).collect())
     }
-}
-
-/// The caller in a row of a submission; `None` where it says nothing.
-pub(super) fn caller_of(row: &Row) -> Result<Option<CallerRecord>, Fault> {
-    let stored: Option<String> = row.get("caller")?;
-    stored.map(|caller| from_json("caller", &caller)).transpose()
 }

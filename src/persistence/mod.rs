@@ -31,6 +31,7 @@ mod spent;
 mod steer_counts;
 mod steers;
 mod submission_counts;
+mod submission_origin;
 mod texts;
 mod turn_life_cycle;
 mod turn_trace;

@@ -16,7 +16,7 @@ use super::turn_trace::TurnTrace;
 use super::window::{CompactionRecord, Ladder, Window};
 use crate::contract::closed_list;
 use crate::contract::{
-    CallerRecord, Fault, InvokeResult, SessionId, TurnId, TurnStatus, Usage, Warning,
+    CallerRecord, CatalogStamp, Fault, InvokeResult, SessionId, TurnId, TurnStatus, Usage, Warning,
 };
 use crate::files::OutputFile;
 use crate::ports::unreadable_column;
@@ -251,6 +251,9 @@ pub struct TurnProgress {
     /// Who sent the latest submission.
     #[serde(skip_serializing_if = "CallerRecord::is_empty")]
     pub caller: CallerRecord,
+    /// The catalog that the latest submission runs under, or ran under last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub catalog: Option<CatalogStamp>,
     /// The numbers of the submissions that held decisions alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<u32>,

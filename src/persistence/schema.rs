@@ -94,7 +94,8 @@ pub(super) const CALL_TABLES: &[&str] = &[
         approval TEXT,
         PRIMARY KEY (turn, model_call, position)
     ) WITHOUT ROWID",
-    // Submissions that a tool continuation followed. Number 0 is the user turn. `caller`: JSON.
+    // Submissions that a tool continuation followed. Number 0 is the user turn. `caller`: JSON, who sent
+    // it and under which catalog it ran.
     "CREATE TABLE submissions (
         turn INTEGER NOT NULL,
         number INTEGER NOT NULL,

@@ -1,8 +1,8 @@
 //! Who has sent words of a turn (interface §12, `By`): whoever asked for a call is not whoever decides on it.
 
-use super::export::caller_of;
 use super::records::Turn;
 use super::session_store::SessionStore;
+use super::submission_origin::SubmissionOrigin;
 use crate::contract::{CallerRecord, Fault};
 use crate::ports::{Database, Row};
 
@@ -16,7 +16,10 @@ impl<D: Database> SessionStore<D> {
         let progress = &turn.progress;
         let holds_words = |number: u32| number < before && !progress.decisions.contains(&number);
         let followed = "SELECT number, caller FROM submissions WHERE turn = ?";
-        let sender = |row: &Row| Ok((row.get("number")?, caller_of(row)?));
+        let sender = |row: &Row| {
+            let origin = SubmissionOrigin::of_row(row)?;
+            Ok((row.get("number")?, origin.map(|origin| origin.caller)))
+        };
         let mut submissions: Vec<(u32, Option<CallerRecord>)> = self
             .rows_of_calls(followed, &[turn.ordinal.into()])?
             .iter()

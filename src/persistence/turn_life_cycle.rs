@@ -11,10 +11,11 @@ use super::conversation::array_of;
 use super::entry_seq::EntrySeq;
 use super::records::{EntryKind, Session, StoredOutcome, Turn, to_json};
 use super::session_store::SessionStore;
+use super::submission_origin::SubmissionOrigin;
 use super::texts;
 use super::webhooks::Ending;
 use super::window::{CompactionRecord, Window};
-use crate::contract::{CallerRecord, Fault, TurnId, TurnStatus};
+use crate::contract::{CallerRecord, CatalogStamp, Fault, TurnId, TurnStatus};
 use crate::files::OutputFile;
 use crate::ports::Database;
 
@@ -64,6 +65,8 @@ pub struct NewSubmission<'a> {
     /// SHA-256 of the canonical request.
     pub fingerprint: &'a str,
     pub caller: &'a CallerRecord,
+    /// The catalog that it runs under.
+    pub catalog: &'a CatalogStamp,
     pub now_ms: u64,
 }
 
@@ -140,9 +143,11 @@ impl<D: Database> SessionStore<D> {
         new: NewSubmission<'_>,
         with_results: &[Call],
     ) -> Result<(), Fault> {
-        let NewSubmission { fingerprint, caller, now_ms } = new;
+        let NewSubmission { fingerprint, caller, catalog, now_ms } = new;
         let followed = turn.progress.submission;
-        let sent_by = std::mem::replace(&mut turn.progress.caller, caller.clone());
+        let origin = SubmissionOrigin::of_latest(&turn.progress);
+        turn.progress.caller.clone_from(caller);
+        turn.progress.catalog = Some(catalog.clone());
         turn.status = TurnStatus::Running;
         turn.attempts = 1;
         turn.updated_at = now_ms;
@@ -158,7 +163,7 @@ impl<D: Database> SessionStore<D> {
                     kept_segment, caller)
                  SELECT ordinal, ?, fingerprint, accepted_at, http_status, outcome, kept_segment, ?
                  FROM turns WHERE ordinal = ?",
-                &[followed.into(), to_json("caller", &sent_by)?.into(), turn.ordinal.into()],
+                &[followed.into(), to_json("caller", &origin)?.into(), turn.ordinal.into()],
             )?;
             for call in with_results {
                 self.save_call(turn.ordinal, call)?;

@@ -15,7 +15,9 @@ use super::settlement::{outputs_of, settle_open_calls};
 use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext};
 use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
-use crate::contract::{Fault, ToolResult, TraceContext, TurnStatus, UserTurn, UserWarning};
+use crate::contract::{
+    CatalogStamp, Fault, ToolResult, TraceContext, TurnStatus, UserTurn, UserWarning,
+};
 use crate::encoding::sha256_hex;
 use crate::identity::SentCaller;
 use crate::mcp::ToolsByServer;
@@ -41,6 +43,7 @@ pub(crate) struct NewUserTurn<'a> {
     /// Where the client reached the deployment, scheme and authority.
     pub(crate) origin: &'a str,
     pub(crate) trace: Option<&'a TraceContext>,
+    pub(crate) stamp: &'a CatalogStamp,
     pub(crate) now_ms: u64,
 }
 
@@ -57,6 +60,7 @@ pub(crate) struct NewContinuation<'a> {
     pub(crate) fingerprint: &'a str,
     pub(crate) caller: &'a SentCaller,
     pub(crate) trace: Option<&'a TraceContext>,
+    pub(crate) stamp: &'a CatalogStamp,
     pub(crate) now_ms: u64,
 }
 
@@ -174,6 +178,7 @@ fn store_turn<D: Database>(
                     origin: new.origin.to_owned(),
                     retrieval,
                     caller: new.caller.caller.clone(),
+                    catalog: Some(new.stamp.clone()),
                     turn_tokens: new.caller.grants.turn_tokens,
                     trace: TurnTrace { caller: new.trace.cloned(), id: None },
                     ..TurnProgress::default()
@@ -208,7 +213,8 @@ pub(crate) fn continue_turn<D: Database>(
     turn.progress.turn_tokens =
         turn.progress.turn_tokens.into_iter().chain(grants.turn_tokens).min();
     store.durable_step(|| {
-        let submission = NewSubmission { fingerprint: new.fingerprint, caller, now_ms };
+        let (fingerprint, catalog) = (new.fingerprint, new.stamp);
+        let submission = NewSubmission { fingerprint, caller, catalog, now_ms };
         store.begin_continuation(&mut session, &mut turn, submission, &given)?;
         match session.open_calls {
             Some(open) if calls.iter().all(|call| call.result.is_some()) => {
@@ -226,8 +232,10 @@ pub(crate) fn resume_turn<D: Database>(
     store: &SessionStore<D>,
     mut session: Session,
     mut turn: Turn,
+    stamp: &CatalogStamp,
     now_ms: u64,
 ) -> Result<StartedTurn, Fault> {
+    turn.progress.catalog = Some(stamp.clone());
     store.durable_step(|| {
         if store.reads_pending_on(&turn)? {
             return store.begin_resumption(&mut session, &mut turn, now_ms);

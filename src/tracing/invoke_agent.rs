@@ -13,6 +13,8 @@ pub struct AgentInvocation<'a> {
     pub session_id: &'a str,
     pub ids: TracedIds,
     pub conversation_context: &'a str,
+    /// What names the catalog.
+    pub catalog: &'a str,
     /// Of the model service.
     pub base_url: &'a str,
     pub version: &'a str,
@@ -51,6 +53,7 @@ impl AgentInvocation<'_> {
         span.text(names::PROVIDER, provider_of(self.base_url));
         span.text(names::PRODUCT_VERSION, self.version);
         span.text(names::TENANT, self.tenant);
+        span.text(names::CATALOG, self.catalog);
         let session = self.ids.name(self.tenant, self.session_id);
         text_if(span, names::CONVERSATION, session.as_deref());
         span.number(names::ATTEMPT, self.attempt.into());

@@ -51,6 +51,7 @@ names! {
     ERROR = "error.type";
     PRODUCT_VERSION = "aptix.version";
     TENANT = "aptix.tenant";
+    CATALOG = "aptix.catalog";
     STATUS = "aptix.turn.status";
     ATTEMPT = "aptix.turn.attempt";
     MODEL_CALLS = "aptix.model_calls";

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
 
+use aptix_edge::encoding::sha256_hex;
 use aptix_edge::entry::{Body, ContextSource, FrontDoor, FrontResponse, ObjectHost, RequestHead};
 use aptix_edge::live_text::Position;
 use aptix_edge::ports::OperatorCatalog;
@@ -72,6 +73,13 @@ impl Bed {
         let mut document = catalog::document();
         change(&mut document);
         self.keep_catalog(document.to_string());
+    }
+
+    /// What names the present catalog in the records of turns.
+    pub fn catalog_hash(&self) -> String {
+        let catalog = self.world.catalog.borrow();
+        let OperatorCatalog::Document(text) = &*catalog else { panic!("there is no catalog") };
+        sha256_hex(text.as_bytes()).chars().take(16).collect()
     }
 
     /// Replaces the catalog with one that is invalid.

@@ -37,6 +37,7 @@ fn the_schema_and_the_checker_accept_the_same_right_documents() {
         with("/ServerTools/0/Parameters", json!({})),
         with("/Modes/0/Tools", json!(BuiltInTool::ALL.map(BuiltInTool::as_str))),
         with("/Modes/0/Key", json!("A-z_0.9")),
+        with("/Version", json!("2026-11-26:v1.2_a")),
         with("/AgentContexts/team:a.b-c_1", json!({})),
         with("/ServerTools/0/Http/Url", json!("http://[::1]:8787/x")),
         // Without a secret http may go anywhere.

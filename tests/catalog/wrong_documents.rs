@@ -66,7 +66,10 @@ pub(crate) fn all() -> Vec<Wrong> {
         let pointer = format!("{conversation}/Tools/0/parameters{pointer}");
         meaning(with(&pointer, value), &format!("{conversation}/Tools/0/parameters{path}"), message)
     };
+    let version = "must be 1 to 64 of A-Z a-z 0-9 . _ : -";
     let mut all = vec![
+        replaced("/Version", json!("v".repeat(65)), version),
+        replaced("/Version", json!("2026/11"), version),
         missing("/Modes"),
         missing("/Modes/0/Key"),
         missing("/Modes/0/DisplayName"),

@@ -55,8 +55,9 @@ test('a turn is one tree below its invocation, with every attribute and without 
   assert.equal(new Set([agent.trace, invocation.trace, hop.trace]).size, 1);
 
   const conversation = createHash('sha256').update(`local\n${turn.SessionId}`).digest('hex').slice(0, 32);
-  const { 'aptix.version': version, ...attributes } = agent.attributes;
+  const { 'aptix.version': version, 'aptix.catalog': catalog, ...attributes } = agent.attributes;
   assert.match(version, /^\d+\.\d+\.\d+/);
+  assert.match(catalog, /^[0-9a-f]{16}$/);
   assert.deepEqual(attributes, {
     'gen_ai.operation.name': 'invoke_agent',
     'gen_ai.agent.name': 'default',

@@ -31,7 +31,10 @@ fn each_submission_writes_one_point_with_its_own_tokens() {
     bed.post(&turn("t2", "More")).final_text();
     let points = points(&bed);
     assert_eq!(points.len(), 3);
-    let blobs = |status: &str| json!(["submission", "", "m", "default", "default", status, ""]);
+    let catalog = bed.catalog_hash();
+    let blobs = |status: &str| {
+        json!(["submission", "", "m", "default", "default", status, "", catalog])
+    };
     assert_eq!(points[0]["indexes"], json!(["local"]));
     assert_eq!(points[0]["blobs"], blobs("awaiting_tools"));
     assert_eq!(points[1]["blobs"], blobs("completed"));
@@ -60,6 +63,7 @@ fn a_submission_whose_instance_was_lost_twice_has_its_point_too() {
     assert_eq!(points.len(), 1);
     let blobs = &points[0]["blobs"];
     assert_eq!((&blobs[2], &blobs[6]), (&json!("m"), &json!("turn_interrupted")));
+    assert_eq!(blobs[7], bed.catalog_hash());
 }
 
 #[test]

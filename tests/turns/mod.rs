@@ -3,6 +3,7 @@
 
 mod approvals;
 mod background;
+mod catalog_stamps;
 mod client_tools;
 mod commentary;
 mod compaction;

@@ -42,6 +42,7 @@ const ATTRIBUTES: [&str; 46] = [
     "error.type",
     "aptix.version",
     "aptix.tenant",
+    "aptix.catalog",
     "aptix.turn.status",
     "aptix.turn.attempt",
     "aptix.model_calls",
@@ -131,6 +132,7 @@ fn a_turn_has_one_tree_of_spans_that_tells_what_the_trace_tells_and_nothing_that
             "gen_ai.provider.name": "model.example",
             "gen_ai.request.model": "m", "gen_ai.output.type": "text",
             "aptix.version": env!("CARGO_PKG_VERSION"), "aptix.tenant": "local",
+            "aptix.catalog": bed.catalog_hash(),
             "aptix.turn.status": "completed", "aptix.turn.attempt": 1.0,
             "aptix.model_calls": 3.0, "aptix.tool_calls": 3.0,
         })

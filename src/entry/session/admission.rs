@@ -140,6 +140,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             fingerprint,
             caller,
             trace: self.context.trace.as_ref(),
+            stamp: &self.context.stamp,
             now_ms: self.platform.now_ms(),
         };
         let (started, answered) = continue_turn(self.store, new, || self.ensure_alarm())?;
@@ -200,7 +201,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
                 self.refuse_when_live(&session)?;
                 self.context.contexts_of(&session)?;
                 self.ensure_alarm()?;
-                let started = resume_turn(self.store, session, turn, self.platform.now_ms())?;
+                let (stamp, now_ms) = (&self.context.stamp, self.platform.now_ms());
+                let started = resume_turn(self.store, session, turn, stamp, now_ms)?;
                 Ok(Some(Admitted::Run(started)))
             }
             (Some(outcome), _) => Ok(Some(Admitted::Replay(turn, outcome))),
@@ -237,6 +239,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             caller,
             origin: &self.context.origin,
             trace: self.context.trace.as_ref(),
+            stamp: &self.context.stamp,
             now_ms: self.platform.now_ms(),
         };
         let started = begin_turn(self.store, new, faults, || self.ensure_alarm())?;

@@ -135,7 +135,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Ok(Recovered::Waits);
         }
         self.ensure_alarm(context.deployment.turn_alarm_ms)?;
-        let started = resume_turn(&self.store, session, turn, now)?;
+        let started = resume_turn(&self.store, session, turn, &context.stamp, now)?;
         self.run(context, started, false, None)?;
         Ok(Recovered::Nothing)
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::erasing::Erasing;
 use super::reporting::{Reporter, report_failed};
 use super::running::{LiveTurn, Running};
-use crate::contract::{CallerRecord, Fault, SessionId, TraceContext, TurnId};
+use crate::contract::{CallerRecord, CatalogStamp, Fault, SessionId, TraceContext, TurnId};
 use crate::entry::context::AdmissionContext;
 use crate::entry::logged_caller::logged_in_object;
 use crate::entry::metering::EndedSubmission;
@@ -89,6 +89,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             request_id,
             trace_id: trace.id.clone(),
             model: context.model_of(&session).to_owned(),
+            catalog: Rc::clone(&context.stamp),
             // The line of a user's session names the user by itself.
             caller: CallerRecord { user: None, ..started.turn.progress.caller.clone() },
         };
@@ -132,7 +133,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 end_of(&report, live.caller_trace().borrow().as_ref()).describe(span);
             }
             drop(span);
-            metering.record(platform.as_ref(), &session, &ended(&report, now));
+            let ended = ended(&report, &names.catalog, now);
+            metering.record(platform.as_ref(), &session, &ended);
             let mut line = submission_line(&turn_id, outcome.http_status, duration_ms, &report);
             names.sign(&mut line, platform.as_ref(), &session, &report);
             platform.log(line);
@@ -161,6 +163,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             session_id: session.session_id.as_str(),
             ids: TracedIds::of(&context.deployment.trace_session_id),
             conversation_context: agent,
+            catalog: &context.stamp.sha256,
             base_url: context.base_url_of(session),
             version: env!("CARGO_PKG_VERSION"),
             attempt: started.turn.attempts,
@@ -201,6 +204,7 @@ struct RunNames {
     trace_id: Option<String>,
     /// The one that the catalog names.
     model: String,
+    catalog: Rc<CatalogStamp>,
     caller: CallerRecord,
 }
 
@@ -220,6 +224,7 @@ impl RunNames {
         let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
         add("model", report.model.as_deref().unwrap_or(&self.model).into());
         add("conversation_context", session.conversation_context.as_str().into());
+        add("catalog", self.catalog.sha256.as_str().into());
         if let Some(trace_id) = &self.trace_id {
             add("trace_id", trace_id.as_str().into());
         }
@@ -265,8 +270,13 @@ fn end_of<'a>(report: &'a RunReport, caller: Option<&'a TraceContext>) -> AgentI
 }
 
 /// A run that has ended, as its data point tells it.
-fn ended(report: &RunReport, now_ms: u64) -> EndedSubmission<'_> {
+fn ended<'a>(
+    report: &'a RunReport,
+    catalog: &'a CatalogStamp,
+    now_ms: u64,
+) -> EndedSubmission<'a> {
     EndedSubmission {
+        catalog: &catalog.sha256,
         model: report.model.as_deref(),
         status: report.status,
         code: report.code,

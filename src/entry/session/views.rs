@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::session_host::find_turn;
 use super::submission::unreadable_outcome;
 use crate::contract::{
-    CallerRecord, Fault, SessionId, SteerId, SteerState, ToolCall, TurnId, TurnStatus, Usage,
+    CallerRecord, CatalogStamp, Fault, SessionId, SteerId, SteerState, ToolCall, TurnId,
+    TurnStatus, Usage,
 };
 use crate::encoding::timestamp;
 use crate::entry::context::AdmissionContext;
@@ -158,6 +159,9 @@ struct TracedSubmission {
     /// Who sent it.
     #[serde(skip_serializing_if = "CallerRecord::is_empty")]
     caller: CallerRecord,
+    /// What it ran under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    catalog: Option<CatalogStamp>,
 }
 
 /// What has become of a steer.
@@ -346,10 +350,11 @@ impl<D: Database> Views<'_, D> {
             let mcp = tool.and_then(|tool| tool.mcp.clone());
             traced(call, group, mcp)
         };
-        let submitters = self.store.submitters(&turn)?.into_iter();
-        let submissions = submitters.map(|(accepted_at, caller)| TracedSubmission {
+        let origins = self.store.submission_origins(&turn)?.into_iter();
+        let submissions = origins.map(|(accepted_at, origin)| TracedSubmission {
             accepted_at: timestamp(accepted_at),
-            caller: caller.unwrap_or_default(),
+            caller: origin.caller,
+            catalog: origin.catalog,
         });
         let submissions = submissions.collect();
         let caller = turn.progress.trace.caller.as_ref();

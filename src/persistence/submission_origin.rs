@@ -1,0 +1,50 @@
+//! Where a submission comes from: who sent it, and under which catalog it ran. The latest submission's stands with its
+//! turn's progress, that of an earlier one in its own row.
+
+use serde::{Deserialize, Serialize};
+
+use super::records::{Turn, TurnProgress, from_json};
+use super::session_store::SessionStore;
+use crate::contract::{CallerRecord, CatalogStamp, Fault};
+use crate::ports::{Database, Row};
+
+/// Where a submission comes from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SubmissionOrigin {
+    #[serde(flatten)]
+    pub(crate) caller: CallerRecord,
+    /// Absent where an older version did not store it.
+    #[serde(rename = "Catalog", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) catalog: Option<CatalogStamp>,
+}
+
+impl SubmissionOrigin {
+    /// That of a turn's latest submission.
+    pub(super) fn of_latest(progress: &TurnProgress) -> Self {
+        Self { caller: progress.caller.clone(), catalog: progress.catalog.clone() }
+    }
+
+    /// That in a row of a submission; `None` where it says nothing.
+    pub(super) fn of_row(row: &Row) -> Result<Option<Self>, Fault> {
+        let stored: Option<String> = row.get("caller")?;
+        stored.map(|caller| from_json("caller", &caller)).transpose()
+    }
+}
+
+impl<D: Database> SessionStore<D> {
+    /// When a turn's submissions were accepted, and where they come from, oldest first.
+    pub(crate) fn submission_origins(
+        &self,
+        turn: &Turn,
+    ) -> Result<Vec<(u64, SubmissionOrigin)>, Fault> {
+        let earlier = "SELECT accepted_at, caller FROM submissions WHERE turn = ? ORDER BY number";
+        let earlier = self.rows_of_calls(earlier, &[turn.ordinal.into()])?;
+        let origin = |row: &Row| {
+            let stored = SubmissionOrigin::of_row(row)?;
+            Ok((row.get("accepted_at")?, stored.unwrap_or_default()))
+        };
+        let mut origins: Vec<_> = earlier.iter().map(origin).collect::<Result<_, Fault>>()?;
+        origins.push((turn.accepted_at, SubmissionOrigin::of_latest(&turn.progress)));
+        Ok(origins)
+    }
+}
