@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::approval::Approval;
+use super::rollout::Rollout;
 use super::secret_template::SecretTemplate;
 use super::webhook_event::WebhookEvent;
 use crate::encoding::Jurisdiction;
@@ -245,9 +246,9 @@ pub enum RetrievalSource {
 /// The reasoning profile of a conversation (AGN-003 §2).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConversationContext {
-    /// Names an agent context of this catalog.
+    /// Names an agent context of this catalog; empty only beside `instead`.
     pub agent_context_id: String,
-    /// The system message of a session's first call; never blank.
+    /// The system message of a session's first call; blank only beside `instead`.
     pub boot_prompt: String,
     /// Takes precedence over the agent context's model.
     pub model: Option<String>,
@@ -263,6 +264,10 @@ pub struct ConversationContext {
     pub model_parameters: ModelParameters,
     /// Names of webhooks of this catalog that hear of its sessions' turns, each once.
     pub webhooks: Vec<String>,
+    /// The shares of its new sessions that begin under other contexts.
+    pub rollout: Option<Rollout>,
+    /// The context under which its sessions go on, and new ones begin: one without `Instead`.
+    pub instead: Option<String>,
 }
 
 /// A client tool: offered to the model, run by the client.

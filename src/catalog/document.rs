@@ -12,9 +12,13 @@ use super::hosted_tools::hosted_tools;
 use super::mcp_servers::mcp_servers;
 use super::model_parameters::model_parameters;
 use super::modes::modes;
-use super::names::{is_context_id, is_version};
+use super::names::{is_context_id, is_version, quoted};
+use super::rollout::rollout;
 use super::tools::{ServerSide, context_tools, server_tools};
-use super::values::{choice, entries, filled_prose, matching_text, model, reference};
+use super::values::{
+    checked_text, choice, entries, filled_prose, matching_text, model, reference,
+    undeclared_problem,
+};
 use super::webhooks::{webhook_names, webhooks};
 use crate::json::{
     DEPTH_LIMIT, Malformed, Node, ObjectShape, check, for_each_element, for_each_member,
@@ -35,19 +39,24 @@ const CATALOG: ObjectShape = ObjectShape::new(
     &["AgentContexts", "ConversationContexts", "Modes"],
 );
 
-const CONVERSATION_CONTEXT: ObjectShape = ObjectShape::new(
-    &[
-        "AgentContextId",
-        "BootPrompt",
-        "Model",
-        "Mode",
-        "Tools",
-        "HostedTools",
-        "ModelParameters",
-        "Webhooks",
-    ],
-    &["AgentContextId", "BootPrompt"],
-);
+const CONVERSATION_MEMBERS: &[&str] = &[
+    "AgentContextId",
+    "BootPrompt",
+    "Model",
+    "Mode",
+    "Tools",
+    "HostedTools",
+    "ModelParameters",
+    "Webhooks",
+    "Rollout",
+    "Instead",
+];
+
+const CONVERSATION_CONTEXT: ObjectShape =
+    ObjectShape::new(CONVERSATION_MEMBERS, &["AgentContextId", "BootPrompt"]);
+
+/// One with `Instead`.
+const REPLACED_CONTEXT: ObjectShape = ObjectShape::new(CONVERSATION_MEMBERS, &[]);
 
 const VERSION_FORM: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ : -";
 
@@ -118,11 +127,14 @@ fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
             catalog.version = Some(version);
         }
         "AgentContexts" => {
-            catalog.agent_contexts = contexts_by_id(node, "agent", findings, agent_context);
+            let read = |_: &str, node: Node<'_, '_>, findings: &mut Findings| {
+                agent_context(node, findings)
+            };
+            catalog.agent_contexts = contexts_by_id(node, "agent", findings, read);
         }
         "ConversationContexts" => {
-            let read = |node: Node<'_, '_>, findings: &mut Findings| {
-                conversation_context(node, &declared, findings)
+            let read = |id: &str, node: Node<'_, '_>, findings: &mut Findings| {
+                conversation_context(id, node, &declared, findings)
             };
             catalog.conversation_contexts = contexts_by_id(node, "conversation", findings, read);
         }
@@ -146,6 +158,9 @@ fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
 #[derive(Default)]
 struct Declared<'d> {
     agent_contexts: Vec<Cow<'d, str>>,
+    conversation_contexts: Vec<Cow<'d, str>>,
+    /// Those that have an `Instead`.
+    replaced_contexts: Vec<Cow<'d, str>>,
     modes: Vec<Cow<'d, str>>,
     server_side: ServerSide<'d>,
     webhooks: Vec<Cow<'d, str>>,
@@ -160,6 +175,14 @@ impl<'d> Declared<'d> {
             let _ = for_each_member(object.json, |key, _| declared.push(key));
         };
         keys("AgentContexts", &mut declared.agent_contexts);
+        keys("ConversationContexts", &mut declared.conversation_contexts);
+        if let Some(contexts) = document.find("ConversationContexts") {
+            let _ = for_each_member(contexts.json, |key, json| {
+                if contexts.member(&key, json).find("Instead").is_some() {
+                    declared.replaced_contexts.push(key);
+                }
+            });
+        }
         keys("McpServers", &mut declared.server_side.mcp_servers);
         keys("Webhooks", &mut declared.webhooks);
         let names = |list, name, declared: &mut Vec<Cow<'d, str>>| {
@@ -181,14 +204,14 @@ fn contexts_by_id<T>(
     node: Node<'_, '_>,
     kind: &str,
     findings: &mut Findings,
-    read: impl Fn(Node<'_, '_>, &mut Findings) -> T,
+    read: impl Fn(&str, Node<'_, '_>, &mut Findings) -> T,
 ) -> BTreeMap<String, T> {
     let mut contexts = BTreeMap::new();
     let count = entries(node, findings, |id, node, findings| {
         if !is_context_id(id) {
             findings.fault(node, "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -");
         }
-        contexts.insert(id.to_owned(), read(node, findings));
+        contexts.insert(id.to_owned(), read(id, node, findings));
     });
     if count == Some(0) {
         findings.fault(node, format!("must hold at least one {kind} context"));
@@ -197,12 +220,15 @@ fn contexts_by_id<T>(
 }
 
 fn conversation_context(
+    id: &str,
     node: Node<'_, '_>,
     declared: &Declared<'_>,
     findings: &mut Findings,
 ) -> ConversationContext {
     let (mut context, mut mode) = (ConversationContext::default(), None);
-    CONVERSATION_CONTEXT.read(node, findings, |name, node, findings| match name {
+    let is_replaced = node.find("Instead").is_some();
+    let shape = if is_replaced { REPLACED_CONTEXT } else { CONVERSATION_CONTEXT };
+    shape.read(node, findings, |name, node, findings| match name {
         "AgentContextId" => {
             let contexts = &declared.agent_contexts;
             context.agent_context_id = reference(node, "agent context", contexts, findings);
@@ -217,7 +243,36 @@ fn conversation_context(
         "HostedTools" => context.hosted_tools = hosted_tools(node, findings),
         "ModelParameters" => context.model_parameters = model_parameters(node, findings),
         "Webhooks" => context.webhooks = webhook_names(node, &declared.webhooks, findings),
+        "Rollout" if is_replaced => {
+            findings.fault(node, "cannot stand beside \"Instead\"; remove one of them");
+        }
+        "Rollout" => {
+            let contexts = &declared.conversation_contexts;
+            context.rollout = Some(rollout(node, id, contexts, findings));
+        }
+        "Instead" => context.instead = Some(instead(id, node, declared, findings)),
         _ => {}
     });
     ConversationContext { mode, ..context }
+}
+
+/// The context that stands instead of the context `id`.
+fn instead(
+    id: &str,
+    node: Node<'_, '_>,
+    declared: &Declared<'_>,
+    findings: &mut Findings,
+) -> String {
+    checked_text(node, findings, |target| {
+        if target == id {
+            return Some("is the context itself; name another one".to_owned());
+        }
+        if declared.replaced_contexts.iter().any(|replaced| replaced == target) {
+            let target = quoted(target);
+            return Some(format!(
+                "the context {target} has an \"Instead\" of its own; name one without"
+            ));
+        }
+        undeclared_problem("conversation context", target, &declared.conversation_contexts)
+    })
 }

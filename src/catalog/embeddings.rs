@@ -78,7 +78,7 @@ impl Catalog {
     /// The services by which workspaces are embedded: one for each model with its dimensions, that of the
     /// `default` contexts first. Of a tenant with a jurisdiction, those that are there.
     pub fn embeddings(&self, jurisdiction: Option<Jurisdiction>) -> Vec<&Embeddings> {
-        let default = self.conversation_context(DEFAULT_CONTEXT);
+        let default = self.goes_on_under(DEFAULT_CONTEXT).map(|(_, context)| context);
         let default = default.and_then(|context| self.agent_context(&context.agent_context_id));
         let mut services: Vec<&Embeddings> = Vec::new();
         for context in default.into_iter().chain(self.agent_contexts.values()) {

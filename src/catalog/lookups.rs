@@ -8,9 +8,12 @@ impl Catalog {
         self.agent_contexts.iter().map(|(id, context)| (id.as_str(), context))
     }
 
-    /// The conversation contexts and their ids, in the ids' order; at least one.
+    /// The conversation contexts under which turns can run, and their ids, in the ids' order; at least one.
     pub fn conversation_contexts(&self) -> impl Iterator<Item = (&str, &ConversationContext)> {
-        self.conversation_contexts.iter().map(|(id, context)| (id.as_str(), context))
+        let contexts = self.conversation_contexts.iter();
+        contexts
+            .filter(|(_, context)| context.is_whole())
+            .map(|(id, context)| (id.as_str(), context))
     }
 
     /// The agent context of that id.
@@ -18,9 +21,9 @@ impl Catalog {
         self.agent_contexts.get(id)
     }
 
-    /// The conversation context of that id.
+    /// The conversation context of that id; `None` for one that has nothing but its `Instead`.
     pub fn conversation_context(&self, id: &str) -> Option<&ConversationContext> {
-        self.conversation_contexts.get(id)
+        self.conversation_contexts.get(id).filter(|context| context.is_whole())
     }
 
     /// The mode of that key.

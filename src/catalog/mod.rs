@@ -19,6 +19,7 @@ mod model_parameters;
 mod modes;
 mod names;
 mod residence;
+mod rollout;
 mod secret_template;
 mod tool_parameters;
 mod tools;
@@ -37,6 +38,7 @@ pub use definitions::{
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};
 pub use http_endpoint::url_problem;
+pub use rollout::{Newcomer, Rollout, RolloutBy};
 pub use secret_template::SecretTemplate;
 pub use turn_tools::NamedTool;
 pub use webhook_event::WebhookEvent;

@@ -37,7 +37,7 @@ impl Catalog {
     /// Whether the `default` contexts, by which a workspace is embedded and searched, are in a jurisdiction. So are those of
     /// a catalog without them: nothing is sent.
     pub fn default_resides(&self, jurisdiction: Jurisdiction) -> bool {
-        let default = self.conversation_context(DEFAULT_CONTEXT);
+        let default = self.goes_on_under(DEFAULT_CONTEXT).map(|(_, context)| context);
         let agent = default.and_then(|context| self.agent_context(&context.agent_context_id));
         agent.is_none_or(|agent| self.resides(agent, jurisdiction))
     }

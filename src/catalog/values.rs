@@ -157,6 +157,22 @@ pub(super) fn thousandths(node: Node<'_, '_>, findings: &mut Findings) -> u32 {
     })
 }
 
+/// A number from 0 to 100 with at most two decimals, in hundredths.
+pub(super) fn hundredths(node: Node<'_, '_>, findings: &mut Findings) -> u32 {
+    if node.kind() != Kind::Number {
+        findings.add(node, Problem::WrongKind("a number"));
+        return 0;
+    }
+    let number = node.json.parse::<f64>().ok().filter(|number| (0.0..=100.0).contains(number));
+    let whole = number.map(|number| (number * 100.0).round());
+    // The nearest number to one of two decimals is that one.
+    let is_exact = number.zip(whole).is_some_and(|(number, whole)| whole / 100.0 == number);
+    whole.filter(|_| is_exact).map(|whole| whole as u32).unwrap_or_else(|| {
+        findings.fault(node, "must be a number from 0 to 100 with at most two decimals");
+        0
+    })
+}
+
 /// One of a few words.
 pub(super) fn choice<T: Copy + Default, const N: usize>(
     node: Node<'_, '_>,

@@ -13,7 +13,8 @@ pub struct TurnMaterial<'a> {
     /// The tools of the MCP servers that mode and conversation context name.
     pub tools_by_server: &'a ToolsByServer,
     pub mode: &'a Mode,
-    /// The turn is the session's first, so its messages begin with the boot prompt.
+    /// The turn is the first of the session, or under its conversation context, so its messages begin with the boot
+    /// prompt.
     pub is_first: bool,
     /// The client tools that the session received last, as `ComposedTurn::received_tools` gave them.
     pub latched_tools: Option<&'a str>,

@@ -85,7 +85,7 @@ impl AdmissionContext {
             Some(known) => return self.permit_residence(known),
         };
         let message = format!(
-            "The session is bound to the {kind} {id}, which the catalog no longer has. Nothing was changed: when the operator has put it back, the same request goes on."
+            "The turn or its session is bound to the {kind} {id}, which the catalog no longer has, or only with an Instead. Nothing was changed: when the operator has put it back, the same request goes on."
         );
         Err(Fault::new(ErrorCode::ContextNotFound, message))
     }

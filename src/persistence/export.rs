@@ -11,6 +11,7 @@ use super::SessionStore;
 use super::call::Call;
 use super::entry_seq::EntrySeq;
 use super::fork::ForkParent;
+use super::other_contexts::ContextChange;
 use super::records::{ModeChange, Session, Turn, from_json};
 use super::steers::Steer;
 use super::submission_origin::SubmissionOrigin;
@@ -33,6 +34,9 @@ pub(crate) struct ExportedSession {
     updated_at: String,
     agent_context_id: String,
     conversation_context_id: String,
+    /// The one that the first turn asked for, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_context_id: Option<String>,
     /// Absent unless the session is a fork.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<ForkParent>,
@@ -69,6 +73,9 @@ pub(crate) struct ExportedTurn {
     output_schema: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema_name: Option<String>,
+    /// The session went on under another conversation context with this turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_changed: Option<ContextChange>,
     /// The text beside the calls that the model made last.
     #[serde(skip_serializing_if = "Option::is_none")]
     said_with_calls: Option<String>,
@@ -191,6 +198,7 @@ impl<D: Database> SessionStore<D> {
 
     /// The session's own part of its export.
     pub(crate) fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
+        let (bound, asked) = (session.bound(), session.asked_conversation());
         let text = |hash: Option<String>| hash.map(|hash| self.text(&hash)).transpose();
         let tools = text(session.client_tools)?.map(|tools| from_json("client_tools", &tools));
         let tools: Option<Vec<(String, Box<RawValue>)>> = tools.transpose()?;
@@ -198,8 +206,9 @@ impl<D: Database> SessionStore<D> {
             created_at: timestamp(session.created_at),
             updated_at: timestamp(session.updated_at),
             session_id: session.session_id,
-            agent_context_id: session.agent_context,
-            conversation_context_id: session.conversation_context,
+            agent_context_id: bound.agent,
+            conversation_context_id: bound.conversation,
+            asked_context_id: asked,
             parent: session.state.fork.as_deref().map(ForkParent::of),
             mode: session.mode,
             client_tools: tools.map(|named| named.into_iter().map(|(_, tool)| tool).collect()),
@@ -257,6 +266,7 @@ impl<D: Database> SessionStore<D> {
             tool_choice_name: progress.tool_choice,
             output_schema: schema.transpose()?,
             output_schema_name: schema_name,
+            context_changed: progress.context_changed,
             said_with_calls: progress.text_with_calls.map(|(_, text)| text),
             text_so_far: progress.text_so_far,
             usage: progress.usage,

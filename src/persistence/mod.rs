@@ -8,6 +8,7 @@
 //! error is never turned into a default.
 
 mod background;
+mod bound_contexts;
 mod call;
 mod compaction;
 mod conversation;
@@ -19,6 +20,7 @@ mod ladder;
 mod lease;
 mod memory;
 mod open_calls;
+mod other_contexts;
 mod pending_response;
 mod pending_retrieval;
 mod records;
@@ -38,6 +40,7 @@ mod turn_trace;
 mod webhooks;
 mod window;
 
+pub(crate) use bound_contexts::NewContexts;
 pub use call::{Call, CallApproval, Decision, OpenCalls, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub use entry_seq::EntrySeq;
@@ -45,11 +48,12 @@ pub(crate) use erasure::StoredAtService;
 pub use erasure::{ErasureReceipt, StoredResponses};
 pub(crate) use export::ToolOnServer;
 pub(crate) use fork::{
-    ForkBuild, ForkHead, ForkPlan, ForkStep, NewForkContext, OutcomePlace, RowPage, RowPlace,
+    ForkBuild, ForkContexts, ForkHead, ForkPlan, ForkStep, OutcomePlace, RowPage, RowPlace,
     TextPage, TextPlace,
 };
 pub use fork::{ForkOrigin, ForkParent};
 pub use lease::Lease;
+pub use other_contexts::{ContextChange, Contexts, OtherContexts};
 pub use pending_response::PendingResponse;
 pub use pending_retrieval::PendingRetrieval;
 pub use records::{
@@ -64,6 +68,7 @@ pub(crate) use spent::is_zero;
 pub use steer_counts::SteerCounts;
 pub use steers::Steer;
 pub(crate) use steers::{NewSteer, UnplacedSteer};
+pub(crate) use submission_origin::SubmissionOrigin;
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
 pub use turn_life_cycle::{NewMode, NewSubmission};
 pub use turn_trace::TurnTrace;

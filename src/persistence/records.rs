@@ -8,6 +8,7 @@ use super::call::OpenCalls;
 use super::entry_seq::EntrySeq;
 use super::fork::ForkOrigin;
 use super::lease::Lease;
+use super::other_contexts::{ContextChange, OtherContexts};
 use super::pending_response::PendingResponse;
 use super::pending_retrieval::PendingRetrieval;
 use super::spent::{Spent, is_zero};
@@ -29,9 +30,9 @@ pub struct Session {
     pub created_at: u64,
     /// When a turn last changed it.
     pub updated_at: u64,
-    /// Bound by the first turn.
+    /// That of the turn that runs, else the bound one ([`Session::bound`]).
     pub agent_context: String,
-    /// Bound by the first turn.
+    /// The same.
     pub conversation_context: String,
     /// Key of the current mode: the authority (AGN-011 §3.2).
     pub mode: String,
@@ -118,6 +119,9 @@ pub struct SessionState {
     /// The title that the first instruction gave a session of a user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The contexts beside those that it is bound to, where it had or asked for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contexts: Option<Box<OtherContexts>>,
     /// Where the session comes from, if it is a fork.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork: Option<Box<ForkOrigin>>,
@@ -237,6 +241,9 @@ pub struct TurnProgress {
     pub solution_context: Option<String>,
     /// Key of the mode whose welcome message stands before the final text.
     pub welcome: Option<String>,
+    /// The session went on under another conversation context with this turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_changed: Option<ContextChange>,
     /// The model has changed the mode in this turn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mode_changed: bool,

@@ -32,19 +32,17 @@ impl SubmissionOrigin {
 }
 
 impl<D: Database> SessionStore<D> {
-    /// When a turn's submissions were accepted, and where they come from, oldest first.
+    /// When a turn's submissions were accepted, and where they come from, oldest first; `None` where an older version did
+    /// not store that.
     pub(crate) fn submission_origins(
         &self,
         turn: &Turn,
-    ) -> Result<Vec<(u64, SubmissionOrigin)>, Fault> {
+    ) -> Result<Vec<(u64, Option<SubmissionOrigin>)>, Fault> {
         let earlier = "SELECT accepted_at, caller FROM submissions WHERE turn = ? ORDER BY number";
         let earlier = self.rows_of_calls(earlier, &[turn.ordinal.into()])?;
-        let origin = |row: &Row| {
-            let stored = SubmissionOrigin::of_row(row)?;
-            Ok((row.get("accepted_at")?, stored.unwrap_or_default()))
-        };
+        let origin = |row: &Row| Ok((row.get("accepted_at")?, SubmissionOrigin::of_row(row)?));
         let mut origins: Vec<_> = earlier.iter().map(origin).collect::<Result<_, Fault>>()?;
-        origins.push((turn.accepted_at, SubmissionOrigin::of_latest(&turn.progress)));
+        origins.push((turn.accepted_at, Some(SubmissionOrigin::of_latest(&turn.progress))));
         Ok(origins)
     }
 }

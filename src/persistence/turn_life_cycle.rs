@@ -353,6 +353,7 @@ impl<D: Database> SessionStore<D> {
         let Ending { outcome, webhooks, now_ms } = ending;
         if turn.status != TurnStatus::AwaitingTools && session.live_turn == Some(turn.ordinal) {
             session.live_turn = None;
+            session.return_contexts();
         }
         session.updated_at = now_ms;
         turn.updated_at = now_ms;

@@ -22,8 +22,8 @@ use crate::encoding::sha256_hex;
 use crate::identity::SentCaller;
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
-    Call, EntryKind, NewMessage, NewMode, NewSubmission, NewTurn, OpenCalls, Session, SessionStore,
-    StoredSchema, Turn, TurnProgress, TurnTrace,
+    Call, ContextChange, Contexts, EntryKind, NewContexts, NewMessage, NewMode, NewSubmission,
+    NewTurn, OpenCalls, Session, SessionStore, StoredSchema, Turn, TurnProgress, TurnTrace,
 };
 use crate::ports::Database;
 use crate::server_tools::FileSources;
@@ -36,6 +36,9 @@ pub(crate) struct NewUserTurn<'a> {
     pub(crate) fingerprint: &'a str,
     pub(crate) ordinal: u64,
     pub(crate) catalog: &'a Catalog,
+    /// The contexts under which the session goes on from this turn on, where they are others.
+    pub(crate) contexts: Option<Contexts>,
+    /// That of the turn.
     pub(crate) conversation: &'a ConversationContext,
     /// The tools of the MCP servers that the turn names.
     pub(crate) tools_by_server: &'a ToolsByServer,
@@ -93,7 +96,7 @@ pub(crate) fn begin_turn<D: Database>(
         conversation: new.conversation,
         tools_by_server: new.tools_by_server,
         mode,
-        is_first: new.ordinal == 1,
+        is_first: new.ordinal == 1 || new.contexts.is_some(),
         latched_tools: latched_tools.as_deref(),
         solution_context: solution_context.as_deref(),
     };
@@ -125,8 +128,13 @@ fn store_turn<D: Database>(
 ) -> Result<StartedTurn, Fault> {
     let mut session = new.session;
     let messages = composed.messages;
-    let agent = new.catalog.agent_context(&session.agent_context);
+    let agent = new.contexts.as_ref().map_or(&session.agent_context, |new| &new.agent);
+    let agent = new.catalog.agent_context(agent);
     let retrieval = pending_retrieval(agent, new.request, messages.chunks_end);
+    let context_changed = new.contexts.as_ref().map(|new| ContextChange {
+        from: session.conversation_context.clone(),
+        to: new.conversation.clone(),
+    });
     let turn = store.durable_step(|| {
         let received = composed.received_tools.as_ref();
         let received_tools = received.map(|received| store.keep_text(received)).transpose()?;
@@ -153,10 +161,12 @@ fn store_turn<D: Database>(
         if let Some(new_mode) = new_mode {
             store.change_mode(&mut session, new.ordinal, new_mode, new.now_ms)?;
         }
-        let system = messages.system.map(|system| NewMessage {
-            kind: EntryKind::System,
-            item: Box::<str>::from(system).into(),
-        });
+        let mut system = messages.system.map(|system| Box::<str>::from(system).into());
+        if let Some(contexts) = new.contexts {
+            let contexts = NewContexts { contexts, boot_message: system.take() };
+            store.go_on_under(&mut session, contexts, new.ordinal)?;
+        }
+        let system = system.map(|item| NewMessage { kind: EntryKind::System, item });
         let user = NewMessage { kind: EntryKind::User, item: messages.user };
         store.begin_turn(
             &mut session,
@@ -173,6 +183,7 @@ fn store_turn<D: Database>(
                     received_tools,
                     output_schema: output_schema.transpose()?,
                     solution_context,
+                    context_changed,
                     user_warnings: messages.user_warnings,
                     warnings: composed.warnings,
                     origin: new.origin.to_owned(),

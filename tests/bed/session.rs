@@ -106,6 +106,11 @@ impl Bed {
         self.life.replace(life);
     }
 
+    /// Whether no instance has ended yet.
+    pub fn lives_since_the_first(&self) -> bool {
+        self.lives.get() == 1
+    }
+
     /// Whether the present instance lives.
     pub fn alive(&self) -> bool {
         self.life.borrow().0.alive()

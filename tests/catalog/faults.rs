@@ -72,7 +72,7 @@ fn all_faults_are_named_at_once_in_document_order() {
             fault("/ServerTools/1/Http", "must be an object, not an array"),
             fault(
                 "/Extra",
-                "unknown member \"Extra\"; the members here are $schema, AgentContexts, \
+                "unknown member \"Extra\"; the members here are $schema, Version, AgentContexts, \
                  ConversationContexts, Modes, ServerTools, McpServers, Webhooks, Titles"
             ),
         ]

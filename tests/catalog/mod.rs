@@ -4,6 +4,7 @@
 mod documents;
 mod faults;
 mod right_documents;
+mod rollout;
 mod schema;
 mod spoiled_documents;
 mod tool_schemas;

@@ -142,6 +142,8 @@ fn a_full_document_is_read_member_by_member() {
                 ..added(&[("text", r#"{"format":{"name":"n","schema":{},"type":"json_schema"}}"#)])
             },
             webhooks: vec![],
+            rollout: None,
+            instead: None,
         })
     );
     assert_eq!(catalog.conversation_context("absent"), None);
@@ -364,6 +366,8 @@ fn absent_members_have_the_documented_defaults() {
             hosted_tools: vec![],
             model_parameters: ModelParameters::default(),
             webhooks: vec![],
+            rollout: None,
+            instead: None,
         })
     );
     let mode = Mode {

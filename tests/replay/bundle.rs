@@ -57,6 +57,8 @@ pub struct BundledTurn {
     #[serde(default)]
     pub warnings: Vec<Value>,
     pub text_so_far: Option<String>,
+    /// The session went on under another conversation context with it.
+    pub context_changed: Option<Value>,
     pub tools: Vec<BundledTool>,
     pub submissions: Vec<Submission>,
     #[serde(default)]

@@ -48,6 +48,12 @@ pub fn rerun(export: &str) -> Result<Vec<String>, String> {
             turn.turn_id
         ));
     }
+    if let Some(turn) = bundle.turns.iter().find(|turn| turn.context_changed.is_some()) {
+        return Err(format!(
+            "with turn {} the session went on under another context",
+            turn.turn_id
+        ));
+    }
     let services = Services::of(Rc::clone(&bundle));
     let bed = Bed::new();
     bed.world.session.replace(bundle.session_id.clone());

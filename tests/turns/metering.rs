@@ -32,9 +32,8 @@ fn each_submission_writes_one_point_with_its_own_tokens() {
     let points = points(&bed);
     assert_eq!(points.len(), 3);
     let catalog = bed.catalog_hash();
-    let blobs = |status: &str| {
-        json!(["submission", "", "m", "default", "default", status, "", catalog])
-    };
+    let blobs =
+        |status: &str| json!(["submission", "", "m", "default", "default", status, "", catalog]);
     assert_eq!(points[0]["indexes"], json!(["local"]));
     assert_eq!(points[0]["blobs"], blobs("awaiting_tools"));
     assert_eq!(points[1]["blobs"], blobs("completed"));

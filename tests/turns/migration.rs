@@ -57,6 +57,10 @@ fn columns(bed: &Bed) -> Vec<BTreeMap<String, Value>> {
 fn kept(bed: &Bed) -> Value {
     let mut export = bed.export();
     for turn in export["Result"]["Turns"].as_array_mut().unwrap() {
+        // The pinned versions did not store under which catalog a submission ran.
+        for submission in turn["Submissions"].as_array_mut().unwrap() {
+            submission.as_object_mut().unwrap().remove("Catalog");
+        }
         for call in turn["ModelCalls"].as_array_mut().unwrap() {
             for sent in ["BodyBytes", "BodySha256", "Composition"] {
                 assert!(call.as_object_mut().unwrap().remove(sent).is_some(), "{sent}");

@@ -8,7 +8,7 @@ use bed::*;
 use serde_json::{Value, json};
 
 /// The attributes that the conventions and the product have, as of the release that the code names.
-const ATTRIBUTES: [&str; 46] = [
+const ATTRIBUTES: [&str; 47] = [
     "gen_ai.operation.name",
     "gen_ai.agent.name",
     "gen_ai.conversation.id",

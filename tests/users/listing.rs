@@ -209,10 +209,10 @@ fn a_ticket_for_some_sessions_lists_those_alone() {
 #[test]
 fn a_session_that_never_began_is_not_listed_and_is_forgotten_after_minutes() {
     let bed = people();
-    // Admission refuses the context after the session was registered: only then it is known.
-    let request = with(words("a", "t1", "Hello"), json!({ "AgentContextId": "unknown" }));
+    // Admission refuses the choice of a tool after the session was registered: only then it is known.
+    let request = with(words("a", "t1", "Hello"), json!({ "ToolChoiceName": "unknown" }));
     let refused = bed.ask_as("alice", "POST", "/execute", &request.to_string());
-    assert_eq!(refused.failure().1, "context_not_found");
+    assert_eq!(refused.failure(), (400, "invalid_field"));
     assert_eq!(rows(&bed, "alice", "session_id, standing").len(), 1);
     assert_eq!(bed.list("alice", ""), Vec::<Value>::new());
     assert_eq!(rows(&bed, "alice", "session_id").len(), 1, "it may still begin");

@@ -12,5 +12,6 @@ mod interleavings;
 mod listing;
 pub(crate) mod people;
 mod revocation;
+mod rollout;
 mod rows;
 mod webhooks;

@@ -695,6 +695,8 @@ export interface components {
             ModeDisplayName: string;
             AgentContextId: string;
             ConversationContextId: string;
+            /** @description The conversation context that the session's first turn asked for; absent where it is bound to that one. */
+            AskedContextId?: string;
             Parent?: components["schemas"]["ForkParent"];
             /** Format: date-time */
             CreatedAt: string;
@@ -705,6 +707,11 @@ export interface components {
             ContextTokens?: number;
             LatestTurn?: components["schemas"]["TurnSummary"];
             LiveTurn?: components["schemas"]["TurnSummary"];
+        };
+        /** @description The session went on under another conversation context with this turn. */
+        ContextChange: {
+            From: string;
+            To: string;
         };
         TurnEntry: {
             TurnId: components["schemas"]["Identifier"];
@@ -829,6 +836,7 @@ export interface components {
             ModelCalls: components["schemas"]["ModelCall"][];
             ToolCalls: components["schemas"]["TracedCall"][];
             Steers?: components["schemas"]["TracedSteer"][];
+            ContextChanged?: components["schemas"]["ContextChange"];
             ModeChanges: components["schemas"]["ModeChange"][];
             Compactions: components["schemas"]["Compaction"][];
             /** @description The messages about this turn; absent where nobody is told. */
@@ -904,6 +912,8 @@ export interface components {
             UpdatedAt: string;
             AgentContextId: string;
             ConversationContextId: string;
+            /** @description The conversation context that the session's first turn asked for; absent where it is bound to that one. */
+            AskedContextId?: string;
             Parent?: components["schemas"]["ForkParent"];
             Mode: string;
             /** @description Definitions as the model service takes them. */
@@ -968,6 +978,7 @@ export interface components {
             ToolChoiceName?: string;
             OutputSchema?: Record<string, never>;
             OutputSchemaName?: string;
+            ContextChanged?: components["schemas"]["ContextChange"];
             SaidWithCalls?: string;
             TextSoFar?: string;
             Usage?: components["schemas"]["Usage"];
@@ -978,6 +989,7 @@ export interface components {
                 /** Format: date-time */
                 AcceptedAt: string;
                 Caller?: components["schemas"]["Caller"];
+                Catalog?: components["schemas"]["CatalogStamp"];
                 HttpStatus?: number;
                 Outcome?: Record<string, never>;
             }[];
@@ -1069,6 +1081,14 @@ export interface components {
             /** Format: date-time */
             AcceptedAt: string;
             Caller?: components["schemas"]["Caller"];
+            Catalog?: components["schemas"]["CatalogStamp"];
+        };
+        /** @description The catalog that a submission ran under. */
+        CatalogStamp: {
+            /** @description The first 16 hex digits of the SHA-256 of its document. */
+            Sha256: string;
+            /** @description What the document says of itself. */
+            Version?: string;
         };
         /** @description Responses that the model service may have stored, each counted once; absent unless the agent context says DeleteStored. */
         StoredResponses: {

@@ -6,10 +6,13 @@
 
 use serde_json::json;
 
-use super::permission::{first_context, permit_turn, permits_agent};
+use super::first_contexts::{
+    FirstContexts, NextContexts, first_contexts, other_contexts, unknown_context,
+};
+use super::permission::permit_turn;
 use super::registration::not_registered;
 use super::session_host::{find_session, find_turn};
-use crate::catalog::{Catalog, DEFAULT_CONTEXT};
+use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::{no_session, no_turn};
@@ -180,7 +183,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     /// Admits a repeat of one of the turn's submissions; `None` for any other request.
     fn repeat(
         &self,
-        session: Session,
+        mut session: Session,
         turn: Turn,
         fingerprint: &str,
         caller: &SentCaller,
@@ -199,6 +202,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             (Some(_), TurnStatus::Failed) if latest && self.given_up != Some(turn.ordinal) => {
                 permit_repeat(self.store, &session, &turn, caller)?;
                 self.refuse_when_live(&session)?;
+                session.borrow_contexts_of(turn.ordinal);
                 self.context.contexts_of(&session)?;
                 self.ensure_alarm()?;
                 let (stamp, now_ms) = (&self.context.stamp, self.platform.now_ms());
@@ -217,14 +221,17 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let NewTurn { ordinal, request, fingerprint, tools_by_server, caller } = turn;
         let catalog = self.context.catalog()?;
         self.give_title(&mut session, request, catalog);
-        let mut faults = other_contexts(&session, request, &caller.grants, catalog);
-        let agent = catalog.agent_context(&session.agent_context);
-        let permitted = match agent {
+        let next = NextContexts::of(catalog, &session);
+        let contexts = next.as_ref().and_then(|next| next.new.clone());
+        let mut faults =
+            other_contexts(&session, contexts.as_ref(), request, &caller.grants, catalog);
+        let agent = contexts.as_ref().map_or(&session.agent_context, |new| &new.agent);
+        let permitted = match catalog.agent_context(agent) {
             Some(agent) => self.context.permit_residence(agent),
             None => Err(unknown_context("AgentContext")),
         };
         faults.extend(permitted.err().map(|fault| fault.at("/AgentContextId")));
-        let Some(conversation) = catalog.conversation_context(&session.conversation_context) else {
+        let Some(conversation) = next.map(|next| next.conversation) else {
             faults.push(unknown_context("ConversationContext"));
             return Err(faults);
         };
@@ -234,6 +241,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             fingerprint,
             ordinal,
             catalog,
+            contexts,
             conversation,
             tools_by_server,
             caller,
@@ -253,32 +261,15 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
 
     fn new_session(&self, request: &UserTurn, grants: &Grants) -> Result<Session, Vec<Fault>> {
         let catalog = self.context.catalog()?;
-        let conversation_id = request.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
-        let conversation = catalog.conversation_context(conversation_id);
-        let granted = conversation.filter(|_| grants.permit_context(conversation_id));
-        let named = request.agent_context_id.as_ref();
-        let permitted =
-            granted.filter(|known| permits_agent(grants, named, &known.agent_context_id));
-        let Some(conversation) = permitted else {
-            let mut faults = Vec::new();
-            if granted.is_none() {
-                faults.push(unknown_context("ConversationContext"));
-            }
-            let is_known =
-                |id: &String| grants.permit_any_agent() && catalog.agent_context(id).is_some();
-            if named.is_some_and(|id| !is_known(id)) {
-                faults.push(unknown_context("AgentContext"));
-            }
-            return Err(faults);
-        };
-        let agent_id = named.unwrap_or(&conversation.agent_context_id);
+        let first = FirstContexts::of(self.platform, self.context, request, grants)?;
+        let FirstContexts { bound, asked, conversation } = first;
         let now = self.platform.now_ms();
-        Ok(Session {
+        let mut session = Session {
             session_id: request.session_id.clone(),
             created_at: now,
             updated_at: now,
-            agent_context: agent_id.to_owned(),
-            conversation_context: conversation_id.to_owned(),
+            agent_context: bound.agent,
+            conversation_context: bound.conversation,
             mode: catalog.turn_mode(None, conversation).key.clone(),
             client_tools: None,
             solution_context: None,
@@ -289,12 +280,14 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             live_turn: None,
             open_calls: None,
             state: self.state_of_user(request, grants)?,
-        })
+        };
+        session.ask_for(asked);
+        Ok(session)
     }
 
     /// What a new session knows of its user. One that is refused for its contexts was not registered.
     fn state_of_user(&self, request: &UserTurn, grants: &Grants) -> Result<SessionState, Fault> {
-        let is_refused = || first_context(self.context, request, grants).is_none();
+        let is_refused = || first_contexts(self.platform, self.context, request, grants).is_none();
         if self.platform.user().is_none() || (self.registration.is_none() && is_refused()) {
             return Ok(SessionState::default());
         }
@@ -341,43 +334,4 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             "The session has had as many turns as the deployment permits. Begin a new session.";
         Err(Fault::new(ErrorCode::Forbidden, message).with("MaxTurns", most))
     }
-}
-
-/// The faults of contexts that differ from those of the session's first turn. An agent context that the credential may not
-/// name is as one that does not exist.
-fn other_contexts(
-    session: &Session,
-    request: &UserTurn,
-    grants: &Grants,
-    catalog: &Catalog,
-) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    let mut check = |member: &str, given: &Option<String>, bound: &String| {
-        if given.as_ref().is_some_and(|given| given != bound) {
-            let message = format!(
-                "{member} was bound to {bound} by the session's first turn. Leave it out, or start another session."
-            );
-            faults.push(Fault::new(ErrorCode::InvalidField, message).at(format!("/{member}")));
-        }
-    };
-    let (agent, bound) = (&request.agent_context_id, &session.agent_context);
-    let conversation = catalog.conversation_context(&session.conversation_context);
-    let own = conversation.map_or("", |known| known.agent_context_id.as_str());
-    let is_hidden = !permits_agent(grants, agent.as_ref(), own);
-    if !is_hidden {
-        check("AgentContextId", agent, bound);
-    }
-    let bound = &session.conversation_context;
-    check("ConversationContextId", &request.conversation_context_id, bound);
-    if is_hidden {
-        faults.push(unknown_context("AgentContext"));
-    }
-    faults
-}
-
-/// The fault of a context that the catalog lacks. It does not repeat the id, which can be any text.
-fn unknown_context(kind: &str) -> Fault {
-    let message =
-        format!("The catalog has no {kind} of the id that the request or its session names.");
-    Fault::new(ErrorCode::ContextNotFound, message).at(format!("/{kind}Id"))
 }

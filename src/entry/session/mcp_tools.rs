@@ -1,13 +1,11 @@
 //! The tools of MCP servers for a turn that is about to begin (interface §11).
 
-use super::permission::first_context;
+use super::first_contexts::{first_contexts, next_contexts};
 use super::session_host::SessionHost;
-use crate::catalog::ConversationContext;
 use crate::contract::{ExecuteRequest, Fault, UserTurn};
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::identity::Grants;
 use crate::mcp::ToolsByServer;
-use crate::persistence::Session;
 use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -46,8 +44,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let catalog = context.catalog()?;
         let session = self.store.session()?;
         let conversation = match &session {
-            Some(session) => bound_context(context, session),
-            None => first_context(context, turn, grants),
+            Some(session) => next_contexts(context, session).map(|next| next.conversation),
+            None => first_contexts(self.platform.as_ref(), context, turn, grants)
+                .map(|first| first.conversation),
         };
         let Some(conversation) = conversation else { return Ok(Vec::new()) };
         let stored = session.as_ref().map(|session| session.mode.as_str());
@@ -61,13 +60,4 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         Ok(keys)
     }
-}
-
-/// The conversation context of a session whose turns can go on.
-fn bound_context<'c>(
-    context: &'c AdmissionContext,
-    session: &Session,
-) -> Option<&'c ConversationContext> {
-    context.contexts_of(session).ok()?;
-    context.catalog.as_ref().ok()?.conversation_context(&session.conversation_context)
 }

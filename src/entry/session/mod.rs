@@ -8,6 +8,7 @@ mod detached;
 mod erasing;
 mod export;
 mod exported_catalog;
+mod first_contexts;
 mod fork;
 mod mcp_tools;
 mod permission;

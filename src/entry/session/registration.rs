@@ -2,7 +2,8 @@
 //! session that can exist is known there.
 
 use super::erasing::was_erased;
-use super::permission::{first_context, permit_turn};
+use super::first_contexts::first_contexts;
+use super::permission::permit_turn;
 use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault};
 use crate::entry::context::AdmissionContext;
@@ -30,7 +31,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         else {
             return Ok(None);
         };
-        let Some(conversation) = first_context(context, turn, grants) else { return Ok(None) };
+        let first = first_contexts(self.platform.as_ref(), context, turn, grants);
+        let Some(first) = first else { return Ok(None) };
         let is_refused = permit_turn(turn, grants).is_err();
         if is_refused || self.store.session()?.is_some() || self.store.is_building_fork()? {
             return Ok(None);
@@ -40,7 +42,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             session_id: turn.session_id.clone(),
             received_at,
             issued_at: grants.issued_at,
-            mode: catalog.turn_mode(None, conversation).key.clone(),
+            mode: catalog.turn_mode(None, first.conversation).key.clone(),
             title: instruction.map(title_of).unwrap_or_default(),
             fork_bytes: None,
         };

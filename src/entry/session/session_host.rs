@@ -270,11 +270,7 @@ fn end_of<'a>(report: &'a RunReport, caller: Option<&'a TraceContext>) -> AgentI
 }
 
 /// A run that has ended, as its data point tells it.
-fn ended<'a>(
-    report: &'a RunReport,
-    catalog: &'a CatalogStamp,
-    now_ms: u64,
-) -> EndedSubmission<'a> {
+fn ended<'a>(report: &'a RunReport, catalog: &'a CatalogStamp, now_ms: u64) -> EndedSubmission<'a> {
     EndedSubmission {
         catalog: &catalog.sha256,
         model: report.model.as_deref(),

@@ -15,8 +15,8 @@ use crate::entry::context::AdmissionContext;
 use crate::entry::page_query::TurnPage;
 use crate::live_text::Activity;
 use crate::persistence::{
-    Call, CompactionRecord, Decision, ForkParent, ModeChange, Session, SessionStore, Steer,
-    ToolOnServer, Turn, WebhookRecord,
+    Call, CompactionRecord, ContextChange, Decision, ForkParent, ModeChange, Session, SessionStore,
+    Steer, SubmissionOrigin, ToolOnServer, Turn, WebhookRecord,
 };
 use crate::ports::Database;
 use crate::reasoner::pending_calls;
@@ -29,6 +29,9 @@ pub(super) struct SessionView {
     mode_display_name: String,
     agent_context_id: String,
     conversation_context_id: String,
+    /// The one that the first turn asked for, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked_context_id: Option<String>,
     /// Absent unless the session is a fork.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<ForkParent>,
@@ -140,6 +143,9 @@ pub(super) struct TraceView {
     /// In the order of acceptance; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     steers: Vec<TracedSteer>,
+    /// The session went on under another conversation context with this turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_changed: Option<ContextChange>,
     /// The mode changes of this turn.
     mode_changes: Vec<ModeChange>,
     /// Oldest first.
@@ -270,11 +276,13 @@ impl<D: Database> Views<'_, D> {
         };
         let latest = self.store.newest_turn()?;
         let live = session.live_turn.map(|ordinal| self.store.turn_at(ordinal)).transpose()?;
+        let bound = session.bound();
         Ok(SessionView {
             session_id: session.session_id.clone(),
             mode_display_name: self.mode_display_name(session),
-            agent_context_id: session.agent_context.clone(),
-            conversation_context_id: session.conversation_context.clone(),
+            agent_context_id: bound.agent,
+            conversation_context_id: bound.conversation,
+            asked_context_id: session.asked_conversation(),
             parent: session.state.fork.as_deref().map(ForkParent::of),
             created_at: timestamp(session.created_at),
             updated_at: timestamp(session.updated_at),
@@ -351,10 +359,9 @@ impl<D: Database> Views<'_, D> {
             traced(call, group, mcp)
         };
         let origins = self.store.submission_origins(&turn)?.into_iter();
-        let submissions = origins.map(|(accepted_at, origin)| TracedSubmission {
-            accepted_at: timestamp(accepted_at),
-            caller: origin.caller,
-            catalog: origin.catalog,
+        let submissions = origins.map(|(accepted_at, origin)| {
+            let SubmissionOrigin { caller, catalog } = origin.unwrap_or_default();
+            TracedSubmission { accepted_at: timestamp(accepted_at), caller, catalog }
         });
         let submissions = submissions.collect();
         let caller = turn.progress.trace.caller.as_ref();
@@ -371,6 +378,7 @@ impl<D: Database> Views<'_, D> {
             model_calls: self.store.model_calls(turn.ordinal)?,
             tool_calls: calls.into_iter().zip(groups).map(traced).collect(),
             steers,
+            context_changed: turn.progress.context_changed,
             mode_changes,
             compactions: turn.progress.compactions,
             webhooks: self.store.webhooks_of(turn.ordinal)?,

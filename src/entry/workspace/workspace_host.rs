@@ -176,8 +176,8 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         let catalog = source.catalog(platform).await?;
         permit_default(&catalog, platform.jurisdiction())?;
         let id = catalog
-            .conversation_context(DEFAULT_CONTEXT)
-            .map_or("", |context| context.agent_context_id.as_str());
+            .goes_on_under(DEFAULT_CONTEXT)
+            .map_or("", |(_, context)| context.agent_context_id.as_str());
         let agent = catalog.agent_context(id);
         let retrieval = agent.map(|agent| agent.retrieval.clone()).unwrap_or_default();
         if retrieval.source == RetrievalSource::Index {

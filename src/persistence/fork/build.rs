@@ -8,9 +8,9 @@ use super::source::{ForkHead, RowPage, RowPlace, TextPage, TextPlace};
 use super::{ForkOrigin, ForkPlan};
 use crate::contract::{Fault, SessionId, outcome_in_session};
 use crate::object::TaskKind;
-use crate::persistence::conversation::array_of;
-use crate::persistence::entry_seq::EntrySeq;
-use crate::persistence::records::{Chain, EntryKind, Session, from_json, to_json};
+use crate::persistence::bound_contexts::NewContexts;
+use crate::persistence::other_contexts::Contexts;
+use crate::persistence::records::{Session, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
 use crate::persistence::spent::is_zero;
 use crate::persistence::{schema, texts};
@@ -44,13 +44,12 @@ pub(crate) enum ForkStep {
     Check(String),
 }
 
-/// The conversation context under which a fork goes on, in place of its parent's.
+/// The contexts under which a fork goes on, in place of its parent's.
 #[derive(Clone, Debug)]
-pub(crate) struct NewForkContext {
-    pub(crate) conversation: String,
-    pub(crate) agent: String,
-    /// The boot prompt's message, one item, JSON; `None` for an empty prompt.
-    pub(crate) boot_message: Option<String>,
+pub(crate) struct ForkContexts {
+    pub(crate) new: NewContexts,
+    /// Those that its request asked for.
+    pub(crate) asked: Contexts,
 }
 
 impl ForkBuild {
@@ -248,7 +247,7 @@ impl<D: Database> SessionStore<D> {
     pub(crate) fn finish_fork(
         &self,
         build: &ForkBuild,
-        context: Option<NewForkContext>,
+        contexts: Option<ForkContexts>,
         now_ms: u64,
     ) -> Result<(), Fault> {
         let Some(head) = &build.head else { return Err(texts::lost()) };
@@ -257,8 +256,8 @@ impl<D: Database> SessionStore<D> {
         self.memory.take();
         self.durable_step(|| {
             session.become_fork(build, now_ms);
-            if let Some(context) = context {
-                self.change_context(&mut session, context)?;
+            if let Some(contexts) = contexts {
+                self.take_contexts_of_fork(&mut session, contexts)?;
             }
             self.leave_decisions_behind(&session)?;
             self.database.execute_all(schema::NO_FORK)?;
@@ -268,33 +267,19 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    /// Binds the session to another context. Another prompt or agent context begins a new chain; the earlier prompt stays
-    /// in the conversation, where transcripts refer to it.
-    fn change_context(&self, session: &mut Session, new: NewForkContext) -> Result<(), Fault> {
-        let present = match self.boot_message(&session.state.window)? {
-            Some(entry) => self.items(&[&entry])?.pop(),
-            None => None,
-        };
-        let wanted = new.boot_message.map(array_of);
-        let has_other_prompt = wanted != present;
-        if has_other_prompt {
-            session.state.window.system_message = Some(match wanted {
-                // The first turn's, so that every fork of this fork has it.
-                Some(items) => self.append(1, EntryKind::System, &items)?,
-                None => EntrySeq::START,
-            });
+    /// Has the fork go on under a context of its own choice. Under another one than its parent's, its copied turns do so,
+    /// too.
+    fn take_contexts_of_fork(
+        &self,
+        session: &mut Session,
+        contexts: ForkContexts,
+    ) -> Result<(), Fault> {
+        if contexts.new.contexts.conversation != session.conversation_context {
+            session.forget_other_contexts();
         }
-        let has_other_agent = new.agent != session.agent_context;
-        if has_other_prompt || has_other_agent {
-            session.chain_head = None;
-        }
-        if has_other_agent {
-            session.state.chain = Chain::default();
-            session.state.reasoning_refused = false;
-            session.state.background_refused = false;
-            session.tools_sent = None;
-        }
-        (session.agent_context, session.conversation_context) = (new.agent, new.conversation);
+        // The prompt is the first turn's, so that every fork of this fork has it.
+        self.change_contexts(session, contexts.new, 1)?;
+        session.ask_for(contexts.asked);
         Ok(())
     }
 

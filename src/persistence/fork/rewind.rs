@@ -72,6 +72,7 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn session_after(&self, turns: u64) -> Result<Session, Fault> {
         let lost = || Fault::internal("The session's storage lost the session.");
         let mut session = self.session()?.ok_or_else(lost)?;
+        session.return_contexts();
         if turns < self.newest_ordinal()? {
             self.rewind(&mut session, turns)?;
         }
@@ -83,6 +84,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn rewind(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+        session.rewind_contexts(turns);
         session.mode = self.mode_after(session, turns)?;
         session.open_calls = session.open_calls.filter(|open| open.turn <= turns);
         if session.state.waiting_steers_turn > turns {
@@ -194,8 +196,12 @@ impl<D: Database> SessionStore<D> {
         let since = last.as_ref().map_or(1, |last| last.turn);
         let calls = self.past_calls(since, turns)?;
         let reported = calls.iter().rev().find(|call| call.context_tokens().is_some());
+        let began_under_present =
+            |last: &LastOutput| session.began_under_present_contexts(last.turn);
+        let is_present = last.as_ref().is_none_or(began_under_present);
         let SessionState { chain, window, .. } = &mut session.state;
-        *chain = Chain { ended: calls.last().and_then(|call| call.unchained), ..Chain::default() };
+        let of_service = calls.last().filter(|_| is_present);
+        *chain = Chain { ended: of_service.and_then(|call| call.unchained), ..Chain::default() };
         session.chain_head = None;
         session.acknowledged = last.as_ref().map_or(EntrySeq::START, |last| last.seq);
         if let Some(last) = &last {
@@ -208,7 +214,8 @@ impl<D: Database> SessionStore<D> {
             let mut compacted = self.turns_with("compactions", "<=", turns)?;
             compacted
                 .retain(|turn| turn.ordinal > last.turn && !turn.progress.compactions.is_empty());
-            let is_whole = last.is_kept
+            let is_whole = is_present
+                && last.is_kept
                 && holds_more.is_none()
                 && compacted.is_empty()
                 && window.without_reasoning < last.seq

@@ -43,7 +43,7 @@ fn a_call_that_is_read_on_by_another_instance_has_the_span_of_one_that_was_not_c
     let whole = traced();
     whole.world.model.script([long().into()]);
     whole.post(&turn("t1", "Hello")).final_text();
-    let (agent, mut chat) = (last(&whole, "invoke_agent default"), last(&whole, "chat m"));
+    let (mut agent, mut chat) = (last(&whole, "invoke_agent default"), last(&whole, "chat m"));
     assert_eq!(chat["gen_ai.request.reasoning.level"], "low");
     assert_eq!(chat["gen_ai.request.max_tokens"], 900.0);
     // The first chunk came to the instance that was lost, and the bed's service names no request to read.
@@ -57,6 +57,7 @@ fn a_call_that_is_read_on_by_another_instance_has_the_span_of_one_that_was_not_c
             bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 300_000);
         }
         bed.post(&turn("t1", "Hello")).final_text();
+        agent["aptix.catalog"] = json!(bed.catalog_hash());
         let what = format!("{events} events, polled: {polled}");
         assert_eq!(bed.world.spans.names(), [TREE, TREE].concat(), "{what}");
         assert_eq!(last(&bed, "invoke_agent default"), agent, "{what}");

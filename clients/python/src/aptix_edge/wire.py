@@ -282,6 +282,8 @@ class Session(TypedDict):
     ModeDisplayName: str
     AgentContextId: str
     ConversationContextId: str
+    AskedContextId: NotRequired[str]
+    """The conversation context that the session's first turn asked for; absent where it is bound to that one."""
     Parent: NotRequired[ForkParent]
     CreatedAt: str
     UpdatedAt: str
@@ -290,6 +292,13 @@ class Session(TypedDict):
     """Prompt tokens of the newest model call that told them, summaries aside."""
     LatestTurn: NotRequired[TurnSummary]
     LiveTurn: NotRequired[TurnSummary]
+
+
+class ContextChange(TypedDict):
+    """The session went on under another conversation context with this turn."""
+
+    From: str
+    To: str
 
 
 class TurnEntry(TypedDict):
@@ -421,6 +430,7 @@ class Trace(TypedDict):
     ModelCalls: list[ModelCall]
     ToolCalls: list[TracedCall]
     Steers: NotRequired[list[TracedSteer]]
+    ContextChanged: NotRequired[ContextChange]
     ModeChanges: list[ModeChange]
     Compactions: list[Compaction]
     Webhooks: NotRequired[list[TracedWebhook]]
@@ -496,6 +506,8 @@ class Export(TypedDict):
     UpdatedAt: str
     AgentContextId: str
     ConversationContextId: str
+    AskedContextId: NotRequired[str]
+    """The conversation context that the session's first turn asked for; absent where it is bound to that one."""
     Parent: NotRequired[ForkParent]
     Mode: str
     ClientTools: NotRequired[list[dict[str, Any]]]
@@ -551,6 +563,7 @@ class ExportedTurn(TypedDict):
     ToolChoiceName: NotRequired[str]
     OutputSchema: NotRequired[dict[str, Any]]
     OutputSchemaName: NotRequired[str]
+    ContextChanged: NotRequired[ContextChange]
     SaidWithCalls: NotRequired[str]
     TextSoFar: NotRequired[str]
     Usage: NotRequired[Usage]
@@ -588,6 +601,7 @@ class ExportedTurnSubmissions(TypedDict):
     Fingerprint: str
     AcceptedAt: str
     Caller: NotRequired[Caller]
+    Catalog: NotRequired[CatalogStamp]
     HttpStatus: NotRequired[int]
     Outcome: NotRequired[dict[str, Any]]
 
@@ -679,6 +693,16 @@ class Caller(TypedDict):
 class TracedSubmission(TypedDict):
     AcceptedAt: str
     Caller: NotRequired[Caller]
+    Catalog: NotRequired[CatalogStamp]
+
+
+class CatalogStamp(TypedDict):
+    """The catalog that a submission ran under."""
+
+    Sha256: str
+    """The first 16 hex digits of the SHA-256 of its document."""
+    Version: NotRequired[str]
+    """What the document says of itself."""
 
 
 class StoredResponses(TypedDict):
@@ -1044,10 +1068,12 @@ __all__ = [
     "AcceptedTurn",
     "AgentExecuteResponse",
     "Caller",
+    "CatalogStamp",
     "ClipboardImage",
     "Compaction",
     "CompareRequest",
     "Comparison",
+    "ContextChange",
     "Decision",
     "Details",
     "Document",

@@ -47,13 +47,16 @@ function treeOf(trace: Trace): Node {
   const named = (name: string, nodes: string[]): Node[] => nodes.map((text) => ({ text: words(name, text), below: [] }));
   below.push(
     ...named("steer", (trace.Steers ?? []).map(({ SteerId, State }) => words(SteerId, State))),
+    ...named("context", trace.ContextChanged ? [`${trace.ContextChanged.From} → ${trace.ContextChanged.To}`] : []),
     ...named("mode", trace.ModeChanges.map((change) => (change as { ModeDisplayName?: string }).ModeDisplayName ?? "")),
     ...named("compaction", trace.Compactions.map(({ Reason, ItemsBefore, ItemsAfter }) => words(Reason, `${ItemsBefore} → ${ItemsAfter} items`))),
     ...named("webhook", (trace.Webhooks ?? []).map((webhook) => words(...Object.values(webhook).filter((value) => typeof value === "string").slice(0, 3)))),
   );
   const running = trace.Running && `at ${trace.Running.Kind} since ${trace.Running.Since}`;
   const attempts = trace.Attempts > 1 ? `${trace.Attempts} attempts` : undefined;
-  return { text: words(`turn ${trace.TurnId}`, trace.Status, attempts, running), below };
+  const catalogs = trace.Submissions.flatMap(({ Catalog }) => (Catalog ? [Catalog.Version ?? Catalog.Sha256] : []));
+  const catalog = catalogs.length > 0 && `catalog ${[...new Set(catalogs)].join(", ")}`;
+  return { text: words(`turn ${trace.TurnId}`, trace.Status, attempts, catalog, running), below };
 }
 
 function toolCall({ Name, RunsOn, ExecutionMs, Successful, ResultBytes, Approval, Mcp }: Trace["ToolCalls"][number]): Node {

@@ -12,7 +12,9 @@ use crate::contract::{ErrorCode, Fault};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::{credential_expired, no_session, object_failed};
 use crate::object::{Next, ask};
-use crate::persistence::{ForkBuild, ForkHead, ForkStep, NewForkContext, OutcomePlace};
+use crate::persistence::{
+    Contexts, ForkBuild, ForkContexts, ForkHead, ForkStep, NewContexts, OutcomePlace,
+};
 use crate::ports::{Database, Platform, failure_line, object_name};
 use crate::reasoner::boot_message;
 use crate::users::Revocation;
@@ -122,33 +124,38 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if (Revocation { tickets_before }).voids(plan.issued_at) {
             return Err(self.given_up(credential_expired()));
         }
-        let new_context = match &plan.request.conversation_context_id {
+        let contexts = match &plan.request.conversation_context_id {
             None => None,
-            Some(id) => Some(self.new_context(context, build, id)?),
+            Some(id) => Some(self.contexts_of_fork(context, build, id)?),
         };
-        self.store.finish_fork(build, new_context, self.platform.now_ms())?;
+        self.store.finish_fork(build, contexts, self.platform.now_ms())?;
         Ok(plan.turns)
     }
 
-    /// The context under which the fork goes on. The parent's own one keeps the parent's agent context.
-    fn new_context(
+    /// The contexts under which the fork goes on that asks for `asked`. The parent's own one keeps the parent's agent
+    /// context.
+    fn contexts_of_fork(
         &self,
         context: &AdmissionContext,
         build: &ForkBuild,
-        id: &str,
-    ) -> Result<NewForkContext, Fault> {
-        let Some(conversation) = context.catalog()?.conversation_context(id) else {
+        asked: &str,
+    ) -> Result<ForkContexts, Fault> {
+        let catalog = context.catalog()?;
+        let Some((id, conversation)) = catalog.goes_on_under(asked) else {
             let message =
                 "The catalog has no ConversationContext of the id that the request names.";
             let unknown = Fault::new(ErrorCode::ContextNotFound, message);
             return Err(self.given_up(unknown.at("/ConversationContextId")));
         };
-        let kept = build.agent_context_under(id);
-        Ok(NewForkContext {
-            conversation: id.to_owned(),
-            agent: kept.unwrap_or(&conversation.agent_context_id).to_owned(),
-            boot_message: boot_message(conversation)?,
-        })
+        let agent = build.agent_context_under(id).unwrap_or(&conversation.agent_context_id);
+        let contexts = |conversation: &str, agent: &str| Contexts {
+            conversation: conversation.to_owned(),
+            agent: agent.to_owned(),
+        };
+        let (new, asked_agent) = (contexts(id, agent), catalog.agent_of(asked).unwrap_or(agent));
+        let asked = contexts(asked, asked_agent);
+        let new = NewContexts { contexts: new, boot_message: boot_message(conversation)? };
+        Ok(ForkContexts { new, asked })
     }
 
     /// Has all long outcomes name the new session.

@@ -161,18 +161,26 @@ fn permit_context(
         Fault::new(ErrorCode::ContextNotFound, message).at("/ConversationContextId")
     };
     let named = request.conversation_context_id.as_ref();
-    if !grants.permit_context(named.unwrap_or(&session.conversation_context)) {
+    let asked = session.asked_conversation().unwrap_or_else(|| session.bound().conversation);
+    if !grants.permit_context(named.unwrap_or(&asked)) {
         return Err(unknown());
     }
-    let conversation = match named {
-        Some(named) => Some(context.catalog()?.conversation_context(named).ok_or_else(unknown)?),
-        None => None,
+    let bound = session.bound();
+    let agent = match named {
+        None => bound.agent,
+        Some(named) => {
+            let goes_on = context.catalog()?.goes_on_under(named);
+            let (id, conversation) = goes_on.ok_or_else(unknown)?;
+            // The parent's own context keeps the parent's agent context.
+            if id == bound.conversation {
+                bound.agent
+            } else {
+                conversation.agent_context_id.clone()
+            }
+        }
     };
-    // The parent's own context keeps the parent's agent context.
-    let other = conversation.filter(|_| named != Some(&session.conversation_context));
-    let agent = other.map_or(&session.agent_context, |other| &other.agent_context_id);
     let catalog = context.catalog.as_ref().ok();
-    match catalog.and_then(|catalog| catalog.agent_context(agent)) {
+    match catalog.and_then(|catalog| catalog.agent_context(&agent)) {
         Some(agent) => context.permit_residence(agent),
         None => Ok(()),
     }

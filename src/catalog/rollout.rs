@@ -1,0 +1,177 @@
+//! `Rollout` of a conversation context: the shares of new sessions that begin under others (interface §6).
+//!
+//! Who gets which one is computed from names alone, so nothing is stored for it, a repeated request comes to the same
+//! context, and a share that grows keeps whoever had it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::findings::Findings;
+use super::values::{choice, entries, hundredths, undeclared_problem};
+use crate::encoding::sha256_hex;
+use crate::json::{Node, ObjectShape};
+
+const ROLLOUT: ObjectShape = ObjectShape::new(&["To", "By"], &["To"]);
+
+/// What all shares are out of.
+const WHOLE: u32 = 10_000;
+const MOST_CONTEXTS: usize = 3;
+
+/// The shares of a context's new sessions that begin under others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rollout {
+    /// In hundredths of a per cent, by context, in the order of their bytes; 10,000 at most together.
+    pub to: BTreeMap<String, u32>,
+    pub by: RolloutBy,
+}
+
+/// What comes to the same context each time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RolloutBy {
+    /// A user; of a session without one, the session.
+    #[default]
+    User,
+    Session,
+}
+
+/// Whose session begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Newcomer<'a> {
+    pub tenant: &'a str,
+    pub user: Option<&'a str>,
+    pub session_id: &'a str,
+}
+
+impl Rollout {
+    /// The context under which a session begins that asks for `asked`; `None` where it is that one.
+    pub fn leads(&self, asked: &str, newcomer: &Newcomer<'_>) -> Option<&str> {
+        let Newcomer { tenant, user, session_id } = newcomer;
+        let user = user.filter(|_| self.by == RolloutBy::User).map(|user| format!("~{user}"));
+        let who = user.as_deref().unwrap_or(session_id);
+        let hash = sha256_hex(format!("rollout\n{tenant}\n{asked}\n{who}").as_bytes());
+        let place = u32::from_str_radix(hash.get(..8)?, 16).ok()? % WHOLE;
+        let mut end = 0;
+        let is_within = |(_, share): &(&String, &u32)| {
+            end += **share;
+            place < end
+        };
+        self.to.iter().find(is_within).map(|(context, _)| context.as_str())
+    }
+}
+
+/// Reads the `Rollout` of the context `own`.
+pub(super) fn rollout(
+    node: Node<'_, '_>,
+    own: &str,
+    declared: &[Cow<'_, str>],
+    findings: &mut Findings,
+) -> Rollout {
+    let mut rollout = Rollout::default();
+    ROLLOUT.read(node, findings, |name, node, findings| match name {
+        "To" => rollout.to = shares(node, own, declared, findings),
+        "By" => {
+            let choices = [("User", RolloutBy::User), ("Session", RolloutBy::Session)];
+            rollout.by = choice(node, choices, findings);
+        }
+        _ => {}
+    });
+    rollout
+}
+
+fn shares(
+    node: Node<'_, '_>,
+    own: &str,
+    declared: &[Cow<'_, str>],
+    findings: &mut Findings,
+) -> BTreeMap<String, u32> {
+    let mut shares = BTreeMap::new();
+    let count = entries(node, findings, |context, node, findings| {
+        if context == own {
+            findings
+                .fault(node, "is the context itself, which has what the others leave; remove it");
+        } else if let Some(problem) = undeclared_problem("conversation context", context, declared)
+        {
+            findings.fault(node, problem);
+        }
+        shares.insert(context.to_owned(), hundredths(node, findings));
+    });
+    if count.is_some_and(|count| count == 0 || count > MOST_CONTEXTS) {
+        findings.fault(node, format!("must name 1 to {MOST_CONTEXTS} contexts"));
+    }
+    if shares.values().sum::<u32>() > WHOLE {
+        findings.fault(node, "has shares of more than 100 per cent together; lower one of them");
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to(shares: &[(&str, u32)], by: RolloutBy) -> Rollout {
+        let to = shares.iter().map(|(context, share)| ((*context).to_owned(), *share));
+        Rollout { to: to.collect(), by }
+    }
+
+    fn session(id: &str) -> Newcomer<'_> {
+        Newcomer { tenant: "acme", user: None, session_id: id }
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_promise() {
+        // printf 'rollout\nacme\nsupport\n~alice b' | sha256sum, its first 8 digits modulo 10,000.
+        let whole = format!("rollout\nacme\nsupport\n{}", "~alice b");
+        let digits = sha256_hex(whole.as_bytes());
+        let place = u32::from_str_radix(&digits[..8], 16).unwrap() % 10_000;
+        let alice = Newcomer { user: Some("alice b"), ..session("s") };
+        for (share, led) in [(place, None), (place + 1, Some("b"))] {
+            assert_eq!(to(&[("b", share)], RolloutBy::User).leads("support", &alice), led);
+        }
+    }
+
+    #[test]
+    fn who_is_asked_about_is_the_user_or_the_session() {
+        let shares = [("b", 5_000)];
+        let (by_user, by_session) = (to(&shares, RolloutBy::User), to(&shares, RolloutBy::Session));
+        let ids: Vec<String> = (0..200).map(|number| format!("s{number}")).collect();
+        let led = |rollout: &Rollout, user: Option<&str>| {
+            let of = |id: &String| rollout.leads("a", &Newcomer { user, ..session(id) }).is_some();
+            ids.iter().filter(|id| of(id)).count()
+        };
+        // Of one user all sessions, or none.
+        assert!([0, 200].contains(&led(&by_user, Some("alice"))));
+        assert!((60..140).contains(&led(&by_session, Some("alice"))));
+        assert_eq!(led(&by_user, None), led(&by_session, Some("alice")));
+    }
+
+    #[test]
+    fn of_100_000_sessions_each_context_gets_its_share_and_a_share_that_grows_loses_nobody() {
+        let ids: Vec<String> = (0..100_000).map(|number| format!("session-{number}")).collect();
+        let led = |rollout: &Rollout, id: &str| rollout.leads("a", &session(id)).map(str::to_owned);
+        let three = to(&[("d", 3_333), ("b", 1_000), ("c", 25)], RolloutBy::Session);
+        for (context, share) in
+            [(Some("b"), 10.0), (Some("c"), 0.25), (Some("d"), 33.33), (None, 56.42)]
+        {
+            let count = ids.iter().filter(|id| led(&three, id).as_deref() == context).count();
+            let percent = count as f64 / 1_000.0;
+            assert!((percent - share).abs() < 0.5, "{context:?}: {percent}");
+        }
+        let [ten, twenty] = [1_000, 2_000].map(|share| to(&[("b", share)], RolloutBy::Session));
+        let joined = ids.iter().filter(|id| {
+            let (before, after) = (led(&ten, id), led(&twenty, id));
+            assert!(before.is_none() || before == after, "{id} had it and has it no more");
+            before.is_none() && after.is_some()
+        });
+        assert!((9_500..10_500).contains(&joined.count()));
+        for (share, all) in [(0, false), (10_000, true)] {
+            let rollout = to(&[("b", share)], RolloutBy::Session);
+            assert!(ids.iter().take(5_000).all(|id| led(&rollout, id).is_some() == all));
+        }
+        // Another tenant, or another context, draws anew.
+        let moved = ids.iter().filter(|id| {
+            let other = Newcomer { tenant: "beta", ..session(id) };
+            ten.leads("a", &other).is_some() && ten.leads("a", &session(id)).is_none()
+        });
+        assert!(moved.count() > 8_000);
+    }
+}

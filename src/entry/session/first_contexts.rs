@@ -1,0 +1,162 @@
+//! The contexts under which a session begins, and those under which it goes on (interface §6, `Rollout` and `Instead`).
+//!
+//! Whoever has a session registered, asks for its tools or admits its first turn asks here, so that all of them speak of
+//! the same context. What a credential may name is the context asked for; where that leads is the operator's.
+
+use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, Newcomer};
+use crate::contract::{ErrorCode, Fault, UserTurn};
+use crate::entry::context::AdmissionContext;
+use crate::identity::Grants;
+use crate::persistence::{Contexts, Session};
+use crate::ports::Platform;
+
+/// The contexts under which a session begins.
+pub(super) struct FirstContexts<'c> {
+    pub(super) bound: Contexts,
+    /// Those that its first turn asked for.
+    pub(super) asked: Contexts,
+    /// The bound one.
+    pub(super) conversation: &'c ConversationContext,
+}
+
+impl<'c> FirstContexts<'c> {
+    /// Decides for a session that does not exist yet; faults where the catalog lacks a context that the turn names, or the
+    /// credential may not name it.
+    pub(super) fn of(
+        platform: &impl Platform,
+        context: &'c AdmissionContext,
+        request: &UserTurn,
+        grants: &Grants,
+    ) -> Result<Self, Vec<Fault>> {
+        let catalog = context.catalog()?;
+        let asked = request.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
+        let named = request.agent_context_id.as_deref();
+        let may_choose = grants.permit_any_agent();
+        let newcomer = Newcomer {
+            tenant: platform.tenant().unwrap_or_default(),
+            user: platform.user().map(|user| user.as_str()),
+            session_id: request.session_id.as_str(),
+        };
+        // Whoever names an agent context has chosen.
+        let is_drawn = named.is_none() || !may_choose;
+        let begins = catalog.begins_under(asked, is_drawn.then_some(&newcomer));
+        let begins = begins.filter(|_| grants.permit_context(asked));
+        let own = begins.map(|(_, conversation)| conversation.agent_context_id.as_str());
+        let asked_own = catalog.agent_of(asked).or(own);
+        let is_known = |id: &str| match may_choose {
+            true => catalog.agent_context(id).is_some(),
+            false => begins.is_some() && [own, asked_own].contains(&Some(id)),
+        };
+        let has_unknown_agent = named.is_some_and(|id| !is_known(id));
+        let (Some((bound, conversation)), false) = (begins, has_unknown_agent) else {
+            let unknown =
+                [(begins.is_none(), "ConversationContext"), (has_unknown_agent, "AgentContext")];
+            let unknown = unknown.into_iter().filter(|(is_unknown, _)| *is_unknown);
+            return Err(unknown.map(|(_, kind)| unknown_context(kind)).collect());
+        };
+        let chosen = named.filter(|_| may_choose);
+        let contexts = |conversation: &str, agent: Option<&str>| Contexts {
+            conversation: conversation.to_owned(),
+            agent: chosen.or(agent).unwrap_or_default().to_owned(),
+        };
+        Ok(Self { bound: contexts(bound, own), asked: contexts(asked, asked_own), conversation })
+    }
+}
+
+/// The contexts under which a session's first turn begins; `None` where admission refuses them. Of an agent context that
+/// the catalog lacks, admission tells beside other faults.
+pub(super) fn first_contexts<'c>(
+    platform: &impl Platform,
+    context: &'c AdmissionContext,
+    request: &UserTurn,
+    grants: &Grants,
+) -> Option<FirstContexts<'c>> {
+    let first = FirstContexts::of(platform, context, request, grants).ok()?;
+    resides(context, &first.bound.agent).then_some(first)
+}
+
+/// The contexts under which a session's next user turn begins; `None` where admission refuses it for them.
+pub(super) fn next_contexts<'c>(
+    context: &'c AdmissionContext,
+    session: &Session,
+) -> Option<NextContexts<'c>> {
+    let next = NextContexts::of(context.catalog.as_ref().ok()?, session)?;
+    let agent = next.new.as_ref().map_or(&session.agent_context, |new| &new.agent);
+    resides(context, agent).then_some(next)
+}
+
+/// Whether the services of an agent context are where the tenant's data has to stay.
+fn resides(context: &AdmissionContext, agent: &str) -> bool {
+    let agent = context.catalog.as_ref().ok().and_then(|catalog| catalog.agent_context(agent));
+    agent.is_none_or(|agent| context.permit_residence(agent).is_ok())
+}
+
+/// The contexts under which a session's next user turn begins.
+pub(super) struct NextContexts<'c> {
+    /// Where they are others than the session is bound to.
+    pub(super) new: Option<Contexts>,
+    pub(super) conversation: &'c ConversationContext,
+}
+
+impl<'c> NextContexts<'c> {
+    /// `None` where the catalog lacks them.
+    pub(super) fn of(catalog: &'c Catalog, session: &Session) -> Option<Self> {
+        let (id, conversation) = catalog.goes_on_under(&session.conversation_context)?;
+        let is_other = id != session.conversation_context;
+        let new = is_other.then(|| Contexts {
+            conversation: id.to_owned(),
+            agent: conversation.agent_context_id.clone(),
+        });
+        Some(Self { new, conversation })
+    }
+}
+
+/// The faults of contexts that a later turn may not name. An agent context that the credential may not name is as one that
+/// does not exist.
+pub(super) fn other_contexts(
+    session: &Session,
+    new: Option<&Contexts>,
+    request: &UserTurn,
+    grants: &Grants,
+    catalog: &Catalog,
+) -> Vec<Fault> {
+    let bound = session.bound();
+    let bound = new.unwrap_or(&bound);
+    let mut faults = Vec::new();
+    let mut refuse = |member: &str, bound: &str| {
+        let message = format!(
+            "{member} was bound to {bound} by the session's first turn. Leave it out, or start another session."
+        );
+        faults.push(Fault::new(ErrorCode::InvalidField, message).at(format!("/{member}")));
+    };
+    let is_other = |given: &Option<String>, bound: &str, may_name: &dyn Fn(&str) -> bool| {
+        given.as_ref().is_some_and(|given| given != bound && !may_name(given))
+    };
+    let agent = &request.agent_context_id;
+    let is_other_agent = is_other(agent, &bound.agent, &|id| session.may_name_agent(id));
+    // Whoever may not choose names that of a conversation context.
+    let mut conversations = session.known_contexts().map(|known| known.conversation);
+    let mut is_own = |id: &str| {
+        catalog.agent_of(&bound.conversation) == Some(id)
+            || conversations.any(|known| catalog.agent_of(&known) == Some(id))
+    };
+    let is_hidden = !grants.permit_any_agent() && agent.as_ref().is_some_and(|id| !is_own(id));
+    if is_other_agent && !is_hidden {
+        refuse("AgentContextId", &bound.agent);
+    }
+    let conversation = &request.conversation_context_id;
+    if is_other(conversation, &bound.conversation, &|id| session.may_name_conversation(id)) {
+        refuse("ConversationContextId", &bound.conversation);
+    }
+    if is_hidden {
+        faults.push(unknown_context("AgentContext"));
+    }
+    faults
+}
+
+/// The fault of a context that the catalog lacks. It does not repeat the id, which can be any text.
+pub(super) fn unknown_context(kind: &str) -> Fault {
+    let message =
+        format!("The catalog has no {kind} of the id that the request or its session names.");
+    Fault::new(ErrorCode::ContextNotFound, message).at(format!("/{kind}Id"))
+}

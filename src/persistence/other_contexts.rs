@@ -1,0 +1,47 @@
+//! The contexts of a session beside those in its row, as they are stored. `bound_contexts.rs` says what becomes of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::entry_seq::EntrySeq;
+
+/// A conversation context, and the agent context of its sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contexts {
+    pub conversation: String,
+    pub agent: String,
+}
+
+/// The contexts of a session beside those in its row.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OtherContexts {
+    /// Those that the first turn asked for, where it got others, or has got others since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) asked: Option<Contexts>,
+    /// Those of earlier turns, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) earlier: Vec<PastContexts>,
+    /// Those of the session, while its row has those of a repeated turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) lent: Option<PastContexts>,
+}
+
+/// Contexts that turns began under.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PastContexts {
+    pub(super) contexts: Contexts,
+    /// The entry with which calls begin: where none is named, they send every system message that there is.
+    pub(super) system_message: EntrySeq,
+    /// Ordinal of the last turn that began under them.
+    pub(super) through: u64,
+}
+
+/// The change of a turn's conversation context, as the trace shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub struct ContextChange {
+    pub from: String,
+    pub to: String,
+}
