@@ -16,6 +16,11 @@ option = $(if $(2),--$(1) '$(subst ','\'',$(2))')
 client := clients/typescript
 python := clients/python
 
+# The commit, as the build tells it of itself. What is deployed, packed or released is of the present one; for a test, a build
+# that tells an earlier one is good enough.
+commit = $(shell git describe --always --dirty --abbrev=8 --exclude '*' 2>/dev/null || cat .commit 2>/dev/null)
+tells_commit := $(filter deploy package packages release,$(MAKECMDGOALS))
+
 # The tools live in one per-user cache, so that a second checkout reuses those of the first.
 export APTIX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aptix-edge
 export WORKER_VERSION := $(call locked,worker)
@@ -31,7 +36,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup dev build build-dev client check test test-steps test-native test-worker test-long bench bench-limits bench-retrieval check-catalog \
-	replay-bundle rehearse check-openapi check-dependencies sbom package deploy fmt clean
+	replay-bundle rehearse check-openapi check-dependencies sbom package packages release deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
@@ -133,8 +138,15 @@ sbom: setup build-playground/index.html ## what the product is made of and made 
 package: setup build-server/.complete ## the package aptix-edge-server: one's own server, local work and deploying without Rust; in build-server/, its archive in build-packages/
 	@node server/build.mjs --pack
 
+# What `make release` makes, once.
+packages: setup build-server/.complete client
+	@node tools/release/packages.mjs
+
+release: packages ## the packages of server and clients with checksums and SBOM, in build-release/; all of it is built twice, which takes ten minutes, and a difference fails
+	@APTIX_COMMIT='$(commit)' node tools/release/release.mjs
+
 deploy: $(if $(CONFIG),setup build-server/.complete,build) ## upload to Cloudflare (wrangler asks for the account); the version's tag is the commit; CONFIG=../my-agent/server.json for a configuration of your own, ENV=staging for one of its environments, DRY_RUN=1 uploads nothing
-	$(if $(CONFIG),node build-server/dist/cli.mjs deploy --config '$(CONFIG)' $(if $(ENV),--env '$(ENV)'),wrangler deploy $(addprefix --tag ,$(shell git describe --always --dirty --abbrev=8 --exclude '*' 2>/dev/null))) $(if $(DRY_RUN),--dry-run)
+	$(if $(CONFIG),node build-server/dist/cli.mjs deploy --config '$(CONFIG)' $(if $(ENV),--env '$(ENV)'),wrangler deploy $(addprefix --tag ,$(commit))) $(if $(DRY_RUN),--dry-run)
 
 fmt: ## format the Rust code
 	cargo fmt
@@ -143,7 +155,7 @@ setup: ## only bring what the other commands need
 	@tools/setup/setup
 
 clean: ## remove what the commands made here; the tools in the per-user cache stay
-	rm -rf build build-dev build-packages build-playground build-playground-shots build-server target node_modules .wrangler $(client)/dist $(client)/node_modules
+	rm -rf build build-dev build-packages build-playground build-playground-shots build-release build-release-differs build-server target node_modules .wrangler $(client)/dist $(client)/node_modules
 
 # The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
 # build triggers another.
@@ -151,10 +163,12 @@ sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
 missing = $(if $(wildcard $(1)),,missing-output)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
 
-build/.complete: $(sources) $(call missing_output,build)
+build/.complete: $(sources) $(call missing_output,build) \
+		$(if $(tells_commit),$(if $(filter $(commit),$(shell cat build/.commit 2>/dev/null)),,missing-output))
 	@echo 'make build: two minutes, the first time three' >&2
 	@mkdir -p build && touch build/.begun
-	RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --release
+	APTIX_COMMIT='$(commit)' RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --release
+	@echo '$(commit)' > build/.commit
 	@# worker-build keeps the names of functions, a quarter of the module.
 	@"$$WASM_OPT_BIN" build/index_bg.wasm --strip-debug -o build/index_bg.wasm
 	@mv build/.begun $@

@@ -89,10 +89,12 @@ function product() {
   };
 }
 
-/** The variables and secrets that the product knows, as its page lists them. */
+/** The variables and secrets that the product knows, as its page lists them, and those that continue a list of keys. */
 function variables() {
   const [, table] = /## Variables and secrets\n([^]*?)\n## /.exec(read('docs/configuration.md'));
-  return [...table.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name);
+  const names = [...table.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name);
+  const [, first, last] = /`API_KEYS_(\d)` to `API_KEYS_(\d)`/.exec(table);
+  return [...names, ...Array.from({ length: last - first + 1 }, (_, more) => `API_KEYS_${Number(first) + more}`)];
 }
 
 /** The form of a class's tables: the oldest one that is read, and one more for each upgrade. */
@@ -103,11 +105,8 @@ function form(file, className) {
   return { class: className, table, number: Number(oldest) + [...upgrades.matchAll(/&\[/g)].length };
 }
 
-/** The commit of the sources; `unknown` outside of a repository. */
+/** The commit that the Worker tells of itself; `unknown` where its build was told none. */
 function commit() {
-  try {
-    return execFileSync('git', ['rev-parse', '--short=8', 'HEAD'], { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-  } catch {
-    return existsSync(at('.commit')) ? read('.commit').trim() : 'unknown';
-  }
+  const told = path.join(BUILD, '.commit');
+  return (existsSync(told) && readFileSync(told, 'utf8').trim()) || 'unknown';
 }

@@ -1,5 +1,5 @@
 // The operator's catalog: checked by the Worker's own code before it is taken, so that a spoiled file changes nothing.
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Fault } from './fault.mjs';
@@ -17,28 +17,32 @@ export const faultsOf = (catalog) => served({ catalog }, async (ask) => {
 });
 
 /**
- * Serves a catalog from an empty folder to this process alone while `use(ask, origin)` runs, and resolves to what that does.
- * `ask(route, body)` resolves to the response's JSON. With `outbound` (workerd_config.mjs) it reaches nothing else.
+ * Serves a catalog from an empty folder to this process alone while `use(ask, origin, log)` runs, and resolves to what that does.
+ * `ask(route, body, method)` resolves to the response's JSON, `log()` is the lines that the Worker has logged. With `outbound`
+ * (workerd_config.mjs) it reaches nothing else.
  */
 export async function served({ catalog, values = {}, network, outbound }, use) {
   const folder = mkdtempSync(path.join(tmpdir(), 'aptix-edge-check-'));
-  const objects = path.join(folder, 'objects');
+  const [objects, file] = [path.join(folder, 'objects'), path.join(folder, 'log')];
+  const written = openSync(file, 'a');
   let worker;
   const signal = ended();
   try {
     mkdirSync(objects);
     take(catalog, folder);
-    const stdio = ['ignore', 'ignore', 'ignore'];
+    const stdio = ['ignore', written, written];
     worker = await Workerd.start({ address: '127.0.0.1:0', objects, catalog: folder, values: { ...values, AUTH: 'none' }, network, outbound, front: {}, stdio });
     const origin = `http://127.0.0.1:${worker.port}`;
-    const ask = async (route, body) => {
+    const ask = async (route, body, method = body ? 'POST' : 'GET') => {
       const headers = { connection: 'close', ...(body && { 'content-type': 'application/json' }) };
-      const sent = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) };
+      const sent = { headers, method, ...(body && { body: JSON.stringify(body) }) };
       return (await fetch(`${origin}${route}`, sent)).json();
     };
-    return await Promise.race([use(ask, origin), signal.comes]);
+    const log = () => readFileSync(file, 'utf8').split('\n').flatMap((line) => (line.startsWith('{') && line.endsWith('}') ? [JSON.parse(line)] : []));
+    return await Promise.race([use(ask, origin, log), signal.comes]);
   } finally {
     signal.forget();
+    closeSync(written);
     await worker?.kill();
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,11 +1,9 @@
-// `check`: every fault of a catalog, by the Worker's own code, without Rust. Online, a turn of each conversation context tells
-// what its model service, its MCP servers and its embeddings make of it.
+// `check`: every fault of a catalog, by the Worker's own code, without Rust. Online, also what its model services, its services
+// of embeddings and its MCP servers make of it.
 import { secretsIn } from '../../tools/dev/catalog_secrets.mjs';
-import { faultsOf, read, served } from './catalog_file.mjs';
+import { faultsOf, read } from './catalog_file.mjs';
 import { secretsOf, valuesOf } from './configuration.mjs';
-import { Fault } from './fault.mjs';
-
-const INSTRUCTION = 'Answer with the one word: ready.';
+import { askServices } from './online/check_online.mjs';
 
 /**
  * Checks the file `catalog`; resolves to the exit code. With `settings` (configuration.mjs), the secrets that the catalog names
@@ -25,7 +23,10 @@ export async function check({ catalog, settings, online, print }) {
     return 1;
   }
   print([`${catalog} has no faults.`, ...summary(JSON.parse(text)), ...(missing.length > 0 ? [`  not in this environment, and not judged: ${missing.join(', ')}`] : [])].join('\n'));
-  return online ? asked({ text, values, print }) : 0;
+  if (!online) return 0;
+  const { report, suits } = await askServices({ text, values, progress: (line) => process.stderr.write(`check: ${line}\n`) });
+  print(`\n${report}`);
+  return suits ? 0 : 1;
 }
 
 const ofEnvironment = (text) =>
@@ -44,24 +45,4 @@ function summary(catalog) {
     line('webhooks', keys('Webhooks')),
     line('secrets it needs', secretsIn(JSON.stringify(catalog))),
   ];
-}
-
-/** Has each conversation context answer a turn; resolves to the exit code. */
-async function asked({ text, values, print }) {
-  const contexts = Object.keys(JSON.parse(text).ConversationContexts ?? {});
-  if (contexts.length === 0) throw new Fault('the catalog names no conversation context to ask');
-  const { API_KEYS, IDENTITY_PROVIDERS, ...known } = values;
-  return served({ catalog: text, values: known, network: 'any' }, async (ask) => {
-    let code = 0;
-    for (const [number, context] of contexts.entries()) {
-      const SessionId = `check-${number}`;
-      const answer = await ask('/execute', { SessionId, TurnId: '1', Instruction: INSTRUCTION, ConversationContextId: context });
-      const { Result: trace } = await ask(`/sessions/${SessionId}/turns/1/trace`);
-      const calls = (trace?.ModelCalls ?? []).map((call) => [call.Model, call.Status, call.DurationMs !== undefined && `${call.DurationMs} ms`, call.Error?.ErrorCode].filter(Boolean).join(', '));
-      const said = answer.Successful ? 'answers' : answer.Errors.map(({ ErrorCode, Message }) => `${ErrorCode}: ${Message}`).join('; ');
-      print([`${context}: ${said}`, ...calls.map((call) => `  model call: ${call}`), ...(answer.Warnings ?? []).map(({ ErrorCode, Message }) => `  ${ErrorCode}: ${Message}`)].join('\n'));
-      if (!answer.Successful) code = 1;
-    }
-    return code;
-  });
 }

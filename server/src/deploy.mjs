@@ -1,6 +1,6 @@
 // `deploy` and `config`: a configuration becomes what wrangler and workerd read.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -25,15 +25,15 @@ export async function deploy({ settings, dryRun, print }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'aptix-edge-deploy-'));
   try {
     const config = path.join(folder, 'wrangler.toml');
-    writeFileSync(config, wranglerConfig(settings));
+    writeFileSync(config, wranglerConfig(settings, wrangler.version));
     const secrets = secretsOf(settings);
     const file = path.join(folder, 'secrets.json');
     writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });
     const given = Object.keys(secrets).length > 0 ? ['--secrets-file', file] : [];
-    const code = await run(wrangler, ['deploy', '--config', config, '--tag', PRODUCT.commit, ...given, ...(dryRun ? ['--dry-run', '--outdir', path.join(folder, 'out')] : [])]);
+    const code = await run(wrangler.program, ['deploy', '--config', config, '--tag', PRODUCT.commit, ...given, ...(dryRun ? ['--dry-run', '--outdir', path.join(folder, 'out')] : [])]);
     if (code !== 0 || dryRun || !Catalog) return code;
     // After the Worker, which reads a catalog of today's form.
-    return await run(wrangler, ['kv', 'key', 'put', '--remote', '--config', config, '--binding', 'CATALOG', 'catalog', '--path', Catalog]);
+    return await run(wrangler.program, ['kv', 'key', 'put', '--remote', '--config', config, '--binding', 'CATALOG', 'catalog', '--path', Catalog]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -64,13 +64,13 @@ export async function writeConfiguration(settings, to) {
   return Object.keys(files).map((name) => path.join(to, name));
 }
 
-/** wrangler's program: of the folder where the command runs, else of the package's neighbours. */
+/** `{ program, version }` of wrangler: of the folder where the command runs, else of the package's neighbours. */
 function found() {
   for (const from of [path.join(process.cwd(), 'package.json'), import.meta.filename]) {
     try {
       const manifest = createRequire(from).resolve('wrangler/package.json');
       const program = path.join(path.dirname(manifest), 'bin/wrangler.js');
-      if (existsSync(program)) return program;
+      if (existsSync(program)) return { program, version: JSON.parse(readFileSync(manifest, 'utf8')).version };
     } catch {
       // Not there; the next place.
     }

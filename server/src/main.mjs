@@ -41,7 +41,7 @@ const COMMANDS = {
   },
   check: {
     usage: 'check CATALOG [--config FILE [--env NAME]] [--online]',
-    does: 'tells every fault of a catalog; --online has each conversation context answer a turn',
+    does: 'tells every fault of a catalog; --online also asks its model services, embeddings and MCP servers what suits them',
     options: { ...CONFIGURED, online: flag },
     takes: ['CATALOG'],
     run: ({ online = false, ...values }, [catalog]) => check({ catalog, settings: values.config === undefined ? undefined : settingsOf(values), online, print }),

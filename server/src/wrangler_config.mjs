@@ -8,8 +8,14 @@ const NAME = 'aptix-edge';
 /** The rate limiters' numbers, where the account has no others. */
 const RATE_NAMESPACES = { Keys: '1001', Users: '1002' };
 
-export function wranglerConfig({ Variables, Rates = {}, Metering, Catalog, Environment, Cloudflare = {} }) {
+/** The first wrangler that knows how long objects keep the code of the version before, and how to leave out queries. */
+const KNOWS_NEWER = [4, 141];
+
+/** `wrangler` is the version that reads it; without one, it is not known to be new. */
+export function wranglerConfig({ Variables, Rates = {}, Metering, Catalog, Environment, Cloudflare = {} }, wrangler = '0.0') {
   const { Name = NAME, AccountId, Routes, Zone, WorkersDev, CatalogId, FilesBucket, MeteringDataset, RateNamespaces = {}, CpuMs, Traces, Placement } = Cloudflare;
+  const [major, minor] = wrangler.split('.').map(Number);
+  const isNewer = major > KNOWS_NEWER[0] || (major === KNOWS_NEWER[0] && minor >= KNOWS_NEWER[1]);
   const name = Environment === undefined ? Name : `${Name}-${Environment}`;
   const route = (pattern) => (pattern.includes('/') ? { pattern, ...(Zone && { zone_name: Zone }) } : { pattern, custom_domain: true });
   const limiter = (binding, kind) =>
@@ -28,7 +34,11 @@ export function wranglerConfig({ Variables, Rates = {}, Metering, Catalog, Envir
       routes: Routes?.map(route),
     }),
     ...table('assets', { directory: PAGE, binding: 'ASSETS', run_worker_first: true, html_handling: 'none', not_found_handling: 'none' }),
-    ...table('durable_objects', { bindings: PRODUCT.objects.map(([binding, class_name]) => ({ name: binding, class_name })) }),
+    ...table('durable_objects', {
+      bindings: PRODUCT.objects.map(([binding, class_name]) => ({ name: binding, class_name })),
+      // As long as a turn's alarm waits: what is cut off goes on by it.
+      code_update_strategy: isNewer ? { mode: 'deferred', max_delay: 30 } : undefined,
+    }),
     ...PRODUCT.migrations.flatMap(([tag, new_sqlite_classes]) => table('[migrations]', { tag, new_sqlite_classes })),
     ...table('[r2_buckets]', { binding: 'FILES', bucket_name: FilesBucket ?? `${name}-files` }),
     ...jurisdictionsIn(Variables.TENANTS).flatMap((jurisdiction) =>
@@ -36,7 +46,8 @@ export function wranglerConfig({ Variables, Rates = {}, Metering, Catalog, Envir
     ...(Catalog || CatalogId ? table('[kv_namespaces]', { binding: 'CATALOG', id: CatalogId }) : []),
     ...limiters.flatMap((one) => table('[ratelimits]', one)),
     ...(Metering ? table('[analytics_engine_datasets]', { binding: 'METERING', dataset: MeteringDataset ?? 'aptix_submissions' }) : []),
-    ...table('observability', { enabled: true }),
+    // Signatures of links to files stand in queries, and tickets of watched streams.
+    ...table('observability', { enabled: true, redact_query_string: isNewer || undefined }),
     ...(Traces ? table('observability.traces', { enabled: true, head_sampling_rate: Traces.SamplingRate ?? 1, destinations: Traces.Destinations }) : []),
     ...(CpuMs ? table('limits', { cpu_ms: CpuMs }) : []),
     ...(Placement ? table('placement', { mode: Placement }) : []),

@@ -19,7 +19,7 @@ const LONGEST_MESSAGE: usize = 1_000;
 /// The longest path, in bytes.
 const LONGEST_PATH: usize = 1_000;
 
-/// The product's own secrets: no service gets them.
+/// The product's own secrets, besides those that continue `API_KEYS`: no service gets them.
 const OWN_SECRETS: [&str; 3] = ["API_KEYS", "FILE_LINK_KEY", "TICKET_KEYS"];
 
 /// One thing wrong with a catalog document.
@@ -112,7 +112,7 @@ impl Findings {
 
     /// Records that a value names a secret, and who gets it.
     pub(super) fn secret(&mut self, at: Node<'_, '_>, name: &str, recipient: Recipient) {
-        if OWN_SECRETS.contains(&name) {
+        if OWN_SECRETS.contains(&name) || name.starts_with("API_KEYS_") {
             let problem = "is the product's own and goes to no service; name another one";
             return self.fault(at, format!("the secret {name} {problem}"));
         }

@@ -129,7 +129,8 @@ error_codes! {
         "The model service stopped before its answer was complete, for its length or its \
          content.";
     Overloaded = "overloaded", 503, Nobody, true, None,
-        "Too many long bodies are being received at once; wait as Retry-After says and repeat the request.";
+        "Too many long bodies are being received at once, or a new version is taking hold; wait as Retry-After says and \
+         repeat the request.";
     IdentityUnavailable = "identity_unavailable", 503, Operator, true, None,
         "The identity provider's keys cannot be had, so its tokens cannot be checked.";
     UpstreamTimeout = "upstream_timeout", 504, Nobody, true, Some(Failed),

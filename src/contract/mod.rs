@@ -25,6 +25,7 @@ pub mod limits;
 mod operation;
 mod progress;
 mod relative_path;
+mod release;
 mod request;
 mod response;
 mod steer;
@@ -50,6 +51,7 @@ pub use invoke_result::{InvokeResult, outcome_in_session};
 pub use operation::Operation;
 pub use progress::{Progress, SteerStep, ToolState};
 pub use relative_path::{normal_path, quoted_path, relative_path_problem};
+pub use release::{COMMIT, VERSION, release};
 pub use request::{
     ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ContentEncoding, ExecuteRequest,
     ImageMimeType, InputArtifact, OutputSchema, RagCondition, RagOperator, RagScope,

@@ -14,6 +14,7 @@ mod logged_caller;
 mod metering;
 mod object_host;
 mod object_question;
+mod other_version;
 mod page_query;
 mod removed_path;
 mod request;

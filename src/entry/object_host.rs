@@ -5,11 +5,12 @@ use std::rc::Rc;
 
 use super::context::ContextSource;
 use super::logged_caller::refusal_line_of_object;
-use super::request::RequestHead;
+use super::request::{RequestHead, sent_caller};
 use super::request_id::RequestId;
 use super::response::Response;
 use crate::contract::Fault;
-use crate::object::Alarm;
+use crate::identity::SentCaller;
+use crate::object::{Alarm, NewerForm};
 use crate::ports::{Database, HttpFault, ObjectClass, Platform, failure_line};
 
 /// An instance of an object, over the object's storage.
@@ -36,14 +37,19 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
     fn alarm_rang(&self, source: &ContextSource) -> impl Future<Output = Result<(), Fault>>;
 }
 
-/// The response to a request: a refusal is logged, and the response has the id of its request.
+/// The response to a request: whoever asks speaks the protocol of this version, or nothing is done; a refusal is logged, and
+/// the response has the id of its request.
 pub(super) async fn responded<P: Platform, S>(
     platform: &P,
     head: &RequestHead<'_>,
-    respond: impl AsyncFnOnce(Option<&RequestId>) -> Result<Response<S>, Vec<Fault>>,
+    respond: impl AsyncFnOnce(Option<&RequestId>, SentCaller) -> Result<Response<S>, Vec<Fault>>,
 ) -> Response<S> {
     let id = RequestId::sent(head);
-    let response = respond(id.as_ref()).await.unwrap_or_else(|faults| {
+    let responded = match sent_caller(head) {
+        Ok(caller) => respond(id.as_ref(), caller).await,
+        Err(fault) => Err(fault.into()),
+    };
+    let response = responded.unwrap_or_else(|faults| {
         platform.log(refusal_line_of_object(platform, &faults, head, id.as_ref()));
         Response::refusal(faults)
     });
@@ -62,7 +68,7 @@ pub(super) fn away_ms<P: Platform>(platform: &P, interval_ms: u64) -> Option<u64
 
 /// Does the work of an alarm that has rung, which gets `TURN_ALARM_MS`. Where the work fails, the alarm rings again after
 /// that time at most: the runtime repeats an alarm that fails a few times, and then drops it for good. `again_ms` is the
-/// wait, in milliseconds.
+/// wait, in milliseconds. Where `is_newer` says that a newer version wrote what is stored, the alarm waits for that one.
 ///
 /// # Errors
 /// The next alarm cannot be set: the runtime then repeats this one.
@@ -71,6 +77,7 @@ pub(super) async fn rang<P: Platform>(
     alarm: &Alarm,
     source: &ContextSource,
     work: impl AsyncFnOnce(u64) -> Result<(), Fault>,
+    is_newer: impl FnOnce() -> bool,
     again_ms: impl FnOnce(u64) -> u64,
 ) -> Result<(), Fault> {
     alarm.forget();
@@ -79,6 +86,9 @@ pub(super) async fn rang<P: Platform>(
         return alarm.set_in(platform, away_ms);
     }
     let Err(fault) = work(interval_ms).await else { return Ok(()) };
+    if is_newer() {
+        return alarm.set_in(platform, NewerForm::WAIT_MS.max(interval_ms));
+    }
     platform.log(failure_line("alarm_failed", "error", &fault));
     alarm.set_in(platform, again_ms(interval_ms))
 }

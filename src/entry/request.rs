@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::other_version::other_version;
 use crate::contract::{ErrorCode, Fault};
 use crate::identity::SentCaller;
-use crate::ports::{CALLER, Platform, RECEIVED_AT};
+use crate::ports::{CALLER, Platform, RECEIVED_AT, caller_in_protocol};
 
 /// The head of a request. A header is read when it is needed: each read is a call into JavaScript.
 pub struct RequestHead<'a> {
@@ -36,11 +37,18 @@ impl RequestHead<'_> {
     }
 }
 
-/// Who asks, as the Worker in front knows it.
+/// Who asks, as the Worker in front knows it; nobody where another object asks.
+///
+/// # Errors
+/// `overloaded` where the sender is of a version with another inner protocol. An object looks here before it does anything.
 pub(super) fn sent_caller(head: &RequestHead<'_>) -> Result<SentCaller, Fault> {
-    let Some(caller) = head.header(CALLER) else { return Ok(SentCaller::default()) };
+    let sent = head.header(CALLER).unwrap_or_default();
+    let caller = caller_in_protocol(&sent).ok_or_else(other_version)?;
+    if caller.is_empty() {
+        return Ok(SentCaller::default());
+    }
     let unreadable = || Fault::internal("The request does not say who asks.");
-    serde_json::from_str(&decoded(&caller)?).map_err(|_| unreadable())
+    serde_json::from_str(&decoded(caller)?).map_err(|_| unreadable())
 }
 
 /// When the Worker in front received a request, in milliseconds since the Unix epoch.

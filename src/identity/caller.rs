@@ -5,6 +5,9 @@ use super::rights::{Right, Rights};
 use crate::contract::{CallerRecord, ErrorCode, Fault, Operation, UserId};
 use crate::ports::{object_name, user_name};
 
+/// What stands as the tenant of a key of all tenants, before its request has named one.
+pub const ALL_TENANTS: &str = "*";
+
 /// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
@@ -106,6 +109,11 @@ impl Caller {
             self.need(Right::Sessions)?;
         }
         self.grants.permit_any(operations)
+    }
+
+    /// Whether it is a key with that right.
+    pub fn has_right(&self, right: Right) -> bool {
+        matches!(&self.credential, Credential::Key { may, .. } if may.has(right))
     }
 
     /// `forbidden` for anybody but a key with that right.

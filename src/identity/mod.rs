@@ -28,7 +28,7 @@ mod ticket_minting;
 mod token_check;
 mod variable;
 
-pub use caller::{Caller, Credential};
+pub use caller::{ALL_TENANTS, Caller, Credential};
 pub use claims::Claims;
 pub use grants::{Grants, SentCaller};
 pub use jose::{Algorithm, Header, Jws};

@@ -15,6 +15,8 @@ closed_list! {
         ActAs = "ActAs",
         /// Erasing a user, and voiding what was issued to one.
         EraseUsers = "EraseUsers",
+        /// Reading the trace of a turn, of the tenant's own sessions and of users'.
+        Trace = "Trace",
     }
 }
 

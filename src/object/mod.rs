@@ -4,6 +4,7 @@
 
 mod alarm;
 mod backoff;
+mod newer_form;
 mod question;
 mod schema;
 mod task_runner;
@@ -11,6 +12,7 @@ mod tasks;
 
 pub use alarm::Alarm;
 pub use backoff::{Backoff, FIRST_WAIT_MS};
+pub use newer_form::NewerForm;
 pub use question::{Question, ask, ask_in_time};
 pub use schema::{Schema, Step, has_table};
 pub use task_runner::{Attempt, TaskHandler, TaskRunner, TaskStart};

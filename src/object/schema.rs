@@ -42,16 +42,32 @@ impl Schema {
         Ok(found)
     }
 
+    /// The form of tables that a newer version of the product wrote; `None` where this one reads them, or there are none.
+    ///
+    /// # Errors
+    /// `internal` when the storage fails.
+    pub fn newer(&self, database: &impl Database) -> Result<Option<usize>, Fault> {
+        if !has_table(database, self.table)? {
+            return Ok(None);
+        }
+        Ok(self.stored(database)?.filter(|found| *found > self.form()))
+    }
+
+    /// The form that the tables have, as their row says it.
+    fn stored(&self, database: &impl Database) -> Result<Option<usize>, Fault> {
+        let statement = format!("SELECT schema_version FROM {} WHERE id = 1", self.table);
+        let row = database.first(&statement, &[])?;
+        row.map(|row| row.get("schema_version")).transpose()
+    }
+
     /// Brings tables that are there to the present form, all of them or none.
     ///
     /// # Errors
     /// `internal` for a form that this version of the product does not read; nothing is changed.
     pub fn bring_up_to_date(&self, database: &impl Database) -> Result<(), Fault> {
         let Self { holds, table, oldest, upgrades } = self;
-        let statement = format!("SELECT schema_version FROM {table} WHERE id = 1");
         // The step that makes the tables writes the row.
-        let Some(row) = database.first(&statement, &[])? else { return Ok(()) };
-        let found: usize = row.get("schema_version")?;
+        let Some(found) = self.stored(database)? else { return Ok(()) };
         let Some(done) = found.checked_sub(*oldest) else {
             return Err(Fault::internal(format!(
                 "{holds} is stored in form {found}, from before the first release. \

@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use super::SessionStore;
 use super::records::{Session, from_json, to_json};
 use super::responses::{DeletionEnd, ResponseStanding};
-use super::schema::{RECEIPT, session_tables};
+use super::schema::{RECEIPT, SCHEMA, session_tables};
 use super::spent::is_zero;
 use crate::contract::{Fault, SessionId, TurnStatus};
 use crate::encoding::timestamp;
-use crate::object::TaskKind;
+use crate::object::{TaskKind, has_table};
 use crate::ports::Database;
 
 /// The response to `DELETE /sessions/{SessionId}`: the number of rows and files that were erased.
@@ -161,6 +161,45 @@ impl<D: Database> SessionStore<D> {
                 self.tasks.add(TaskKind::Deletion, "", "", now)?;
             }
             Ok(receipt)
+        })
+    }
+
+    /// The form of a session that a newer version of the product wrote; `None` where this one reads it, or there is none.
+    pub(crate) fn newer_form(&self) -> Result<Option<usize>, Fault> {
+        SCHEMA.newer(self.database.as_ref())
+    }
+
+    /// Whether a session of a newer form has noted responses that the model service is to delete. What is noted of them is
+    /// of that form, too.
+    pub(crate) fn has_noted_responses(&self) -> Result<bool, Fault> {
+        has_table(self.database.as_ref(), "responses")
+    }
+
+    /// The receipt for a session of a newer form, whose whole storage is to be freed: it counts the rows of the tables
+    /// that this version knows, too.
+    pub(crate) fn receipt_of_newer_form(
+        &self,
+        session_id: &SessionId,
+        files: u64,
+        now: u64,
+    ) -> Result<ErasureReceipt, Fault> {
+        let count = |table| match has_table(self.database.as_ref(), table)? {
+            true => self.number(&format!("SELECT COUNT(*) AS number FROM {table}")),
+            false => Ok(0),
+        };
+        let turns = count("turns")?;
+        Ok(ErasureReceipt {
+            session_id: session_id.clone(),
+            erased_at: timestamp(now),
+            turns,
+            submissions: turns + count("submissions")?,
+            conversation_entries: count("conversation")?,
+            // The latest call of each turn stands in the turn's row, where this version cannot look.
+            model_calls: count("model_calls")?,
+            tool_calls: count("calls")?,
+            mode_changes: count("mode_history")?,
+            files,
+            stored_responses: None,
         })
     }
 

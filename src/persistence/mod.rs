@@ -62,6 +62,7 @@ pub use records::{
 };
 pub use responses::ResponseStanding;
 pub(crate) use responses::StoredResponse;
+pub use schema::SESSION_FORM;
 pub use session_store::SessionStore;
 pub use spent::Spent;
 pub(crate) use spent::is_zero;

@@ -6,6 +6,9 @@ use crate::object::Schema;
 pub(super) const SCHEMA: Schema =
     Schema { holds: "The session", table: "session", oldest: 13, upgrades: &[] };
 
+/// The number of the form in which a session is stored.
+pub const SESSION_FORM: usize = SCHEMA.form();
+
 /// The tables that every session has.
 pub(super) const TABLES: &[&str] = &[
     // One row. Every turn reads and writes it, so it is kept small: long texts stand in `texts` and

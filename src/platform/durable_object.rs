@@ -20,7 +20,12 @@ use super::values::to_js;
 use super::variables::binding;
 use crate::encoding::Jurisdiction;
 use crate::identity::ObjectPlace;
-use crate::ports::{HttpFault, ObjectClass, ObjectQuestion, ObjectRequest, RequestBody};
+use crate::ports::{
+    HttpFault, INNER_PROTOCOL, ObjectClass, ObjectQuestion, ObjectRequest, RequestBody,
+};
+
+/// The status under which an object of another version refuses a question; no reply has it.
+pub(super) const REFUSED: u16 = 503;
 
 thread_local! {
     /// The jurisdictions that the runtime is known to have.
@@ -120,6 +125,7 @@ pub(super) async fn ask_question(
     body: String,
 ) -> Result<String, HttpFault> {
     let request = ObjectRequest {
+        protocol: INNER_PROTOCOL,
         class: question.class(),
         name: name.to_owned(),
         method: "POST",
@@ -132,6 +138,9 @@ pub(super) async fn ask_question(
         caller: "",
     };
     let response = ask(env, &request, Some(body)).await?;
+    if response.status() == REFUSED {
+        return Err(HttpFault::of_other_version());
+    }
     let text = settled(&response.text()?).await?;
     text.as_string().ok_or_else(|| HttpFault("The response is no text.".to_owned()))
 }

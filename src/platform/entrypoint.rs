@@ -9,6 +9,7 @@ use worker::{Context, Env, event, web_sys};
 
 use super::gateway::WorkerGateway;
 use super::response::{runtime_response, with_headers};
+use crate::contract::VERSION;
 use crate::entry::{FrontDoor, FrontResponse, RequestHead, warm_up};
 
 thread_local! {
@@ -35,9 +36,8 @@ async fn fetch(
     _context: Context,
 ) -> worker::Result<web_sys::Response> {
     let gateway = WorkerGateway { env: &env, request: &request };
-    let front_door = FRONT_DOOR.with(|door| {
-        Rc::clone(door.get_or_init(|| Rc::new(FrontDoor::new(&gateway, env!("CARGO_PKG_VERSION")))))
-    });
+    let front_door = FRONT_DOOR
+        .with(|door| Rc::clone(door.get_or_init(|| Rc::new(FrontDoor::new(&gateway, VERSION)))));
     let (method, url, headers) = (request.method(), request.url(), request.headers());
     let header = |name: &str| headers.get(name).ok().flatten();
     let head = RequestHead { method: &method, url: &url, header: &header };

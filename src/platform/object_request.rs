@@ -10,7 +10,7 @@ use worker::web_sys::ReadableStream;
 use super::received_body::ReceivedBody;
 use super::response::runtime_response;
 use crate::entry::{ContextSource, RequestHead, Response};
-use crate::ports::HttpFault;
+use crate::ports::{CALLER, HttpFault, caller_in_protocol};
 
 thread_local! {
     static SOURCE: Rc<ContextSource> = Rc::default();
@@ -22,6 +22,13 @@ pub(super) type ObjectBody<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, Htt
 /// The settings and the catalog, one source for all objects of an isolate.
 pub(super) fn context_source() -> Rc<ContextSource> {
     SOURCE.with(Rc::clone)
+}
+
+/// Whether whoever asks speaks the protocol of this version. For objects that answer questions alone; the others look at it
+/// where they read who asks.
+pub(super) fn is_of_this_version(request: &worker::Request) -> bool {
+    let sent = request.headers().get(CALLER).ok().flatten();
+    sent.is_some_and(|sent| caller_in_protocol(&sent).is_some())
 }
 
 /// Sends what the product responds to a request.

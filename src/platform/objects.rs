@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
+use super::durable_object::REFUSED;
 use super::object_log::ObjectLog;
-use super::object_request::{context_source, respond};
+use super::object_request::{context_source, is_of_this_version, respond};
 use super::object_storage::ObjectStorage;
 use super::response::readable;
 use super::runtime::Runtime;
@@ -84,7 +85,8 @@ hosted_object!(
 /// The Durable Object that keeps the public keys of an identity provider, named by the SHA-256 of their address.
 ///
 /// State: SQLite, one row (see `identity::KeySetKeeper`). Routes: none for clients; the Worker in front asks it
-/// `ports::ObjectQuestion::Keys`. Status: 200, the failure of the provider being part of the body. No alarm.
+/// `ports::ObjectQuestion::Keys`. Status: 503 for a sender of another version, else 200, the failure of the provider
+/// being part of the body. No alarm.
 #[durable_object]
 pub struct KeySetObject {
     runtime: Rc<Runtime>,
@@ -98,6 +100,9 @@ impl DurableObject for KeySetObject {
     }
 
     async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
+        if !is_of_this_version(&request) {
+            return Response::error("", REFUSED);
+        }
         let question = request.text().await?;
         let stale_ms = context_source().jwks_stale_ms(self.runtime.as_ref());
         Response::ok(self.keeper.reply(self.runtime.as_ref(), stale_ms, &question).await)
@@ -107,7 +112,8 @@ impl DurableObject for KeySetObject {
 /// The Durable Object that keeps the tools of one MCP server for a tenant, named `{tenant}/{server}`.
 ///
 /// State: SQLite, the server's last list (see `mcp::McpListsHost`). Routes: none for clients; a session's object asks it
-/// `ports::ObjectQuestion::Tools`. Status: 200, the failure of the server being part of the body. No alarm.
+/// `ports::ObjectQuestion::Tools`. Status: 503 for a sender of another version, else 200, the failure of the server being
+/// part of the body. No alarm.
 #[durable_object]
 pub struct McpLists {
     runtime: Rc<Runtime>,
@@ -121,6 +127,9 @@ impl DurableObject for McpLists {
     }
 
     async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
+        if !is_of_this_version(&request) {
+            return Response::error("", REFUSED);
+        }
         let key = request.text().await?;
         let catalog = context_source().catalog(self.runtime.as_ref()).await;
         Response::ok(self.host.reply(self.runtime.as_ref(), catalog, &key).await)

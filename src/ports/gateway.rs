@@ -6,6 +6,7 @@ use std::future::Future;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
+use super::inner_protocol::with_protocol;
 use super::{FileFault, HttpFault, Machine, ObjectClass, RequestBody, SignatureCheck};
 use crate::contract::{Fault, TraceContext};
 use crate::encoding::Jurisdiction;
@@ -13,7 +14,8 @@ use crate::encoding::Jurisdiction;
 /// The header in which an object gets [`ObjectRequest::received_at`].
 pub const RECEIVED_AT: &str = "Received-At";
 
-/// The header in which an object gets [`ObjectRequest::caller`], percent-encoded: a name may be any text.
+/// The header in which an object gets [`ObjectRequest::protocol`] and [`ObjectRequest::caller`], percent-encoded: a name
+/// may be any text. It is one header, since each that is read is a call into JavaScript.
 pub const CALLER: &str = "Caller";
 
 /// The header that names a request, to clients and to objects.
@@ -29,6 +31,8 @@ const IN_HEADERS: &AsciiSet = &CONTROLS.add(b'%');
 /// A request on its way to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectRequest<'a> {
+    /// [`super::INNER_PROTOCOL`] of the version that sends it.
+    pub protocol: u32,
     pub class: ObjectClass,
     /// The object's name, `{tenant}/{id}`, unique within the class.
     pub name: String,
@@ -53,6 +57,7 @@ impl ObjectRequest<'_> {
     /// The headers with which the object gets the request: texts by name.
     pub fn headers(&self) -> Value {
         let caller = utf8_percent_encode(self.caller, IN_HEADERS).to_string();
+        let caller = with_protocol(self.protocol, &caller);
         let mut headers = json!({ RECEIVED_AT: self.received_at.to_string(), CALLER: caller });
         let request_id = Some(self.request_id).filter(|id| !id.is_empty());
         let kept = [

@@ -33,3 +33,18 @@ pub trait Machine {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HttpFault(pub String);
+
+/// The cause of an [`HttpFault::of_other_version`].
+const OTHER_VERSION: &str = "an object of another version refuses";
+
+impl HttpFault {
+    /// The object that was asked is of another version of the product, and has done nothing.
+    pub fn of_other_version() -> Self {
+        Self(OTHER_VERSION.to_owned())
+    }
+
+    /// Whether it is that one.
+    pub fn is_of_other_version(&self) -> bool {
+        self.0 == OTHER_VERSION
+    }
+}

@@ -7,6 +7,7 @@ mod database;
 mod deployment;
 mod failure_line;
 mod gateway;
+mod inner_protocol;
 mod logged_users;
 mod machine;
 mod metering;
@@ -22,6 +23,7 @@ pub use failure_line::failure_line;
 pub use gateway::{
     CALLER, Gateway, ObjectRequest, RECEIVED_AT, REQUEST_ID, TRACE_PARENT, TRACE_STATE, Upload,
 };
+pub use inner_protocol::{INNER_PROTOCOL, caller_in_protocol};
 pub use logged_users::LoggedUsers;
 pub use machine::{HttpFault, Machine};
 pub use metering::DataPoint;

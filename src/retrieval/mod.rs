@@ -21,7 +21,7 @@ pub use chunk::Chunk;
 pub use chunk_index::ChunkIndex;
 pub use index::{
     Comparison, Counts, HARD_LIMIT_BYTES, HARD_LIMIT_LINES, MAX_TERMS, Piece, Pieces, Upserted,
-    match_expression, pieces, searchable,
+    WORKSPACE_FORM, match_expression, pieces, searchable,
 };
 pub use search::Search;
 pub use turn_retrieval::{

@@ -136,6 +136,38 @@ impl<D: Database> UserIndex<D> {
         }
     }
 
+    /// Takes in a session that has begun and that nobody has registered, under the number that it has itself.
+    pub fn take_in(
+        &self,
+        id: &SessionId,
+        told: &SessionSummary,
+        standing: Standing,
+        now_ms: u64,
+    ) -> Result<(), Fault> {
+        self.step(now_ms, || {
+            self.database.execute(
+                "INSERT INTO sessions (session_id, standing, registration, registered_at, created_at,
+                    active_at, status, mode, turns, tokens, title, renamed, waiting, attempts)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, 0)",
+                &[
+                    id.as_str().into(),
+                    standing.as_str().into(),
+                    told.registration.into(),
+                    now_ms.into(),
+                    told.created_at.into(),
+                    told.active_at.into(),
+                    told.status.as_str().into(),
+                    told.mode.as_str().into(),
+                    told.turns.into(),
+                    told.tokens.min(LARGEST).into(),
+                    told.title.as_str().into(),
+                ],
+            )
+        })?;
+        self.newest.set(self.newest.get().max(told.registration));
+        Ok(())
+    }
+
     /// Takes over what a session tells of itself. Nothing is written where that is known, or about another life of the
     /// session.
     pub fn report(&self, id: &SessionId, told: &SessionSummary) -> Result<(), Fault> {
@@ -362,6 +394,11 @@ impl<D: Database> UserIndex<D> {
         })?;
         self.has_tables.set(Some(true));
         Ok(())
+    }
+
+    /// The form of tables that a newer version of the product wrote; `None` where this one reads them.
+    pub fn newer_form(&self) -> Result<Option<usize>, Fault> {
+        SCHEMA.newer(&self.database)
     }
 
     /// Looks for the tables, once, and brings older ones up to date.

@@ -26,5 +26,6 @@ pub use questions::{
     ReportReply, Revocation, RevokedQuestion, SummaryQuestion, SummaryReply,
 };
 pub use records::{IndexedSession, Standing, UserRow};
+pub use schema::USER_FORM;
 pub use summary::{SessionStatus, SessionSummary, Waiting};
 pub use title::title_of;

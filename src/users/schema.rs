@@ -6,6 +6,9 @@ use crate::object::Schema;
 pub(super) const SCHEMA: Schema =
     Schema { holds: "The list of the user's sessions", table: "user", oldest: 1, upgrades: &[] };
 
+/// The number of the form in which a user's list is stored.
+pub const USER_FORM: usize = SCHEMA.form();
+
 pub(super) const TABLES: &[&str] = &[
     // One row. Credentials issued before `tickets_before` are void; `erased_at` is the time of the latest request to
     // erase the user. `spent`: the user's tokens and leases, JSON. `receipt`: of an erasure whose last receipt no client

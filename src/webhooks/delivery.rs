@@ -2,11 +2,9 @@
 
 use super::signature::signatures;
 use crate::catalog::Webhook;
+use crate::contract::release;
 use crate::outbound::{ServiceFailure, notify};
 use crate::ports::Platform;
-
-/// The header by which a receiver knows the product, in every message.
-const USER_AGENT: &str = concat!("aptix-edge/", env!("CARGO_PKG_VERSION"));
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +38,7 @@ pub async fn attempt<P: Platform>(
         Err(reason) => return Attempt::Failed { status: None, reason, retry_after_ms: None },
     };
     let own = [
-        ("User-Agent", USER_AGENT.to_owned()),
+        ("User-Agent", format!("aptix-edge/{}", release())),
         ("webhook-id", id.to_owned()),
         ("webhook-timestamp", sent_at.to_string()),
         ("webhook-signature", signature),

@@ -116,7 +116,8 @@ impl Gateway for TestGateway {
         request: &ObjectRequest<'_>,
         body: Option<impl RequestBody>,
     ) -> Result<Self::ObjectResponse, HttpFault> {
-        let headers = request.headers();
+        let protocol = self.world.door_protocol.get();
+        let headers = ObjectRequest { protocol, ..request.clone() }.headers();
         let header = |name: &str| headers[name].as_str().map(str::to_owned);
         let head = RequestHead { method: request.method, url: request.url, header: &header };
         let is_late = self.world.late_bodies.get() && body.is_some();

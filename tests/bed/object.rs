@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use aptix_edge::entry::{Body, ContextSource, ObjectHost, RequestHead, Response};
-use aptix_edge::ports::HttpFault;
+use aptix_edge::ports::{CALLER, HttpFault};
 
 use super::database::{Disk, SqliteDatabase};
 use super::instance::{Crash, Instance};
@@ -123,11 +123,13 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
         let (object, task_world) = (Rc::clone(self), Rc::clone(world));
         let (url, giver) = (format!("https://object{path}"), Giver(Rc::clone(&answer)));
         let task = async move {
-            let head = RequestHead { method: "POST", url: &url, header: &|_| None };
+            let header = |name: &str| asked_by(&task_world, name);
+            let head = RequestHead { method: "POST", url: &url, header: &header };
             let body = std::future::ready(Ok(body.into_bytes()));
             let source = ContextSource::default();
             let response = object.response(&task_world, &source, &head, body).await;
             giver.0.give(response.and_then(|response| match response.body {
+                _ if response.status == 503 => Err(HttpFault::of_other_version()),
                 Body::Json(text) => Ok(text.to_string()),
                 Body::Empty | Body::Stream(_) => Err(HttpFault("nothing is said".to_owned())),
             }));
@@ -160,6 +162,11 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
         };
         executor.spawn(number, Box::pin(task));
     }
+}
+
+/// The header of a question by which an object knows the version of the other one.
+pub fn asked_by(world: &World, name: &str) -> Option<String> {
+    (name == CALLER).then(|| format!("{} ", world.objects_protocol.get()))
 }
 
 /// An answer that comes from another task.

@@ -16,6 +16,7 @@ use aptix_edge::ports::{
 use serde_json::{Value, json};
 
 use super::instance::Instance;
+use super::object::asked_by;
 use super::reply::{Connection, Reply};
 use super::response_body::{OpenCall, TestBody};
 use super::scripted_service::{HttpReply, Piece};
@@ -282,7 +283,8 @@ impl Machine for TestPlatform {
             }
         };
         let url = format!("https://object{path}");
-        let head = RequestHead { method: "POST", url: &url, header: &|_| None };
+        let header = |name: &str| asked_by(&self.world, name);
+        let head = RequestHead { method: "POST", url: &url, header: &header };
         let (source, body) = (ContextSource::default(), ready(Ok(body.into_bytes())));
         let response: Pin<Box<dyn Future<Output = Result<PlainResponse, HttpFault>> + '_>> =
             Box::pin(workspace.response(&self.world, &source, &head, body));

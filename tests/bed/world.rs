@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use aptix_edge::encoding::Jurisdiction;
 use aptix_edge::entry::{UserHost, WorkspaceHost};
-use aptix_edge::ports::{DataPoint, FileFault, HttpFault, HttpRequest, OperatorCatalog};
+use aptix_edge::ports::{
+    DataPoint, FileFault, HttpFault, HttpRequest, INNER_PROTOCOL, OperatorCatalog,
+};
 
 use super::database::SqliteDatabase;
 use super::embeddings_service::EmbeddingsService;
@@ -93,6 +95,9 @@ pub struct World {
     pub has_users: Cell<bool>,
     /// Requests from sessions to other objects fail.
     pub objects_fail: Cell<bool>,
+    /// The inner protocol of the Worker in front, and that in which objects ask each other.
+    pub door_protocol: Cell<u32>,
+    pub objects_protocol: Cell<u32>,
     /// The time of the session's next alarm.
     pub alarm_at: Rc<Cell<Option<u64>>>,
     /// Setting an alarm fails.
@@ -180,6 +185,8 @@ impl World {
             mcp_lists: RefCell::default(),
             has_users: Cell::new(true),
             objects_fail: Cell::new(false),
+            door_protocol: Cell::new(INNER_PROTOCOL),
+            objects_protocol: Cell::new(INNER_PROTOCOL),
             alarm_at: Rc::default(),
             alarm_fails: Cell::new(false),
             piece_bytes: Cell::new(256 * 1024),

@@ -74,9 +74,9 @@ fn a_wrong_webhook_is_refused_at_its_place() {
         ),
         (changed("SigningSecrets", json!(["whsec_bm8="])), at("SigningSecrets/0"), name, true),
         (
-            changed("SigningSecrets", json!(["API_KEYS"])),
+            changed("SigningSecrets", json!(["API_KEYS_2"])),
             at("SigningSecrets/0"),
-            "the secret API_KEYS is the product's own and goes to no service; name another one",
+            "the secret API_KEYS_2 is the product's own and goes to no service; name another one",
             false,
         ),
         (

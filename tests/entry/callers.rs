@@ -279,3 +279,55 @@ fn a_ticket_in_the_url_of_anything_but_a_stream_is_refused_before_the_query_is_l
     assert_eq!(asked(&bed, "POST", &format!("{stream}a"), &[key]).failure().0, 405);
     assert_eq!(asked(&bed, "GET", "/sessions/s?Tickets=a", &[key]).failure().0, 404);
 }
+
+#[test]
+fn a_key_of_all_tenants_reads_the_traces_of_the_one_that_it_names_and_nothing_else() {
+    let bed = closed();
+    let keys = json!([
+        { "Id": "support", "Tenant": "*", "Sha256": sha256_hex(b"support"), "May": ["Trace"] },
+        { "Id": "reads", "Tenant": "local", "Sha256": sha256_hex(b"reads"), "May": ["Trace"] },
+    ]);
+    bed.deploy("API_KEYS_2", &keys.to_string());
+    let own = [("Authorization", "Bearer right")];
+    let one = turn("t1", "Hello");
+    bed.wait(&bed.ask("POST", "/execute", &own, &one.to_string())).unwrap().final_text();
+    let of_alice = [own[0], ("Aptix-User", "alice")];
+    let other = with(one, json!({ "SessionId": "a" }));
+    bed.wait(&bed.ask("POST", "/execute", &of_alice, &other.to_string())).unwrap().final_text();
+    let support = ("Authorization", "Bearer support");
+    let at = |tenant, more: &[(&'static str, &'static str)]| {
+        [&[support, ("Aptix-Tenant", tenant)], more].concat()
+    };
+    let trace = "/sessions/s/turns/t1/trace";
+    let own = asked(&bed, "GET", trace, &at("local", &[]));
+    assert_eq!(own.result()["Status"], "completed");
+    let alice =
+        asked(&bed, "GET", "/sessions/a/turns/t1/trace", &at("local", &[("Aptix-User", "alice")]));
+    assert_eq!(alice.result()["Status"], "completed");
+    assert_eq!(asked(&bed, "GET", trace, &at("globex", &[])).status, 404);
+    for named in [vec![support], at("*", &[]), at("a/b", &[])] {
+        let refused = asked(&bed, "GET", trace, &named);
+        assert_eq!(refused.failure(), (400, "invalid_field"), "{named:?}");
+        assert_eq!(refused.body["Errors"][0]["Path"], "/Tenant");
+    }
+    let reads = ("Authorization", "Bearer reads");
+    assert_eq!(asked(&bed, "GET", trace, &[reads]).status, 200);
+    for (method, target) in [
+        ("GET", "/sessions/s"),
+        ("GET", "/sessions/s/turns"),
+        ("GET", "/sessions/s/turns/t1"),
+        ("GET", "/sessions/s/turns/t1/stream"),
+        ("GET", "/sessions/s/export"),
+        ("DELETE", "/sessions/s"),
+        ("GET", "/sessions"),
+        ("GET", "/users/alice"),
+        ("GET", "/workspaces/w"),
+    ] {
+        for user in [vec![], vec![("Aptix-User", "alice")]] {
+            for key in [at("local", &user), [vec![reads], user.clone()].concat()] {
+                let refused = asked(&bed, method, target, &key);
+                assert_eq!(refused.failure(), (403, "forbidden"), "{method} {target} {key:?}");
+            }
+        }
+    }
+}

@@ -10,4 +10,5 @@ mod openapi;
 mod playground;
 mod published_rules;
 mod retrieval;
+mod two_versions;
 mod workspaces;

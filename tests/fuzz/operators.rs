@@ -81,7 +81,7 @@ pub(crate) fn judge_catalog(input: &[u8]) -> Verdict {
 pub(crate) fn judge_keys(input: &[u8]) -> Verdict {
     let text = String::from_utf8_lossy(input);
     let shows = |said: &str| said.contains(CONTENT) || said.contains("c2d17c3f");
-    match Keyring::parse(&text) {
+    match Keyring::read(&|name| (name == "API_KEYS").then(|| text.to_string())) {
         Ok(ring) => {
             if ["", "zq", text.as_ref()].iter().any(|key| ring.find(key).is_some()) {
                 return Err("an unknown key is admitted".to_owned());

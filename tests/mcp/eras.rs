@@ -1,5 +1,6 @@
 //! Detecting the protocol era of a server, remembering it, and detecting it again; versions and sessions.
 
+use aptix_edge::contract::VERSION;
 use aptix_edge::mcp::{Connection, McpFailure, ProtocolEra};
 use aptix_edge::outbound::ServiceFailure;
 use bed::HttpReply;
@@ -52,7 +53,7 @@ fn a_modern_server_gets_each_request_by_itself_with_headers_that_repeat_the_body
             "name": "add", "arguments": { "a": 2, "b": 3 },
             "_meta": {
                 "io.modelcontextprotocol/protocolVersion": MODERN,
-                "io.modelcontextprotocol/clientInfo": { "name": "aptix-edge", "version": "0.1.0" },
+                "io.modelcontextprotocol/clientInfo": { "name": "aptix-edge", "version": VERSION },
                 "io.modelcontextprotocol/clientCapabilities": {},
             }
         } })
@@ -89,7 +90,7 @@ fn a_legacy_server_gets_a_handshake_first_and_its_session_continues() {
         bodies[1]["params"],
         json!({
             "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "aptix-edge", "version": "0.1.0" },
+            "clientInfo": { "name": "aptix-edge", "version": VERSION },
         })
     );
     assert_eq!(bodies[2], json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));

@@ -121,3 +121,23 @@ test('one configuration becomes what wrangler uploads, with all that the project
   const unknown = await command(['deploy', '--config', config, '--env', 'stagign']);
   assert.match(unknown.err, /\/Environments: has no stagign; did you mean staging\?/);
 });
+
+test('a newer wrangler is told how long objects keep the old code, and to leave queries out of logs; an older one is not', async () => {
+  const { config } = ownConfiguration();
+  const told = async (version) => {
+    const cwd = mkdtempSync(path.join(scratch, 'wrangler-'));
+    const wrangler = path.join(cwd, 'node_modules/wrangler');
+    mkdirSync(path.join(wrangler, 'bin'), { recursive: true });
+    writeFileSync(path.join(cwd, 'package.json'), '{}');
+    writeFileSync(path.join(wrangler, 'package.json'), JSON.stringify({ name: 'wrangler', version }));
+    const shows = "console.log(require('node:fs').readFileSync(process.argv[process.argv.indexOf('--config') + 1], 'utf8'))";
+    writeFileSync(path.join(wrangler, 'bin/wrangler.js'), shows);
+    const upload = await command(['deploy', '--config', config, '--env', 'staging', '--dry-run'], { cwd });
+    assert.equal(upload.code, 0, upload.err);
+    return upload.out;
+  };
+  const [older, newer] = [await told('4.140.9'), await told('4.141.0')];
+  for (const line of ['code_update_strategy = { mode = "deferred", max_delay = 30 }', 'redact_query_string = true']) {
+    assert.ok(newer.includes(line) && !older.includes(line), `${line} is in\n${newer}`);
+  }
+});

@@ -1,6 +1,7 @@
 // One's own server, from the package: what it refuses to start with, what a signal, a crash, a spoiled catalog and a full
 // disk do to it, and that a backup which was made while it served holds all that was acknowledged.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,7 +9,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { Gate, ScriptedModel, answer, text } from '../e2e/scripted_model.mjs';
 import { EventStream } from '../e2e/event_stream.mjs';
 import { API_KEY, FILE_LINK_KEY, catalogOf } from '../e2e/test_catalog.mjs';
-import { PackageServer, command } from './package_server.mjs';
+import { PACKAGE, PackageServer, command } from './package_server.mjs';
 
 const scratch = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'own-server-'));
 const secrets = { OPENAI_API_KEY: API_KEY, FILE_LINK_KEY };
@@ -92,6 +93,17 @@ test('a configuration is refused with each of its faults, and the nearest name',
   assert.deepEqual(await refused({ Jurisdictions: ['europe'] }), ['/Jurisdictions: is a list of jurisdictions: eu, us, fedramp, fedramp-high']);
   const { code, err } = await command(['serv']);
   assert.deepEqual([code, err], [2, 'aptix-edge-server: there is no command serv; did you mean serve?\n']);
+});
+
+test('the service says the release, commit and stored forms that the package says, and takes keys of several secrets', async () => {
+  const key = (name) => JSON.stringify([{ Id: name, Tenant: 'acme', Sha256: createHash('sha256').update(name).digest('hex') }]);
+  const server = await starts(newServer(), { settings: { Variables: { ...Variables, AUTH: 'keys' } }, secrets: { ...secrets, API_KEYS: key('one'), API_KEYS_9: key('nine') } });
+  const { version, commit, forms } = JSON.parse(readFileSync(path.join(PACKAGE, 'product.json'), 'utf8'));
+  const { Result } = (await ask(server, '/health')).json;
+  const Forms = { Session: forms.session.number, Workspace: forms.workspace.number, User: forms.user.number };
+  assert.deepEqual(Result, { Status: 'ok', Version: version, Commit: commit === 'unknown' ? null : commit, Forms });
+  const status = async (name) => (await ask(server, '/sessions/none', { headers: { authorization: `Bearer ${name}` } })).status;
+  assert.deepEqual([await status('one'), await status('nine'), await status('two')], [404, 404, 401]);
 });
 
 test('a signal ends streams at a position from which they resume, and a running turn goes on at the next start', async () => {

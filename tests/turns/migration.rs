@@ -183,3 +183,79 @@ fn a_session_of_another_form_is_refused_and_stays_as_it_is() {
         }
     }
 }
+
+/// A session with a turn, as a newer version left it, and its alarm is due.
+fn of_a_newer_version() -> Bed {
+    let bed = plain();
+    bed.disk.write(&format!("UPDATE session SET schema_version = {}", FORM + 1));
+    bed.restart();
+    bed
+}
+
+fn lines(bed: &Bed, event: &str) -> usize {
+    bed.world.log.borrow().iter().filter(|line| line["event"] == event).count()
+}
+
+#[test]
+fn an_object_of_a_newer_form_says_so_once_and_its_alarm_waits_for_that_version() {
+    let bed = of_a_newer_version();
+    let begin = bed.world.executor.now_ms();
+    for _ in 0..3 {
+        bed.try_alarm().unwrap();
+        assert!(bed.world.alarm_at.get().unwrap() >= begin + 600_000);
+        assert_eq!(bed.session().failure(), (500, "internal"));
+    }
+    assert_eq!((lines(&bed, "newer_form"), lines(&bed, "alarm_failed")), (1, 0));
+    let said =
+        bed.world.log.borrow().iter().find(|line| line["event"] == "newer_form").unwrap().clone();
+    assert_eq!((&said["form"], &said["session"]), (&json!(FORM + 1), &json!("s")));
+    // With that version again the session goes on.
+    bed.disk.write(&format!("UPDATE session SET schema_version = {FORM}"));
+    bed.restart();
+    bed.post(&turn("next", "Five")).final_text();
+}
+
+#[test]
+fn a_session_of_a_newer_form_is_erased_where_nothing_of_it_is_to_be_deleted_elsewhere() {
+    let bed = of_a_newer_version();
+    let kept = || bed.disk.read("SELECT name FROM sqlite_master").len();
+    // Which responses are to be deleted only the newer version knows.
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    let tables = kept();
+    let refused = bed.try_erase().unwrap();
+    assert_eq!(refused.failure(), (500, "internal"));
+    assert!(refused.text.contains("Deploy that version again."), "{}", refused.text);
+    assert_eq!(kept(), tables);
+    bed.configure(|_| ());
+    let receipt = bed.try_erase().unwrap();
+    assert_eq!(
+        (&receipt.result()["SessionId"], &receipt.result()["Turns"]),
+        (&json!("s"), &json!(1))
+    );
+    assert_eq!((kept(), bed.world.alarm_at.get()), (0, None));
+    assert_eq!(lines(&bed, "erased"), 1);
+    assert_eq!(bed.session().failure(), (404, "session_not_found"));
+    bed.post(&turn("anew", "Five")).final_text();
+}
+
+#[test]
+fn a_view_of_a_pinned_session_of_any_form_writes_nothing() {
+    for pinned in [PINNED, WITHOUT_CALL_TABLES] {
+        let bed = plain();
+        replace_storage(&bed, pinned);
+        let before = bed.disk.writes.get();
+        let views = [
+            "",
+            "/turns",
+            "/turns/plain",
+            "/turns/plain/trace",
+            "/turns/plain/stream",
+            "/modes",
+            "/export",
+        ];
+        for view in views {
+            assert_eq!(bed.asked("GET", &format!("/sessions/s{view}"), "").status, 200, "{view}");
+        }
+        assert_eq!(bed.disk.writes.get(), before);
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use aptix_edge::contract::release;
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::tracing::names;
 use bed::*;
@@ -131,7 +132,7 @@ fn a_turn_has_one_tree_of_spans_that_tells_what_the_trace_tells_and_nothing_that
             "gen_ai.conversation.id": traced_id("s"),
             "gen_ai.provider.name": "model.example",
             "gen_ai.request.model": "m", "gen_ai.output.type": "text",
-            "aptix.version": env!("CARGO_PKG_VERSION"), "aptix.tenant": "local",
+            "aptix.version": release(), "aptix.tenant": "local",
             "aptix.catalog": bed.catalog_hash(),
             "aptix.turn.status": "completed", "aptix.turn.attempt": 1.0,
             "aptix.model_calls": 3.0, "aptix.tool_calls": 3.0,

@@ -14,4 +14,5 @@ pub(crate) mod people;
 mod revocation;
 mod rollout;
 mod rows;
+mod unregistered;
 mod webhooks;

@@ -115,7 +115,7 @@ fn summary(file: &str, catalog: &Catalog) -> String {
         line("server tools", catalog.server_tools().iter().map(|tool| tool.name.as_str())),
         line("MCP servers", catalog.mcp_servers()),
         line("webhooks", catalog.webhooks().map(|(name, _)| name)),
-        line("models of embeddings", catalog.embeddings().iter().map(|by| by.model.as_str())),
+        line("models of embeddings", catalog.embeddings(None).iter().map(|by| by.model.as_str())),
     ]
     .concat()
 }

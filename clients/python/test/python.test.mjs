@@ -2,6 +2,7 @@
 // against the Worker. Skipped without Python 3.10 or later, except in CI.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -15,6 +16,7 @@ import { errorCodes, startBed } from './bed.mjs';
 const CLIENT = fileURLToPath(new URL('..', import.meta.url));
 const tools = pythonTools();
 const skip = tools ? false : 'there is no Python 3.10 or later with venv and pip';
+const [, VERSION] = /^version = "(.+)"/m.exec(readFileSync(path.join(CLIENT, 'pyproject.toml'), 'utf8'));
 let folder;
 before(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'python-client-'))));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -60,7 +62,7 @@ async function checkWheel() {
   await cp(CLIENT, source, { recursive: true });
   await run(tools.python, ['-m', 'build', '--no-isolation', '--outdir', path.join(folder, 'dist')], { cwd: source });
   const made = (await readdir(path.join(folder, 'dist'))).map((name) => path.join(folder, 'dist', name));
-  assert.deepEqual(made.map((file) => path.basename(file)).sort(), ['aptix_edge-0.1.0-py3-none-any.whl', 'aptix_edge-0.1.0.tar.gz']);
+  assert.deepEqual(made.map((file) => path.basename(file)).sort(), [`aptix_edge-${VERSION}-py3-none-any.whl`, `aptix_edge-${VERSION}.tar.gz`]);
   await run(tools.program('twine'), ['check', '--strict', ...made]);
   const site = path.join(folder, 'site');
   await run(tools.python, ['-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index', '--target', site, made.find((file) => file.endsWith('.whl'))]);

@@ -428,7 +428,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Liveness and version.
+         * Liveness, version and stored forms.
          * @description It says nothing of the services behind this one.
          */
         get: operations["health"];
@@ -1297,6 +1297,14 @@ export interface components {
             /** @constant */
             Status: "ok";
             Version: string;
+            /** @description The commit of the build; -dirty behind it where the checkout had changes of its own. null where the build was told none. */
+            Commit: string | null;
+            /** @description The numbers of the forms in which this version stores. */
+            Forms: {
+                Session: number;
+                Workspace: number;
+                User: number;
+            };
         };
         ErrorDictionary: {
             ErrorCode: components["schemas"]["ErrorCode"];

@@ -1,4 +1,5 @@
-//! The API keys of the deployment (interface §6), of which it knows the hashes.
+//! The API keys of the deployment (interface §6), of which it knows the hashes. They may stand in several secrets, since the
+//! platform bounds the length of each.
 
 use hmac::digest::{CtOutput, Output};
 use serde::Deserialize;
@@ -6,8 +7,20 @@ use sha2::{Digest, Sha256};
 
 use crate::contract::is_tenant_name;
 use crate::encoding::sha256_from_hex;
-use crate::identity::{Caller, Right, Rights};
+use crate::identity::{ALL_TENANTS, Caller, Right, Rights};
 use crate::json::Object;
+
+/// The secrets with more keys than `API_KEYS` has. Any may be missing.
+const MORE: [&str; 8] = [
+    "API_KEYS_2",
+    "API_KEYS_3",
+    "API_KEYS_4",
+    "API_KEYS_5",
+    "API_KEYS_6",
+    "API_KEYS_7",
+    "API_KEYS_8",
+    "API_KEYS_9",
+];
 
 /// The keys of the deployment.
 #[derive(Clone, Debug, Default)]
@@ -27,15 +40,26 @@ struct KeyEntry {
 }
 
 impl Keyring {
-    /// Reads `API_KEYS`: a JSON array of `{"Id","Tenant","Sha256","May"?}`. The error is a line for the
-    /// operator's log and shows no hash.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the secrets: each a JSON array of `{"Id","Tenant","Sha256","May"?}`. One fault refuses all of them; it is a
+    /// line for the operator's log and shows no hash.
+    pub fn read(secret: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let mut keyring = Self::default();
+        let more = MORE.into_iter().map(|name| (name, secret(name)));
+        for (name, text) in [("API_KEYS", secret("API_KEYS"))].into_iter().chain(more) {
+            if let Some(text) = text {
+                keyring.add(name, &text)?;
+            }
+        }
+        Ok(keyring)
+    }
+
+    fn add(&mut self, name: &str, text: &str) -> Result<(), String> {
         let entries: Vec<Object<KeyEntry>> = serde_json::from_str(text).map_err(|error| {
-            format!("API_KEYS is not a JSON array of {{\"Id\",\"Tenant\",\"Sha256\",\"May\"?}} (line {}, column {})", error.line(), error.column())
+            format!("{name} is not a JSON array of {{\"Id\",\"Tenant\",\"Sha256\",\"May\"?}} (line {}, column {})", error.line(), error.column())
         })?;
-        let mut keys: Vec<(Caller, CtOutput<Sha256>)> = Vec::with_capacity(entries.len());
+        let keys = &mut self.keys;
         for (index, Object(entry)) in entries.into_iter().enumerate() {
-            let named = |what: &str| format!("API_KEYS[{index}]: {what}");
+            let named = |what: &str| format!("{name}[{index}]: {what}");
             if entry.id.is_empty() {
                 return Err(named("Id is empty"));
             }
@@ -50,9 +74,12 @@ impl Keyring {
                 return Err(named("Sha256 is that of an earlier key; give each its own"));
             }
             let may = entry.may.as_deref().map_or(Rights::ALL, Rights::of);
+            if entry.tenant == ALL_TENANTS && may != Rights::of(&[Right::Trace]) {
+                return Err(named(r#"Tenant "*" is for a key with "May": ["Trace"] alone"#));
+            }
             keys.push((Caller::with_key(entry.tenant, entry.id, may), hash));
         }
-        Ok(Self { keys })
+        Ok(())
     }
 
     /// The caller who has this key.
@@ -76,10 +103,14 @@ mod tests {
     /// SHA-256 of `opens`.
     const HASH: &str = "c2d17c3fb0ec4fbc6fc5f2cbc1cb8ee6cd1d1eeeea3a8b8ff2ff4c7ec1ef6d8b";
 
+    fn parse(text: &str) -> Result<Keyring, String> {
+        Keyring::read(&|name| (name == "API_KEYS").then(|| text.to_owned()))
+    }
+
     fn ring(key: &str) -> Keyring {
         let hash: String =
             Sha256::digest(key.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
-        Keyring::parse(&format!(r#"[{{"Id":"k1","Tenant":"acme","Sha256":"{hash}"}}]"#)).unwrap()
+        parse(&format!(r#"[{{"Id":"k1","Tenant":"acme","Sha256":"{hash}"}}]"#)).unwrap()
     }
 
     #[test]
@@ -95,14 +126,13 @@ mod tests {
 
     #[test]
     fn a_key_has_the_rights_that_its_entry_names() {
-        let ring = Keyring::parse(&format!(
-            r#"[{{"Id":"k","Tenant":"a","Sha256":"{HASH}","May":["Tickets"]}}]"#
-        ));
+        let ring =
+            parse(&format!(r#"[{{"Id":"k","Tenant":"a","Sha256":"{HASH}","May":["Tickets"]}}]"#));
         let (caller, _) = &ring.unwrap().keys[0];
         assert_eq!(caller.need(Right::Tickets), Ok(()));
         assert!(caller.need(Right::Sessions).is_err());
         let unknown = format!(r#"[{{"Id":"k","Tenant":"a","Sha256":"{HASH}","May":["All"]}}]"#);
-        assert!(Keyring::parse(&unknown).unwrap_err().starts_with("API_KEYS is not"));
+        assert!(parse(&unknown).unwrap_err().starts_with("API_KEYS is not"));
     }
 
     #[test]
@@ -110,9 +140,40 @@ mod tests {
         let entry = format!(r#"{{"Id":"k","Tenant":"a","Sha256":"{HASH}"}}"#);
         let other = format!(r#"{{"Id":"k","Tenant":"b","Sha256":"{HASH}"}}"#);
         assert_eq!(
-            Keyring::parse(&format!("[{entry},{other}]")).unwrap_err(),
+            parse(&format!("[{entry},{other}]")).unwrap_err(),
             "API_KEYS[1]: Sha256 is that of an earlier key; give each its own"
         );
+    }
+
+    #[test]
+    fn keys_of_all_secrets_open_the_door_and_one_fault_refuses_all() {
+        let entry = |digit: &str| {
+            format!(r#"[{{"Id":"k{digit}","Tenant":"acme","Sha256":"{}"}}]"#, digit.repeat(64))
+        };
+        let read = |last: &str| {
+            Keyring::read(&|name| match name {
+                "API_KEYS" => Some(entry("1")),
+                "API_KEYS_3" => Some(entry("3")),
+                "API_KEYS_9" => Some(last.to_owned()),
+                _ => None,
+            })
+        };
+        assert_eq!(read(&entry("9")).unwrap().keys.len(), 3);
+        let doubled = "API_KEYS_9[0]: Sha256 is that of an earlier key; give each its own";
+        assert_eq!(read(&entry("1")).unwrap_err(), doubled);
+        assert!(read("[").unwrap_err().starts_with("API_KEYS_9 is not a JSON array"));
+    }
+
+    #[test]
+    fn a_key_of_all_tenants_reads_traces_and_nothing_else() {
+        let of =
+            |may: &str| parse(&format!(r#"[{{"Id":"k","Tenant":"*","Sha256":"{HASH}"{may}}}]"#));
+        assert!(of(r#","May":["Trace"]"#).is_ok());
+        for may in ["", r#","May":[]"#, r#","May":["Trace","Sessions"]"#, r#","May":["Sessions"]"#]
+        {
+            let refused = r#"API_KEYS[0]: Tenant "*" is for a key with "May": ["Trace"] alone"#;
+            assert_eq!(of(may).unwrap_err(), refused, "{may}");
+        }
     }
 
     #[test]
@@ -132,7 +193,7 @@ mod tests {
                 "API_KEYS[0]: Sha256 must be 64 characters of lower-case hex",
             ),
         ] {
-            assert_eq!(Keyring::parse(text).unwrap_err(), fault);
+            assert_eq!(parse(text).unwrap_err(), fault);
         }
     }
 }

@@ -6,17 +6,20 @@ use serde_json::json;
 use super::authentication::Keyring;
 use super::cross_origin::AllowedOrigins;
 use super::local_access::admit_local;
-use crate::contract::{ErrorCode, Fault, UserId};
+use crate::contract::{ErrorCode, Fault, UserId, is_tenant_name};
 use crate::entry::request::{RequestHead, decoded};
 use crate::entry::response::credential_expired;
 use crate::entry::route::{Route, SessionRoute, query_members};
 use crate::identity::{
-    Caller, Presented, Providers, Refusal, Right, Ticket, TicketKeys, TokenCheck,
+    ALL_TENANTS, Caller, Presented, Providers, Refusal, Right, Ticket, TicketKeys, TokenCheck,
 };
 use crate::ports::{Gateway, LoggedUsers};
 
 /// The header by which a key acts for a user, percent-encoded.
 const USER: &str = "Aptix-User";
+
+/// The header by which a key of all tenants names the one that it asks about.
+const TENANT: &str = "Aptix-Tenant";
 
 /// The reason of a refusal.
 const NOT_FOR_A_URL: &str = "ticket: not for a URL";
@@ -66,8 +69,10 @@ impl Credentials {
             let message = format!("{fault}. No {what} opens the door until it is mended.");
             gateway.log(json!({ "event": "keys_invalid", "level": "error", "message": message }));
         };
-        let keyring = gateway.secret("API_KEYS");
-        let keyring = keys(keyring, Keyring::parse, |fault| refuse(fault, "key"));
+        let keyring = Keyring::read(&|name| gateway.secret(name)).unwrap_or_else(|fault| {
+            refuse(fault, "key");
+            Keyring::default()
+        });
         let tickets = gateway.secret("TICKET_KEYS");
         let tickets = keys(tickets, TicketKeys::parse, |fault| refuse(fault, "ticket"));
         let providers = gateway.secret("IDENTITY_PROVIDERS").filter(|text| !text.is_empty());
@@ -100,7 +105,7 @@ impl Credentials {
         let authorization = head.header("Authorization");
         let presented = Presented::of(authorization.as_deref());
         let of_key = |caller| {
-            let caller = for_user(head, caller)?;
+            let caller = for_user(head, of_tenant(head, caller)?)?;
             Ok(Admitted { caller, ticket: None, is_in_url: false })
         };
         let mut in_url = query_members(head.target(), "Ticket");
@@ -188,10 +193,28 @@ pub(super) fn refuse_ticket_in_url(head: &RequestHead<'_>) -> Result<(), Barred>
     }
 }
 
-/// The caller, acting for the user whom the request names.
+/// The caller with a key of all tenants, at the tenant that the request names; any other caller as it is.
+fn of_tenant(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
+    if caller.tenant != ALL_TENANTS {
+        return Ok(caller);
+    }
+    let named =
+        head.header(TENANT).filter(|tenant| is_tenant_name(tenant) && tenant != ALL_TENANTS);
+    let tenant = named.ok_or_else(|| {
+        let message =
+            format!("This key is for all tenants: name one of them in the header {TENANT}.");
+        Fault::new(ErrorCode::InvalidField, message).at("/Tenant")
+    })?;
+    Ok(Caller { tenant, ..caller })
+}
+
+/// The caller, acting for the user whom the request names. A key that reads traces reads those of users, too; that it does
+/// nothing else for one, [`super::permission`] sees to.
 fn for_user(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
     let Some(user) = head.header(USER) else { return Ok(caller) };
-    caller.need(Right::ActAs)?;
+    if !caller.has_right(Right::Trace) {
+        caller.need(Right::ActAs)?;
+    }
     Ok(caller.acting_for(user_of(&user)?))
 }
 

@@ -13,6 +13,7 @@ use super::body_shares::Owner;
 use super::credentials::{Admitted, Barred, Credentials, refuse_ticket_in_url, warn};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
+use super::health::Health;
 use super::openapi::openapi;
 use super::playground::{is_on, page_headers, page_path};
 use super::request_body::read_body;
@@ -27,7 +28,7 @@ use crate::entry::response::{Header, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, SessionRoute, no_such_endpoint, query_members};
 use crate::entry::trace_header::trace_context;
 use crate::identity::{Caller, Tenants};
-use crate::ports::{Deployment, Gateway, LoggedUsers, ObjectClass, ObjectRequest};
+use crate::ports::{Deployment, Gateway, INNER_PROTOCOL, LoggedUsers, ObjectClass, ObjectRequest};
 
 /// The settings that the Worker needs before it asks an object. Variables and secrets never change
 /// within an isolate, so an isolate reads them once.
@@ -146,7 +147,7 @@ impl FrontDoor {
         let public = match &route {
             Route::Playground => return Ok(self.page(head, gateway, id).await?),
             Route::Health => {
-                let health = json!({ "Status": "ok", "Version": self.version });
+                let health = Health::of(self.version);
                 Response::result(&InvokeResult::success(health, Vec::new()))
             }
             Route::Errors => Response::result(&InvokeResult::success(dictionary(), Vec::new())),
@@ -238,6 +239,7 @@ impl FrontDoor {
         let sent =
             serde_json::to_string(&caller.sent()).map_err(|_| Fault::unwritable("The caller"))?;
         let request = ObjectRequest {
+            protocol: INNER_PROTOCOL,
             class,
             name,
             method: head.method,

@@ -13,6 +13,7 @@ mod credentials;
 mod cross_origin;
 mod file_download;
 mod front_door;
+mod health;
 mod local_access;
 mod openapi;
 mod permission;

@@ -11,7 +11,7 @@ const DOCUMENT: &str = include_str!("openapi.json");
 
 /// The credentials, told by their form (interface §13).
 const SCHEMES: &str = r#"{
-  "Key": {"type": "http", "scheme": "bearer", "description": "An API key of a tenant; with the right ActAs and the header Aptix-User, for one of its users."},
+  "Key": {"type": "http", "scheme": "bearer", "description": "An API key of a tenant; with the right ActAs and the header Aptix-User, for one of its users. One of all tenants reads traces alone, of the tenant in the header Aptix-Tenant."},
   "Ticket": {"type": "http", "scheme": "bearer", "bearerFormat": "apt1", "description": "A ticket of POST /tickets."},
   "Token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "A token of the operator's identity provider."}
  }"#;

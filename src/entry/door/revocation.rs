@@ -2,6 +2,7 @@
 //! minted. A user's sessions and the user's own object know by themselves what is void.
 
 use crate::contract::Fault;
+use crate::entry::other_version::unanswered;
 use crate::entry::response::{credential_expired, object_failed};
 use crate::identity::Caller;
 use crate::object::ask;
@@ -11,10 +12,11 @@ use crate::users::RevokedQuestion;
 /// Asks the user's object whether the caller's credential is void; a key is not asked about.
 ///
 /// # Errors
-/// `credential_expired`, and `internal` where the user's object does not answer.
+/// `credential_expired`, `internal` where the user's object does not answer, and `overloaded` where it is of another version.
 pub(super) async fn refuse_void<G: Gateway>(gateway: &G, caller: &Caller) -> Result<(), Fault> {
     let issued_at = caller.grants.issued_at;
     let (Some(user), true) = (caller.own_name(), issued_at.is_some()) else { return Ok(()) };
-    let revoked = ask(gateway, &user, &RevokedQuestion {}).await.map_err(|_| object_failed())?;
+    let revoked = ask(gateway, &user, &RevokedQuestion {}).await;
+    let revoked = revoked.map_err(|fault| unanswered(&fault, object_failed()))?;
     if revoked.voids(issued_at) { Err(credential_expired()) } else { Ok(()) }
 }

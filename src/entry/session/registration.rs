@@ -7,6 +7,7 @@ use super::permission::permit_turn;
 use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault};
 use crate::entry::context::AdmissionContext;
+use crate::entry::other_version::unanswered;
 use crate::entry::response::credential_expired;
 use crate::identity::Grants;
 use crate::object::ask_in_time;
@@ -56,7 +57,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<Option<u64>, Fault> {
         let Some(object) = self.reporter.user_object() else { return Ok(None) };
         let reply = ask_in_time(self.platform.as_ref(), &object, question, WAIT_MS).await;
-        match reply.map_err(|_| not_registered())? {
+        match reply.map_err(|fault| unanswered(&fault, not_registered()))? {
             RegistrationReply::Registered { registration, tickets_before } => {
                 self.store.note_tickets_before(tickets_before);
                 Ok(Some(registration))

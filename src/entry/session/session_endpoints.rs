@@ -17,17 +17,18 @@ use super::submission::{Delivery, Submission};
 use super::views::Views;
 use crate::contract::event_frames::END;
 use crate::contract::{
-    ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, fingerprint, object_text,
-    parse_object,
+    ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, fingerprint,
+    object_text, parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::object_host::{ObjectHost, rang, responded};
 use crate::entry::object_question::answered_elsewhere;
-use crate::entry::request::{RequestHead, received_at, sent_caller};
+use crate::entry::request::{RequestHead, received_at};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{JSON, Response, credential_expired, object_failed};
 use crate::entry::route::{Route, SessionRoute};
 use crate::entry::trace_header::trace_context;
+use crate::identity::SentCaller;
 use crate::live_text::{EventStream, Timings};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
 
@@ -92,14 +93,17 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Response<SessionStream<P, D>> {
         let mut durations = Durations::default();
-        let respond = async |id: Option<&RequestId>| {
-            let responded = self.respond(source, head, body, id, &mut durations).await;
-            match sent_caller(head) {
-                Ok(caller) if self.is_void_without_a_session(&caller.grants).await => {
-                    Err(credential_expired().into())
-                }
-                _ => responded,
+        let respond = async |id: Option<&RequestId>, caller: SentCaller| {
+            let grants = caller.grants.clone();
+            let responded = self.respond(source, head, caller, body, id, &mut durations).await;
+            if self.is_void_without_a_session(&grants).await {
+                return Err(credential_expired().into());
             }
+            let is_fault = |faults: &Vec<Fault>| faults.iter().any(is_internal);
+            if responded.as_ref().is_err_and(is_fault) {
+                self.says_newer_form();
+            }
+            responded
         };
         let mut response = responded(self.platform.as_ref(), head, respond).await;
         let timing = durations.run.server_timing(durations.validate, durations.session);
@@ -109,15 +113,23 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
 
     async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
         let work = async |every_ms| self.resume_work(source, every_ms).await;
-        rang(self.platform.as_ref(), &self.alarm, source, work, |every_ms| every_ms).await
+        let is_newer = || self.says_newer_form();
+        let again_ms = |every_ms| every_ms;
+        rang(self.platform.as_ref(), &self.alarm, source, work, is_newer, again_ms).await
     }
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// Whether a newer version wrote the session, which is said once.
+    fn says_newer_form(&self) -> bool {
+        self.newer_form.say(self.platform.as_ref(), self.store.newer_form().unwrap_or_default())
+    }
+
     async fn respond(
         &self,
         source: &ContextSource,
         head: &RequestHead<'_>,
+        caller: SentCaller,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
         id: Option<&RequestId>,
         durations: &mut Durations,
@@ -128,7 +140,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let generation = self.erasing.generation();
         let route = Route::find(head.method, head.target())?;
         let progress = route.asks_for_progress(head.target())?;
-        let caller = sent_caller(head)?;
         self.refuse_void(&caller.grants)?;
         let platform = self.platform.as_ref();
         let mut context = source.context(platform, head.origin(), id.cloned()).await?;
@@ -345,6 +356,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
 fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Reply<D>, Fault> {
     view.map(|view| Reply::View(InvokeResult::success(&view, Vec::new())))
+}
+
+fn is_internal(fault: &Fault) -> bool {
+    fault.code == ErrorCode::Internal
 }
 
 /// Whether a body is so long that work on it is divided into slices.

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::session_host::SessionHost;
-use crate::catalog::Continuation;
+use crate::catalog::{AgentContext, Continuation};
 use crate::contract::{Fault, SessionId};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::no_session;
@@ -22,7 +22,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         session_id: &SessionId,
         received_at: u64,
     ) -> Result<ErasureReceipt, Fault> {
-        if self.store.session()?.is_some() {
+        let known = match self.store.session() {
+            Err(_) if self.store.newer_form()?.is_some() => {
+                return self.erase_newer_form(context, session_id, received_at).await;
+            }
+            known => known?,
+        };
+        if known.is_some() {
             // Only the catalog says whether the model service has responses to delete.
             context.catalog()?;
         }
@@ -60,12 +66,57 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         // Where the attempt, or that of another request or of the alarm, has ended the erasure, its receipt is the last one.
         let settled = if had_open { self.erasing.receipt() } else { None };
         let receipt = self.store.receipt()?.or(settled).unwrap_or(receipt);
+        self.log_erased(context, &receipt);
+        Ok(receipt)
+    }
+
+    /// Erases a session that a newer version of the product wrote: its files, and its storage as a whole. No turn of it runs
+    /// here.
+    ///
+    /// # Errors
+    /// The fault of every other request, where the model service may hold responses of it that are to be deleted: only the
+    /// newer version knows which.
+    async fn erase_newer_form(
+        &self,
+        context: &AdmissionContext,
+        session_id: &SessionId,
+        received_at: u64,
+    ) -> Result<ErasureReceipt, Fault> {
+        let deletes = |(_, agent): (_, &AgentContext)| agent.delete_stored;
+        if context.catalog()?.agent_contexts().any(deletes) || self.store.has_noted_responses()? {
+            self.store.session()?;
+        }
+        self.erasing.begin(received_at);
+        let folder = FileId::folder(&self.platform.object_id());
+        let files = self.files_erased(&folder).await?;
+        let now = self.platform.now_ms();
+        let receipt = self.store.receipt_of_newer_form(session_id, files, now)?;
+        self.platform.free_storage().await?;
+        self.alarm.forget();
+        self.store.forget();
+        self.erasing.stored();
+        self.log_erased(context, &receipt);
+        Ok(receipt)
+    }
+
+    fn log_erased(&self, context: &AdmissionContext, receipt: &ErasureReceipt) {
         let mut line = json!({ "event": "erased", "level": "info", "receipt": receipt });
         if let Some(id) = &context.request_id {
             id.sign(&mut line);
         }
         self.platform.log(line);
-        Ok(receipt)
+    }
+
+    /// Deletes the files of a folder, and returns their number.
+    async fn files_erased(&self, folder: &str) -> Result<u64, Fault> {
+        match self.platform.erase_files(folder).await {
+            Ok(count) => Ok(count),
+            Err(FileFault::NoBucket) => Ok(0),
+            Err(FileFault::Failed) => {
+                let message = "The session's files could not be deleted, so nothing else was. Send the same request again.";
+                Err(Fault::internal(message))
+            }
+        }
     }
 
     /// Frees the storage of an object without a session, or sets the alarm of an unfinished erasure.
@@ -97,14 +148,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let begun = self.running.begun();
             self.reporter.give_lease_back().await?;
             let folder = FileId::folder(&self.platform.object_id());
-            erased += match self.platform.erase_files(&folder).await {
-                Ok(count) => count,
-                Err(FileFault::NoBucket) => 0,
-                Err(FileFault::Failed) => {
-                    let message = "The session's files could not be deleted, so nothing else was. Send the same request again.";
-                    return Err(Fault::internal(message));
-                }
-            };
+            erased += self.files_erased(&folder).await?;
             if self.running.begun() == begun {
                 return Ok(erased);
             }

@@ -12,14 +12,16 @@ use serde_json::{Value, json};
 use super::erasing::Erasing;
 use super::reporting::{Reporter, report_failed};
 use super::running::{LiveTurn, Running};
-use crate::contract::{CallerRecord, CatalogStamp, Fault, SessionId, TraceContext, TurnId};
+use crate::contract::{
+    CallerRecord, CatalogStamp, Fault, SessionId, TraceContext, TurnId, release,
+};
 use crate::entry::context::AdmissionContext;
 use crate::entry::logged_caller::logged_in_object;
 use crate::entry::metering::EndedSubmission;
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
-use crate::object::{Alarm, TaskRunner};
+use crate::object::{Alarm, NewerForm, TaskRunner};
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform, TraceSpan, failure_line, within};
 use crate::reasoner::{Reasoner, RunReport, RunTrace, StartedTurn};
@@ -37,6 +39,7 @@ pub struct SessionHost<P, D> {
     pub(super) erasing: Rc<Erasing>,
     pub(super) reporter: Rc<Reporter<P, D>>,
     pub(super) tasks: Rc<TaskRunner<P, D>>,
+    pub(super) newer_form: Rc<NewerForm>,
     /// The fault for which the newest attempt to become a fork has failed.
     pub(super) fork_failure: Rc<RefCell<Option<Fault>>>,
 }
@@ -52,6 +55,7 @@ impl<P, D> Clone for SessionHost<P, D> {
             erasing: Rc::clone(&self.erasing),
             reporter: Rc::clone(&self.reporter),
             tasks: Rc::clone(&self.tasks),
+            newer_form: Rc::clone(&self.newer_form),
             fork_failure: Rc::clone(&self.fork_failure),
         }
     }
@@ -64,9 +68,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let alarm = Rc::<Alarm>::default();
         let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));
         let tasks = TaskRunner::new(Rc::clone(&platform), store.tasks(), Rc::clone(&alarm));
-        let (tasks, running, erasing, fork_failure) =
-            (Rc::new(tasks), Default::default(), Default::default(), Default::default());
-        Self { platform, store, alarm, running, erasing, reporter, tasks, fork_failure }
+        let (running, erasing) = (Default::default(), Default::default());
+        let (newer_form, fork_failure) = (Default::default(), Default::default());
+        let tasks = Rc::new(tasks);
+        Self { platform, store, alarm, running, erasing, reporter, tasks, newer_form, fork_failure }
     }
 
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
@@ -165,7 +170,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             conversation_context: agent,
             catalog: &context.stamp.sha256,
             base_url: context.base_url_of(session),
-            version: env!("CARGO_PKG_VERSION"),
+            version: &release(),
             attempt: started.turn.attempts,
             waited_ms: started.waited_ms,
         };

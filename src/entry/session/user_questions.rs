@@ -65,6 +65,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         question: &EraseQuestion,
     ) -> Result<EraseReply, Fault> {
         let id = &question.session_id;
+        let is_unreadable = self.store.session().is_err() && self.store.newer_form()?.is_some();
+        if is_unreadable && !question.only_expired {
+            self.erasing.void(question.registration);
+            let receipt = self.erase(context, id, question.received_at).await?;
+            return Ok(EraseReply::Erased { receipt, is_done: true });
+        }
         match self.store.session()? {
             Some(session) if session.state.registration > question.registration => {
                 return Ok(EraseReply::Gone);

@@ -3,6 +3,7 @@
 use futures_util::future::join_all;
 
 use crate::contract::{Fault, SessionId};
+use crate::entry::other_version::unanswered;
 use crate::object::{Question, ask};
 use crate::ports::{Platform, object_name};
 
@@ -12,7 +13,7 @@ const AT_ONCE: usize = 10;
 /// Asks a session of the user whose object this is.
 ///
 /// # Errors
-/// `internal` when the session does not answer.
+/// `internal` when the session does not answer, `overloaded` when it is of another version.
 pub(super) async fn ask_session<P: Platform, Q: Question>(
     platform: &P,
     id: &SessionId,
@@ -24,7 +25,8 @@ pub(super) async fn ask_session<P: Platform, Q: Question>(
     let name = object_name(tenant, Some(user), id.as_str());
     let silent =
         "A session of the user did not answer. Send the same request again: nothing is done twice.";
-    ask(platform, &name, question).await.map_err(|_| Fault::internal(silent))
+    let reply = ask(platform, &name, question).await;
+    reply.map_err(|fault| unanswered(&fault, Fault::internal(silent)))
 }
 
 /// Asks several sessions, some at the same time, and returns what each gave, in their order.

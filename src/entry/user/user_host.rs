@@ -8,19 +8,22 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::rc::Rc;
 
+use super::session_asking::ask_session;
 use crate::contract::{Fault, InvokeResult, SessionId, parse_rename};
 use crate::entry::context::ContextSource;
 use crate::entry::object_host::{ObjectHost, rang, responded};
 use crate::entry::object_question::{answered_elsewhere, read, reply};
-use crate::entry::request::{RequestHead, received_at, sent_caller};
+use crate::entry::request::{RequestHead, received_at};
+use crate::entry::request_id::RequestId;
 use crate::entry::response::{PlainResponse, Response, credential_expired, object_failed};
 use crate::entry::route::{Route, SessionRoute, UserRoute};
-use crate::object::{Alarm, Backoff};
+use crate::identity::{Grants, SentCaller};
+use crate::object::{Alarm, Backoff, NewerForm};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
 use crate::users::{
     LeaseQuestion, Registering, Registration, RegistrationReply, Report, ReportReply, Revocation,
-    RevokedQuestion, Standing, UserIndex,
+    RevokedQuestion, SessionSummary, Standing, SummaryQuestion, UserIndex,
 };
 
 /// The attempts to bring an earlier life of a session to its end before the session is registered.
@@ -32,6 +35,7 @@ pub struct UserHost<P, D> {
     pub(super) platform: Rc<P>,
     pub(super) index: UserIndex<D>,
     pub(super) alarm: Alarm,
+    newer_form: NewerForm,
     /// The passes in a row in which a session could not be erased.
     pub(super) removals: Backoff,
     /// The receipts of sessions whose responses at the model service are still to be deleted.
@@ -47,6 +51,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
             platform,
             index: UserIndex::new(database),
             alarm: Alarm::default(),
+            newer_form: NewerForm::default(),
             removals: Backoff::default(),
             underway: RefCell::default(),
         }
@@ -59,7 +64,10 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
         let platform = self.platform.as_ref();
-        responded(platform, head, async |_| self.respond(source, head, body).await).await
+        let respond = async |_: Option<&RequestId>, caller: SentCaller| {
+            self.respond(source, head, &caller.grants, body).await
+        };
+        responded(platform, head, respond).await
     }
 
     async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
@@ -68,7 +76,10 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
             self.removals.note(true);
             self.removals.wait_ms(every_ms)
         };
-        rang(self.platform.as_ref(), &self.alarm, source, work, again_ms).await
+        let platform = self.platform.as_ref();
+        let is_newer =
+            || self.newer_form.say(platform, self.index.newer_form().unwrap_or_default());
+        rang(platform, &self.alarm, source, work, is_newer, again_ms).await
     }
 }
 
@@ -77,6 +88,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         source: &ContextSource,
         head: &RequestHead<'_>,
+        grants: &Grants,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<PlainResponse, Vec<Fault>> {
         let platform = self.platform.as_ref();
@@ -85,7 +97,6 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             return Ok(self.answer(source, asked, body).await?);
         }
         let route = Route::find(head.method, target)?;
-        let grants = sent_caller(head)?.grants;
         if self.revoked()?.voids(grants.issued_at) {
             return Err(credential_expired().into());
         }
@@ -131,7 +142,10 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             ObjectQuestion::Register => {
                 reply::<Registration, _>(&self.register(source, &read(body).await?).await?)
             }
-            ObjectQuestion::Report => reply::<Report, _>(&self.take_report(&read(body).await?)?),
+            ObjectQuestion::Report => {
+                let every_ms = source.alarm_interval_ms(platform);
+                reply::<Report, _>(&self.take_report(every_ms, &read(body).await?).await?)
+            }
             ObjectQuestion::Lease => {
                 reply::<LeaseQuestion, _>(&self.index.lease(&read(body).await?, platform.now_ms())?)
             }
@@ -192,8 +206,11 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Takes over what a session tells of itself. One whose retention is over is erased by the alarm, which rings at
     /// once.
-    fn take_report(&self, told: &Report) -> Result<ReportReply, Fault> {
+    async fn take_report(&self, every_ms: u64, told: &Report) -> Result<ReportReply, Fault> {
         let platform = self.platform.as_ref();
+        if self.index.session(&told.session_id)?.is_none() {
+            self.take_in(every_ms, told).await?;
+        }
         self.index.report(&told.session_id, &told.summary)?;
         if let Some(ended) = told.ended_lease {
             self.index.take_back(ended, platform.now_ms())?;
@@ -208,6 +225,28 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         }
         let Revocation { tickets_before } = self.revoked()?;
         Ok(ReportReply { tickets_before })
+    }
+
+    /// Takes in a session that reports and that the index does not know: it began with a version that registered none. One
+    /// that was erased since it sent the report is none, so it is asked. One that began before the user was erased is
+    /// erased now.
+    async fn take_in(&self, every_ms: u64, told: &Report) -> Result<(), Fault> {
+        let platform = self.platform.as_ref();
+        let (id, registration) = (&told.session_id, told.summary.registration);
+        let reply = ask_session(platform, id, &SummaryQuestion { registration }).await?;
+        let same = |summary: &SessionSummary| summary.registration == registration;
+        let Some(summary) = reply.summary.filter(same) else { return Ok(()) };
+        if self.index.session(id)?.is_some() {
+            return Ok(());
+        }
+        let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
+        let standing = if summary.created_at <= erased_at {
+            self.set_for_pass(every_ms)?;
+            Standing::Erasing
+        } else {
+            Standing::Listed
+        };
+        self.index.take_in(id, &summary, standing, platform.now_ms())
     }
 }
 

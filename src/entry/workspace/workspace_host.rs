@@ -60,7 +60,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
-        let respond = async |_: Option<&RequestId>| {
+        let respond = async |_: Option<&RequestId>, _| {
             Ok(Response::result(&self.respond(source, head, body).await?))
         };
         responded(self.platform.as_ref(), head, respond).await

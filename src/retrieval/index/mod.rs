@@ -21,6 +21,7 @@ pub use comparison::Comparison;
 pub(super) use comparison::compare;
 pub(super) use document_kind::AskedKinds;
 pub(super) use passages::{Candidate, Passage, passages, weighted_score};
+pub use schema::WORKSPACE_FORM;
 pub(super) use scope::Selection;
 pub(super) use scope_keys::{SCOPE_KEY_UNKNOWN, unknown_scope_keys};
 pub(super) use spans::{Span, Spans};

@@ -6,6 +6,9 @@ use crate::object::Schema;
 pub(super) const SCHEMA: Schema =
     Schema { holds: "The workspace", table: "index_state", oldest: 7, upgrades: &[] };
 
+/// The number of the form in which a workspace's index is stored.
+pub const WORKSPACE_FORM: usize = SCHEMA.form();
+
 pub(super) const TABLES: &[&str] = &[
     // One row. `next_chunk` is the id of the next chunk: no id is used twice.
     "CREATE TABLE index_state (

@@ -7,6 +7,7 @@ mod interleavings;
 use std::collections::{BTreeMap, BTreeSet};
 
 use aptix_edge::catalog::WebhookEvent;
+use aptix_edge::contract::release;
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::webhooks::SigningKey;
 use bed::*;
@@ -101,7 +102,7 @@ fn a_message_is_signed_with_every_secret_at_the_time_of_its_attempt() {
         assert_eq!(headers["webhook-timestamp"], sent_at.to_string());
         assert_eq!(headers["webhook-signature"], format!("{} {}", by(SECRET), by(old)));
         assert_eq!((headers["x-env"].as_str(), url.as_str()), ("prod", URL));
-        assert!(headers["user-agent"].starts_with("aptix-edge/"));
+        assert_eq!(headers["user-agent"], format!("aptix-edge/{}", release()));
     }
     assert_ne!(received[0].headers["webhook-signature"], received[1].headers["webhook-signature"]);
 }

@@ -944,6 +944,18 @@ class WorkspaceCounts(TypedDict):
 class Health(TypedDict):
     Status: Literal["ok"]
     Version: str
+    Commit: str | None
+    """The commit of the build; -dirty behind it where the checkout had changes of its own. null where the build was
+    told none.
+    """
+    Forms: HealthForms
+    """The numbers of the forms in which this version stores."""
+
+
+class HealthForms(TypedDict):
+    Session: int
+    Workspace: int
+    User: int
 
 
 class ErrorDictionaryEntry(TypedDict):
@@ -1109,6 +1121,7 @@ __all__ = [
     "FoundChunksExplain",
     "FoundChunksExplainTerms",
     "Health",
+    "HealthForms",
     "Identifier",
     "InputArtifact",
     "ListedDocument",

@@ -10,6 +10,7 @@ use super::questions::{Part, PartQuestion, PartReply};
 use super::request::turn_not_ended;
 use crate::contract::{ErrorCode, Fault};
 use crate::entry::context::AdmissionContext;
+use crate::entry::other_version::unanswered;
 use crate::entry::response::{credential_expired, no_session, object_failed};
 use crate::object::{Next, ask};
 use crate::persistence::{
@@ -186,7 +187,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let question = PartQuestion { created_at, turns, part };
         let reply = ask(self.platform.as_ref(), &object, &question).await;
         self.current(build.id)?;
-        reply.map_err(|_| object_failed())
+        reply.map_err(|fault| unanswered(&fault, object_failed()))
     }
 
     /// The fault of a parent that gives out nothing. Where it never will, the build is dropped whole.

@@ -9,6 +9,7 @@ use super::super::session_host::{SessionHost, find_session, find_turn};
 use super::questions::{ForkQuestion, ForkReply};
 use crate::contract::{ErrorCode, Fault, ForkRequest, InvokeResult, SessionId, TurnId, parse_fork};
 use crate::entry::context::AdmissionContext;
+use crate::entry::other_version::unanswered;
 use crate::entry::request::{RequestHead, received_at};
 use crate::entry::response::{Response, no_session, object_failed};
 use crate::identity::{Grants, SentCaller};
@@ -130,7 +131,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let bytes = counted.map(|plan| self.store.fork_bytes(plan.turns)).transpose()?;
         let question = ForkQuestion { parent: parent.clone(), request, plan, bytes };
         let reply = ask(self.platform.as_ref(), &object, &question).await;
-        match (reply.map_err(|_| object_failed())?, refused) {
+        match (reply.map_err(|fault| unanswered(&fault, object_failed()))?, refused) {
             (ForkReply::Forked { after_turn_id, turns, replayed }, _) => Ok(AcceptedFork {
                 result: ForkResult {
                     session_id: new,
