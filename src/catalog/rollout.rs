@@ -120,8 +120,7 @@ mod tests {
     #[test]
     fn the_hash_is_that_of_the_promise() {
         // printf 'rollout\nacme\nsupport\n~alice b' | sha256sum, its first 8 digits modulo 10,000.
-        let whole = format!("rollout\nacme\nsupport\n{}", "~alice b");
-        let digits = sha256_hex(whole.as_bytes());
+        let digits = sha256_hex("rollout\nacme\nsupport\n~alice b".as_bytes());
         let place = u32::from_str_radix(&digits[..8], 16).unwrap() % 10_000;
         let alice = Newcomer { user: Some("alice b"), ..session("s") };
         for (share, led) in [(place, None), (place + 1, Some("b"))] {

@@ -1,5 +1,7 @@
 //! The catalog that a submission ran under (interface §16, The catalog of a submission).
 
+use std::slice::from_ref;
+
 use aptix_edge::encoding::sha256_hex;
 use bed::*;
 use serde_json::{Value, json};
@@ -64,7 +66,7 @@ fn each_of_200_turns_names_the_catalog_that_each_of_its_submissions_began_with()
                 bed.run_until(is_asked, "the model is asked");
                 let present = put(&bed, number % 5);
                 bed.wait(&running).unwrap().final_text();
-                assert_eq!(stamps(&bed, &id), [before.clone()]);
+                assert_eq!(stamps(&bed, &id), from_ref(&before));
                 assert_eq!(told(&bed), (hashes(&[&before]), hashes(&[&before])));
                 present
             }
@@ -84,10 +86,10 @@ fn each_of_200_turns_names_the_catalog_that_each_of_its_submissions_began_with()
             2 => {
                 bed.world.model.script([http_error(401, json!({}), &[])]);
                 bed.post(&turn(&id, "One")).failure();
-                assert_eq!(stamps(&bed, &id), [before.clone()]);
+                assert_eq!(stamps(&bed, &id), from_ref(&before));
                 let present = put(&bed, number % 5);
                 bed.post(&turn(&id, "One")).final_text();
-                assert_eq!(stamps(&bed, &id), [present.clone()]);
+                assert_eq!(stamps(&bed, &id), from_ref(&present));
                 assert_eq!(
                     told(&bed),
                     (hashes(&[&before, &present]), hashes(&[&before, &present]))
@@ -102,7 +104,7 @@ fn each_of_200_turns_names_the_catalog_that_each_of_its_submissions_began_with()
                 bed.alarm();
                 bed.settle();
                 assert_eq!(bed.status(&id), "completed");
-                assert_eq!(stamps(&bed, &id), [present.clone()]);
+                assert_eq!(stamps(&bed, &id), from_ref(&present));
                 assert_eq!(told(&bed), (hashes(&[&present]), hashes(&[&present])));
                 present
             }
