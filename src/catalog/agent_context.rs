@@ -4,15 +4,16 @@
 use std::ops::RangeInclusive;
 
 use super::definitions::{
-    AgentContext, Budget, Compaction, CompactionBy, Continuation, HttpService, ModelParameters,
-    Retrieval, RetrievalSource,
+    AgentContext, Budget, Compaction, CompactionBy, Continuation, HttpService, Retrieval,
+    RetrievalSource,
 };
 use super::embeddings::embeddings;
+use super::fallbacks::fallbacks;
 use super::findings::{Findings, Recipient};
 use super::http_endpoint::{
     base_url, hold_secret, model_service_headers, query, refuse_open_secret,
 };
-use super::model_parameters::model_parameters;
+use super::model_parameters::{ModelParameters, model_parameters};
 use super::names::is_secret_name;
 use super::residence::residence;
 use super::tools::file_hosts;
@@ -40,6 +41,8 @@ const AGENT_CONTEXT: ObjectShape = ObjectShape::new(
         "RetentionDays",
         "FileHosts",
         "Residence",
+        "Fallbacks",
+        "OfferHostedTools",
     ],
     &[],
 );
@@ -79,6 +82,8 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
         background: false,
         resend_tools: true,
         delete_stored: false,
+        fallbacks: Vec::new(),
+        offer_hosted_tools: true,
         retrieval: Retrieval::default(),
         headers: Vec::new(),
         query: Vec::new(),
@@ -123,6 +128,8 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
         "RetentionDays" => context.retention_days = Some(integer(node, DAYS, findings)),
         "FileHosts" => context.file_hosts = file_hosts(node, findings),
         "Residence" => context.residence = residence(node, findings),
+        "Fallbacks" => context.fallbacks = fallbacks(node, findings),
+        "OfferHostedTools" => context.offer_hosted_tools = flag(node, findings),
         _ => {}
     });
     if context.background && context.continuation == Continuation::Replay {

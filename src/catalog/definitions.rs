@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::approval::Approval;
+use super::model_parameters::ModelParameters;
 use super::rollout::Rollout;
 use super::secret_template::SecretTemplate;
 use super::webhook_event::WebhookEvent;
@@ -77,6 +78,10 @@ pub struct AgentContext {
     pub background: bool,
     /// Whether erasing a session deletes the responses that the service stored. Default `false`.
     pub delete_stored: bool,
+    /// The ids of the agent contexts whose services take calls over, in order; each has a model. Default: none.
+    pub fallbacks: Vec<String>,
+    /// Whether the service is offered tools that it runs by itself. Default `true`.
+    pub offer_hosted_tools: bool,
     /// The source and number of a user turn's chunks.
     pub retrieval: Retrieval,
     /// Headers of every call of the service, in the document's order.
@@ -103,35 +108,6 @@ pub struct AgentContext {
     /// The jurisdictions in which the service is, each once. Default: none.
     pub residence: Vec<Jurisdiction>,
 }
-
-/// Members that an operator adds to the requests to the model service, none of them a member that the
-/// product writes itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ModelParameters {
-    /// All but `include`, in the document's order.
-    pub members: Vec<ModelParameter>,
-    /// `include`, where it is given.
-    pub include: Option<Vec<String>>,
-    /// Whether `text`, where it is given, has a format of JSON: `json_schema` or `json_object`.
-    pub text_is_json: Option<bool>,
-}
-
-/// One member of a request to the model service.
-#[derive(Debug, Clone)]
-pub struct ModelParameter {
-    /// As the service spells it.
-    pub name: String,
-    /// As the document writes it: the order of a schema's properties is that of the model's text.
-    pub json: Box<RawValue>,
-}
-
-impl PartialEq for ModelParameter {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.name, self.json.get()) == (&other.name, other.json.get())
-    }
-}
-
-impl Eq for ModelParameter {}
 
 /// What happens to a conversation that grows too long for the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

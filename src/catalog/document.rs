@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::agent_context::agent_context;
 use super::definitions::{BuiltInTool, Catalog, ConversationContext, Mode};
+use super::fallbacks::check_fallbacks;
 use super::findings::{CatalogFault, Findings, NeededSecret};
 use super::hosted_tools::hosted_tools;
 use super::mcp_servers::mcp_servers;
@@ -150,6 +151,7 @@ fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
         "Webhooks" => catalog.webhooks = webhooks(node, findings),
         _ => {}
     });
+    check_fallbacks(document, &catalog.agent_contexts, findings);
     catalog
 }
 

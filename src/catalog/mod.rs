@@ -10,6 +10,7 @@ mod contexts;
 mod definitions;
 mod document;
 mod embeddings;
+mod fallbacks;
 mod findings;
 mod hosted_tools;
 mod http_endpoint;
@@ -32,12 +33,13 @@ pub use approval::{APPROVE_TOOL, Approval, Approvers};
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
     Continuation, ConversationContext, DEFAULT_CONTEXT, Embeddings, GENERAL_MODE, HeaderTemplate,
-    HostedTool, HttpService, McpServer, Mode, ModelParameter, ModelParameters, OnError, Retrieval,
-    RetrievalSource, ServerTool, Webhook,
+    HostedTool, HttpService, McpServer, Mode, OnError, Retrieval, RetrievalSource, ServerTool,
+    Webhook,
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};
 pub use http_endpoint::url_problem;
+pub use model_parameters::{ModelParameter, ModelParameters};
 pub use rollout::{Newcomer, Rollout, RolloutBy};
 pub use secret_template::SecretTemplate;
 pub use turn_tools::NamedTool;

@@ -7,7 +7,6 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::definitions::{ModelParameter, ModelParameters};
 use super::findings::{Findings, Seen};
 use super::values::{entries, readable};
 use crate::json::Node;
@@ -37,6 +36,35 @@ const REFUSED: [(&str, &str); 13] = [
 
 /// The formats of `text` that are JSON.
 const JSON_FORMATS: [&str; 2] = ["json_schema", "json_object"];
+
+/// Members that an operator adds to the requests to the model service, none of them a member that the
+/// product writes itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelParameters {
+    /// All but `include`, in the document's order.
+    pub members: Vec<ModelParameter>,
+    /// `include`, where it is given.
+    pub include: Option<Vec<String>>,
+    /// Whether `text`, where it is given, has a format of JSON: `json_schema` or `json_object`.
+    pub text_is_json: Option<bool>,
+}
+
+/// One member of a request to the model service.
+#[derive(Debug, Clone)]
+pub struct ModelParameter {
+    /// As the service spells it.
+    pub name: String,
+    /// As the document writes it: the order of a schema's properties is that of the model's text.
+    pub json: Box<RawValue>,
+}
+
+impl PartialEq for ModelParameter {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, self.json.get()) == (&other.name, other.json.get())
+    }
+}
+
+impl Eq for ModelParameter {}
 
 pub(super) fn model_parameters(node: Node<'_, '_>, findings: &mut Findings) -> ModelParameters {
     let mut parameters = ModelParameters::default();

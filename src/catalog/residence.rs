@@ -27,10 +27,14 @@ pub(super) fn residence(node: Node<'_, '_>, findings: &mut Findings) -> Vec<Juri
 }
 
 impl Catalog {
-    /// Whether every service of an agent context is in a jurisdiction: whatever sessions under it send is then sent there.
+    /// Whether every service of an agent context is in a jurisdiction, those of its fall-backs included: whatever sessions
+    /// under it send is then sent there.
     pub fn resides(&self, agent: &AgentContext, jurisdiction: Jurisdiction) -> bool {
         let embeddings = agent.retrieval.embeddings.as_ref();
-        agent.residence.contains(&jurisdiction)
+        let is_there = |agent: &AgentContext| agent.residence.contains(&jurisdiction);
+        let mut fallbacks = agent.fallbacks.iter().filter_map(|id| self.agent_context(id));
+        is_there(agent)
+            && fallbacks.all(is_there)
             && embeddings.is_none_or(|embeddings| embeddings.resides(jurisdiction))
     }
 

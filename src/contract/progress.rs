@@ -47,11 +47,21 @@ pub enum Progress<'a> {
         /// How often the call's background response has been read on; absent where the call is made again.
         #[serde(skip_serializing_if = "Option::is_none")]
         resumed: Option<u32>,
+        /// Whether another model service takes the call over.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        fallback: bool,
     },
     /// The conversation is being compacted.
     Compaction,
     /// A steer was accepted, or a model call takes it.
     Steer { steer_id: &'a str, state: SteerStep },
+}
+
+impl Progress<'_> {
+    /// A model call is made again at the same service, after a wait.
+    pub fn again(after_ms: u64) -> Self {
+        Self::Retry { after_ms, resumed: None, fallback: false }
+    }
 }
 
 /// How far a steer is.

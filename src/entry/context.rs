@@ -12,6 +12,7 @@ use crate::encoding::{Jurisdiction, sha256_hex};
 use crate::mcp::ToolListCache;
 use crate::persistence::Session;
 use crate::ports::{Deployment, OperatorCatalog, Platform};
+use crate::reasoner::RestingServices;
 
 /// The time until the operator's catalog is read again, in milliseconds. KV itself takes up to a minute
 /// to show a change everywhere.
@@ -37,8 +38,10 @@ pub struct AdmissionContext {
     pub trace: Option<TraceContext>,
     /// That of the tenant, if it has one.
     pub(super) jurisdiction: Option<Jurisdiction>,
-    /// Shared by all objects of the isolate.
+    /// Shared by all objects of the isolate, as is what follows.
     pub(super) metering: Rc<Metering>,
+    /// The model services that rest.
+    pub(super) resting: Rc<RestingServices>,
 }
 
 impl AdmissionContext {
@@ -96,6 +99,7 @@ impl AdmissionContext {
 pub struct ContextSource {
     pub(super) tool_lists: ToolListCache,
     metering: Rc<Metering>,
+    resting: Rc<RestingServices>,
     deployment: OnceCell<Rc<Deployment>>,
     catalog: RefCell<Option<ReadCatalog>>,
 }
@@ -149,6 +153,7 @@ impl ContextSource {
             trace: None,
             jurisdiction: platform.jurisdiction(),
             metering: Rc::clone(&self.metering),
+            resting: Rc::clone(&self.resting),
         })
     }
 

@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn who_reads_progress_too_slowly_misses_some_and_who_left_costs_nothing() {
         let stream = LiveText::default();
-        let retry = |after_ms| stream.progress(Progress::Retry { after_ms, resumed: None });
+        let retry = |after_ms| stream.progress(Progress::again(after_ms));
         let seen = |after_ms| {
             format!("event: progress\ndata: {{\"Kind\":\"retry\",\"AfterMs\":{after_ms}}}\n\n")
         };

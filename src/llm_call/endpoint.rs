@@ -12,6 +12,9 @@ pub struct Endpoint {
     pub base_url: String,
     /// The longest silence before the call is given up, in milliseconds.
     pub idle_timeout_ms: u64,
+    /// The longest time until the first event of a response, in milliseconds, where another service can take the call
+    /// over.
+    pub first_event_ms: Option<u64>,
     /// The longest time that text may wait to be joined with what follows, in milliseconds.
     pub delta_interval_ms: u64,
     /// Headers of every call, the service's key among them.
@@ -44,6 +47,7 @@ impl Endpoint {
         Ok(Self {
             base_url,
             idle_timeout_ms: deployment.upstream_idle_timeout_ms,
+            first_event_ms: None,
             delta_interval_ms: deployment.delta_interval_ms,
             headers,
             secrets,

@@ -9,6 +9,7 @@ mod context_length;
 mod endpoint;
 mod error_type;
 mod failure;
+mod moving_on;
 mod reading;
 mod refusal;
 mod unexplained;
@@ -79,14 +80,16 @@ async fn ended<P: Platform>(
     let reader = Reader {
         platform,
         endpoint,
+        began_at: platform.now_ms(),
         last_heard: Cell::new(platform.now_ms()),
+        has_events: Cell::new(stream.events() > 0),
         reported: RefCell::new(stream.reported().clone()),
     };
     let request_id = Cell::new(None);
     let exchange = pin!(exchange(&reader, request, form, &request_id, stream, observer));
     let ending = match select(exchange, pin!(reader.silence())).await {
         Either::Left((end, _)) => end.and_then(usable),
-        Either::Right(_) => Err(Cause::Silent { after_ms: endpoint.idle_timeout_ms }),
+        Either::Right((after_ms, _)) => Err(Cause::Silent { after_ms }),
     };
     ending.map_err(|cause| {
         let failure = CallFailure::new(cause, request_id.take(), endpoint.secrets());

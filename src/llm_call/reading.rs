@@ -66,8 +66,12 @@ pub trait CallObserver {
 pub(super) struct Reader<'a, P> {
     pub(super) platform: &'a P,
     pub(super) endpoint: &'a Endpoint,
+    /// When the request went out, in milliseconds.
+    pub(super) began_at: u64,
     /// When the last bytes came, in milliseconds.
     pub(super) last_heard: Cell<u64>,
+    /// An event of the response has come.
+    pub(super) has_events: Cell<bool>,
     /// What the service has reported about the response.
     pub(super) reported: RefCell<ResponseReport>,
 }
@@ -128,6 +132,7 @@ impl<P: Platform> Reader<'_, P> {
                     break;
                 }
             }
+            self.has_events.set(stream.events() > 0);
             self.report(stream, observer).await;
             pushed.map_err(Cause::Unreadable)?;
             if pacing != Pacing::AfterPauses {
@@ -186,16 +191,21 @@ impl<P: Platform> Reader<'_, P> {
         }
     }
 
-    /// Completes when no bytes came for the endpoint's limit. Sets one timer for each such span, not for
-    /// each chunk.
-    pub(super) async fn silence(&self) {
-        let limit_ms = self.endpoint.idle_timeout_ms;
+    /// Completes when no bytes came for the endpoint's limit, or no event in time where another service waits for the
+    /// call, and returns that limit in milliseconds. Sets one timer for each such span, not for each chunk.
+    pub(super) async fn silence(&self) -> u64 {
+        let idle = self.endpoint.idle_timeout_ms;
         loop {
-            let silent_for = self.platform.now_ms().saturating_sub(self.last_heard.get());
-            if silent_for >= limit_ms {
-                return;
+            let now = self.platform.now_ms();
+            let left = |limit: u64, since: u64| (limit.saturating_sub(now - since.min(now)), limit);
+            let silent = left(idle, self.last_heard.get());
+            let first = self.endpoint.first_event_ms.filter(|_| !self.has_events.get());
+            let first = first.map(|most| left(most.min(idle), self.began_at));
+            let (left_ms, limit_ms) = first.map_or(silent, |first| first.min(silent));
+            if left_ms == 0 {
+                return limit_ms;
             }
-            self.platform.sleep(limit_ms - silent_for).await;
+            self.platform.sleep(left_ms).await;
         }
     }
 

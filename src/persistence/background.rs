@@ -77,7 +77,10 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<(), Fault> {
         match turn.progress.pending.take() {
             None => Ok(()),
-            Some(pending) => self.add_cancel(&pending.response_id, &session.agent_context, now_ms),
+            Some(pending) => {
+                let service = pending.service.as_ref().unwrap_or(&session.agent_context);
+                self.add_cancel(&pending.response_id, service, now_ms)
+            }
         }
     }
 
@@ -91,15 +94,23 @@ impl<D: Database> SessionStore<D> {
         self.tasks.add(TaskKind::Cancel, response_id, agent_context, now_ms)
     }
 
-    /// The pending responses of the session's turns, which nobody reads any more when it is erased.
-    pub(super) fn pending_responses(&self) -> Result<Vec<String>, Fault> {
+    /// The pending responses of the session's turns, which nobody reads any more when it is erased, with the agent contexts
+    /// whose services make them.
+    pub(super) fn pending_responses(
+        &self,
+        session: &Session,
+    ) -> Result<Vec<(String, String)>, Fault> {
         let statement = "SELECT ordinal FROM turns WHERE status IN ('running', 'failed')
              AND progress LIKE '%\"pending\":{%'";
         let mut ids = Vec::new();
         for row in self.database.query(statement, &[])? {
             ids.extend(self.turn_at(row.get("ordinal")?)?.progress.pending);
         }
-        Ok(ids.into_iter().map(|pending| pending.response_id).collect())
+        let named = |pending: PendingResponse| {
+            let service = pending.service.unwrap_or_else(|| session.agent_context.clone());
+            (pending.response_id, service)
+        };
+        Ok(ids.into_iter().map(named).collect())
     }
 
     /// The newest entry of the conversation.

@@ -7,7 +7,7 @@
 use super::conversation::array_of;
 use super::entry_seq::EntrySeq;
 use super::other_contexts::{Contexts, OtherContexts, PastContexts};
-use super::records::{Chain, EntryKind, Session};
+use super::records::{EntryKind, Session};
 use super::session_store::SessionStore;
 use crate::contract::Fault;
 use crate::ports::Database;
@@ -142,11 +142,8 @@ impl Session {
     /// Takes other contexts. What is known of one agent context's service does not hold for another's.
     fn take_contexts(&mut self, new: Contexts) {
         if new.agent != self.agent_context {
-            self.chain_head = None;
-            self.state.chain = Chain::default();
-            self.state.reasoning_refused = false;
-            self.state.background_refused = false;
-            self.tools_sent = None;
+            self.state.window.service = None;
+            self.forget_service();
         }
         (self.agent_context, self.conversation_context) = (new.agent, new.conversation);
     }

@@ -29,8 +29,10 @@ pub(super) fn note_window(
     let before = || session.state.window.clone();
     progress.window_before.get_or_insert_with(before);
     progress.compactions.push(record);
-    let Window { system_message, rung, turn, .. } = session.state.window;
-    session.state.window = Window { system_message, rung, turn, ..window };
+    let present = &mut session.state.window;
+    let Window { system_message, rung, turn, .. } = *present;
+    let service = present.service.take();
+    *present = Window { system_message, rung, turn, service, ..window };
     session.state.window_moved = true;
 }
 

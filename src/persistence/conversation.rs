@@ -1,10 +1,10 @@
-//! The reads of the conversation: which entries it has, and their items.
+//! The conversation: which entries it has, and their items; and what adds one.
 //!
 //! Architecture Invariant: no statement returns the items of the whole conversation, which may be longer
 //! than the memory. The list of entries has none, and a read returns a few short entries or one part.
 
 use super::entry_seq::EntrySeq;
-use super::records::Entry;
+use super::records::{Entry, EntryKind};
 use super::session_store::SessionStore;
 use super::texts;
 use crate::contract::Fault;
@@ -32,7 +32,7 @@ impl<D: Database> SessionStore<D> {
 
     fn list(&self, which: &str, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
         let statement = format!(
-            "SELECT seq, turn, kind, standing, OCTET_LENGTH(items) AS bytes,
+            "SELECT seq, turn, kind, standing, service, OCTET_LENGTH(items) AS bytes,
                 COUNT(part) AS kept_parts, SUM(OCTET_LENGTH(text)) AS kept_bytes
              FROM conversation LEFT JOIN texts ON hash = {}
              WHERE {which} GROUP BY seq ORDER BY seq",
@@ -89,6 +89,35 @@ impl<D: Database> SessionStore<D> {
         text.ok_or_else(lost)
     }
 
+    /// Adds an entry to the conversation.
+    pub(super) fn append(
+        &self,
+        turn: u64,
+        kind: EntryKind,
+        items: &str,
+    ) -> Result<EntrySeq, Fault> {
+        self.append_made(turn, (kind, None), items)
+    }
+
+    /// Adds an entry, which the service of another agent context than the session's may have made.
+    pub(super) fn append_made(
+        &self,
+        turn: u64,
+        (kind, service): (EntryKind, Option<&str>),
+        items: &str,
+    ) -> Result<EntrySeq, Fault> {
+        let EntrySeq(newest) = self.newest_entry()?;
+        let seq = EntrySeq(newest + 1);
+        let column = texts::to_entry_column(self.database.as_ref(), seq.0, items)?;
+        self.database.execute(
+            "INSERT INTO conversation (seq, turn, kind, standing, items, service)
+             VALUES (?, ?, ?, 'kept', ?, ?)",
+            &[seq.0.into(), turn.into(), kind.as_str().into(), column.into(), service.into()],
+        )?;
+        self.memory.borrow_mut().add_entry(seq, turn, kind, items);
+        Ok(seq)
+    }
+
     /// The items of the latest message of a user turn, withheld or not: a JSON array.
     pub fn message_of(&self, turn: u64) -> Result<Option<String>, Fault> {
         let statement = "SELECT items FROM conversation
@@ -102,7 +131,7 @@ impl Entry {
     /// An entry whose items stand in its row.
     #[cfg(test)]
     pub(crate) fn listed(seq: EntrySeq, turn: u64, kind: super::EntryKind, bytes: usize) -> Self {
-        Self { seq, turn, kind, withheld: false, bytes, kept_parts: 0 }
+        Self { seq, turn, kind, service: None, withheld: false, bytes, kept_parts: 0 }
     }
 
     /// The number of parts in which its items can be read.
@@ -116,6 +145,7 @@ fn entry(row: &Row) -> Result<Entry, Fault> {
         seq: row.get("seq")?,
         turn: row.get("turn")?,
         kind: row.get("kind")?,
+        service: row.get("service")?,
         withheld: match row.get::<String>("standing")?.as_str() {
             "kept" => false,
             "withheld" => true,

@@ -1,7 +1,7 @@
 //! Erasing a session (interface §1, §9) in one durable step. Only the receipt and the ids of responses
 //! that the model service still has to delete outlive the step, until those responses are deleted.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -90,16 +90,14 @@ impl StoredResponses {
     }
 }
 
-/// Which responses of a session the model service is to delete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StoredAtService {
-    /// None: the operator does not ask for it.
-    Left,
-    /// All that it may have stored.
-    Deleted {
-        /// Whether calls whose instance was lost may have stored one: they left no transcript.
-        lost_calls_too: bool,
-    },
+/// Which responses of a session its model services are to delete.
+pub(crate) struct StoredAtServices<'a> {
+    /// The operator asks for deletions at one of the services at least.
+    pub(crate) any_deletes: bool,
+    /// Whether the service of that agent context is to delete all that it may have stored.
+    pub(crate) deletes: &'a dyn Fn(&str) -> bool,
+    /// Whether calls whose instance was lost may have stored one: they left no transcript.
+    pub(crate) lost_calls_too: bool,
 }
 
 impl<D: Database> SessionStore<D> {
@@ -110,7 +108,7 @@ impl<D: Database> SessionStore<D> {
         &self,
         session: &Session,
         files: u64,
-        at_service: StoredAtService,
+        at_services: StoredAtServices<'_>,
         now: u64,
     ) -> Result<ErasureReceipt, Fault> {
         let count = |table| self.number(&format!("SELECT COUNT(*) AS number FROM {table}"));
@@ -130,16 +128,16 @@ impl<D: Database> SessionStore<D> {
             files,
             stored_responses: None,
         };
-        let (ids, stored_responses) = match at_service {
-            StoredAtService::Left => (BTreeSet::new(), None),
-            StoredAtService::Deleted { lost_calls_too } => {
-                let ids = self.responses_in_transcripts(session)?;
-                let unknown = self.unknown_responses(session, &ids, lost_calls_too)?;
-                (ids, Some(StoredResponses { unknown, ..StoredResponses::default() }))
-            }
-        };
+        let StoredAtServices { any_deletes, deletes, lost_calls_too } = at_services;
+        let (mut ids, mut stored_responses) = (BTreeMap::new(), None);
+        if any_deletes {
+            ids = self.responses_in_transcripts(session)?;
+            let unknown = self.unknown_responses(session, &ids, lost_calls_too)?;
+            stored_responses = Some(StoredResponses { unknown, ..StoredResponses::default() });
+            ids.retain(|_, service| deletes(service));
+        }
         let receipt = ErasureReceipt { stored_responses, ..receipt };
-        let unread = self.pending_responses()?;
+        let unread = self.pending_responses(session)?;
         self.durable_step(|| {
             for table in session_tables() {
                 self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
@@ -147,14 +145,13 @@ impl<D: Database> SessionStore<D> {
             self.tasks.erase()?;
             self.memory.take();
             self.steers_accepted.take();
-            for id in &unread {
-                self.add_cancel(id, &session.agent_context, now)?;
+            for (id, service) in &unread {
+                self.add_cancel(id, service, now)?;
             }
-            for id in &ids {
-                let agent_context = &session.agent_context;
-                self.add_response(id, agent_context, ResponseStanding::Pending)?;
+            for (id, service) in &ids {
+                self.add_response(id, service, ResponseStanding::Pending)?;
             }
-            self.release_responses(at_service != StoredAtService::Left)?;
+            self.release_responses(&|service| any_deletes && deletes(service))?;
             let for_user = session.state.registration;
             let receipt = self.save_receipt(StoredReceipt { receipt, for_user })?;
             if self.count_responses()?.0 > 0 {
@@ -249,12 +246,20 @@ impl<D: Database> SessionStore<D> {
         .map(Some)
     }
 
-    /// The ids of responses in the transcripts of the session's own model calls; a fork leaves those of its parent alone.
-    fn responses_in_transcripts(&self, session: &Session) -> Result<BTreeSet<String>, Fault> {
+    /// The ids of responses in the transcripts of the session's own model calls, with the agent contexts whose services made
+    /// them; a fork leaves those of its parent alone.
+    fn responses_in_transcripts(
+        &self,
+        session: &Session,
+    ) -> Result<BTreeMap<String, String>, Fault> {
         let copied = session.state.fork.as_ref().map(|fork| fork.model_calls);
         let number = |call: &Map<String, Value>| call.get("Number").and_then(Value::as_u64);
-        let id = |of: &Value| of.get("ResponseId")?.as_str().map(str::to_owned);
-        let mut ids = BTreeSet::new();
+        let made = |of: &Value| {
+            let id = of.get("ResponseId")?.as_str()?.to_owned();
+            let service = of.get("Service").and_then(Value::as_str);
+            Some((id, service.unwrap_or(&session.agent_context).to_owned()))
+        };
+        let mut ids = BTreeMap::new();
         for ordinal in 1..=self.newest_ordinal()? {
             for call in self.model_calls(ordinal)? {
                 if copied.is_some_and(|copied| number(&call).unwrap_or(0) <= copied) {
@@ -264,8 +269,8 @@ impl<D: Database> SessionStore<D> {
                     continue;
                 }
                 let retries = call.get("Retries").and_then(Value::as_array);
-                ids.extend(retries.into_iter().flatten().filter_map(id));
-                ids.extend(id(&Value::Object(call)));
+                ids.extend(retries.into_iter().flatten().filter_map(made));
+                ids.extend(made(&Value::Object(call)));
             }
         }
         Ok(ids)
@@ -276,23 +281,25 @@ impl<D: Database> SessionStore<D> {
     fn unknown_responses(
         &self,
         session: &Session,
-        transcribed: &BTreeSet<String>,
+        transcribed: &BTreeMap<String, String>,
         lost_calls_too: bool,
     ) -> Result<u64, Fault> {
-        let (mut session, mut transcribed) = (session.clone(), transcribed.clone());
+        let (mut session, mut pending) = (session.clone(), None);
         if let Some(ordinal) = session.live_turn {
             // A turn that ran in this instance was stopped before.
             let turn = self.turn_at(ordinal)?;
             if turn.status == TurnStatus::Running {
                 session.lose_instance(&turn);
-                transcribed.extend(turn.progress.pending.map(|pending| pending.response_id));
+                pending = turn.progress.pending.map(|pending| pending.response_id);
             }
         }
         let lost = match session.state.lost_calls {
             lost if lost > 0 && lost_calls_too => {
                 // An instance that is lost leaves no transcript, but the id that it has kept.
                 let kept = self.kept_responses()?;
-                let known = kept.iter().filter(|id| !transcribed.contains(*id)).count();
+                let is_lost =
+                    |id: &&String| !transcribed.contains_key(*id) && pending.as_ref() != Some(*id);
+                let known = kept.iter().filter(is_lost).count();
                 lost.saturating_sub(known as u64)
             }
             _ => 0,

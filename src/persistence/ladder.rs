@@ -13,8 +13,9 @@ impl Session {
     /// Begins a turn's model call: the rung does not hold for another agent context or model, and in a turn's first call
     /// it holds for a day.
     pub(crate) fn begin_on_rung(&mut self, turn: &Turn, model: &str, chained: bool, now_ms: u64) {
+        let service = self.service().to_owned();
         let is_of_another =
-            |ladder: &Ladder| ladder.agent_context != self.agent_context || ladder.model != model;
+            |ladder: &Ladder| ladder.agent_context != service || ladder.model != model;
         let Some(ladder) = &mut self.state.ladder else { return };
         let window = &mut self.state.window;
         if is_of_another(ladder) {
@@ -54,8 +55,8 @@ impl Session {
 
     /// Climbs to a rung, after what calls sent so far was refused.
     pub(crate) fn climb_to(&mut self, rung: Rung, turn: &Turn, model: &str) {
+        let agent_context = self.service().to_owned();
         let window = &mut self.state.window;
-        let agent_context = self.agent_context.clone();
         let ladder = self.state.ladder.get_or_insert_with(|| {
             let model = model.to_owned();
             Box::new(Ladder { agent_context, model, since: 0, whole: None, taken: None })

@@ -81,7 +81,8 @@ impl Memory {
             known if kind == EntryKind::SummaryMessage => known,
             Some(mut known) if known.bytes() + items.len() <= OWED_BYTES => {
                 let bytes = items.len();
-                let entry = Entry { seq, turn, kind, withheld: false, bytes, kept_parts: 0 };
+                let entry =
+                    Entry { seq, turn, kind, service: None, withheld: false, bytes, kept_parts: 0 };
                 known.entries.push((entry, items.to_owned()));
                 Some(known)
             }

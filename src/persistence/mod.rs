@@ -27,6 +27,7 @@ mod records;
 mod responses;
 mod schema;
 mod senders;
+mod service;
 mod session_row;
 mod session_store;
 mod spent;
@@ -44,7 +45,7 @@ pub(crate) use bound_contexts::NewContexts;
 pub use call::{Call, CallApproval, Decision, OpenCalls, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub use entry_seq::EntrySeq;
-pub(crate) use erasure::StoredAtService;
+pub(crate) use erasure::StoredAtServices;
 pub use erasure::{ErasureReceipt, StoredResponses};
 pub(crate) use export::ToolOnServer;
 pub(crate) use fork::{

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct PendingResponse {
     pub response_id: String,
+    /// The agent context whose model service makes it; `None` for the session's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
     /// When the service named it, in milliseconds since the epoch.
     pub created_at: u64,
     /// The instances that were lost while they read it.

@@ -280,6 +280,9 @@ pub struct TurnProgress {
     /// What calls sent of the conversation before the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_before: Option<Window>,
+    /// The agent context whose model service the turn fell back to, from the first call on that is stored of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
     /// The background response that the turn's model call is reading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<PendingResponse>,
@@ -360,6 +363,8 @@ pub struct Entry {
     pub turn: u64,
     /// Why it is there.
     pub kind: EntryKind,
+    /// The agent context whose model service made it, a model output; `None` for the session's own.
+    pub service: Option<String>,
     /// The model service refused it as input. A user's message is then not sent any more; tool
     /// outputs are replaced, because the calls before them need some.
     pub withheld: bool,

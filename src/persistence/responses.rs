@@ -96,14 +96,23 @@ impl<D: Database> SessionStore<D> {
         )
     }
 
-    /// Gives up the responses of the living session: they are to be deleted, or forgotten.
-    pub(super) fn release_responses(&self, delete: bool) -> Result<(), Fault> {
+    /// Gives up the responses of the living session: they are to be deleted, or forgotten, as `deletes` says of the agent
+    /// context that they were made under.
+    pub(super) fn release_responses(&self, deletes: &dyn Fn(&str) -> bool) -> Result<(), Fault> {
         self.ensure_responses()?;
-        let statement = match delete {
-            true => "UPDATE responses SET standing = 'pending' WHERE standing = 'kept'",
-            false => "DELETE FROM responses WHERE standing = 'kept'",
-        };
-        self.database.execute(statement, &[])
+        let kept = "SELECT DISTINCT agent_context FROM responses WHERE standing = 'kept'";
+        for row in self.database.query(kept, &[])? {
+            let agent_context: String = row.get("agent_context")?;
+            let statement = match deletes(&agent_context) {
+                true => {
+                    "UPDATE responses SET standing = 'pending'
+                     WHERE standing = 'kept' AND agent_context = ?"
+                }
+                false => "DELETE FROM responses WHERE standing = 'kept' AND agent_context = ?",
+            };
+            self.database.execute(statement, &[agent_context.into()])?;
+        }
+        Ok(())
     }
 
     /// Notes what became of a request to delete a response: `None` when it is deleted. Returns how that

@@ -1,10 +1,14 @@
 //! The tables of a session's object.
 
-use crate::object::Schema;
+use crate::object::{Schema, Step};
 
 /// The form of the tables below.
 pub(super) const SCHEMA: Schema =
-    Schema { holds: "The session", table: "session", oldest: 13, upgrades: &[] };
+    Schema { holds: "The session", table: "session", oldest: 13, upgrades: UPGRADES };
+
+/// What brings the tables of an earlier form to the next one.
+const UPGRADES: &[&[Step]] =
+    &[&[("conversation", "ALTER TABLE conversation ADD COLUMN service TEXT")]];
 
 /// The number of the form in which a session is stored.
 pub const SESSION_FORM: usize = SCHEMA.form();
@@ -59,13 +63,15 @@ pub(super) const TABLES: &[&str] = &[
     // The conversation, sent to the model service or still to be sent: one row for each addition,
     // `items` being a JSON array of Responses API items. `standing` is `kept`, `withheld` (refused by
     // the model service: not sent any more, tool outputs replaced) or `forgotten` (calls whose
-    // outputs the model service never accepted, with those outputs).
+    // outputs the model service never accepted, with those outputs). `service`: the agent context whose
+    // model service made an output, NULL for the session's own.
     "CREATE TABLE conversation (
         seq INTEGER PRIMARY KEY,
         turn INTEGER NOT NULL,
         kind TEXT NOT NULL,
         standing TEXT NOT NULL,
-        items TEXT NOT NULL
+        items TEXT NOT NULL,
+        service TEXT
     )",
     // Texts by the SHA-256 of their content, or by their entry of the conversation (`entry 7`), in parts
     // that stay far below the limit of a row.

@@ -416,9 +416,12 @@ impl<D: Database> SessionStore<D> {
         turn: &mut Turn,
         output: &ModelOutputRecord<'_>,
     ) -> Result<(), Fault> {
-        session.acknowledged = self.append(turn.ordinal, EntryKind::ModelOutput, output.items)?;
+        let service = session.state.window.service.clone();
+        let made = (EntryKind::ModelOutput, service.as_deref());
+        session.acknowledged = self.append_made(turn.ordinal, made, output.items)?;
         if let Some(record) = &output.compaction {
-            let window = Window { from: session.acknowledged, ..Window::default() };
+            let (from, compacted_by) = (session.acknowledged, service);
+            let window = Window { from, compacted_by, ..Window::default() };
             note_window(session, turn, record.clone(), window);
         }
         for call in output.calls {
@@ -427,23 +430,6 @@ impl<D: Database> SessionStore<D> {
                 Some(OpenCalls { turn: turn.ordinal, model_call: call.model_call });
         }
         Ok(())
-    }
-
-    pub(super) fn append(
-        &self,
-        turn: u64,
-        kind: EntryKind,
-        items: &str,
-    ) -> Result<EntrySeq, Fault> {
-        let EntrySeq(newest) = self.newest_entry()?;
-        let seq = EntrySeq(newest + 1);
-        let column = texts::to_entry_column(self.database.as_ref(), seq.0, items)?;
-        self.database.execute(
-            "INSERT INTO conversation (seq, turn, kind, standing, items) VALUES (?, ?, ?, 'kept', ?)",
-            &[seq.0.into(), turn.into(), kind.as_str().into(), column.into()],
-        )?;
-        self.memory.borrow_mut().add_entry(seq, turn, kind, items);
-        Ok(seq)
     }
 
     /// Saves a turn, the outcome of its latest submission (`None` while it runs), the transcript of the model call that

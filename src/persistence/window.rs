@@ -36,6 +36,12 @@ pub struct Window {
     /// How far what is left is reduced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rung: Option<Rung>,
+    /// The agent context whose model service calls go to; `None` for the session's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// The one whose service made the compaction item with which the window begins, where it begins with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compacted_by: Option<String>,
     /// Ordinal of the turn that runs, where a rung is set: its own entries are sent as items on every rung.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
@@ -47,13 +53,21 @@ impl Window {
         self.from != EntrySeq::START && self.turns_summarised + self.turns_left_out == 0
     }
 
-    /// Goes back to an earlier window. What the model service refused since, and the system message, stay as they are.
+    /// Whether it begins with a compaction item that another service made than the one that calls go to. No other
+    /// service can read the item, so all that it stands for is sent.
+    pub fn is_of_another_service(&self) -> bool {
+        self.is_of_the_service() && self.compacted_by != self.service
+    }
+
+    /// Goes back to an earlier window. What the model service refused since, which service that is, and the system
+    /// message stay as they are.
     pub(crate) fn go_back_to(&mut self, earlier: Self) {
         *self = Self {
             system_message: self.system_message,
             without_reasoning: self.without_reasoning,
             without_solution_context: self.without_solution_context,
             turn: self.turn,
+            service: self.service.clone(),
             ..earlier
         };
     }

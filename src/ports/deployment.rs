@@ -92,6 +92,8 @@ deployment! {
             "bytes that forks of one user may copy in an hour, where a ticket or a token asks for them.";
         upstream_idle_timeout_ms: u64 = "UPSTREAM_IDLE_TIMEOUT_MS", 1.., 120_000,
             "the longest silence of the model service.";
+        fallback_rest_ms: u64 = "FALLBACK_REST_MS", 0.., 30_000,
+            "how long a model service that failed rests in an isolate, where an agent context has a fall-back.";
         response_id_wait_ms: u64 = "RESPONSE_ID_WAIT_MS", 1.., 2_000,
             "the longest time for which a cancelled model call goes on until the id of its response is known, \
              where the response is to be deleted with its session.";
@@ -172,6 +174,7 @@ mod tests {
             max_turns: 10_000,
             max_fork_bytes_per_hour: 100_000_000,
             upstream_idle_timeout_ms: 120_000,
+            fallback_rest_ms: 30_000,
             response_id_wait_ms: 2_000,
             turn_timeout_ms: 900_000,
             keep_alive_ms: 10_000,
@@ -198,6 +201,7 @@ mod tests {
                 ("MAX_ITERATIONS", " 2 "),
                 ("UPSTREAM_IDLE_TIMEOUT_MS", "3"),
                 ("RESPONSE_ID_WAIT_MS", "12"),
+                ("FALLBACK_REST_MS", "0"),
                 ("TURN_TIMEOUT_MS", "4"),
                 ("KEEP_ALIVE_MS", "5"),
                 ("DELTA_INTERVAL_MS", "0"),
@@ -223,6 +227,7 @@ mod tests {
                 max_fork_bytes_per_hour: 14,
                 upstream_idle_timeout_ms: 3,
                 response_id_wait_ms: 12,
+                fallback_rest_ms: 0,
                 turn_timeout_ms: 4,
                 keep_alive_ms: 5,
                 delta_interval_ms: 0,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::approval::{is_made_again, question};
-use super::model_call::{Exchange, Input, Transcript};
+use super::model_call::{Exchange, Input, Transcript, can_fall_back};
 use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::missing_result;
 use super::sources::sources;
@@ -16,7 +16,7 @@ use crate::contract::{ErrorCode, Fault, Progress, UserWarning};
 use crate::json::{is_ambiguous, is_json};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{
-    Call, ModelOutputRecord, RunsOn, StoredOutcome, TurnProgress, question_id,
+    Call, ModelOutputRecord, PendingResponse, RunsOn, StoredOutcome, TurnProgress, question_id,
 };
 use crate::ports::{Database, Platform};
 use crate::responses_api::{FunctionCall, HostedCall, ModelOutput, holds_unanswered_call};
@@ -29,7 +29,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<Option<StoredOutcome>, Fault> {
         self.note_trace(&mut running.turn);
         running.refused_bodies.clear();
-        let pending = running.turn.progress.pending.take();
+        let pending = self.pending_response(running)?;
         let (called, calling) = match pending {
             Some(pending) => {
                 let iteration = running.turn.progress.iterations + 1;
@@ -45,7 +45,13 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             }
         };
         let Some((input, exchange)) = called else { return Ok(None) };
-        let exchange = self.remedied(running, input, exchange).await?;
+        let mut exchange = self.remedied(running, input, exchange).await?;
+        while can_fall_back(running, &exchange) {
+            self.fall_back(running, exchange)?;
+            let input = Input::unsent(&self.store, running)?;
+            exchange = self.call_for_output(running, &input).await?;
+            exchange = self.remedied(running, input, exchange).await?;
+        }
         drop(calling);
         let Exchange { transcript, ending, welcomed, shown } = exchange;
         match ending {
@@ -60,6 +66,22 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
     }
 
+    /// The background response that the turn reads on. One of a service that the catalog no longer names is given up.
+    fn pending_response(
+        &self,
+        running: &mut RunningTurn<'_>,
+    ) -> Result<Option<PendingResponse>, Fault> {
+        let Some(pending) = &running.turn.progress.pending else { return Ok(None) };
+        if running.services.go_to(pending.service.as_deref()) {
+            self.go_to_service(running)?;
+            return Ok(running.turn.progress.pending.take());
+        }
+        let (session, turn) = (&running.session, &mut running.turn);
+        let now = self.platform.now_ms();
+        self.store.durable_step(|| self.store.give_up_pending(session, turn, now))?;
+        Ok(None)
+    }
+
     /// The input of the next model call, behind the boundary that takes the steers; `None` when others have come
     /// meanwhile.
     async fn next_input(&self, running: &mut RunningTurn<'_>) -> Result<Option<Input>, Fault> {
@@ -72,9 +94,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         let iteration = running.turn.progress.iterations + 1;
         self.show_activity(running, Progress::ModelCall { iteration });
-        self.begin_on_rung(running);
+        self.choose_service(running)?;
         let input = Input::unsent(&self.store, running)?;
-        let input = self.within_threshold(running, input).await?;
+        let chosen = running.services.fallback();
+        let mut input = self.within_threshold(running, input).await?;
+        if running.services.fallback() != chosen {
+            // A summary was made at another service, which gets the conversation in another form.
+            input = Input::unsent(&self.store, running)?;
+        }
         self.take_lease(running).await?;
         if self.store.owes_steers(&running.turn) {
             // They came during a compaction or the question for a lease, and this call can still take them.
@@ -102,6 +129,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
         let now = self.platform.now_ms();
         running.session.hold_rung(now);
+        self.stay_with_service(running);
+        running.comes_anew = false;
         transcript.unanswered = holds_unanswered_call(&output.items);
         if running.is_chained() {
             let goes_on = running.continues_chain() && !transcript.unanswered;

@@ -22,6 +22,9 @@ pub(crate) struct RunReport {
     pub(crate) spent: Spent,
     /// Model calls that failed and were made again.
     pub(crate) retries: u32,
+    /// Times that another model service took a call over.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) fallbacks: u32,
     /// Times that a background response was read on.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) resumed: u32,

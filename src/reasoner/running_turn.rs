@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use super::model_call::{Interruption, Transcript};
+use super::model_call::{FailedServices, Interruption, RestingServices, Services, Transcript};
 use super::run_report::RunReport;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::{OutputFormat, ToolList};
@@ -65,6 +65,8 @@ pub struct Reasoner<P, D> {
     pub(super) catalog: Rc<Catalog>,
     pub(super) deployment: Rc<Deployment>,
     pub(super) connections: Rc<Connections>,
+    /// Shared by all sessions of the isolate.
+    pub(super) resting: Rc<RestingServices>,
     pub(super) interruption: Rc<Interruption>,
     /// Begins what the run makes owed.
     pub(super) tasks: Rc<dyn TaskStart>,
@@ -73,6 +75,8 @@ pub struct Reasoner<P, D> {
     pub(super) under_way: RefCell<Option<Transcript>>,
     /// The calls that have ended and are not recorded yet; they outlive a run that is cut off, too.
     pub(super) unrecorded: RefCell<Vec<Transcript>>,
+    /// The call that the present one takes over, with all its attempts: no service has given it an output.
+    pub(super) taken_over: RefCell<Option<Transcript>>,
     /// The lease that the run has taken last, which may not be stored yet.
     pub(super) leased: Cell<Option<Lease>>,
     /// The number of the newest model call, which may not be recorded yet.
@@ -98,7 +102,15 @@ pub(super) struct RunningTurn<'a> {
     pub(super) session: Session,
     pub(super) turn: Turn,
     pub(super) tools: Rc<ToolList>,
+    /// The session's own agent context. What concerns the service that is called is in [`Self::service`].
     pub(super) agent: &'a AgentContext,
+    pub(super) services: Services<'a>,
+    /// What the services that have failed the present call so far have failed with.
+    pub(super) failed_services: Option<FailedServices>,
+    /// The service was changed, and has answered no call since.
+    pub(super) comes_anew: bool,
+    /// The turn's tools without those that the model service runs by itself, where the present service gets none.
+    pub(super) own_tools: Option<ToolList>,
     pub(super) conversation: &'a ConversationContext,
     /// The form of the turn's answer, where its request asks for one.
     pub(super) output_format: Option<OutputFormat>,
@@ -108,9 +120,9 @@ pub(super) struct RunningTurn<'a> {
     /// When the run times out, in milliseconds since the epoch.
     pub(super) deadline_ms: u64,
     pub(super) live_text: &'a LiveText,
-    /// `None` where the agent context wants none.
+    /// `None` where none of the services wants one.
     pub(super) prompt_cache_key: Option<String>,
-    /// `None` where the agent context wants none, and in a session of the tenant's own.
+    /// `None` where none of the services wants one, and in a session of the tenant's own.
     pub(super) safety_identifier: Option<String>,
     /// SHA-256 of the bodies that the model service has refused in this step of the loop.
     pub(super) refused_bodies: Vec<String>,
@@ -118,11 +130,30 @@ pub(super) struct RunningTurn<'a> {
     pub(super) tries_rung: bool,
 }
 
-impl RunningTurn<'_> {
+impl<'a> RunningTurn<'a> {
+    /// The agent context of the model service that calls go to.
+    pub(super) fn service(&self) -> &'a AgentContext {
+        self.services.present().agent
+    }
+
+    pub(super) fn prompt_cache_key(&self) -> Option<&str> {
+        self.prompt_cache_key.as_deref().filter(|_| self.service().prompt_cache_key)
+    }
+
+    pub(super) fn safety_identifier(&self) -> Option<&str> {
+        self.safety_identifier.as_deref().filter(|_| self.service().safety_identifier)
+    }
+
+    /// The tools that the model service is offered.
+    pub(super) fn offered_tools(&self) -> &ToolList {
+        self.own_tools.as_ref().unwrap_or(&self.tools)
+    }
+
     /// Whether the model service keeps the responses of the session, so that each call continues the one
     /// before.
     pub(super) fn is_chained(&self) -> bool {
-        self.agent.continuation == Continuation::Stored && self.session.state.chain.ended.is_none()
+        self.service().continuation == Continuation::Stored
+            && self.session.state.chain.ended.is_none()
     }
 
     /// Whether a call continues the response before it.
@@ -132,12 +163,12 @@ impl RunningTurn<'_> {
 
     /// Whether calls ask for responses in the background.
     pub(super) fn asks_background(&self) -> bool {
-        self.agent.background && self.is_chained() && !self.session.state.background_refused
+        self.service().background && self.is_chained() && !self.session.state.background_refused
     }
 
     /// Whether the model service has refused to make responses in the background.
     pub(super) fn lacks_background(&self) -> bool {
-        self.agent.background && self.is_chained() && self.session.state.background_refused
+        self.service().background && self.is_chained() && self.session.state.background_refused
     }
 
     /// Whether calls ask for reasoning that can be sent back, because the service does not keep it.
@@ -155,22 +186,25 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         catalog: Rc<Catalog>,
         deployment: Rc<Deployment>,
         connections: Rc<Connections>,
+        resting: Rc<RestingServices>,
         interruption: Rc<Interruption>,
         tasks: Rc<dyn TaskStart>,
     ) -> Self {
-        let (report, under_way, unrecorded, leased, newest_call, stopped_by, trace) =
-            Default::default();
+        let (report, under_way, unrecorded, taken_over) = Default::default();
+        let (leased, newest_call, stopped_by, trace) = Default::default();
         Self {
             platform,
             store,
             catalog,
             deployment,
             connections,
+            resting,
             interruption,
             tasks,
             report,
             under_way,
             unrecorded,
+            taken_over,
             leased,
             newest_call,
             stopped_by,

@@ -7,6 +7,7 @@ use std::task::Poll;
 
 use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
+use super::model_call::{Service, Services};
 use super::running_turn::{Reasoner, RunningTurn, StartedTurn, output_format_of, tools_of};
 use crate::composition::{prompt_cache_key, safety_identifier};
 use crate::contract::{ErrorCode, Fault, UserId};
@@ -100,14 +101,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.under_way.borrow().as_ref().is_some_and(|transcript| transcript.background)
     }
 
-    /// Whether the model service is to delete the session's responses with it.
+    /// Whether the model service is to delete the response of the call under way with the session.
     fn deletes_stored(&self) -> bool {
-        let agent = |session: Session| {
-            self.catalog
-                .agent_context(&session.agent_context)
-                .is_some_and(|known| known.delete_stored)
+        let called = self.under_way.borrow().as_ref().and_then(|call| call.service.clone());
+        let deletes = |session: Session| {
+            let id = called.as_ref().unwrap_or(&session.agent_context);
+            self.catalog.agent_context(id).is_some_and(|known| known.delete_stored)
         };
-        self.stored_session().is_ok_and(agent)
+        self.stored_session().is_ok_and(deletes)
     }
 
     async fn advance(
@@ -143,18 +144,24 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.note_trace(&mut turn);
         let tools = started.tools.map_or_else(|| tools_of(&self.store, &turn), Ok)?;
         let output_format = output_format_of(&self.store, &turn)?;
-        let (agent, conversation) = (&session.agent_context, &session.conversation_context);
         // Admission and recovery let no turn run without its contexts.
         let gone = || Fault::internal("The turn's contexts are not in its catalog.");
-        let agent = self.catalog.agent_context(agent).ok_or_else(gone)?;
-        let conversation = self.catalog.conversation_context(conversation).ok_or_else(gone)?;
+        let conversation = self.catalog.conversation_context(&session.conversation_context);
+        let conversation = conversation.ok_or_else(gone)?;
+        let listed = self.catalog.services(&session.agent_context);
+        let mut listed = listed.into_iter().map(|(id, agent)| Service { id, agent });
+        let own = listed.next().ok_or_else(gone)?;
+        let services = Services::of(own, listed, turn.progress.service.as_deref());
+        let any = |wants: fn(&Service<'_>) -> bool| services.all().any(|service| wants(&service));
         let began_at = self.report.borrow().began_at;
         let deadline_ms = began_at.saturating_add(self.deployment.turn_timeout_ms);
-        let tenant = self.platform.tenant().filter(|_| agent.prompt_cache_key);
+        let has_key = any(|service| service.agent.prompt_cache_key);
+        let tenant = self.platform.tenant().filter(|_| has_key);
         let user = self.platform.user().map(UserId::as_str);
         let prompt_cache_key =
             tenant.map(|tenant| prompt_cache_key(tenant, user, session.session_id.as_str()));
-        let user = user.filter(|_| agent.safety_identifier);
+        let has_identifier = any(|service| service.agent.safety_identifier);
+        let user = user.filter(|_| has_identifier);
         let safety_identifier =
             self.platform.tenant().zip(user).map(|(tenant, user)| safety_identifier(tenant, user));
         let result_bytes = (turn.progress.model_calls == 0).then_some(0);
@@ -162,7 +169,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             session,
             turn,
             tools: Rc::new(tools),
-            agent,
+            agent: own.agent,
+            services,
+            failed_services: None,
+            comes_anew: false,
+            own_tools: None,
             conversation,
             output_format,
             result_bytes,

@@ -15,6 +15,7 @@ mod draft_item;
 mod error_body;
 mod event;
 mod event_order;
+mod foreign_item;
 mod hosted_items;
 mod message_content;
 mod open_items;
@@ -38,6 +39,7 @@ pub use error_body::{
     ErrorBody, concerns_background, concerns_encrypted_reasoning, concerns_input,
     concerns_previous_response, concerns_storage, names_model,
 };
+pub use foreign_item::{foreign_output, with_plain_call_id};
 pub use hosted_items::{Citation, HostedCall, Picture, pictures};
 pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;

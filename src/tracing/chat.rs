@@ -19,6 +19,8 @@ pub struct Chat<'a> {
     pub compacted: bool,
     /// The call asks for a summary of earlier turns.
     pub summary: bool,
+    /// The agent context in place of whose service it is made at another one.
+    pub fallback_from: Option<&'a str>,
 }
 
 /// What became of it, as far as it has come.
@@ -89,6 +91,7 @@ impl Chat<'_> {
         if self.summary {
             span.text(names::PURPOSE, "summary");
         }
+        text_if(span, names::FALLBACK_FROM, self.fallback_from);
     }
 }
 

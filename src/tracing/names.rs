@@ -64,6 +64,7 @@ names! {
     RESUMED = "aptix.resumed";
     UPSTREAM_REQUEST = "aptix.upstream_request_id";
     PURPOSE = "aptix.purpose";
+    FALLBACK_FROM = "aptix.fallback_from";
     RESULT_BYTES = "aptix.result_bytes";
     APPROVAL = "aptix.approval";
 }

@@ -50,7 +50,7 @@ pub struct ModelService {
     storage_refusal: RefCell<Option<Reply>>,
     /// Deletions fail, and the responses stay.
     pub keeps_everything: Cell<bool>,
-    numbers: Cell<u64>,
+    pub(super) numbers: Cell<u64>,
     /// The ids of the next function calls, in place of the service's own.
     pub call_ids: RefCell<VecDeque<&'static str>>,
     /// Calls that have neither ended nor been aborted.

@@ -16,6 +16,7 @@ use aptix_edge::ports::{
 use serde_json::{Value, json};
 
 use super::instance::Instance;
+use super::model_service::ModelService;
 use super::object::asked_by;
 use super::reply::{Connection, Reply};
 use super::response_body::{OpenCall, TestBody};
@@ -54,11 +55,15 @@ impl TestPlatform {
         Self::new(world, instance, (ObjectClass::Session, &name), alarm_at)
     }
 
-    async fn ask_model(&self, body: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
+    async fn ask_model(
+        &self,
+        model: &ModelService,
+        body: &str,
+    ) -> Result<HttpResponse<TestBody>, HttpFault> {
         let mut call = OpenCall::new(&self.world, &self.instance);
         self.pause().await;
         let bills = self.world.model.bills.borrow().len();
-        let (reply, rendered) = self.world.model.take(body);
+        let (reply, rendered) = model.take(body);
         call.bill = (self.world.model.bills.borrow().len() > bills).then_some(bills);
         self.pause().await;
         match reply {
@@ -73,7 +78,7 @@ impl TestPlatform {
                 let rendered = rendered.expect("a response was rendered");
                 let request: Value = serde_json::from_str(body).unwrap();
                 if request["background"] == true {
-                    self.world.model.background.begin(&rendered, &answer, self.now_ms());
+                    model.background.begin(&rendered, &answer, self.now_ms());
                 }
                 let whole = if answer.as_json {
                     rendered.response.to_string()
@@ -136,7 +141,7 @@ impl TestPlatform {
         self.pause().await;
         let (path, query) = url.split_once('?').unwrap_or((url, ""));
         let id = path.rsplit('/').next().expect("an id stands at the end");
-        let background = &self.world.model.background;
+        let background = &self.world.service(url).background;
         let reply = background.read(id, query, self.now_ms(), || self.world.delay_ms());
         self.pause().await;
         match reply {
@@ -158,9 +163,10 @@ impl TestPlatform {
     }
 
     async fn cancel_response(&self, path: &str) -> Result<HttpResponse<TestBody>, HttpFault> {
+        let model = self.world.service(path);
         self.pause().await;
         let id = path.trim_end_matches("/cancel").rsplit('/').next().expect("an id");
-        let status = self.world.model.background.cancel(id, self.now_ms());
+        let status = model.background.cancel(id, self.now_ms());
         self.pause().await;
         match status {
             Some(status) => Ok(self.response(status, Vec::new(), VecDeque::new(), None)),
@@ -171,7 +177,7 @@ impl TestPlatform {
     async fn delete_response(&self, url: &str) -> HttpResponse<TestBody> {
         self.pause().await;
         let id = url.rsplit('/').next().expect("an id stands at the end");
-        let status = self.world.model.delete(id);
+        let status = self.world.service(url).delete(id);
         self.pause().await;
         self.response(status, Vec::new(), VecDeque::new(), None)
     }
@@ -366,7 +372,7 @@ impl Platform for TestPlatform {
             HttpMethod::Delete => Ok(self.delete_response(path).await),
             HttpMethod::Get => self.read_response(&request.url).await,
             HttpMethod::Post if path.ends_with("/cancel") => self.cancel_response(path).await,
-            HttpMethod::Post => self.ask_model(&request.body).await,
+            HttpMethod::Post => self.ask_model(self.world.service(path), &request.body).await,
         }
     }
 

@@ -48,6 +48,9 @@ pub struct RequestLine {
 pub struct World {
     pub executor: Rc<Executor>,
     pub model: ModelService,
+    /// The services behind URLs of the hosts `spare.example` and `third.example`.
+    pub spare: ModelService,
+    pub third: ModelService,
     /// Each request to the model service, deletions included.
     pub model_calls: RefCell<Vec<RequestLine>>,
     pub tools: ToolService,
@@ -152,6 +155,12 @@ impl World {
     }
 
     fn empty(executor: Rc<Executor>, scripted_service: Option<ScriptedService>) -> Self {
+        let [spare, third] = [1_000, 2_000].map(|number| {
+            // No two services give the same id.
+            let service = ModelService::new(Box::new(planned));
+            service.numbers.set(number);
+            service
+        });
         Self {
             executor,
             secrets: RefCell::default(),
@@ -164,6 +173,8 @@ impl World {
             scripted_service,
             steps_log: Cell::new(false),
             model: ModelService::new(Box::new(planned)),
+            spare,
+            third,
             model_calls: RefCell::default(),
             tools: ToolService::default(),
             mcp: McpService::default(),
@@ -195,6 +206,15 @@ impl World {
             random: RefCell::new(Random(1)),
             slow: Cell::new(false),
             late_bodies: Cell::new(false),
+        }
+    }
+
+    /// The model service behind a URL.
+    pub fn service(&self, url: &str) -> &ModelService {
+        match url {
+            _ if url.starts_with("https://spare.example/") => &self.spare,
+            _ if url.starts_with("https://third.example/") => &self.third,
+            _ => &self.model,
         }
     }
 

@@ -21,12 +21,13 @@ pub(crate) fn full() -> Value {
                 "Budget": { "TurnTokens": 500_000, "SessionTokens": 4_294_967_295_u32 },
                 "MaxIterations": 1000, "RetentionDays": 90, "FileHosts": ["Pictures.example.com"],
                 "Residence": ["eu", "fedramp-high"],
+                "Fallbacks": ["index"], "OfferHostedTools": false,
                 "Retrieval": { "Http": {
                     "Url": "http://localhost:9200/find", "Headers": { "X-Key": "${FIND_KEY}" },
                     "TimeoutMs": 5000, "Limit": 3, "MaxBytes": 1000
                 } }
             },
-            "index": { "Retrieval": { "Index": { "Limit": 100, "MaxBytes": 1_048_576, "Embeddings": {
+            "index": { "Model": "spare-1", "Retrieval": { "Index": { "Limit": 100, "MaxBytes": 1_048_576, "Embeddings": {
                 "Model": "embed-1", "Dimensions": 256, "BaseUrl": "http://localhost:9300/v1",
                 "Headers": { "Authorization": "Bearer ${EMBED_KEY}" }, "TimeoutMs": 2000, "Weight": 0.25,
                 "Residence": ["us"]

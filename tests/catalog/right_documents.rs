@@ -56,6 +56,8 @@ fn a_full_document_is_read_member_by_member() {
             background: false,
             resend_tools: false,
             delete_stored: true,
+            fallbacks: vec!["index".into()],
+            offer_hosted_tools: false,
             retrieval: Retrieval {
                 source: RetrievalSource::Http(HttpService {
                     url: "http://localhost:9200/find".into(),
@@ -315,6 +317,8 @@ fn absent_members_have_the_documented_defaults() {
             background: false,
             resend_tools: true,
             delete_stored: false,
+            fallbacks: vec![],
+            offer_hosted_tools: true,
             retrieval: Retrieval {
                 source: RetrievalSource::Index,
                 limit: 8,

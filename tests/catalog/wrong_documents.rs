@@ -41,6 +41,7 @@ pub(crate) fn all() -> Vec<Wrong> {
     let timeout = "must be an integer from 1 to 900000";
     let header_value = "must be at most 8192 visible ASCII characters, spaces and tabs";
     let too_long = |most: usize| format!("is {} bytes long; the most is {most}", most + 1);
+    let fallbacks = "must name one to three agent contexts; leave it out for none";
     let too_many = "holds 128 tools; the most is 127";
     let own_secret = |name: &str| {
         format!("the secret {name} is the product's own and goes to no service; name another one")
@@ -156,6 +157,21 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced(&at(agent, "Background"), json!("always"), "must be \"Never\" or \"Always\""),
         replaced(&at(agent, "ResendTools"), json!(0), "must be true or false, not a number"),
         replaced(&at(agent, "DeleteStored"), json!([]), "must be true or false, not an array"),
+        replaced(&at(agent, "OfferHostedTools"), json!("no"), "must be true or false, not a string"),
+        replaced(&at(agent, "Fallbacks"), json!("index"), "must be an array, not a string"),
+        replaced(&at(agent, "Fallbacks"), json!([]), fallbacks),
+        hidden(&at(agent, "Fallbacks"), json!(["inde"]), "").with_faults(vec![
+            fault(&at(agent, "Fallbacks/0"), "the catalog has no agent context \"inde\"; did you mean \"index\"?"),
+        ]),
+        hidden(&at(agent, "Fallbacks"), json!(["default"]), "").with_faults(vec![
+            fault(&at(agent, "Fallbacks/0"), "is the agent context itself; name another one"),
+        ]),
+        replaced(&at(agent, "Fallbacks"), json!(["index", "index"]), "").with_faults(vec![
+            fault(&at(agent, "Fallbacks/1"), "the agent context \"index\" is already taken above"),
+        ]),
+        hidden(&at(agent, "Fallbacks"), json!(["index", "plain"]), "").with_faults(vec![
+            fault(&at(agent, "Fallbacks/1"), "the agent context \"plain\" names no \"Model\", which a fall-back needs; name one there"),
+        ]),
         replaced(&at(agent, "Headers/X-A"), json!("${API_KEYS}"), &own_secret("API_KEYS")),
         hidden(&at(agent, "Headers/Accept"), json!("*/*"), "\"Accept\" is set by the product itself; remove it"),
         hidden(&at(agent, "Headers/Content-Length"), json!("1"), "\"Content-Length\" is set by the connection; remove it"),

@@ -80,6 +80,7 @@ fn endpoint() -> Endpoint {
     Endpoint {
         base_url: "https://model.example/v1/".to_owned(),
         idle_timeout_ms: 1000,
+        first_event_ms: None,
         delta_interval_ms: 16,
         headers: vec![("Authorization".to_owned(), "Bearer k".to_owned())],
         secrets: vec!["k".to_owned()],

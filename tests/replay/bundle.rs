@@ -44,6 +44,9 @@ pub struct BundledCatalog {
     pub max_iterations: u32,
     pub budget: Value,
     pub compaction: Value,
+    pub offer_hosted_tools: Option<bool>,
+    #[serde(default)]
+    pub fallbacks: Vec<Value>,
     pub modes: Vec<Value>,
 }
 
@@ -111,6 +114,10 @@ pub struct ModelCall {
     pub number: u64,
     #[serde(default)]
     pub mode: String,
+    /// The agent context whose model service was called, where others can take over from the first.
+    pub service: Option<String>,
+    #[serde(default)]
+    pub without_hosted_tools: bool,
     #[serde(default)]
     pub tools_sent: bool,
     pub tool_choice: Option<String>,
@@ -139,6 +146,7 @@ pub struct ModelCall {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Retry {
+    pub service: Option<String>,
     pub http_status: Option<u16>,
     pub waited_ms: u64,
     pub response_id: Option<String>,

@@ -61,14 +61,15 @@ pub fn document<'a>(
     catalog: &BundledCatalog,
     coming: impl Iterator<Item = &'a ModelCall>,
 ) -> String {
-    let (mut by_mode, mut prompt, mut next) = (BTreeMap::new(), None, None);
+    let (mut by_mode, mut prompt) = (BTreeMap::new(), None);
+    let mut next: BTreeMap<Option<&str>, [Value; 4]> = BTreeMap::new();
     for call in coming {
         let Some(members) = Members::of(bundle, call) else { continue };
         if call.summary {
             prompt.get_or_insert(members.value("instructions"));
             continue;
         }
-        next.get_or_insert_with(|| {
+        next.entry(call.service.as_deref()).or_insert_with(|| {
             ["model", "store", "prompt_cache_key", "background"].map(|name| members.value(name))
         });
         by_mode.entry(call.mode.as_str()).or_insert(members);
@@ -76,16 +77,28 @@ pub fn document<'a>(
     let mut agent = json!({
         "ResendTools": catalog.resend_tools, "MaxIterations": catalog.max_iterations,
         "Budget": catalog.budget, "Compaction": catalog.compaction,
+        "OfferHostedTools": catalog.offer_hosted_tools.unwrap_or(true),
     });
-    if let Some([model, store, key, background]) = next {
-        agent["Model"] = model;
-        agent["Continuation"] = if store == true { "stored" } else { "replay" }.into();
-        agent["Background"] = if background == true { "Always" } else { "Never" }.into();
-        agent["PromptCacheKey"] = if key.is_null() { "None" } else { "Session" }.into();
+    let own = next.get(&None).or_else(|| next.get(&Some(bundle.agent_context_id.as_str())));
+    set_service(&mut agent, own);
+    let mut agents = json!({});
+    for (place, told) in catalog.fallbacks.iter().enumerate() {
+        let id = told["AgentContextId"].as_str().unwrap_or_default();
+        let mut fallback = json!({
+            "BaseUrl": format!("https://{}/v1", fallback_host(place)), "Model": "unknown",
+            "ResendTools": told["ResendTools"], "OfferHostedTools": told["OfferHostedTools"],
+        });
+        set_service(&mut fallback, next.get(&Some(id)));
+        agents[id] = fallback;
+    }
+    if !catalog.fallbacks.is_empty() {
+        let ids = catalog.fallbacks.iter().map(|told| told["AgentContextId"].clone());
+        agent["Fallbacks"] = ids.collect();
     }
     if let Some(prompt) = prompt {
         agent["Compaction"]["Prompt"] = prompt;
     }
+    agents[&bundle.agent_context_id] = agent;
     let conversation = json!({ "AgentContextId": bundle.agent_context_id, "BootPrompt": "." });
     let first = bundle.mode_history.first().and_then(|change| change["PreviousMode"].as_str());
     let first = first.unwrap_or(&bundle.mode);
@@ -104,11 +117,25 @@ pub fn document<'a>(
     let modes: Vec<String> = modes.collect();
     format!(
         "{{\"AgentContexts\":{},\"ConversationContexts\":{},\"Modes\":[{}],\"ServerTools\":{}}}",
-        json!({ &bundle.agent_context_id: agent }),
+        agents,
         json!({ &bundle.conversation_context_id: conversation }),
         modes.join(","),
         server_tools(bundle)
     )
+}
+
+/// The host of a fall-back's model service, by its place among the fall-backs.
+pub fn fallback_host(place: usize) -> String {
+    format!("fallback-{place}.example")
+}
+
+/// What the next call of a service sent decides its settings.
+fn set_service(agent: &mut Value, next: Option<&[Value; 4]>) {
+    let Some([model, store, key, background]) = next else { return };
+    agent["Model"] = model.clone();
+    agent["Continuation"] = if *store == true { "stored" } else { "replay" }.into();
+    agent["Background"] = if *background == true { "Always" } else { "Never" }.into();
+    agent["PromptCacheKey"] = if key.is_null() { "None" } else { "Session" }.into();
 }
 
 /// The server tools that turns offered. What the model was told of each stands with the turns.

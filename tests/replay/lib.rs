@@ -4,6 +4,8 @@
 
 mod bundle;
 mod catalog;
+mod events;
+mod fallback;
 mod forked;
 mod player;
 mod rebuild;

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use aptix_edge::contract::{ErrorCode, Fault, Usage};
+use aptix_edge::contract::{ErrorCode, Fault};
 use aptix_edge::persistence::EntryKind;
 use aptix_edge::ports::{HttpFault, HttpRequest};
 use aptix_edge::reasoner::Form;
@@ -17,6 +17,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::bundle::{Bundle, BundledEntry, BundledTurn, ModelCall, Retry};
+use super::catalog::fallback_host;
+use super::events::{event, usage};
+use super::fallback::{moved_on, out_of_quota};
 use super::rebuild::rebuild;
 
 /// `None` leaves the caller waiting.
@@ -103,7 +106,7 @@ impl Services {
     pub fn reply(&self, request: &HttpRequest) -> Played {
         let path = request.url.split('?').next().unwrap_or_default();
         let played = match path.ends_with("/responses") {
-            true => self.model(&request.body),
+            true => self.model(&request.url, &request.body),
             false => self.tool(&request.body),
         };
         if played.is_none() {
@@ -112,12 +115,33 @@ impl Services {
         played
     }
 
-    fn model(&self, body: &str) -> Played {
+    /// The agent context whose service a request goes to, where others can take over from the first.
+    fn asked(&self, url: &str) -> Option<&str> {
+        let fallbacks = &self.bundle.catalog.as_ref()?.fallbacks;
+        let is_of = |place: &usize| url.contains(&fallback_host(*place));
+        match (0..fallbacks.len()).find(is_of) {
+            Some(place) => fallbacks[place]["AgentContextId"].as_str(),
+            None => Some(self.bundle.agent_context_id.as_str()).filter(|_| !fallbacks.is_empty()),
+        }
+    }
+
+    fn model(&self, url: &str, body: &str) -> Played {
         let driven = &self.bundle.turns[self.driven.get()];
         let next = self.calls.borrow().front().copied();
         let next = next.filter(|(turn, _)| *turn == self.driven.get());
         let call = next.map(|(_, call)| &driven.model_calls[call]);
+        let attempt = call.and_then(|call| call.retries.get(self.failed.get()));
+        let service = attempt.map_or(call.and_then(|call| call.service.as_deref()), |attempt| {
+            attempt.service.as_deref()
+        });
+        if call.is_some() && service != self.asked(url) {
+            // It rested when the session was recorded.
+            return Some(Ok(out_of_quota(None)));
+        }
+        // Of the bodies that other services got nothing is recorded.
+        let is_recorded = call.is_some_and(|call| call.service.as_deref() == service);
         let how = match call.map(|call| rebuild(&self.bundle, driven, call)) {
+            Some(_) if !is_recorded => None,
             None if driven.status == "aborted" => {
                 self.instance_lost.set(true);
                 return None;
@@ -141,11 +165,22 @@ impl Services {
         let turn = driven;
         if let Some(retry) = call.retries.get(self.failed.get()) {
             self.failed.set(self.failed.get() + 1);
-            return Some(failed_attempt(retry));
+            let next = call.retries.get(self.failed.get());
+            let next = next.map_or(&call.service, |next| &next.service);
+            if retry.service == *next {
+                return Some(failed_attempt(retry));
+            }
+            // The first service's failure is told where all have failed.
+            let told = call.fault.as_ref().filter(|_| retry.service == call.retries[0].service);
+            return match told {
+                Some(fault) => self.failure(turn, call_place, fault),
+                None => Some(Ok(out_of_quota(Some(retry)))),
+            };
         }
         self.failed.set(0);
         self.calls.borrow_mut().pop_front();
         match &call.fault {
+            Some(fault) if moved_on(fault) => Some(Ok(out_of_quota(None))),
             Some(fault) => self.failure(turn, call_place, fault),
             None if call.summary => {
                 let text = summary(&self.bundle, turn, call_place);
@@ -409,10 +444,6 @@ fn said(text: &str) -> Piece {
     event(&place)
 }
 
-fn event(event: &Value) -> Piece {
-    Piece::text(&format!("data: {event}\n\n"))
-}
-
 fn named(reply: HttpReply, request_id: Option<&str>) -> HttpReply {
     request_id.into_iter().fold(reply, |reply, id| reply.with("x-request-id", id))
 }
@@ -424,16 +455,6 @@ fn sends_more(form: Form, call: &ModelCall, next: Option<&ModelCall>) -> bool {
         of_the_form.map(|run| run.last).max()
     };
     next.and_then(through) > through(call)
-}
-
-fn usage(counted: Usage) -> Value {
-    json!({
-        "input_tokens": counted.prompt_tokens,
-        "input_tokens_details": { "cached_tokens": counted.cached_tokens },
-        "output_tokens": counted.completion_tokens,
-        "output_tokens_details": { "reasoning_tokens": counted.reasoning_tokens },
-        "total_tokens": counted.total_tokens,
-    })
 }
 
 /// How another body than the recorded one was sent; `None` when it was not. The key of the prompt cache names the

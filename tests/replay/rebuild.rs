@@ -4,7 +4,7 @@ use std::fmt;
 
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::persistence::{EntryKind, EntrySeq};
-use aptix_edge::reasoner::Form;
+use aptix_edge::reasoner::{Form, Sending};
 use aptix_edge::responses_api::{CallMembers, ToolChoice};
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -58,7 +58,8 @@ pub fn rebuild(
 ) -> Result<String, NotRebuilt> {
     let Some(template) = &call.template else { return Err(NotRebuilt::StoredByOlderVersion) };
     let unreadable = |what: &str| NotRebuilt::Unreadable(what.to_owned());
-    let definitions: Vec<&RawValue> = turn.tools.iter().map(|tool| &*tool.definition).collect();
+    let offered = turn.tools.iter().filter(|tool| !(tool.hosted && call.without_hosted_tools));
+    let definitions: Vec<&RawValue> = offered.map(|tool| &*tool.definition).collect();
     let tools = to_raw_value(&definitions).map_err(|_| unreadable("the tool list"))?;
     let members = CallMembers {
         tools: call.tools_sent.then_some(&*tools),
@@ -94,28 +95,29 @@ fn input(bundle: &Bundle, call: &ModelCall) -> Result<String, NotRebuilt> {
         for place in run.first.number()..=run.last.number() {
             let seq = EntrySeq::at(place);
             let entry = bundle.entry(seq).ok_or(NotRebuilt::MissingEntry(seq))?;
-            sent.push((entry, run.form_of(entry.kind)));
+            sent.push((entry, run.sending_of(entry.kind)));
         }
     }
     let mut items = Vec::new();
-    for (number, (entry, form)) in sent.iter().enumerate() {
+    for (number, (entry, sending)) in sent.iter().enumerate() {
         let place = entry.sequence.number();
         let unreadable = || NotRebuilt::Unreadable(format!("entry {place} of the conversation"));
-        if *form == Form::AsStored {
+        if *sending == (Sending { form: Form::AsStored, foreign: false }) {
             let stored = entry.items.get();
             let stored = stored.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
             let stored = stored.ok_or_else(unreadable)?;
             items.extend(Some(stored.to_owned()).filter(|items| !items.is_empty()));
             continue;
         }
-        let of_calls = |(entry, _): &&(&BundledEntry, Form)| {
+        let of_calls = |(entry, _): &&(&BundledEntry, Sending)| {
             matches!(entry.kind, EntryKind::ModelOutput | EntryKind::ToolOutputs)
         };
         let next = sent[number + 1..].iter().find(of_calls);
-        let shows = form.shows_outputs(entry.kind);
+        let shows = sending.form.shows_outputs(entry.kind);
         let outputs = next.filter(|(next, _)| shows && next.kind == EntryKind::ToolOutputs);
-        let outputs = outputs.map(|(outputs, form)| (outputs.items.get(), *form));
-        form.each_item(entry.items.get(), outputs, &mut |item| items.push(item.get().to_owned()))
+        let outputs = outputs.map(|(outputs, of_them)| (outputs.items.get(), of_them.form));
+        sending
+            .each_item(entry.items.get(), outputs, &mut |item| items.push(item.get().to_owned()))
             .map_err(|_| unreadable())?;
     }
     Ok(items.join(","))

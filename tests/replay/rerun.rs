@@ -56,6 +56,8 @@ pub fn rerun(export: &str) -> Result<Vec<String>, String> {
     }
     let services = Services::of(Rc::clone(&bundle));
     let bed = Bed::new();
+    // The record says where each call began.
+    bed.deploy("FALLBACK_REST_MS", "0");
     bed.world.session.replace(bundle.session_id.clone());
     let player = Rc::clone(&services);
     bed.world.player.replace(Some(Rc::new(move |request| player.reply(request))));
@@ -223,8 +225,12 @@ impl Rerun {
             .insert("tool_choice".into(), choice.and_then(|call| call.tool_choice.clone()).into());
         let brought = turn.user_warnings.iter().filter(|said| !of_the_run(said)).cloned();
         progress.insert("user_warnings".into(), brought.collect());
-        let brought =
-            turn.warnings.iter().filter(|warning| warning["ErrorCode"] != "several_mode_changes");
+        let of_the_run = |warning: &Value| {
+            ["several_mode_changes", "fallback_used"]
+                .iter()
+                .any(|code| warning["ErrorCode"] == *code)
+        };
+        let brought = turn.warnings.iter().filter(|warning| !of_the_run(warning));
         progress.insert("warnings".into(), brought.cloned().collect());
         let progress = quoted(&Value::Object(progress).to_string());
         disk.write(&format!(

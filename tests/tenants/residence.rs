@@ -57,6 +57,27 @@ fn assert_unheard(bed: &Bed) {
 }
 
 #[test]
+fn a_session_runs_only_where_each_fall_back_of_its_agent_context_is() {
+    for (spare, is_refused) in [(json!(["us"]), true), (json!([]), true), (json!(["eu"]), false)] {
+        let bed = tenants(json!({ "acme": { "Jurisdiction": "eu" } }));
+        bed.configure(|catalog| {
+            let agents = &mut catalog["AgentContexts"];
+            agents["default"]["Residence"] = json!(["eu"]);
+            agents["default"]["Fallbacks"] = json!(["spare"]);
+            agents["spare"] = json!({ "Model": "m", "Residence": spare });
+        });
+        let heard = key("acme").say(&bed, "s", "t", json!({}));
+        match is_refused {
+            true => {
+                assert_refused(&heard);
+                assert_unheard(&bed);
+            }
+            false => _ = heard.final_text(),
+        }
+    }
+}
+
+#[test]
 fn a_session_runs_only_where_each_service_of_its_agent_context_is() {
     let (eu, us) = (json!(["us", "eu"]), json!(["us"]));
     for (main, vectors, is_refused) in [

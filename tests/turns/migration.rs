@@ -7,14 +7,23 @@ use serde_json::json;
 use super::*;
 
 /// The number of the present form.
-const FORM: u64 = 13;
+const FORM: u64 = 14;
 
 /// A session in the present form, as the version of the product that made the form wrote it.
-const PINNED: &str = include_str!("../fixtures/storage/version_13.sql");
+const PINNED: &str = include_str!("../fixtures/storage/version_14.sql");
 
 /// The same of a session without the tables of calls, which it has from its first turn with several model calls on.
 const WITHOUT_CALL_TABLES: &str =
-    include_str!("../fixtures/storage/version_13_without_call_tables.sql");
+    include_str!("../fixtures/storage/version_14_without_call_tables.sql");
+
+/// The same two in each form that is read.
+const ALL_PINNED: [(&str, &str); 2] = [
+    (
+        include_str!("../fixtures/storage/version_13.sql"),
+        include_str!("../fixtures/storage/version_13_without_call_tables.sql"),
+    ),
+    (PINNED, WITHOUT_CALL_TABLES),
+];
 
 /// The session of [`PINNED`], made by the present version, and the calls of `tools`, of its
 /// continuation, and of `waiting`.
@@ -113,17 +122,25 @@ fn the_present_form_is_pinned_and_has_the_tables_of_a_new_session() {
         pin(&format!("version_{}_without_call_tables", version(&new)), &plain());
     }
     assert_eq!(version(&new), FORM, "pin it with UPDATE_GOLDENS=1, and name both files above");
-    let (bed, _) = present();
-    replace_storage(&bed, PINNED);
-    bed.session();
-    assert_eq!((version(&bed), columns(&bed)), (FORM.into(), columns(&new)));
+    for (pinned, _) in ALL_PINNED {
+        let (bed, _) = present();
+        replace_storage(&bed, pinned);
+        bed.session();
+        assert_eq!((version(&bed), columns(&bed)), (FORM.into(), columns(&new)));
+    }
 }
 
 #[test]
 fn a_pinned_session_is_the_same_session_and_goes_on() {
+    for (pinned, _) in ALL_PINNED {
+        goes_on(pinned);
+    }
+}
+
+fn goes_on(pinned: &str) {
     let (bed, [asked, more, waiting]) = present();
     let export = kept(&bed);
-    replace_storage(&bed, PINNED);
+    replace_storage(&bed, pinned);
     assert_eq!(kept(&bed), export);
     assert_eq!(bed.disk.session().unwrap()["state"]["total_tokens"], 720);
 
@@ -154,9 +171,15 @@ fn a_pinned_session_is_the_same_session_and_goes_on() {
 
 #[test]
 fn a_pinned_session_without_call_tables_is_the_same_session_and_goes_on_too() {
+    for (_, pinned) in ALL_PINNED {
+        goes_on_without_call_tables(pinned);
+    }
+}
+
+fn goes_on_without_call_tables(pinned: &str) {
     let bed = plain();
     let export = kept(&bed);
-    replace_storage(&bed, WITHOUT_CALL_TABLES);
+    replace_storage(&bed, pinned);
     assert_eq!((kept(&bed), version(&bed)), (export, FORM.into()));
     assert!(bed.post(&turn("plain", "Hello")).replayed);
     let asked = bed.post(&turn("tools", "Two [plan: mixed, mode:ddr, client]")).calls();
@@ -170,7 +193,7 @@ fn a_pinned_session_without_call_tables_is_the_same_session_and_goes_on_too() {
 fn a_session_of_another_form_is_refused_and_stays_as_it_is() {
     for (form, says) in [
         (FORM + 1, "newer version of the service. Deploy that version again."),
-        (FORM - 1, "stored in form 12, from before the first release. Commit "),
+        (12, "stored in form 12, from before the first release. Commit "),
     ] {
         let (bed, _) = present();
         let kept = || bed.disk.read("SELECT * FROM session")[0].clone();

@@ -14,6 +14,7 @@ mod detached;
 mod ended_calls;
 mod erased_any_time;
 mod erasure;
+mod fallbacks;
 mod faults;
 mod files;
 mod forks;

@@ -9,7 +9,7 @@ use bed::*;
 use serde_json::{Value, json};
 
 /// The attributes that the conventions and the product have, as of the release that the code names.
-const ATTRIBUTES: [&str; 47] = [
+const ATTRIBUTES: [&str; 48] = [
     "gen_ai.operation.name",
     "gen_ai.agent.name",
     "gen_ai.conversation.id",
@@ -56,6 +56,7 @@ const ATTRIBUTES: [&str; 47] = [
     "aptix.resumed",
     "aptix.upstream_request_id",
     "aptix.purpose",
+    "aptix.fallback_from",
     "aptix.result_bytes",
 ];
 

@@ -10,6 +10,7 @@
 
 mod background;
 mod embeddings;
+mod fallbacks;
 mod mcp_servers;
 mod model_services;
 mod network;
@@ -79,20 +80,23 @@ fn report() -> Result<(String, ExitCode), String> {
 
 /// What the services came to, and whether all of them suit the catalog.
 fn online(online: &Online, scope: &str) -> (String, bool) {
-    let (models, embeddings) = match scope {
+    let (models, fallbacks, embeddings) = match scope {
         "mcp" | "webhooks" => Default::default(),
-        _ => (model_services::asked(online), embeddings::asked(online)),
+        _ => (model_services::asked(online), fallbacks::asked(online), embeddings::asked(online)),
     };
     let (servers, webhooks) = match scope {
         "webhooks" => (Findings::default(), webhooks::asked(online)),
         _ => (mcp_servers::asked(online), Findings::default()),
     };
-    let advice = [models.advice, embeddings.advice, servers.advice, webhooks.advice].concat();
+    let advice =
+        [models.advice, fallbacks.advice, embeddings.advice, servers.advice, webhooks.advice]
+            .concat();
     let suits = advice.is_empty();
     let verdict = if suits { vec!["Every setting suits its service.".to_owned()] } else { advice };
     let parts = [
         table(&model_services::COLUMNS, &models.rows),
         models.notes,
+        table(&fallbacks::COLUMNS, &fallbacks.rows),
         table(&embeddings::COLUMNS, &embeddings.rows),
         table(&mcp_servers::COLUMNS, &servers.rows),
         servers.notes,

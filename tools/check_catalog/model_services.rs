@@ -29,7 +29,8 @@ const STORED: &str = "stored";
 const REPLAY: &str = "replay";
 
 /// Members of an agent context that say nothing of its service, or would end the check.
-const LEFT_OUT: [&str; 5] = ["Retrieval", "RetentionDays", "Budget", "MaxIterations", "FileHosts"];
+pub(crate) const LEFT_OUT: [&str; 6] =
+    ["Retrieval", "RetentionDays", "Budget", "MaxIterations", "FileHosts", "Fallbacks"];
 
 /// An agent context with one of the models that it is used with.
 struct Service<'c> {

@@ -92,6 +92,8 @@ pub(crate) struct Network {
     exchanges: RefCell<Vec<Exchange>>,
     /// The next response breaks after so many events.
     cut_after: Cell<Option<usize>>,
+    /// The next call of a model is answered as by a service whose quota is spent, and goes nowhere.
+    is_spent: Cell<bool>,
 }
 
 /// One request, and what came of it.
@@ -116,6 +118,7 @@ impl Network {
             agent: config.build().new_agent(),
             exchanges: RefCell::default(),
             cut_after: Cell::default(),
+            is_spent: Cell::default(),
         }
     }
 
@@ -129,6 +132,11 @@ impl Network {
         self.cut_after.set(Some(events));
     }
 
+    /// Has the next call of a model meet a service whose quota is spent.
+    pub(crate) fn spend(&self) {
+        self.is_spent.set(true);
+    }
+
     /// Why the latest exchange came to nothing.
     pub(crate) fn latest_fault(&self) -> Option<String> {
         self.exchanges
@@ -139,6 +147,9 @@ impl Network {
     }
 
     fn reply(&self, request: &HttpRequest) -> Result<HttpReply, HttpFault> {
+        if request.method == HttpMethod::Post && self.is_spent.take() {
+            return Ok(HttpReply::new(402, "{}"));
+        }
         let asked = serde_json::from_str(&request.body).unwrap_or_default();
         let mut exchange = Exchange {
             method: request.method,

@@ -43,13 +43,13 @@ pub(crate) struct Found {
 }
 
 /// A session with the service.
-struct Session<'b> {
-    bed: &'b Bed,
-    network: Rc<Network>,
+pub(crate) struct Session<'b> {
+    pub(crate) bed: &'b Bed,
+    pub(crate) network: Rc<Network>,
 }
 
 /// How a turn ended.
-enum Answer {
+pub(crate) enum Answer {
     Text(String),
     /// The ids of the calls of the client's tool.
     Calls(Vec<String>),
@@ -61,6 +61,14 @@ pub(crate) fn boot_prompt() -> String {
     format!(
         "You take part in a check of a service. The first code name is {first}, the second code name is {second}."
     )
+}
+
+/// A tool of the client's.
+pub(crate) fn note_tool() -> Value {
+    json!([{
+        "type": "function", "name": "note", "description": "Writes down a word.",
+        "parameters": { "type": "object", "properties": { "word": { "type": "string" } }, "required": ["word"] },
+    }])
 }
 
 /// Holds the session; an error where the service gives no answer to its first turn.
@@ -116,10 +124,7 @@ impl Session<'_> {
 
     /// Whether a tool of the client's is called, and whether its output is taken.
     fn calls_a_tool(&self, word: &str) -> Outcome {
-        let tools = json!([{
-            "type": "function", "name": "note", "description": "Writes down a word.",
-            "parameters": { "type": "object", "properties": { "word": { "type": "string" } }, "required": ["word"] },
-        }]);
+        let tools = note_tool();
         let id = self.next_id();
         let instruction = format!(
             "Call the tool note with the word {word}. When it has written the word down, respond with OK and \
@@ -145,7 +150,7 @@ impl Session<'_> {
         Outcome::No("again and again")
     }
 
-    fn turn(&self, request: &Value) -> Result<Answer, String> {
+    pub(crate) fn turn(&self, request: &Value) -> Result<Answer, String> {
         let heard = self.bed.post(request);
         let result = heard.body.get("Result").filter(|result| !result.is_null());
         let Some(result) = result else {
@@ -167,12 +172,12 @@ impl Session<'_> {
         })
     }
 
-    fn next_id(&self) -> String {
+    pub(crate) fn next_id(&self) -> String {
         format!("t{}", self.bed.world.executor.number())
     }
 
     /// A number that differs from run to run, so that no service has it from an earlier one.
-    fn random(&self, below: u64) -> u64 {
+    pub(crate) fn random(&self, below: u64) -> u64 {
         self.bed.world.executor.now_ms() % below
     }
 }

@@ -860,6 +860,8 @@ export interface components {
         ModelCall: {
             /** Format: date-time */
             StartedAt: string;
+            /** @description The agent context whose model service was called, where others can take over from the first. */
+            Service?: string;
             /**
              * @description How far the conversation is reduced, because the model service refused more of it.
              * @enum {string}
@@ -936,6 +938,12 @@ export interface components {
                     By: "Own" | "Service" | "None";
                     Threshold?: number;
                 };
+                OfferHostedTools?: boolean;
+                Fallbacks?: {
+                    AgentContextId: string;
+                    ResendTools: boolean;
+                    OfferHostedTools: boolean;
+                }[];
                 Modes: {
                     Key: string;
                     DisplayName: string;

@@ -80,8 +80,11 @@ export type Progress =
       ExecutionMs?: number;
     }
   | { Kind: "mode"; ModeDisplayName: string }
-  /** `Resumed`: how often the call's background response has been read on; without it the call is made again. */
-  | { Kind: "retry"; AfterMs: number; Resumed?: number }
+  /**
+   * `Resumed`: how often the call's background response has been read on; without it the call is made again. `Fallback`: at
+   * another model service.
+   */
+  | { Kind: "retry"; AfterMs: number; Resumed?: number; Fallback?: true }
   | { Kind: "compaction" }
   | { Kind: "steer"; SteerId: string; State: "accepted" | "delivered" };
 

@@ -46,9 +46,10 @@ impl<D: Database> Export<D> {
         context: &AdmissionContext,
     ) -> Result<Self, Fault> {
         let catalog = match &context.catalog {
-            Ok(catalog) => catalog
-                .agent_context(&session.agent_context)
-                .map(|agent| json(&ExportedCatalog::of(catalog, agent, &context.deployment))),
+            Ok(catalog) => {
+                let id = &session.agent_context;
+                ExportedCatalog::of(catalog, id, &context.deployment).map(|part| json(&part))
+            }
             Err(_) => None,
         };
         let catalog = catalog.transpose()?;

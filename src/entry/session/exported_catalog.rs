@@ -15,6 +15,11 @@ pub(super) struct ExportedCatalog<'a> {
     max_iterations: u32,
     budget: Budget,
     compaction: Compaction,
+    /// Absent where the service is offered them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offer_hosted_tools: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fallbacks: Vec<Fallback<'a>>,
     modes: Vec<ExportedMode<'a>>,
 }
 
@@ -42,6 +47,15 @@ struct Compaction {
     threshold: Option<u32>,
 }
 
+/// An agent context whose model service takes calls over.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Fallback<'a> {
+    agent_context_id: &'a str,
+    resend_tools: bool,
+    offer_hosted_tools: bool,
+}
+
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct ExportedMode<'a> {
@@ -52,15 +66,24 @@ struct ExportedMode<'a> {
 }
 
 impl<'a> ExportedCatalog<'a> {
-    /// The part that concerns a session of this agent context.
-    pub(super) fn of(catalog: &'a Catalog, agent: &AgentContext, deployment: &Deployment) -> Self {
+    /// The part that concerns a session of this agent context; `None` where the catalog lacks it.
+    pub(super) fn of(catalog: &'a Catalog, id: &str, deployment: &Deployment) -> Option<Self> {
+        let services = catalog.services(id);
+        let ((_, agent), fallbacks) = services.split_first()?;
+        let fallback = |(id, agent): &(&'a str, &AgentContext)| Fallback {
+            agent_context_id: id,
+            resend_tools: agent.resend_tools,
+            offer_hosted_tools: agent.offer_hosted_tools,
+        };
         let mode = |mode: &'a Mode| ExportedMode {
             key: &mode.key,
             display_name: &mode.display_name,
             when_to_use: &mode.when_to_use,
             welcome_message: &mode.welcome_message,
         };
-        Self {
+        Some(Self {
+            offer_hosted_tools: (!agent.offer_hosted_tools).then_some(false),
+            fallbacks: fallbacks.iter().map(fallback).collect(),
             resend_tools: agent.resend_tools,
             max_iterations: agent.max_iterations.unwrap_or(deployment.max_iterations),
             budget: Budget {
@@ -78,6 +101,6 @@ impl<'a> ExportedCatalog<'a> {
                 threshold: agent.compaction.threshold,
             },
             modes: catalog.modes().iter().map(mode).collect(),
-        }
+        })
     }
 }

@@ -10,7 +10,7 @@ use crate::entry::context::AdmissionContext;
 use crate::entry::response::no_session;
 use crate::files::FileId;
 use crate::object::TaskKind;
-use crate::persistence::{ErasureReceipt, StoredAtService};
+use crate::persistence::{ErasureReceipt, StoredAtServices};
 use crate::ports::{Database, FileFault, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -36,21 +36,24 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let files = self.erase_files().await?;
         let receipt = match self.store.session()? {
             Some(session) => {
-                let agent = context.catalog()?.agent_context(&session.agent_context);
-                let at_service = match agent {
-                    Some(agent) if !agent.delete_stored => StoredAtService::Left,
-                    Some(agent) => StoredAtService::Deleted {
-                        lost_calls_too: match agent.continuation {
-                            Continuation::Stored => true,
-                            Continuation::Replay => false,
-                        },
+                let catalog = context.catalog()?;
+                let services = catalog.services(&session.agent_context);
+                let mut deleting =
+                    services.iter().map(|(_, agent)| agent).filter(|agent| agent.delete_stored);
+                // A service whose agent context is gone cannot be asked, and the receipt says so.
+                let is_gone = services.is_empty();
+                let at_services = StoredAtServices {
+                    any_deletes: is_gone || deleting.clone().next().is_some(),
+                    deletes: &|id| {
+                        catalog.agent_context(id).is_none_or(|agent| agent.delete_stored)
                     },
-                    None => StoredAtService::Deleted { lost_calls_too: true },
+                    lost_calls_too: is_gone
+                        || deleting.any(|agent| agent.continuation == Continuation::Stored),
                 };
                 let now = self.platform.now_ms();
                 // The alarm brings the deletions at the model service to their end.
                 self.ensure_alarm(context.deployment.turn_alarm_ms)?;
-                let receipt = self.store.erase(&session, files, at_service, now)?;
+                let receipt = self.store.erase(&session, files, at_services, now)?;
                 self.erasing.stored();
                 self.running.forget_connections();
                 receipt

@@ -107,6 +107,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             catalog,
             Rc::clone(&context.deployment),
             self.running.connections(),
+            Rc::clone(&context.resting),
             Rc::clone(live.interruption()),
             Rc::clone(&tasks),
         )

@@ -18,6 +18,8 @@ struct LastOutput {
     turn: u64,
     /// Calls send it.
     is_kept: bool,
+    /// The agent context whose service made it, where that is not the session's own.
+    service: Option<String>,
 }
 
 /// What a transcript says of its call.
@@ -199,6 +201,8 @@ impl<D: Database> SessionStore<D> {
         let began_under_present =
             |last: &LastOutput| session.began_under_present_contexts(last.turn);
         let is_present = last.as_ref().is_none_or(began_under_present);
+        let of_last = last.as_ref().filter(|_| is_present);
+        session.turn_to(of_last.and_then(|last| last.service.as_deref()));
         let SessionState { chain, window, .. } = &mut session.state;
         let of_service = calls.last().filter(|_| is_present);
         *chain = Chain { ended: of_service.and_then(|call| call.unchained), ..Chain::default() };
@@ -232,11 +236,12 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn last_output(&self, turns: u64) -> Result<Option<LastOutput>, Fault> {
-        let statement = "SELECT seq, turn, standing FROM conversation
+        let statement = "SELECT seq, turn, standing, service FROM conversation
              WHERE turn <= ? AND kind = 'answer' ORDER BY seq DESC LIMIT 1";
         let Some(row) = self.database.first(statement, &[turns.into()])? else { return Ok(None) };
         let is_kept = row.get::<String>("standing")? == "kept";
-        Ok(Some(LastOutput { seq: row.get("seq")?, turn: row.get("turn")?, is_kept }))
+        let (seq, turn, service) = (row.get("seq")?, row.get("turn")?, row.get("service")?);
+        Ok(Some(LastOutput { seq, turn, is_kept, service }))
     }
 
     /// The model calls of some turns, in the order in which they were made.

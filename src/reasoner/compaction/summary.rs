@@ -11,7 +11,7 @@ use crate::contract::{Fault, Usage};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Entry, EntryKind, Window};
 use crate::ports::{Database, Platform};
-use crate::reasoner::model_call::{Exchange, Form, Input, ModelCall};
+use crate::reasoner::model_call::{Exchange, Form, Input, ModelCall, can_fall_back};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
 /// The most model calls for one summary. What stands before the newest of so many pieces is left out.
@@ -109,13 +109,17 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         request: &SummaryRequest,
         summary: &mut Summary,
     ) -> Result<SummaryReply, Fault> {
-        self.take_lease(running).await?;
-        let (request, input) = (
-            request.to_model(self.model(running), running.safety_identifier.as_deref()),
-            Input::default(),
-        );
-        let call = ModelCall { request, input: &input, live: None };
-        let exchange = self.exchange(running, call).await?;
+        let input = Input::default();
+        let exchange = loop {
+            self.take_lease(running).await?;
+            let request = request.to_model(self.model(running), running.safety_identifier());
+            let call = ModelCall { request, input: &input, live: None };
+            let exchange = self.exchange(running, call).await?;
+            if !can_fall_back(running, &exchange) {
+                break exchange;
+            }
+            self.fall_back(running, exchange)?;
+        };
         let Exchange { transcript, ending, .. } = exchange;
         if let Some(cost) = transcript.cost() {
             let before = summary.usage.unwrap_or_default();
@@ -123,6 +127,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         match ending {
             Ok(UsableOutput { output, .. }) => {
+                self.stay_with_service(running);
                 self.record_attempt(running, &transcript)?;
                 let is_one = !output.text.trim().is_empty() && !output.refusal;
                 Ok(if is_one { SummaryReply::Text(output.text) } else { SummaryReply::Failed })

@@ -4,8 +4,9 @@
 
 use super::call_recorder::CallRecorder;
 use super::conversation_input::Input;
-use super::exchange::{Exchange, MAX_RETRY_AFTER_MS, spread_ms, wait_ms};
+use super::exchange::Exchange;
 use super::live_segment::LiveSegment;
+use super::patience::{MAX_RETRY_AFTER_MS, spread_ms, wait_ms};
 use super::transcript::{GoingResponse, Transcript};
 use crate::contract::{Fault, Progress};
 use crate::llm_call::{
@@ -120,7 +121,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             if step.is_news {
                 let resumed = Some(self.count_resumption());
                 let after_ms = step.wait_ms;
-                self.show_activity(recorder.running, Progress::Retry { after_ms, resumed });
+                let retry = Progress::Retry { after_ms, resumed, fallback: false };
+                self.show_activity(recorder.running, retry);
             }
             platform.sleep(step.wait_ms).await;
             self.hold_if_stopped().await;
@@ -149,7 +151,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let exchange = self.resumed_exchange(running, &pending, transcript).await?;
         let input = Input::unsent(&self.store, running)?;
         let Err(failure) = &exchange.ending else { return Ok(Some((input, exchange))) };
-        let wait = wait_ms(failure, 1, self.platform.random())
+        let is_another_left = running.services.is_another_left();
+        let wait = wait_ms(failure, 1, self.platform.random(), is_another_left)
             .filter(|_| exchange.transcript.goes_on.is_none());
         let Some(after_ms) = wait.filter(|_| !exchange.shown || running.live_text.forget(segment))
         else {
@@ -159,7 +162,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         if let Err(failure) = ending {
             self.record_failure(running, transcript, failure)?;
         }
-        self.show_activity(running, Progress::Retry { after_ms, resumed: None });
+        self.show_activity(running, Progress::again(after_ms));
         self.interruption.unless_requested(self.platform.sleep(after_ms)).await;
         Ok(None)
     }
@@ -172,11 +175,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         transcript: Transcript,
     ) -> Result<Exchange, Fault> {
         let platform = self.platform.as_ref();
-        let endpoint = Endpoint::of(platform, &self.deployment, running.agent)?;
+        let endpoint = Endpoint::of(platform, &self.deployment, running.service())?;
         let segment = transcript.segment;
         running.live_text.read_again(segment);
         let live = LiveSegment::new(running.live_text, segment, self.welcome(running));
-        let stores_ids = transcript.stored && running.agent.delete_stored;
+        let stores_ids = transcript.stored && running.service().delete_stored;
         self.under_way.replace(Some(transcript));
         self.count_resumption();
         let live = Some(live);
@@ -201,6 +204,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             self.note_ended();
         }
         self.hold_if_stopped().await;
+        self.judge_service(running, ending.as_ref().err(), None, &mut recorder);
         self.conclude(recorder, ending, 1)
     }
 

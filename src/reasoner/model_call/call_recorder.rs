@@ -41,8 +41,8 @@ impl<P: Platform, D: Database + 'static> CallRecorder<'_, P, D> {
         let going = GoingResponse { id: id.to_owned(), created_at: platform.now_ms() };
         let pending = transcript.pending(&going, store.newest_entry()?)?;
         transcript.goes_on = Some(going);
-        let RunningTurn { session, turn, .. } = self.running;
-        store.keep_pending(turn.ordinal, pending, &session.agent_context, self.stores_ids)
+        let (turn, service) = (&self.running.turn, self.running.services.present());
+        store.keep_pending(turn.ordinal, pending, service.id, self.stores_ids)
     }
 
     /// Takes the text of a failed call back; false when some of it may have gone out to a client.
@@ -85,7 +85,7 @@ impl<P: Platform, D: Database + 'static> CallObserver for CallRecorder<'_, P, D>
         let kept = match (self.background, self.stores_ids) {
             (true, _) => self.keep_pending(id, transcript),
             (false, true) => {
-                self.reasoner.store.keep_response(id, &self.running.session.agent_context)
+                self.reasoner.store.keep_response(id, self.running.services.present().id)
             }
             (false, false) => Ok(()),
         };

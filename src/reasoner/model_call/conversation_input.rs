@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::sent_entries::{Form, SentEntries};
+use super::sent_entries::{Form, Sending, SentEntries};
 use crate::composition::{estimated_bytes, shows_solution_context};
 use crate::contract::Fault;
 use crate::persistence::{Entry, EntryKind, EntrySeq, Rung, SessionStore, Window};
@@ -28,11 +28,13 @@ pub(in crate::reasoner) struct Input {
 pub(in crate::reasoner) struct InputEntry {
     pub(in crate::reasoner) entry: Entry,
     pub(in crate::reasoner) form: Form,
+    /// It is of another service than the one that it is sent to: an output of a model, or of its calls.
+    pub(in crate::reasoner) foreign: bool,
 }
 
 impl InputEntry {
     /// An entry as a window sends it.
-    fn within(window: &Window, entry: Entry) -> Self {
+    fn within(window: &Window, entry: Entry, foreign: bool) -> Self {
         let Entry { seq, kind, withheld, turn, .. } = entry;
         let shortened = window.shortened.filter(|shortened| seq <= shortened.through);
         let is_plain = window.rung.is_some_and(Rung::is_plain) && Some(turn) != window.turn;
@@ -64,7 +66,12 @@ impl InputEntry {
             | EntryKind::ModelOutput
             | EntryKind::SummaryMessage => Form::of(kind),
         };
-        Self { entry, form }
+        Self { entry, form, foreign }
+    }
+
+    /// How it is sent.
+    pub(super) fn sending(&self) -> Sending {
+        Sending { form: self.form, foreign: self.foreign }
     }
 
     /// Whether it is written by its length in storage alone: one item, as it is stored.
@@ -103,7 +110,7 @@ pub(super) fn each_item_sent<D: Database>(
     let outputs = shown.map(|shown| store.items(&[&shown.entry])).transpose()?;
     let outputs = outputs.as_ref().and_then(|outputs| outputs.first());
     let outputs = outputs.zip(shown).map(|(outputs, shown)| (outputs.as_str(), shown.form));
-    sent.form.each_item(items, outputs, write)
+    sent.sending().each_item(items, outputs, write)
 }
 
 /// The length of what is sent of a conversation.
@@ -128,7 +135,14 @@ impl Input {
                 let sent = Self::within(&running.session.state.window, entries);
                 Ok(Self { previous_response_id: Some(head), ..sent })
             }
-            None => Self::whole(store, &running.session.state.window),
+            None => {
+                let whole = Self::whole(store, &running.session.state.window)?;
+                // Another service had the conversation, or a part of it.
+                let rebuilt = running.comes_anew
+                    && running.continues_chain()
+                    && running.session.acknowledged != EntrySeq::START;
+                Ok(Self { rebuilt, ..whole })
+            }
         }
     }
 
@@ -148,8 +162,9 @@ impl Input {
         if *window == Window::default() {
             return Ok(Self::within(window, store.entries_after(EntrySeq::START)?));
         }
-        // What an item of the service stands for is said in plain words.
-        let is_said = window.rung.is_some_and(Rung::is_plain) && window.is_of_the_service();
+        // What an item of the service stands for is said in plain words, or to a service that cannot read the item.
+        let is_said = window.is_of_another_service()
+            || window.rung.is_some_and(Rung::is_plain) && window.is_of_the_service();
         let window = &match is_said {
             true => Window { from: EntrySeq::START, ..window.clone() },
             false => window.clone(),
@@ -172,8 +187,23 @@ impl Input {
 
     /// Entries as a window sends them.
     fn within(window: &Window, entries: impl IntoIterator<Item = Entry>) -> Self {
-        let entries = entries.into_iter().map(|entry| InputEntry::within(window, entry)).collect();
-        Self { entries, ..Self::default() }
+        // Whether the output of a model that came last is another service's, and so are the outputs of its calls.
+        let mut of_another = false;
+        let sent = |entry: Entry| {
+            let foreign = match entry.kind {
+                EntryKind::ModelOutput => {
+                    of_another = entry.service != window.service;
+                    of_another
+                }
+                EntryKind::ToolOutputs => of_another,
+                EntryKind::System
+                | EntryKind::User
+                | EntryKind::Steer
+                | EntryKind::SummaryMessage => false,
+            };
+            InputEntry::within(window, entry, foreign)
+        };
+        Self { entries: entries.into_iter().map(sent).collect(), ..Self::default() }
     }
 
     /// The same entries as another window sends them.
@@ -193,7 +223,7 @@ impl Input {
         acknowledged: EntrySeq,
     ) -> Result<bool, Fault> {
         let mut brings = false;
-        for InputEntry { entry, form } in &self.entries {
+        for InputEntry { entry, form, .. } in &self.entries {
             let is_message = match entry.kind {
                 EntryKind::User | EntryKind::SummaryMessage => true,
                 EntryKind::System
@@ -214,8 +244,8 @@ impl Input {
     /// What its call sends, in the transcript's form.
     pub(in crate::reasoner) fn sent(&self) -> Vec<SentEntries> {
         let mut sent = Vec::new();
-        for InputEntry { entry, form } in &self.entries {
-            SentEntries::add(&mut sent, entry.seq, entry.kind, *form);
+        for part in &self.entries {
+            SentEntries::add(&mut sent, part.entry.seq, part.entry.kind, part.sending());
         }
         sent
     }

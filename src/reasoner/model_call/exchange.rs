@@ -1,9 +1,6 @@
 //! One model call with its retries (interface §4; AGN-027 §3.1.3): the request is composed, sent, and
-//! sent again while the failure may be temporary and no text of the output went out to a client.
-//!
-//! Two retries for 408, 409, 429, 5xx, connections that failed or broke, and failures inside the stream
-//! that pass; the service's `Retry-After` up to a minute, else a backoff, as the service's own clients do, either with
-//! jitter. A longer `Retry-After` ends the turn: the fault says when to send the request again.
+//! sent again while the failure may be temporary and no text of the output went out to a client. How often and after
+//! which waits is in `patience.rs`.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -15,6 +12,7 @@ use super::budget::permit;
 use super::call_recorder::CallRecorder;
 use super::conversation_input::Input;
 use super::live_segment::LiveSegment;
+use super::patience::wait_ms;
 use super::refused_schema::at_schema;
 use super::refused_tool::NamedTool;
 use super::streamed_request::{ReadRequest, StreamedRequest};
@@ -26,12 +24,6 @@ use crate::persistence::Session;
 use crate::ports::{Database, Platform, RequestBody};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 use crate::responses_api::{ResponseStream, StreamLimits};
-
-/// The most calls for one request, the first included.
-const MAX_CALLS: u32 = 3;
-
-/// The longest wait that a service can ask for, in milliseconds.
-pub(super) const MAX_RETRY_AFTER_MS: u64 = 60_000;
 
 /// A model call to make.
 pub(in crate::reasoner) struct ModelCall<'a> {
@@ -59,16 +51,18 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         call: ModelCall<'_>,
     ) -> Result<Exchange, Fault> {
-        permit(running, 0)?;
+        permit(running, self.taken_over.borrow().as_ref().map_or(0, Transcript::total_tokens))?;
         let ModelCall { request, input, live } = call;
         let Some(composed) = self.compose(&request, input).await? else {
             return self.unsent(running, &request, input);
         };
         let platform = self.platform.as_ref();
-        let endpoint = Endpoint::of(platform, &self.deployment, running.agent)?;
+        let endpoint = Endpoint::of(platform, &self.deployment, running.service())?;
+        let endpoint = running.less_patient(endpoint);
         let transcript = self.new_transcript(running, &request, input, Some(&composed))?;
+        let taken_over = transcript.retries.len() as u32;
         self.under_way.replace(Some(transcript));
-        let stores_ids = request.store && running.agent.delete_stored;
+        let stores_ids = request.store && running.service().delete_stored;
         let background = request.background;
         let mut recorder = CallRecorder { reasoner: self, running, stores_ids, background, live };
         // The body can be long, so nobody keeps it while the response is read.
@@ -91,7 +85,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             if self.going_response().is_some() && failure.of_reading() != Reading::Ended {
                 break ending;
             }
-            let wait = wait_ms(failure, attempts, platform.random())
+            let is_another_left = running.services.is_another_left();
+            let wait = wait_ms(failure, attempts, platform.random(), is_another_left)
                 // A wait past the turn's deadline would replace the real failure by a timeout.
                 .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms)
                 .filter(|_| !running.tries_rung || failure.http_status() != Some(409))
@@ -100,7 +95,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
                 transcript.repeat(failure.http_status(), waited_ms);
             }
-            self.show_activity(running, Progress::Retry { after_ms: waited_ms, resumed: None });
+            self.show_activity(running, Progress::again(waited_ms));
             let waiting = platform.sleep(waited_ms);
             if self.interruption.unless_requested(waiting).await.is_none() {
                 break Err(CallFailure::interrupt());
@@ -108,7 +103,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             let again = self.compose(&request, input).await?.map(|composed| composed.body);
             body = again.ok_or_else(|| Fault::internal("A request has grown by itself."))?;
         };
-        self.conclude(recorder, ending, attempts)
+        let continued = request.previous_response_id;
+        self.judge_service(running, ending.as_ref().err(), continued, &mut recorder);
+        self.conclude(recorder, ending, taken_over + attempts)
     }
 
     /// The exchange of a call that has ended, after so many attempts.
@@ -129,13 +126,15 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             (shown, welcomed) = (live.shown, live.welcomed);
         }
         transcript.counted = true;
-        let mut report = self.report.borrow_mut();
-        report.count_model_call(
-            transcript.started_at,
-            transcript.started_at + transcript.duration_ms,
-        );
-        report.retries += attempts - 1;
-        drop(report);
+        // Another service takes the call over, which counts once.
+        if !(transcript.moves_on && recorder.running.services.is_another_left()) {
+            let mut report = self.report.borrow_mut();
+            report.count_model_call(
+                transcript.started_at,
+                transcript.started_at + transcript.duration_ms,
+            );
+            report.retries += attempts - 1;
+        }
         self.unrecorded.borrow_mut().push(transcript.clone());
         Ok(Exchange { transcript, ending, shown, welcomed })
     }
@@ -192,7 +191,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         failure: CallFailure,
     ) -> Result<Fault, Fault> {
         if failure.is_unsent() {
-            return Ok(failure.into_fault(0));
+            return Ok(running.told(failure.into_fault(0), 0, false));
         }
         let refuses_schema = !transcript.summary && running.refuses_schema(&failure);
         let tool = match refuses_schema {
@@ -209,6 +208,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             None if refuses_schema => at_schema(fault),
             None => fault,
         };
+        let fault = running.told(fault, transcript.attempts_at_service(), transcript.moves_on);
         transcript.fault = Some(fault.clone());
         self.record_attempt(running, &transcript)?;
         Ok(fault)
@@ -245,7 +245,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<(), Fault> {
         match &transcript.goes_on {
             None => Ok(()),
-            Some(going) => self.store.add_cancel(&going.id, &session.agent_context, now_ms),
+            Some(going) => {
+                let service = transcript.service.as_ref().unwrap_or(&session.agent_context);
+                self.store.add_cancel(&going.id, service, now_ms)
+            }
         }
     }
 
@@ -321,9 +324,20 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let summarised =
             request.own_item.map(|item| self.store.keep_text(item.get())).transpose()?;
         let template = composed.map(|composed| self.store.keep_template(composed.body.template()));
+        let taken_over = composed.and_then(|_| self.take_over());
+        let number = match (composed, &taken_over) {
+            (None, _) => 0,
+            (Some(_), Some(before)) => before.number,
+            (Some(_), None) => self.next_number(&running.session),
+        };
+        let (retries, unknown_responses, started_at) = match taken_over {
+            Some(before) => (before.retries, before.unknown_responses, before.started_at),
+            None => (Vec::new(), 0, started_at),
+        };
+        let present = running.services.present().id;
         Ok(Transcript {
             summary: summarised.is_some(),
-            number: composed.map_or(0, |_| self.next_number(&running.session)),
+            number,
             mode: running.session.mode.clone(),
             segment: running.turn.progress.next_segment,
             started_at,
@@ -331,7 +345,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             body_sha256: composed.map_or_else(String::new, |composed| composed.sha256.clone()),
             body_bytes: composed.map_or(0, |composed| composed.body.length()),
             template: template.transpose()?.unwrap_or_default(),
+            service: running.services.has_fallbacks().then(|| present.to_owned()),
+            moves_on: false,
             tools_sent: request.tools.is_some_and(|tools| !tools.0.is_empty()),
+            without_hosted_tools: running.own_tools.is_some(),
             tool_choice: request.tool_choice.map(str::to_owned),
             previous_response_id: request.previous_response_id.map(str::to_owned),
             input: input.sent(),
@@ -353,9 +370,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             in_flight: false,
             prompt_is_estimated: false,
             heard_bytes: 0,
-            unknown_responses: 0,
+            unknown_responses,
             counted: false,
-            retries: Vec::new(),
+            retries,
             response_id: None,
             usage: None,
             fault: None,
@@ -400,96 +417,5 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     fn spent_under_way(&self) -> u64 {
         self.under_way.borrow().as_ref().map_or(0, Transcript::total_tokens)
-    }
-}
-
-/// The wait before the next attempt; `None` when there is none. `random` is in `[0, 1)`, so that sessions that failed at
-/// the same moment retry at different ones.
-pub(super) fn wait_ms(failure: &CallFailure, attempts_made: u32, random: f64) -> Option<u64> {
-    if attempts_made >= MAX_CALLS || !failure.retryable() {
-        return None;
-    }
-    if let Some(asked) = failure.retry_after_ms() {
-        return (asked <= MAX_RETRY_AFTER_MS).then_some(spread_ms(asked, random));
-    }
-    let full = 500_u64 << attempts_made.saturating_sub(1).min(4);
-    // 75 to 100 per cent of it.
-    Some((full as f64 * (1.0 - 0.25 * random)) as u64)
-}
-
-/// A wait that the service has asked for, and up to a quarter more, as `random` in `[0, 1)` says. Never less.
-pub(super) fn spread_ms(asked: u64, random: f64) -> u64 {
-    asked.saturating_add((asked as f64 * 0.25 * random) as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::llm_call::{Cause, Refusal};
-    use crate::responses_api::{ErrorBody, StreamFault};
-
-    fn failed(code: Option<&str>, kind: Option<&str>) -> CallFailure {
-        let (code, kind) = (code.map(str::to_owned), kind.map(str::to_owned));
-        Cause::Failed(Box::new(ErrorBody { code, kind, ..ErrorBody::default() })).into()
-    }
-
-    fn refused(status: u16, retry_after_ms: Option<u64>, code: Option<&str>) -> CallFailure {
-        let body = ErrorBody { code: code.map(str::to_owned), ..ErrorBody::default() };
-        Cause::Refused(Box::new(Refusal { status, body, retry_after_ms, ..Refusal::default() }))
-            .into()
-    }
-
-    #[test]
-    fn what_can_pass_is_tried_twice_again_with_growing_waits() {
-        for failure in [
-            Cause::Unreachable.into(),
-            refused(408, None, None),
-            refused(409, None, None),
-            refused(429, None, None),
-            refused(500, None, None),
-            refused(503, None, None),
-            Cause::BrokenOff.into(),
-            Cause::Unreadable(StreamFault::EndedEarly).into(),
-            failed(Some("server_error"), None),
-            failed(Some("rate_limit_exceeded"), Some("tokens")),
-            failed(Some("server_is_overloaded"), None),
-            failed(Some("529"), Some("overloaded_error")),
-            failed(None, Some("overloaded_error")),
-        ] {
-            assert_eq!(wait_ms(&failure, 1, 0.0), Some(500));
-            assert_eq!(wait_ms(&failure, 2, 0.0), Some(1000));
-            assert_eq!(wait_ms(&failure, 2, 0.999), Some(750));
-            assert_eq!(wait_ms(&failure, 3, 0.0), None);
-        }
-    }
-
-    #[test]
-    fn the_service_s_own_wait_is_honoured_up_to_a_minute_and_with_up_to_a_quarter_more() {
-        assert_eq!(wait_ms(&refused(429, Some(60_000), None), 1, 0.0), Some(60_000));
-        assert_eq!(wait_ms(&refused(429, Some(60_000), None), 1, 0.999), Some(74_985));
-        assert_eq!(wait_ms(&refused(429, Some(3_000), None), 2, 0.5), Some(3_375));
-        assert_eq!(wait_ms(&refused(429, Some(0), None), 1, 0.999), Some(0));
-        assert_eq!(wait_ms(&refused(429, Some(60_001), None), 1, 0.0), None);
-    }
-
-    #[test]
-    fn what_cannot_pass_is_not_tried_again() {
-        for failure in [
-            refused(400, None, None),
-            refused(401, Some(1), None),
-            refused(404, None, None),
-            refused(429, Some(1), Some("insufficient_quota")),
-            refused(500, None, Some("context_length_exceeded")),
-            Cause::Silent { after_ms: 1 }.into(),
-            Cause::Unreadable(StreamFault::Malformed("an event")).into(),
-            failed(Some("invalid_prompt"), Some("server_error")),
-            failed(Some("insufficient_quota"), None),
-            failed(Some("429"), Some("insufficient_quota")),
-            failed(Some("400"), Some("server_error")),
-            failed(None, None),
-            Cause::Incomplete { reason: None }.into(),
-        ] {
-            assert_eq!(wait_ms(&failure, 1, 0.0), None, "{failure:?}");
-        }
     }
 }

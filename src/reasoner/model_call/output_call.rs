@@ -59,14 +59,20 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &'a RunningTurn<'_>,
     ) -> CallParameters<'a> {
         let mode = self.catalog.mode(&running.session.mode).map(|mode| &mode.model_parameters);
-        let contexts = [&running.agent.model_parameters, &running.conversation.model_parameters];
+        let contexts =
+            [&running.service().model_parameters, &running.conversation.model_parameters];
         CallParameters::merged(contexts.into_iter().chain(mode))
             .with_format(running.output_format.as_ref())
     }
 
     /// The name of the model.
     pub(in crate::reasoner) fn model<'a>(&'a self, running: &RunningTurn<'a>) -> &'a str {
-        let model = running.conversation.model.as_deref().or(running.agent.model.as_deref());
+        let (of_context, of_service) = (&running.conversation.model, &running.service().model);
+        // The conversation context's names one of the first service.
+        let model = match running.services.fallback() {
+            Some(_) => of_service.as_deref(),
+            None => of_context.as_deref().or(of_service.as_deref()),
+        };
         model.unwrap_or(&self.deployment.model)
     }
 
@@ -76,7 +82,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         input: &'a Input,
     ) -> ModelRequest<'a> {
         let mode = self.catalog.mode(&running.session.mode);
-        let resend = running.agent.resend_tools
+        let resend = running.service().resend_tools
             || input.previous_response_id.is_none()
             || running.session.tools_sent.as_ref() != Some(&running.turn.tools)
             // The service refuses a choice among tools that the request does not hold.
@@ -84,14 +90,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         ModelRequest {
             model: self.model(running),
             instructions: mode.map_or("", |mode| &mode.instructions),
-            tools: resend.then_some(running.tools.as_ref()),
+            tools: resend.then_some(running.offered_tools()),
             tool_choice: running.turn.progress.tool_choice.as_deref(),
             previous_response_id: input.previous_response_id.as_deref(),
             store: running.is_chained(),
             background: running.asks_background(),
             wants_reasoning: running.wants_reasoning(),
-            prompt_cache_key: running.prompt_cache_key.as_deref(),
-            safety_identifier: running.safety_identifier.as_deref(),
+            prompt_cache_key: running.prompt_cache_key(),
+            safety_identifier: running.safety_identifier(),
             compact_threshold: match running.agent.compaction {
                 Compaction { by: CompactionBy::Service, threshold, .. } => threshold,
                 _ => None,

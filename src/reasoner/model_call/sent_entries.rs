@@ -10,7 +10,7 @@ use crate::composition::{
 };
 use crate::contract::Fault;
 use crate::persistence::{EntryKind, EntrySeq};
-use crate::responses_api::{bare, for_replay, is_compaction};
+use crate::responses_api::{bare, for_replay, foreign_output, is_compaction, with_plain_call_id};
 
 /// Entries that follow each other and are sent alike: their number does not count for the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,52 @@ pub struct SentEntries {
     /// part is sent. All others have the form of their kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
+    /// Those that are outputs of a model, or of its calls, are of another service than the one that they are sent to.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
+}
+
+/// How an entry is sent: its form, and whether another service made it than the one that it is sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    pub form: Form,
+    /// Of an output of a model, or of its calls.
+    pub foreign: bool,
+}
+
+impl Sending {
+    /// Whether the items are sent byte for byte.
+    pub(in crate::reasoner) fn is_as_stored(self) -> bool {
+        self.form == Form::AsStored && !self.foreign
+    }
+
+    /// Writes the items that are sent of an entry, as [`Form::each_item`] does, and nothing that names another service.
+    pub fn each_item(
+        self,
+        items: &str,
+        outputs: Option<(&str, Form)>,
+        write: &mut dyn FnMut(&RawValue),
+    ) -> Result<(), Fault> {
+        if !self.foreign {
+            return self.form.each_item(items, outputs, write);
+        }
+        match self.form {
+            Form::ForReplay
+            | Form::SinceCompaction
+            | Form::WithoutReasoning
+            | Form::Bare
+            | Form::BareSinceCompaction => {
+                foreign_output(&items_of(items)?, write);
+                Ok(())
+            }
+            Form::AsStored | Form::Replacements | Form::Shortened(_) => {
+                self.form.each_item(items, outputs, &mut |item| write(&with_plain_call_id(item)))
+            }
+            Form::Plain | Form::PlainReplacements | Form::WithoutSolutionContext => {
+                self.form.each_item(items, outputs, write)
+            }
+        }
+    }
 }
 
 impl SentEntries {
@@ -47,22 +93,36 @@ impl SentEntries {
         self.form.filter(|_| concerned.contains(&kind)).unwrap_or(Form::of(kind))
     }
 
+    /// How one of the entries is sent.
+    pub fn sending_of(&self, kind: EntryKind) -> Sending {
+        Sending { form: self.form_of(kind), foreign: self.foreign && can_be_foreign(kind) }
+    }
+
     /// Adds an entry to those that are sent.
     pub(in crate::reasoner) fn add(
         sent: &mut Vec<Self>,
         seq: EntrySeq,
         kind: EntryKind,
-        form: Form,
+        sending: Sending,
     ) {
         match sent.last_mut() {
-            Some(before) if seq.follows(before.last) && before.form_of(kind) == form => {
+            Some(before) if seq.follows(before.last) && before.sending_of(kind) == sending => {
                 before.last = seq;
             }
             _ => {
+                let Sending { form, foreign } = sending;
                 let form = Some(form).filter(|form| *form != Form::of(kind));
-                sent.push(Self { first: seq, last: seq, form });
+                sent.push(Self { first: seq, last: seq, form, foreign });
             }
         }
+    }
+}
+
+/// Whether an entry of that kind is a model's, or answers calls of one.
+pub(super) fn can_be_foreign(kind: EntryKind) -> bool {
+    match kind {
+        EntryKind::ModelOutput | EntryKind::ToolOutputs => true,
+        EntryKind::System | EntryKind::User | EntryKind::Steer | EntryKind::SummaryMessage => false,
     }
 }
 
@@ -206,7 +266,8 @@ mod tests {
         entries.push((83, User, Form::AsStored));
         let mut sent = Vec::new();
         for (seq, kind, form) in &entries {
-            SentEntries::add(&mut sent, EntrySeq::at(*seq), *kind, *form);
+            let sending = Sending { form: *form, foreign: false };
+            SentEntries::add(&mut sent, EntrySeq::at(*seq), *kind, sending);
         }
         for (seq, kind, form) in &entries {
             let seq = EntrySeq::at(*seq);
@@ -221,6 +282,37 @@ mod tests {
                 r#"{"First":43,"Last":62,"Form":{"shortened":1024}},{"First":63,"Last":80},"#,
                 r#"{"First":82,"Last":83,"Form":"stand_ins"}]"#
             )
+        );
+    }
+
+    #[test]
+    fn what_other_services_made_stands_together_with_the_messages_between() {
+        use EntryKind::{ModelOutput, System, ToolOutputs, User};
+        let entries = [
+            (1, System, false),
+            (2, User, false),
+            (3, ModelOutput, true),
+            (4, ToolOutputs, true),
+            (5, ModelOutput, true),
+            (6, User, false),
+            (7, ModelOutput, true),
+            (8, User, false),
+            (9, ModelOutput, false),
+            (10, User, false),
+        ];
+        let mut sent = Vec::new();
+        for (seq, kind, foreign) in entries {
+            let sending = Sending { form: Form::of(kind), foreign };
+            SentEntries::add(&mut sent, EntrySeq::at(seq), kind, sending);
+        }
+        for (seq, kind, foreign) in entries {
+            let seq = EntrySeq::at(seq);
+            let run = sent.iter().find(|run| run.first <= seq && seq <= run.last).unwrap();
+            assert_eq!(run.sending_of(kind).foreign, foreign, "{seq:?}");
+        }
+        assert_eq!(
+            serde_json::to_string(&sent).unwrap(),
+            r#"[{"First":1,"Last":2},{"First":3,"Last":8,"Foreign":true},{"First":9,"Last":10}]"#
         );
     }
 }

@@ -10,7 +10,6 @@ use std::ops::Range;
 use serde_json::value::RawValue;
 
 use super::conversation_input::{InputEntry, each_item_sent};
-use super::sent_entries::Form;
 use crate::composition::{Block, ComposedRequest};
 use crate::contract::Fault;
 use crate::encoding::RunningSha256;
@@ -61,7 +60,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         entries: &'a [InputEntry],
     ) -> Result<Option<ReadRequest<'a, D>>, Fault> {
         let around = composed.head().len() + composed.tail().len();
-        let is_stored = |sent: &&InputEntry| sent.form == Form::AsStored;
+        let is_stored = |sent: &&InputEntry| sent.sending().is_as_stored();
         let stored =
             entries.iter().filter(is_stored).map(|sent| sent.entry.bytes.saturating_sub(1));
         if around + stored.sum::<usize>() > MAX_BYTES {
@@ -124,7 +123,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
                 entries.iter().zip(self.store.items(&listed)?).zip(numbers)
             {
                 let kind = sent.entry.kind;
-                if sent.form == Form::AsStored {
+                if sent.sending().is_as_stored() {
                     let stored = StoredItems { array: &stored, kind, begins: true, ends: true };
                     writer.add_stored(&mut text, stored)?;
                 } else {
@@ -258,10 +257,11 @@ fn pages_of(entries: &[InputEntry]) -> Vec<Page> {
     };
     let (mut begin, mut bytes) = (0, 0);
     let mut last: Option<EntrySeq> = None;
-    for (number, InputEntry { entry, form }) in entries.iter().enumerate() {
+    for (number, sent) in entries.iter().enumerate() {
+        let entry = &sent.entry;
         // What lies between two entries of a page is read with them.
         let apart = last.replace(entry.seq).is_some_and(|last| !entry.seq.follows(last));
-        let parts = if *form == Form::AsStored { entry.parts() } else { 1 };
+        let parts = if sent.sending().is_as_stored() { entry.parts() } else { 1 };
         if begin < number && (apart || parts > 1 || bytes + entry.bytes > PAGE_BYTES) {
             page(begin..number, None);
             (begin, bytes) = (number, 0);

@@ -88,7 +88,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         call: ModelCall<'_>,
     ) -> Result<Exchange, Fault> {
-        self.note_call(call.request.model, call.request.parameters.text_is_json);
+        self.note_call(running, call.request.model, call.request.parameters.text_is_json);
         let chat = self.open_chat(running, &Asked::by(&call.request));
         let call = self.exchange_with_retries(running, call);
         match chat {
@@ -110,7 +110,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             serde_json::from_str(&template).map_err(|_| unreadable_template())?;
         let model = members.get("model").and_then(|json| serde_json::from_str(json.get()).ok());
         let model: String = model.ok_or_else(unreadable_template)?;
-        self.note_call(&model, self.parameters(running).text_is_json);
+        self.note_call(running, &model, self.parameters(running).text_is_json);
         let asked = Asked {
             model: &model,
             previous_response_id: transcript.previous_response_id.as_deref(),
@@ -127,8 +127,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Notes for the run's span and its data point what is called.
-    fn note_call(&self, model: &str, text_is_json: bool) {
+    fn note_call(&self, running: &RunningTurn<'_>, model: &str, text_is_json: bool) {
         let mut report = self.report.borrow_mut();
+        // The run is that of the model that answers.
+        report.model.take_if(|_| running.services.fallback().is_some());
         report.model.get_or_insert_with(|| model.to_owned());
         report.text_is_json |= text_is_json;
     }
@@ -141,7 +143,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Option<OpenChat<'_, P, D>> {
         let span = self.step_span(|| Chat::name(asked.model));
         let open = span.open()?;
-        let base_url = running.agent.base_url.as_deref().unwrap_or(&self.deployment.base_url);
+        let base_url = running.service().base_url.as_deref().unwrap_or(&self.deployment.base_url);
         let tenant = self.platform.tenant().unwrap_or_default();
         let session = self.traced_ids().name(tenant, running.session.session_id.as_str());
         let chat = Chat {
@@ -153,6 +155,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             max_tokens: asked.max_output_tokens.and_then(|json| json.get().parse().ok()),
             compacted: !running.turn.progress.compactions.is_empty(),
             summary: asked.summary,
+            fallback_from: running.services.fallback_from(),
         };
         chat.describe(open);
         Some(OpenChat { reasoner: self, span })
@@ -169,9 +172,9 @@ fn end_of<'t>(
 ) -> ChatEnd<'t> {
     let failure = ending.and_then(|ending| ending.as_ref().err());
     ChatEnd {
-        attempts: transcript.attempts(),
+        attempts: transcript.attempts_at_service(),
         resumed: transcript.resumed,
-        usage: transcript.cost(),
+        usage: transcript.cost_at_service(),
         response_id: transcript.response_id.as_deref(),
         response_model: transcript.response_model.as_deref(),
         upstream_request_id: transcript.upstream_request_id.as_deref(),

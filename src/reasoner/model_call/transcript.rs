@@ -32,8 +32,14 @@ pub(in crate::reasoner) struct Transcript {
     pub(in crate::reasoner) body_bytes: usize,
     /// Hash of what the body has in common with others: a body without input and the next three members.
     pub(in crate::reasoner) template: String,
+    /// The agent context whose model service was called, where others can take over from the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::reasoner) service: Option<String>,
     /// The body holds the turn's tools.
     pub(in crate::reasoner) tools_sent: bool,
+    /// Of those, none that the model service runs by itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::reasoner) without_hosted_tools: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::reasoner) tool_choice: Option<String>,
     pub(in crate::reasoner) previous_response_id: Option<String>,
@@ -102,6 +108,9 @@ pub(in crate::reasoner) struct Transcript {
     /// From the call's beginning to the first event of a response; unknown where nobody traces the run.
     #[serde(skip)]
     pub(in crate::reasoner) first_chunk_ms: Option<u64>,
+    /// Another service can take the call over, as far as its failure goes.
+    #[serde(skip)]
+    pub(in crate::reasoner) moves_on: bool,
     /// The run has counted the call.
     #[serde(skip)]
     pub(in crate::reasoner) counted: bool,
@@ -122,6 +131,9 @@ pub(in crate::reasoner) struct GoingResponse {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(in crate::reasoner) struct Retry {
+    /// The agent context whose model service was called, as in the transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    service: Option<String>,
     http_status: Option<u16>,
     waited_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,7 +154,8 @@ impl Transcript {
     /// Begins another attempt, some time after one that failed.
     pub(in crate::reasoner) fn repeat(&mut self, http_status: Option<u16>, waited_ms: u64) {
         let (response_id, usage) = (self.response_id.take(), self.usage.take());
-        self.retries.push(Retry { http_status, waited_ms, response_id, usage });
+        let service = self.service.clone();
+        self.retries.push(Retry { service, http_status, waited_ms, response_id, usage });
         self.unknown_responses += u64::from(std::mem::take(&mut self.awaits_id));
         (self.goes_on, self.in_flight, self.heard_bytes) = (None, false, 0);
     }
@@ -155,6 +168,7 @@ impl Transcript {
     ) -> Result<PendingResponse, Fault> {
         Ok(PendingResponse {
             response_id: going.id.clone(),
+            service: self.service.clone(),
             created_at: going.created_at,
             resumptions: 0,
             newest_entry: newest_entry.number(),
@@ -179,9 +193,22 @@ impl Transcript {
         u32::try_from(self.retries.len()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
+    /// Those among them that were made at the same service as the last.
+    pub(in crate::reasoner) fn attempts_at_service(&self) -> u32 {
+        let here = self.retries.iter().filter(|retry| retry.service == self.service);
+        u32::try_from(here.count()).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
     /// What all attempts have cost; `None` when none reported any.
     pub(in crate::reasoner) fn cost(&self) -> Option<Usage> {
         self.usages().reduce(Usage::saturating_add)
+    }
+
+    /// The same of the attempts at the service of the last one.
+    pub(in crate::reasoner) fn cost_at_service(&self) -> Option<Usage> {
+        let here = self.retries.iter().filter(|retry| retry.service == self.service);
+        let usages = here.map(|retry| retry.usage).chain([self.usage]);
+        usages.flatten().reduce(Usage::saturating_add)
     }
 
     /// Tokens of all attempts.

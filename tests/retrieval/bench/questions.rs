@@ -26,8 +26,8 @@ pub(crate) const OWN: &[Question] = &[
     (
         "How long do we wait before calling the model again after a 503?",
         &[
-            ("src/reasoner/model_call/exchange.rs", "fn wait_ms"),
-            ("src/reasoner/model_call/exchange.rs", "fn what_can_pass_is_tried_twice_again"),
+            ("src/reasoner/model_call/patience.rs", "fn wait_ms"),
+            ("src/reasoner/model_call/patience.rs", "fn what_can_pass_is_tried_twice_again"),
         ],
     ),
     (

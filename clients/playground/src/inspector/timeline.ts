@@ -117,6 +117,7 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
   const statuses = call.Retries.map(({ HttpStatus }) => HttpStatus ?? 'no answer').join(', ');
   const told = [
     seconds(to - from),
+    call.Service && `answered by ${call.Service}`,
     firstByte !== undefined && `first byte after ${seconds(firstByte)}`,
     call.Usage && call.Usage.TotalTokens > 0 && `${tokens(call.Usage.PromptTokens)} in, ${tokens(call.Usage.CompletionTokens)} out`,
     waited.length > 0 && `repeated after ${statuses}, waited ${seconds(waited.reduce((a, b) => a + b, 0))}`,

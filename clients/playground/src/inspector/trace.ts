@@ -27,6 +27,7 @@ export interface ModelCall {
   Rebuilt?: boolean;
   /** How far the conversation is reduced, because the service refused more of it. */
   Reduced?: string;
+  Service?: string;
   PreviousResponseId?: string | null;
   /** It was dropped for words that were added. */
   Interrupted?: boolean;

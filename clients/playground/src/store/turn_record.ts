@@ -207,6 +207,7 @@ function afterProgress(record: TurnRecord, progress: Progress): TurnRecord {
     case 'mode':
       return withStep({ ...record, mode: progress.ModeDisplayName }, { kind: 'note', text: `The mode is now ${progress.ModeDisplayName}.` });
     case 'retry':
+      if (progress.Fallback) return withStep(record, { kind: 'note', text: 'The model service does not answer; another one takes over.' });
       return withStep(record, { kind: 'note', text: `The model service is asked again after ${seconds(progress.AfterMs)}.` });
     case 'steer':
       return steered(record, { id: progress.SteerId, state: progress.State === 'accepted' ? 'pending' : progress.State });

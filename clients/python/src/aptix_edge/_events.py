@@ -67,11 +67,13 @@ class ModeProgress(TypedDict):
 
 
 class RetryProgress(TypedDict):
-    """`Resumed`: how often the call's background response has been read on; without it the call is made again."""
+    """`Resumed`: how often the call's background response has been read on; without it the call is made again. `Fallback`: at
+    another model service."""
 
     Kind: Literal["retry"]
     AfterMs: int
     Resumed: NotRequired[int]
+    Fallback: NotRequired[Literal[True]]
 
 
 class CompactionProgress(TypedDict):

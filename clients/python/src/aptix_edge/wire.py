@@ -457,6 +457,8 @@ class Compaction(TypedDict):
 
 class ModelCall(TypedDict):
     StartedAt: str
+    Service: NotRequired[str]
+    """The agent context whose model service was called, where others can take over from the first."""
     Reduced: NotRequired[Literal["whole", "items", "plain", "turn"]]
     """How far the conversation is reduced, because the model service refused more of it."""
     Unanswered: NotRequired[bool]
@@ -529,6 +531,8 @@ class ExportCatalog(TypedDict):
     MaxIterations: int
     Budget: ExportCatalogBudget
     Compaction: ExportCatalogCompaction
+    OfferHostedTools: NotRequired[bool]
+    Fallbacks: NotRequired[list[ExportCatalogFallbacks]]
     Modes: list[ExportCatalogModes]
 
 
@@ -542,6 +546,12 @@ class ExportCatalogBudget(TypedDict):
 class ExportCatalogCompaction(TypedDict):
     By: Literal["Own", "Service", "None"]
     Threshold: NotRequired[int]
+
+
+class ExportCatalogFallbacks(TypedDict):
+    AgentContextId: str
+    ResendTools: bool
+    OfferHostedTools: bool
 
 
 class ExportCatalogModes(TypedDict):

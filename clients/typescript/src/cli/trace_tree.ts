@@ -16,6 +16,8 @@ interface ModelCall {
   Rebuilt?: boolean;
   /** How far the conversation is reduced. */
   Reduced?: string;
+  /** The agent context whose model service was called, where others can take over. */
+  Service?: string;
 }
 interface Node {
   text: string;
@@ -30,10 +32,11 @@ export async function trace(aptix: Aptix, sessionId: string, turnId: string | un
 
 function treeOf(trace: Trace): Node {
   const calls = trace.ModelCalls as unknown as ModelCall[];
-  const below = calls.map(({ DurationMs, Mode, Usage, Retries, Fault, Summary, Rebuilt, Reduced }, at): Node => ({
+  const below = calls.map(({ DurationMs, Mode, Usage, Retries, Fault, Summary, Rebuilt, Reduced, Service }, at): Node => ({
     text: words(
       `model call ${at + 1}`,
       Mode,
+      Service && `at ${Service}`,
       Summary && "a summary",
       Rebuilt && "the whole conversation",
       Reduced && `reduced: ${Reduced}`,

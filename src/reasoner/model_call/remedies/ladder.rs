@@ -91,7 +91,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.platform.log(json!({
             "event": "conversation_reduced",
             "level": "warn",
-            "agent_context": running.session.agent_context,
+            "agent_context": running.services.present().id,
             "model": self.model(running),
             "turn": running.turn.turn_id.as_str(),
             "rung": running.session.state.window.rung.map(Rung::as_str),

@@ -34,6 +34,7 @@ mod too_long;
 
 use super::conversation_input::Input;
 use super::exchange::Exchange;
+use super::fall_back::can_fall_back;
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
 use crate::ports::{Database, Platform};
@@ -66,10 +67,13 @@ const IN_ORDER: [Remedy; 9] = [
 ];
 
 /// The failure of a call that another input may help. It helps neither where the service has refused the reading of a
-/// response and not the request for it, nor a schema that the service does not take.
+/// response and not the request for it, nor a schema that the service does not take, nor a service that another one takes
+/// the call over from.
 fn remediable<'e>(running: &RunningTurn<'_>, exchange: &'e Exchange) -> Option<&'e CallFailure> {
     let failure = exchange.ending.as_ref().err()?;
-    let helps = exchange.transcript.goes_on.is_none() && !running.refuses_schema(failure);
+    let helps = exchange.transcript.goes_on.is_none()
+        && !running.refuses_schema(failure)
+        && !can_fall_back(running, exchange);
     helps.then_some(failure)
 }
 

@@ -1,0 +1,146 @@
+//! What clients, operators and the trace are told of a fall-back.
+
+use super::*;
+
+#[test]
+fn every_form_of_an_answer_has_the_warning_and_is_the_same() {
+    let request = |streaming: bool| {
+        with(turn("t1", "One [plan: server, client]"), json!({ "Streaming": streaming }))
+    };
+    let run = |streaming: bool| {
+        let bed = with_fallbacks();
+        bed.world.model.spoil_after(0, down());
+        let asked = bed.post(&request(streaming));
+        assert_eq!(warnings(&asked), ["fallback_used"]);
+        let ids = asked.calls();
+        let answer = results("t1", &[(&ids[0], json!(1))]);
+        (bed.post(&answer), answer, bed)
+    };
+    let (whole, _, _) = run(false);
+    let (streamed, answer, bed) = run(true);
+    assert_eq!(warnings(&whole), ["fallback_used"]);
+    assert_eq!(streamed.text, whole.text);
+    assert_eq!(bed.turn("t1").result()["Outcome"], whole.body);
+    let again = bed.post(&answer);
+    assert_eq!((again.replayed, &again.text), (true, &whole.text));
+    let kept = watched(&streamed.frames.unwrap());
+    assert_eq!(kept.0, "Answer to One.");
+    for text in [&whole.text, &bed.turn("t1").text] {
+        assert!(!text.contains("spare"), "{text}");
+    }
+}
+
+#[test]
+fn progress_tells_of_another_service_without_its_name() {
+    let bed = with_fallbacks();
+    bed.world.model.spoil_after(0, http_error(402, json!({}), &[]));
+    let request = with(turn("t1", "One"), json!({ "Streaming": true }));
+    let heard = bed.wait(&bed.ask("POST", "/execute?Progress=true", &[], &request.to_string()));
+    let frames = heard.unwrap().frames.unwrap();
+    let told = r#"{"Kind":"retry","AfterMs":0,"Fallback":true}"#;
+    assert_eq!(frames.matches(told).count(), 1, "{frames}");
+    assert!(!frames.contains("spare"));
+}
+
+#[test]
+fn where_all_have_failed_the_first_failure_is_told_with_all_attempts_and_the_shortest_wait() {
+    let bed = with_fallbacks();
+    let busy = |seconds: &str| {
+        http_error(429, json!({ "code": "rate_limit_exceeded" }), &[("retry-after", seconds)])
+    };
+    bed.world.model.spoil_after(0, busy("90"));
+    bed.world.spare.spoil_after(0, busy("7"));
+    bed.world.third.spoil_after(0, down());
+    let heard = bed.post(&turn("t1", "One"));
+    assert_eq!(heard.failure(), (502, "upstream_unavailable"));
+    let details = heard.details();
+    assert_eq!(
+        (&details["HttpStatus"], &details["Code"]),
+        (&json!(429), &json!("rate_limit_exceeded"))
+    );
+    assert_eq!((&details["Attempts"], &details["Fallbacks"]), (&json!(5), &json!(2)));
+    assert_eq!(details["RetryAfterMs"], 7_000);
+    assert_eq!(heard.headers["Retry-After"], "7");
+    assert!(!heard.text.contains("spare") && !heard.text.contains("third"));
+    assert_eq!(services(&bed, "t1"), ["third [default spare third third]"]);
+    // A failure that moves nothing on is told as it is.
+    let bed = with_fallbacks();
+    bed.world.model.spoil_after(0, down());
+    bed.world.spare.spoil_after(0, http_error(401, json!({ "code": "invalid_api_key" }), &[]));
+    let heard = bed.post(&turn("t1", "One"));
+    assert_eq!(heard.failure(), (502, "upstream_rejected"));
+    let details = heard.details();
+    assert_eq!((&details["HttpStatus"], &details["Attempts"]), (&json!(401), &json!(3)));
+    assert_eq!(details["Fallbacks"], 1);
+    assert_eq!(bed.world.third.requests(), 0);
+}
+
+#[test]
+fn trace_log_metering_and_spans_say_who_answered() {
+    let bed = with_fallbacks();
+    bed.world.metered.replace(Some(Vec::new()));
+    bed.world.spans.are_heard.set(true);
+    bed.post(&turn("t1", "One [plan: server]")).final_text();
+    assert_eq!(services(&bed, "t1"), ["default", "default"]);
+    bed.world.model.spoil_after(1, down());
+    bed.post(&turn("t2", "Two [plan: server, server]")).final_text();
+    assert_eq!(services(&bed, "t2"), ["default", "spare [default default]", "spare"]);
+    let usage: u64 = model_calls(&bed, "t2")
+        .iter()
+        .filter_map(|call| call["Usage"]["TotalTokens"].as_u64())
+        .sum();
+    assert_eq!(bed.turn("t2").result()["Outcome"]["Result"]["Usage"]["TotalTokens"], usage);
+    bed.post(&turn("t3", "Three")).final_text();
+    let log = bed.world.log.borrow();
+    let lines: Vec<&Value> = log.iter().filter(|line| line["event"] == "fallback").collect();
+    assert_eq!(lines.len(), 1);
+    let line = lines[0];
+    assert_eq!(
+        (&line["level"], &line["agent_context"], &line["to"]),
+        (&json!("warn"), &json!("default"), &json!("spare"))
+    );
+    assert_eq!(line["code"], "upstream_unavailable");
+    let reports: Vec<&Value> = log.iter().filter(|line| line["event"] == "submission").collect();
+    let fallbacks: Vec<&Value> = reports.iter().map(|line| &line["report"]["fallbacks"]).collect();
+    assert_eq!(fallbacks, [&Value::Null, &json!(1), &Value::Null]);
+    let counts: Vec<&Value> = reports.iter().map(|line| &line["report"]["model_calls"]).collect();
+    assert_eq!(counts, [&json!(2), &json!(3), &json!(1)]);
+    assert_eq!(reports[1]["report"]["retries"], 2);
+    let models: Vec<&Value> = reports.iter().map(|line| &line["model"]).collect();
+    assert_eq!(models, [&json!("m"), &json!("spare"), &json!("spare")]);
+    drop(log);
+    // The spans of the three turns: one of the first service that failed, those of the other one that took over.
+    let chats = bed.world.spans.named("chat spare");
+    assert_eq!(chats.len(), 3);
+    assert!(chats.iter().all(|chat| chat["aptix.fallback_from"] == "default"), "{chats:?}");
+    assert!(chats.iter().all(|chat| chat["server.address"] == "spare.example"));
+    let failed = bed.world.spans.named("chat m");
+    assert_eq!(failed.iter().filter(|chat| chat["error.type"] == "503").count(), 1);
+    assert!(failed.iter().all(|chat| chat.get("aptix.fallback_from").is_none()));
+    let points = bed.world.metered.borrow();
+    let models: Vec<&str> =
+        points.as_ref().unwrap().iter().map(|point| point.blobs[2].as_str()).collect();
+    assert_eq!(models, ["m", "spare", "spare"]);
+}
+
+#[test]
+fn a_fall_back_is_no_iteration_and_budgets_hold_for_all_services() {
+    let bed = with_fallbacks();
+    bed.configure(|catalog| {
+        add_fallbacks(catalog);
+        catalog["AgentContexts"]["default"]["MaxIterations"] = json!(2);
+        catalog["AgentContexts"]["default"]["Budget"] = json!({ "TurnTokens": 100 });
+    });
+    bed.world.model.spoil_after(0, down());
+    bed.post(&turn("t1", "One")).final_text();
+    let mut failing = Answer { ending: Ending::Failed("server_error"), ..says(Vec::new()) };
+    failing.failing_usage = true;
+    bed.deploy("FALLBACK_REST_MS", "0");
+    bed.world.model.spoil_after(0, failing.into());
+    let heard = bed.post(&turn("t2", "Two"));
+    assert_eq!(heard.failure(), (403, "budget_exceeded"));
+    assert_eq!(bed.world.spare.requests(), 1);
+    let calls = model_calls(&bed, "t2");
+    assert_eq!(calls.len(), 1);
+    assert_eq!(bed.turn("t2").result()["Usage"]["TotalTokens"], calls[0]["Usage"]["TotalTokens"]);
+}
