@@ -121,7 +121,7 @@ mod tests {
     fn the_hash_is_that_of_the_promise() {
         // printf 'rollout\nacme\nsupport\n~alice b' | sha256sum, its first 8 digits modulo 10,000.
         let digits = sha256_hex("rollout\nacme\nsupport\n~alice b".as_bytes());
-        let place = u32::from_str_radix(&digits[..8], 16).unwrap() % 10_000;
+        let place = u32::from_str_radix(digits.get(..8).unwrap(), 16).unwrap() % 10_000;
         let alice = Newcomer { user: Some("alice b"), ..session("s") };
         for (share, led) in [(place, None), (place + 1, Some("b"))] {
             assert_eq!(to(&[("b", share)], RolloutBy::User).leads("support", &alice), led);
