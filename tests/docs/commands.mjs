@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { ROOT } from './pages.mjs';
 
 /** What a reader's machine has. */
-const PROGRAMS = ['apt-get', 'brew', 'cat', 'cd', 'curl', 'cut', 'echo', 'export', 'git', 'grep', 'mkdir', 'node', 'npm', 'openssl', 'printf', 'sed', 'sh', 'test', 'tr'];
+const PROGRAMS = ['apt-get', 'brew', 'cat', 'cd', 'chmod', 'curl', 'cut', 'date', 'echo', 'export', 'git', 'grep', 'mkdir', 'node', 'npm', 'openssl', 'printf', 'sed', 'sh', 'test', 'tr'];
 
 const MAKEFILE = readFileSync(path.join(ROOT, 'Makefile'), 'utf8');
 /** Where the variables of commands are read. */
@@ -28,7 +28,8 @@ async function problemsOfCommand(words, own) {
   const variables = (first < 0 ? words : words.slice(0, first)).map((word) => word.split('=')[0]);
   const [program, ...more] = first < 0 ? [] : words.slice(first);
   if (program === undefined || own.includes(program)) return [];
-  if (program === 'sudo') return problemsOfCommand(more, own);
+  if (['sudo', 'do'].includes(program)) return problemsOfCommand(more, own);
+  if (['for', 'done'].includes(program)) return [];
   if (program === 'make') return problemsOfMake(more, variables);
   if (program === 'npx' && ['node', 'esbuild'].includes(more[0])) return [];
   if (program === 'npx' && more[0] === 'wrangler') return problemsOfWrangler(more.slice(1));
