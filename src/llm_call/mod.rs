@@ -77,11 +77,12 @@ async fn ended<P: Platform>(
     stream: &mut ResponseStream,
     observer: &mut dyn CallObserver,
 ) -> Result<UsableOutput, CallFailure> {
+    let began_at = platform.now_ms();
     let reader = Reader {
         platform,
         endpoint,
-        began_at: platform.now_ms(),
-        last_heard: Cell::new(platform.now_ms()),
+        began_at,
+        last_heard: Cell::new(began_at),
         has_events: Cell::new(stream.events() > 0),
         reported: RefCell::new(stream.reported().clone()),
     };

@@ -53,6 +53,8 @@ test('where both are down the first failure is told, and a wrong key is not cove
   rig.model.script(httpError(429, { message: 'busy', code: 'rate_limit_exceeded' }, { 'retry-after': '90' }));
   spare.script(hangUp(), hangUp(), hangUp());
   assert.deepEqual(refusalOf(await rig.request('POST', '/execute', { body: userTurn() })), [502, 'upstream_unavailable']);
+  // The first service rests for as long as it asked, as far as the isolate knows.
+  await rig.restart();
   rig.model.script(httpError(401, { message: 'no', code: 'invalid_api_key' }));
   spare.requests.length = 0;
   assert.deepEqual(refusalOf(await rig.request('POST', '/execute', { body: userTurn() })), [502, 'upstream_rejected']);
@@ -64,7 +66,7 @@ test('the next turn begins at the first service again, which gets the whole conv
   spare.script(answer(text('One.')));
   const turn = userTurn();
   assert.equal(resultOf(await rig.request('POST', '/execute', { body: turn })).PrimaryOutputText, 'One.');
-  const next = { ...userTurn(), SessionId: turn.SessionId };
+  const next = userTurn({ SessionId: turn.SessionId, TurnId: 'turn-2' });
   const got = await rig.request('POST', '/execute', { body: next });
   assert.equal(resultOf(got).PrimaryOutputText, 'Two.');
   assert.deepEqual(got.json.Warnings, []);

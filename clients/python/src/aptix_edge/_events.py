@@ -67,8 +67,9 @@ class ModeProgress(TypedDict):
 
 
 class RetryProgress(TypedDict):
-    """`Resumed`: how often the call's background response has been read on; without it the call is made again. `Fallback`: at
-    another model service."""
+    """`Resumed`: how often the call's background response has been read on; without it the call is made again.
+    `Fallback`: at another model service.
+    """
 
     Kind: Literal["retry"]
     AfterMs: int

@@ -963,6 +963,8 @@ class Health(TypedDict):
 
 
 class HealthForms(TypedDict):
+    """The numbers of the forms in which this version stores."""
+
     Session: int
     Workspace: int
     User: int
@@ -1111,6 +1113,7 @@ __all__ = [
     "ExportCatalog",
     "ExportCatalogBudget",
     "ExportCatalogCompaction",
+    "ExportCatalogFallbacks",
     "ExportCatalogModes",
     "ExportedTurn",
     "ExportedTurnConversation",
