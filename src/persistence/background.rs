@@ -78,8 +78,9 @@ impl<D: Database> SessionStore<D> {
         match turn.progress.pending.take() {
             None => Ok(()),
             Some(pending) => {
-                let service = pending.service.as_ref().unwrap_or(&session.agent_context);
-                self.add_cancel(&pending.response_id, service, now_ms)
+                let own = || session.agent_of_turn(turn.ordinal);
+                let service = pending.service.unwrap_or_else(own);
+                self.add_cancel(&pending.response_id, &service, now_ms)
             }
         }
     }
@@ -104,13 +105,12 @@ impl<D: Database> SessionStore<D> {
              AND progress LIKE '%\"pending\":{%'";
         let mut ids = Vec::new();
         for row in self.database.query(statement, &[])? {
-            ids.extend(self.turn_at(row.get("ordinal")?)?.progress.pending);
+            let ordinal = row.get("ordinal")?;
+            let Some(pending) = self.turn_at(ordinal)?.progress.pending else { continue };
+            let service = pending.service.unwrap_or_else(|| session.agent_of_turn(ordinal));
+            ids.push((pending.response_id, service));
         }
-        let named = |pending: PendingResponse| {
-            let service = pending.service.unwrap_or_else(|| session.agent_context.clone());
-            (pending.response_id, service)
-        };
-        Ok(ids.into_iter().map(named).collect())
+        Ok(ids)
     }
 
     /// The newest entry of the conversation.

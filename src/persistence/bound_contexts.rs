@@ -4,6 +4,8 @@
 //! A turn ends under the contexts that it began under. One that is repeated after the session went on under others
 //! borrows its own from then on, and gives them back in the step that ends it.
 
+use std::collections::BTreeSet;
+
 use super::conversation::array_of;
 use super::entry_seq::EntrySeq;
 use super::other_contexts::{Contexts, OtherContexts, PastContexts};
@@ -97,6 +99,19 @@ impl Session {
     pub(super) fn began_under_present_contexts(&self, turn: u64) -> bool {
         let earlier = self.others().and_then(|others| others.earlier.last());
         earlier.is_none_or(|earlier| earlier.through < turn)
+    }
+
+    /// The agent context under which a turn began.
+    pub(super) fn agent_of_turn(&self, turn: u64) -> String {
+        let mut earlier = self.others().into_iter().flat_map(|others| &others.earlier);
+        let of_turn = earlier.find(|earlier| earlier.through >= turn);
+        of_turn.map_or_else(|| self.bound().agent, |of_turn| of_turn.contexts.agent.clone())
+    }
+
+    /// The agent contexts under which its turns began.
+    pub fn agents(&self) -> BTreeSet<String> {
+        let earlier = self.others().into_iter().flat_map(|others| &others.earlier);
+        earlier.map(|earlier| earlier.contexts.agent.clone()).chain([self.bound().agent]).collect()
     }
 
     fn others(&self) -> Option<&OtherContexts> {

@@ -254,13 +254,14 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<BTreeMap<String, String>, Fault> {
         let copied = session.state.fork.as_ref().map(|fork| fork.model_calls);
         let number = |call: &Map<String, Value>| call.get("Number").and_then(Value::as_u64);
-        let made = |of: &Value| {
-            let id = of.get("ResponseId")?.as_str()?.to_owned();
-            let service = of.get("Service").and_then(Value::as_str);
-            Some((id, service.unwrap_or(&session.agent_context).to_owned()))
-        };
         let mut ids = BTreeMap::new();
         for ordinal in 1..=self.newest_ordinal()? {
+            let own = session.agent_of_turn(ordinal);
+            let made = |of: &Value| {
+                let id = of.get("ResponseId")?.as_str()?.to_owned();
+                let service = of.get("Service").and_then(Value::as_str);
+                Some((id, service.unwrap_or(&own).to_owned()))
+            };
             for call in self.model_calls(ordinal)? {
                 if copied.is_some_and(|copied| number(&call).unwrap_or(0) <= copied) {
                     continue;

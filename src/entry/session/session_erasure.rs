@@ -37,11 +37,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let receipt = match self.store.session()? {
             Some(session) => {
                 let catalog = context.catalog()?;
-                let services = catalog.services(&session.agent_context);
+                let agents = session.agents();
+                let services: Vec<_> =
+                    agents.iter().flat_map(|agent| catalog.services(agent)).collect();
                 let mut deleting =
                     services.iter().map(|(_, agent)| agent).filter(|agent| agent.delete_stored);
                 // A service whose agent context is gone cannot be asked, and the receipt says so.
-                let is_gone = services.is_empty();
+                let is_gone = agents.iter().any(|agent| catalog.agent_context(agent).is_none());
                 let at_services = StoredAtServices {
                     any_deletes: is_gone || deleting.clone().next().is_some(),
                     deletes: &|id| {

@@ -143,6 +143,40 @@ fn each_stored_response_is_deleted_at_the_service_that_made_it() {
 }
 
 #[test]
+fn a_session_that_went_on_under_another_agent_context_is_erased_at_the_services_of_both() {
+    for (of_first, of_spare) in [(true, true), (true, false), (false, true), (false, false)] {
+        let bed = with_fallbacks();
+        let put = |leads: bool| {
+            bed.configure(|catalog| {
+                add_fallbacks(catalog);
+                for (context, deletes) in [("default", of_first), ("spare", of_spare)] {
+                    catalog["AgentContexts"][context]["DeleteStored"] = json!(deletes);
+                }
+                catalog["AgentContexts"]["default"].as_object_mut().unwrap().remove("Fallbacks");
+                let mut other = catalog["ConversationContexts"]["default"].clone();
+                other["AgentContextId"] = json!("spare");
+                catalog["ConversationContexts"]["other"] = other;
+                if leads {
+                    catalog["ConversationContexts"]["default"]["Instead"] = json!("other");
+                }
+            });
+        };
+        put(false);
+        bed.post(&turn("t1", "One [plan: server]")).final_text();
+        put(true);
+        bed.post(&turn("t2", "Two [plan: server, server]")).final_text();
+        assert_eq!((bed.world.model.stored(), bed.world.spare.stored()), (2, 3));
+        let heard = bed.try_erase().unwrap();
+        let expected = if of_first { 2 } else { 0 } + if of_spare { 3 } else { 0 };
+        let counts = &heard.result()["StoredResponses"];
+        assert_eq!(counts["Deleted"].as_u64().unwrap_or(0), expected, "{}", heard.text);
+        assert_eq!(counts["Unreachable"].as_u64().unwrap_or(0), 0, "{}", heard.text);
+        let left = (bed.world.model.stored(), bed.world.spare.stored());
+        assert_eq!(left, (if of_first { 0 } else { 2 }, if of_spare { 0 } else { 3 }));
+    }
+}
+
+#[test]
 fn a_service_that_is_gone_from_the_catalog_is_unreachable_and_the_others_are_asked() {
     let bed = with_fallbacks();
     let delete = |catalog: &mut Value| {
