@@ -11,7 +11,8 @@ const KEY = 'embeddings-key-6d20-never-shown';
 const CONTENTS = 'contentsneverlogged';
 const QUESTION = 'questionneverlogged';
 const ROUTE = '/v1/embeddings';
-const TIMEOUT_MS = 400;
+/** Of a request to the service; a machine that others use answers for the service that is well as late as this at times. */
+const TIMEOUT_MS = 1500;
 
 /** A catalog whose default context embeds; the context `words` does not. */
 const embedded = (more = {}) => (catalog, { toolUrl }) => {
@@ -145,18 +146,22 @@ for (const [name, spoil] of Object.entries(FAILURES)) {
 }
 
 for (const wait of ['1', '0']) test(`a service that asks for ${wait} s is left alone for one`, async () => {
-  ill(QUOTED, { status: 429, headers: { 'retry-after': wait } });
-  resultOf(await put('patient'));
-  await eventually(() => rig.tools.requests.length === 1, 'it is asked');
-  const asked = performance.now();
-  let again;
-  rig.tools.think(ROUTE, (body) => ((again ??= performance.now()), JSON.stringify(embeddings(body))));
+  const workspace = `patient-${wait}`;
+  const times = [];
+  rig.tools.play(ROUTE, (response, body) => {
+    times.push(performance.now());
+    if (times.length === 1) response.writeHead(429, { 'retry-after': wait }).end(QUOTED);
+    else response.writeHead(200).end(JSON.stringify(embeddings(body)));
+  });
+  resultOf(await put(workspace));
+  await eventually(() => times.length > 0, 'it is asked');
   // A search does not hurry it.
-  await search('patient', 'purge');
-  await isEmbedded('patient');
+  await search(workspace, 'purge');
+  await isEmbedded(workspace);
+  const [asked, again] = times;
   // The alarm's own interval is 300 ms.
   assert.ok(again - asked > 900, `${again - asked} ms`);
-  resultOf(await rig.request('DELETE', '/workspaces/patient'));
+  resultOf(await rig.request('DELETE', `/workspaces/${workspace}`));
 });
 
 test('a service that fails once costs a short text neither its vector nor its length', async () => {

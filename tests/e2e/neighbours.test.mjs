@@ -1,10 +1,11 @@
 // One hostile request, and one hostile answer of a service, harms nobody else: while each kind runs at its limits, another
-// tenant's plain turn and `GET /health` stay under twice their quiet time plus 100 ms, or the kind's own bound (an isolate
-// has one thread for all).
+// tenant's plain turn and `GET /health` stay under twice their quiet time plus 250 ms, or the kind's own bound (an isolate
+// has one thread for all). What is looked for is the stall of a second or more that one unbounded loop brings.
 //
 // The quiet time is measured right before, in the same process. What else runs on the machine delays a probe now and then;
 // the Worker's own computing does so every time. So the worst probe of a round counts, and of the rounds the best one. A
-// bound in milliseconds is that of the machine on which it was set: on a slower one it is longer by as much.
+// bound in milliseconds is that of the machine on which it was set: on a slower one it is longer by as much, and machines
+// are compared before the rounds and behind them, since one is slower while others use it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -27,19 +28,21 @@ const FLOOR_MS = 3000;
 const SCALE = 0.25;
 
 /** What a probe may take beside twice its quiet time, in ms. */
-const MOST_MS = 100;
+const MOST_MS = 250;
 
 /**
- * Kinds that are known to hold the others up for longer, with their own bound, which is about twice what they take: a
+ * Kinds that are known to hold the others up for longer, with their own bound, which is about thrice what they take: a
  * busy machine stretches it.
  */
 const LONGER = {
-  body: 200, // the pieces of its admission take 60 ms
-  export: 200, // a turn of 3.5 MB is written in one piece, 90 ms
-  bodies: 300, // two such pieces come between the steps of one turn, 130 ms
-  tools: 300, // a result with 16 MB of files is read as JSON three times, each in one piece, 100 ms
-  annotations: 200, // an event of 12 MB is read in one piece, 100 ms
-  'huge-delta': 350, // an event of 8 MB is read, and its outcome stored and framed, in one piece, 150 ms
+  body: 500, // the pieces of its admission take 170 ms
+  export: 350, // a turn of 3.5 MB is written in one piece, 110 ms
+  bodies: 550, // two such pieces come between the steps of one turn, 180 ms
+  documents: 375, // 100 documents of one request are cut and indexed between two probes, 125 ms
+  steers: 500, // the notes of one submission are joined and sent in one piece, 165 ms
+  tools: 650, // a result with 16 MB of files is read as JSON three times, each in one piece, 220 ms
+  annotations: 450, // an event of 12 MB is read in one piece, 155 ms
+  'huge-delta': 600, // an event of 8 MB is read, and its outcome stored and framed, in one piece, 200 ms
 };
 
 const vars = { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'hostile', [NEIGHBOUR]: 'neighbour' }) };
@@ -97,9 +100,8 @@ test('beside requests under an invalid catalog of 1.5 MB', async (t) => {
  */
 async function undisturbed(t, beside, status, work, longer = MOST_MS) {
   const quiet = await neighbour.watch(beside, NEIGHBOUR, () => pause(QUIET_MS));
-  const most = {};
-  const stretched = longer * slowness();
-  for (const kind of ['turns', 'healths']) most[kind] = 2 * quantile(times(quiet[kind]), 0.5) + stretched;
+  let slower = slowness();
+  const mostOf = (kind) => 2 * quantile(times(quiet[kind]), 0.5) + longer * slower;
   const rounds = [];
   while (rounds.length < ROUNDS) {
     const probes = await neighbour.watch(beside, NEIGHBOUR, work);
@@ -107,8 +109,10 @@ async function undisturbed(t, beside, status, work, longer = MOST_MS) {
     assert.ok(probes.healths.every((probe) => probe.status === 200));
     const [turns, healths] = [probes.turns, probes.healths].map((list) => Math.max(...times(list)));
     rounds.push({ turns, healths });
-    if (turns <= most.turns && healths <= most.healths) break;
+    if (turns <= mostOf('turns') && healths <= mostOf('healths')) break;
   }
+  slower = Math.max(slower, slowness());
+  const most = { turns: mostOf('turns'), healths: mostOf('healths') };
   // Where nothing at all is done beside it and a probe takes half of what is permitted, the machine is what holds it up.
   const isOver = ['turns', 'healths'].some((kind) => Math.min(...rounds.map((round) => round[kind])) > most[kind]);
   const floor = isOver ? await neighbour.watch(beside, NEIGHBOUR, () => pause(FLOOR_MS)) : quiet;
