@@ -75,6 +75,28 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
   });
 
+  test('a turn that ends while the turns are counted is counted, too', async () => {
+    const page = await playground.page();
+    const { promise: released, resolve: release } = Promise.withResolvers();
+    const { promise: held, resolve: isHeld } = Promise.withResolvers();
+    await page.route('**/export', async (route) => {
+      const response = await route.fetch();
+      isHeld();
+      await released;
+      await route.fulfill({ response });
+    }, { times: 1 });
+    await openPanel(page, 'Session');
+    await done(page, 'What can you do?');
+    await held;
+    await done(page, 'Reason about it.');
+    const painted = () => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    await painted();
+    release();
+    await figure(page, 'turns').getByText('2', { exact: true }).waitFor();
+    await painted();
+    assert.equal(await figure(page, 'turns').innerText(), '2');
+  });
+
   test('the export is saved byte for byte, the conversation as Markdown, and the link opens the session', async () => {
     const page = await playground.page({ viewport: PHONE });
     await done(page, 'Call the tool weather with the word rome.');

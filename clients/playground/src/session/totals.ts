@@ -1,5 +1,5 @@
 // What all turns of the open session took. Owns that each turn is counted once: the session is read whole when the panel
-// opens, and then only the turns that have ended since.
+// opens, and then only the turns that have ended since. One count at a time: an answer that comes late knows fewer turns.
 import { signal } from '@preact/signals';
 import type { SessionExport } from '../../../typescript/src/index.js';
 import { sessionId, shownTurns } from '../store/conversation.js';
@@ -25,7 +25,15 @@ const endedAt = new WeakMap<ShownTurn, number | undefined>();
 /** As many turns are asked for one by one. */
 const FEW = 5;
 
-export async function countTurns(session: string): Promise<void> {
+let newest = Promise.resolve();
+
+export function countTurns(session: string): Promise<void> {
+  newest = newest.then(() => count(session));
+  return newest;
+}
+
+async function count(session: string): Promise<void> {
+  if (session !== sessionId.peek()) return;
   const held = totals.peek()?.session === session ? totals.peek() : undefined;
   const shown = shownTurns.peek().filter(({ record }) => record.peek().endedAt !== undefined);
   const missing = shown.filter((turn) => !held?.figures.has(turn.record.peek().turnId) || endedAt.get(turn) !== turn.record.peek().endedAt);
