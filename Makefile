@@ -167,7 +167,7 @@ build/.complete: $(sources) $(call missing_output,build) \
 		$(if $(tells_commit),$(if $(filter $(commit),$(shell cat build/.commit 2>/dev/null)),,missing-output))
 	@echo 'make build: two minutes, the first time three' >&2
 	@mkdir -p build && touch build/.begun
-	APTIX_COMMIT='$(commit)' RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --release
+	APTIX_COMMIT='$(commit)' RUST_BACKTRACE=0 tools/setup/wasm_toolchain tools/setup/without_paths "$$WORKER_BUILD_BIN" --release
 	@echo '$(commit)' > build/.commit
 	@# worker-build keeps the names of functions, a quarter of the module.
 	@"$$WASM_OPT_BIN" build/index_bg.wasm --strip-debug -o build/index_bg.wasm

@@ -2,8 +2,8 @@
 // time, from nothing and in another folder: what is not equal byte for byte is no release.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,12 +20,15 @@ try {
   const archive = path.join(again, 'sources.tar');
   execFileSync('git', ['archive', '--output', archive, 'HEAD'], { cwd: ROOT });
   const sources = path.join(again, 'sources');
-  execFileSync('mkdir', [sources]);
+  mkdirSync(sources);
   execFileSync('tar', ['-xf', archive, '-C', sources]);
   // There the sources are in no repository that could tell it.
   writeFileSync(path.join(sources, '.commit'), `${commit}\n`);
-  const { MAKEFLAGS, MAKELEVEL, ...environment } = process.env;
-  execFileSync('make', ['packages'], { cwd: sources, env: environment, stdio: ['ignore', 'inherit', 'inherit'] });
+  // The crates, too, are in a folder of another name, so that a path of this machine in what was built is a difference.
+  const { MAKEFLAGS, MAKELEVEL, CARGO_HOME = path.join(homedir(), '.cargo'), ...environment } = process.env;
+  const crates = path.join(again, 'crates');
+  symlinkSync(CARGO_HOME, crates);
+  execFileSync('make', ['packages'], { cwd: sources, env: { ...environment, CARGO_HOME: crates }, stdio: ['ignore', 'inherit', 'inherit'] });
   const other = sums(path.join(sources, 'build-packages'));
   const differ = [...new Set([...here.keys(), ...other.keys()])].filter((name) => here.get(name) !== other.get(name));
   if (differ.length > 0) {
