@@ -1,14 +1,15 @@
-// Makes the package aptix-edge-server: the folder build-server/, and with --pack the archive that npm installs, in
-// build-packages/. The same
-// sources give the same bytes.
+// Makes the package aptix-edge-server: the folder build-server/, or the one that --to names, and with --pack the archive that npm
+// installs, in build-packages/. The same sources give the same bytes.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const TO = path.join(ROOT, 'build-server');
+const { to = 'build-server', pack } = parseArgs({ options: { to: { type: 'string' }, pack: { type: 'boolean' } } }).values;
+const TO = path.resolve(ROOT, to);
 const BUILD = path.resolve(ROOT, process.env.BUILD_DIR ?? 'build');
 const at = (...names) => path.join(ROOT, ...names);
 const read = (...names) => readFileSync(at(...names), 'utf8');
@@ -56,7 +57,7 @@ writeFileSync(into('package.json'), `${JSON.stringify({
 }, null, 2)}\n`);
 // Times of files are no part of what was built.
 for (const file of ['', ...readdirSync(TO, { recursive: true })]) utimesSync(into(file), 0, 0);
-if (process.argv.includes('--pack')) {
+if (pack) {
   const packages = at('build-packages');
   mkdirSync(packages, { recursive: true });
   const [{ filename }] = JSON.parse(execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', packages], { cwd: TO, encoding: 'utf8' }));

@@ -1,5 +1,6 @@
-// Makes what a release consists of, in build-packages/: the packages of the server and of both clients, and the SBOM. They are
-// made anew each time, of what `make` has built.
+// Makes what a release consists of, in build-packages/ or the folder that is named: the packages of the server and of both
+// clients, and the SBOM. They are made anew each time, of what `make` has built.
+// usage: node tools/release/packages.mjs [FOLDER]
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { pythonTools } from '../../tests/python.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const TO = path.join(ROOT, 'build-packages');
+const TO = path.resolve(ROOT, process.argv[2] ?? 'build-packages');
 const at = (...names) => path.join(ROOT, ...names);
 const run = (program, args, cwd) => execFileSync(program, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' });
 
@@ -17,7 +18,7 @@ const python = pythonTools();
 if (!python) throw new Error('the package for Python needs Python 3.10 or later with venv and pip');
 
 rmSync(TO, { recursive: true, force: true });
-mkdirSync(TO);
+mkdirSync(TO, { recursive: true });
 for (const folder of ['build-server', 'clients/typescript']) run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', TO], at(folder));
 // In a copy: the build leaves files beside the sources, and takes whatever lies there.
 const scratch = mkdtempSync(path.join(tmpdir(), 'aptix-edge-python-'));

@@ -1,0 +1,40 @@
+// What `make release` makes, as far as it can be judged without building twice: packing gives the same bytes each time, and
+// nothing that is packed tells of the machine that built it.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { pythonTools } from '../python.mjs';
+import { PACKAGE } from './package_server.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const scratch = mkdtempSync(path.join(os.tmpdir(), 'release-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+const filesIn = (folder) => readdirSync(folder, { recursive: true }).map((name) => path.join(folder, name)).filter((file) => statSync(file).isFile());
+
+test('the packages of server and clients are the same when they are packed again', (t) => {
+  if (!pythonTools()) return t.skip('there is no Python 3.10 or later');
+  const packed = (name) => {
+    const folder = path.join(scratch, name);
+    execFileSync(process.execPath, [path.join(ROOT, 'tools/release/packages.mjs'), folder], { stdio: ['ignore', 'ignore', 'inherit'] });
+    return folder;
+  };
+  const [first, again] = [packed('first'), packed('again')];
+  const names = readdirSync(first);
+  assert.equal(names.length, 5);
+  for (const name of names) assert.ok(readFileSync(path.join(first, name)).equals(readFileSync(path.join(again, name))), name);
+});
+
+test('nothing that is packed holds a path of the machine that built it', () => {
+  const folders = [ROOT, os.homedir(), process.env.CARGO_HOME].filter(Boolean);
+  const paths = folders.map((folder) => path.join(path.resolve(folder), '/')).filter((folder) => folder !== '/');
+  const packed = [...filesIn(PACKAGE), ...filesIn(path.join(ROOT, 'clients/typescript/dist')), ...filesIn(path.join(ROOT, 'clients/python/src'))];
+  assert.ok(packed.some((file) => file.endsWith('index_bg.wasm')));
+  for (const file of packed) {
+    const bytes = readFileSync(file);
+    for (const folder of paths) assert.ok(!bytes.includes(folder), `${file} holds ${folder}`);
+  }
+});
