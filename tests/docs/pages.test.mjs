@@ -82,6 +82,16 @@ test('every variable and binding of the configuration stands in wrangler.toml, a
   );
 });
 
+test("every event of one's own server stands in the table of its log, and no other does", () => {
+  const told = readdirSync(path.join(ROOT, 'server'), { recursive: true })
+    .filter((file) => file.endsWith('.mjs'))
+    .flatMap((file) => read(path.join('server', file)).split('\n'))
+    .flatMap((line) => (/\bevent: (.*?),/.exec(line)?.[1] ?? '').match(/(?<=')\w+(?=')/g) ?? []);
+  const table = sectionOf(all.find(({ name }) => name === 'docs/own-server.md'), 'its-log').filter((line) => line.startsWith('| `'));
+  const named = table.flatMap((row) => row.split('|')[1].match(/\w+/g));
+  assert.deepEqual(named.toSorted(), [...new Set(told)].toSorted());
+});
+
 test('no line of prose is longer than a reader wants', () => {
   const isExempt = (text) => text.startsWith('|') || text.startsWith('<img') || /\]\([^)]{60,}\)/.test(text);
   const long = ({ name, prose }) => prose.filter(({ text }) => [...text].length > LINE && !isExempt(text)).map(({ at }) => `${name}:${at}`);
