@@ -83,18 +83,19 @@ test-worker:
 	@# `make test` has built the programs; cargo would wait for the native tests that compile.
 	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(filter-out $(timed),$(scripts))
 
-test-long: build client ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, and one whose process is ended KILLS=30 times (APTIX_SEED=… repeats one)
+test-long: build client build-server/.complete ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, one whose process is ended KILLS=30 times, and the end-to-end tests over the package's server (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture walk:: interleavings:: rows::
 	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture fuzz::
 	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs $(client)/test/ag_ui_streams.test.mjs $(client)/test/ignored.test.mjs $(python)/test/python.test.mjs tests/browser/playground.test.mjs
 	node tests/long/mixed_load.mjs
 	node tests/long/kills.mjs
+	node tests/server/end_to_end.mjs
 	$(MAKE) check-openapi
 
 bench-limits: build ## what each kind of request costs at its limits, as the table of docs/performance.md has it: three minutes (KINDS=scope,bodies: those)
 	@node tests/bench/limits.mjs
 
-bench: build tests/bench/node_modules/.installed-lock ## what a turn costs, beside the least possible, plain JavaScript and the Agents SDK: a quarter of an hour; QUICK=1, two minutes
+bench: build build-server/.complete tests/bench/node_modules/.installed-lock ## what a turn costs, beside the least possible, plain JavaScript, the Agents SDK and one's own server: a quarter of an hour; QUICK=1, two minutes
 	@node tests/bench/bench.mjs
 
 # Packages of the bench alone, among them the newest workerd; no other command needs them. Not `npm ci`, which refuses
@@ -163,7 +164,7 @@ sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
 missing = $(if $(wildcard $(1)),,missing-output)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
 
-build/.complete: $(sources) $(call missing_output,build) \
+build/.complete: $(sources) tools/setup/without_paths $(call missing_output,build) \
 		$(if $(tells_commit),$(if $(filter $(commit),$(shell cat build/.commit 2>/dev/null)),,missing-output))
 	@echo 'make build: two minutes, the first time three' >&2
 	@mkdir -p build && touch build/.begun

@@ -2,7 +2,8 @@
 //
 // aptix-edge is taken from `build/`, or from the directory that the variable BUILD_DIR names. AGAINST names another
 // build, or several with commas between them, which are compared in the same run with alternating rounds; this is how a
-// change is measured.
+// change is measured. `server` is the same Worker as the package of one's own server has it, behind the package's front: it is
+// taken from `build-server/`.
 // CONTENDERS=aptix-edge,plain measures those beside the floor and no others.
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,12 +13,13 @@ import { COMPATIBILITY_FLAGS } from './workerd.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const BUILD_DIR = path.resolve(process.env.BUILD_DIR ?? path.join(ROOT, 'build'));
+const PACKAGE = path.join(ROOT, 'build-server/worker');
 const AGAINST = (process.env.AGAINST ?? '').split(',').filter((folder) => folder !== '');
 const ASKED = process.env.CONTENDERS?.split(',');
 
 /**
  * `modules` resolves to `[{name, contents}]`, the Worker first and then its imports; `flags` are its compatibility
- * flags. `raw` contenders return the model service's own stream. A run with QUICK leaves `thorough` ones out.
+ * flags; `behindFront` ones get what the package's front has to know. `raw` contenders return the model service's own stream. A run with QUICK leaves `thorough` ones out.
  */
 const ALL = [
   { name: 'floor', raw: true, modules: () => written('floor.mjs') },
@@ -27,6 +29,7 @@ const ALL = [
   { name: 'keeping', thorough: true, modules: () => written('keeping.mjs', 'joining.mjs', 'plain.mjs') },
   { name: 'agents', thorough: true, modules: () => (agents ??= bundled('agents.mjs')), flags: ['nodejs_compat'] },
   { name: 'aptix-edge', modules: () => built(BUILD_DIR), flags: COMPATIBILITY_FLAGS },
+  { name: 'server', thorough: true, modules: () => built(PACKAGE, 'front.js'), flags: COMPATIBILITY_FLAGS, behindFront: true },
   ...AGAINST.map((folder, index) => ({
     name: index === 0 ? 'against' : `against-${index + 1}`,
     modules: () => built(path.resolve(folder)),
@@ -69,9 +72,9 @@ async function bundled(file) {
   return [{ name: file, contents: outputFiles[0].contents }];
 }
 
-async function built(folder) {
+async function built(folder, ...before) {
   const files = await readdir(folder).catch(() => []);
-  if (!files.includes('index.js')) throw new Error(`no index.js in ${folder}: build the Worker first (make build)`);
-  const wanted = ['index.js', ...files.filter((file) => file.endsWith('.wasm'))];
+  if (!files.includes('index.js')) throw new Error(`no index.js in ${folder}: build the Worker first (make build, make package)`);
+  const wanted = [...before, 'index.js', ...files.filter((file) => file.endsWith('.wasm'))];
   return Promise.all(wanted.map(async (name) => ({ name, contents: await readFile(path.join(folder, name)) })));
 }

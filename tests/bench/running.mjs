@@ -39,11 +39,11 @@ export class Running {
    * `lasting` keeps its objects in memory, however long they idle; `workerd` is a key of WORKERDS; with `heard`, a Worker
    * in the same process takes all events of its spans; `v8Flags` are flags of V8.
    */
-  static async start({ name, raw = false, modules, flags = [] }, modelUrl, how = {}) {
+  static async start({ name, raw = false, modules, flags = [], behindFront = false }, modelUrl, how = {}) {
     const { lasting = false, workerd = MAIN, heard = false, v8Flags = [] } = how;
     const running = new Running();
     Object.assign(running, { name, raw });
-    const config = running.#written(await modules(), { flags, v8Flags, modelUrl, lasting, heard });
+    const config = running.#written(await modules(), { flags, v8Flags, modelUrl, lasting, heard, behindFront });
     const from = performance.now();
     running.#process = spawn(WORKERDS[workerd].program, ['serve', config, '--control-fd=3', ...(heard ? ['--experimental'] : [])], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
@@ -93,7 +93,7 @@ export class Running {
   }
 
   /** Writes modules and configuration into a folder of its own; returns the configuration's path. */
-  #written(modules, { flags, v8Flags, modelUrl, lasting, heard }) {
+  #written(modules, { flags, v8Flags, modelUrl, lasting, heard, behindFront }) {
     this.#folder = mkdtempSync(path.join(SCRATCH, 'aptix-edge-bench-'));
     alive.add(this);
     for (const { name, contents } of modules) writeFileSync(path.join(this.#folder, name), contents);
@@ -105,7 +105,7 @@ export class Running {
     };
     const names = modules.map(({ name }) => name);
     const config = path.join(this.#folder, 'config.capnp');
-    writeFileSync(config, configuration({ names, flags, v8Flags, variables, objects, lasting, heard }));
+    writeFileSync(config, configuration({ names, flags, v8Flags, variables, objects, lasting, heard, behindFront }));
     return config;
   }
 

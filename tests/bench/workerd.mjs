@@ -37,11 +37,12 @@ export const LISTENER = { socket: 'listener', module: 'listener.mjs' };
  * The text of the configuration. `names` are the files of the Worker's modules, beside the configuration and the Worker
  * first; `flags` are compatibility flags, `v8Flags` those of V8; `objects` is the folder for the objects' rows; `lasting`
  * keeps the objects in memory, however long they idle; `heard` adds a Worker that takes all events of the first one's
- * spans.
+ * spans; `behindFront` adds the bindings of the front of one's own server.
  */
-export function configuration({ names, flags, v8Flags, variables, objects, lasting, heard }) {
+export function configuration({ names, flags, v8Flags, variables, objects, lasting, heard, behindFront }) {
   const list = (...items) => `[\n${items.map((item) => `    (${item}),\n`).join('')}  ]`;
   const quoted = (text) => JSON.stringify(text);
+  const classes = [['SESSIONS', 'SessionObject', 'sessions'], ...(behindFront ? [['FILE_STORE', 'FileStore', 'files']] : [])];
   const kind = (name) => (name.endsWith('.wasm') ? 'wasm' : 'esModule');
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -62,11 +63,12 @@ const worker :Workerd.Worker = (
   compatibilityDate = ${quoted(COMPATIBILITY_DATE)},
   compatibilityFlags = [${flags.map(quoted).join(', ')}],
   bindings = ${list(
-    'name = "SESSIONS", durableObjectNamespace = "SessionObject"',
+    ...classes.map(([binding, className]) => `name = "${binding}", durableObjectNamespace = "${className}"`),
+    ...(behindFront ? ['name = "FRONT", json = "{}"'] : []),
     ...Object.entries(variables).map(([name, text]) => `name = ${quoted(name)}, text = ${quoted(text)}`),
   )},
   durableObjectNamespaces = ${list(
-    `className = "SessionObject", uniqueKey = "sessions", enableSql = true, preventEviction = ${lasting}`,
+    ...classes.map(([, className, key]) => `className = "${className}", uniqueKey = "${key}", enableSql = true, preventEviction = ${lasting}`),
   )},
   durableObjectStorage = (localDisk = "objects"),
 ${heard ? `  streamingTails = ["${LISTENER.socket}"],` : ''}

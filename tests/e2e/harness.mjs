@@ -33,9 +33,12 @@ const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
 
 /**
  * APTIX_SERVER=1: the Worker is served by the package of one's own server (`make package`) in the place of Miniflare. What
- * that lacks is refused: spans, and the measuring and counting Workers.
+ * that lacks is refused; tests/server/end_to_end.mjs leaves out by name what would ask for it.
  */
-const BY_PACKAGE = Boolean(process.env.APTIX_SERVER);
+export const BY_PACKAGE = Boolean(process.env.APTIX_SERVER);
+
+/** The bindings of the tests that the package's server reads from a file of their own. */
+const SECRETS = /^(OPENAI_API_KEY|API_KEYS(_\d)?|FILE_LINK_KEY|TICKET_KEYS)$|SECRET|TOKEN|_KEY$/;
 
 /** The longest wait for a response, in ms: a Worker that hangs fails the test that made it hang. */
 const PATIENCE_MS = 60_000;
@@ -334,14 +337,15 @@ export class Rig {
   }
 
   async #startServer(bindings) {
-    const { catalog, rate, metered, unbound, measured, counted, traced } = this.#options;
-    assert.ok(!measured && !counted && !traced && unbound.length === 0, 'the server of the package has nothing of the kind');
+    const { catalog, rate, metered, unbound, measured, counted, traced, front, buckets } = this.#options;
+    const lacking = measured || counted || traced || [unbound, front, buckets].some((list) => list.length > 0);
+    assert.ok(!lacking, 'the server of the package has nothing of the kind');
     this.#server ??= new PackageServer({ folder: this.#folder, onLine: (line) => this.logs.push(line) });
-    const { TOOL_SECRET: secret, OPENAI_API_KEY, API_KEYS, FILE_LINK_KEY: linkKey, TICKET_KEYS, ...Variables } = bindings;
-    const secrets = Object.entries({ TOOL_SECRET: secret, OPENAI_API_KEY, API_KEYS, FILE_LINK_KEY: linkKey, TICKET_KEYS }).filter(([, value]) => value !== undefined);
+    const secrets = Object.entries(bindings).filter(([name]) => SECRETS.test(name));
+    const Variables = Object.fromEntries(Object.entries(bindings).filter(([name]) => !SECRETS.test(name)));
     await this.#server.start({
       settings: { Variables, ...(rate !== undefined && { Rates: { Keys: { Limit: rate, PeriodS: 60 } } }), ...(metered && { Metering: true }) },
-      secrets: Object.fromEntries(secrets),
+      secrets: Object.fromEntries(secrets.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)])),
       ...(catalog !== false && { catalog: this.#catalogText() }),
     });
     this.url = this.#server.url;

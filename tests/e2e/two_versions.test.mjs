@@ -43,7 +43,7 @@ for (const [by, which, article] of [[1, 'newer', 'a'], [-1, 'older', 'an']]) {
     const path = `/sessions/${turn.SessionId}`;
     const requests = [
       ['POST', '/execute', next],
-      ['POST', '/execute', { ...next, Stream: true }],
+      ['POST', '/execute', { ...next, Streaming: true }],
       ['POST', '/execute', { ...next, SessionId: 'new' }, as(`ann-${which}`)],
       ['POST', `${path}/turns/${turn.TurnId}/cancel`],
       ['POST', `${path}/fork`, { SessionId: 'fork' }],

@@ -118,8 +118,9 @@ export class PackageServer {
     return this.#run.ended;
   }
 
-  /** Ends both processes at this moment. */
+  /** Ends both processes at this moment; nothing where it was never started. */
   async kill() {
+    if (!this.#run) return;
     if (this.#run.child.exitCode === null && this.#run.child.signalCode === null) {
       const { workerd } = this;
       this.signal('SIGKILL');
