@@ -49,6 +49,9 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
       await hasStatus(turn, 'completed');
       const sizes = await turn.locator('.markdown :is(h5, h6, p)').evaluateAll((all) => all.map((each) => parseFloat(getComputedStyle(each).fontSize)));
       assert.ok(sizes.length >= 3 && sizes.every((size) => size >= sizes.at(-1)), `${sizes}`);
+      const told = await turn.locator('.markdown :is(h3, h4, h5, h6)').evaluateAll((all) => all.map((each) => each.ariaLevel));
+      assert.deepEqual(told, ['3', '4'], 'no level is left out');
+      await assertAccessible(page);
       assert.equal(await turn.locator('td').innerText(), 'one\ntwo <b>x</b>');
       assert.equal(await turn.locator('sub').innerText(), '2');
     } finally {

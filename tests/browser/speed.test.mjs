@@ -121,6 +121,16 @@ describe('the cost of an answer', { skip: withoutBrowser }, () => {
     }, isColoured(5000));
   });
 
+  test('a table of 30 columns and 200 rows streams, and is shown again, without a task over 50 ms', async () => {
+    const row = (cell) => `|${Array.from({ length: 30 }, (_, at) => ` ${cell(at)} |`).join('')}\n`;
+    const rows = Array.from({ length: 200 }, (_, row_) => row((at) => `${row_ * at} and`));
+    const broad = `${row((at) => `c${at}`)}${row(() => '---')}${rows.join('')}`;
+    await isQuick('Broad table', async (page, words) => {
+      playground.rig.model.script(answer(text(...broad.match(/[^]{1,200}/g))).with({ delayMs: 1 }));
+      await hasStatus(await say(page, words), 'completed');
+    }, async (page) => void (await page.waitForFunction(() => document.querySelectorAll('.turn tbody tr').length === 200)));
+  });
+
   test("a tool's result of 53 KB in its card, closed and opened, costs no task over 50 ms", async () => {
     const result = JSON.stringify({ rows: Array.from({ length: 700 }, (_, at) => ({ id: at, name: `row ${at}`, isOpen: at % 2 === 0, tags: ['a', 'b'], amount: at * 1.5 })) });
     await isQuick('Result', async (page, words) => {

@@ -116,6 +116,39 @@ describe('drafts and settings', { skip: withoutBrowser }, () => {
     assert.doesNotMatch(await page.evaluate(() => Object.keys(localStorage).join()), /unsent/);
   });
 
+  test('a draft of 200 KB is neither laid out nor written with each key, and a reload has all of it', async () => {
+    const page = await playground.page();
+    const box = page.getByLabel('Message', { exact: true });
+    const long = 'All work and no play. '.repeat(9000);
+    await box.fill(long);
+    await page.waitForFunction(() => Object.values({ ...sessionStorage }).some((kept) => kept.length > 190_000));
+    await page.evaluate(() => {
+      window.counted = { written: 0, laidOut: 0 };
+      const { setItem } = Storage.prototype;
+      Storage.prototype.setItem = function (...given) {
+        if (given[1].length > 190_000) window.counted.written += 1;
+        return setItem.apply(this, given);
+      };
+      const { get } = Object.getOwnPropertyDescriptor(Element.prototype, 'scrollHeight');
+      Object.defineProperty(Element.prototype, 'scrollHeight', { get() {
+        if (this.id === 'message') window.counted.laidOut += 1;
+        return get.call(this);
+      } });
+      // As fast as keys come, without a wait for each.
+      const message = document.getElementById('message');
+      message.focus();
+      for (const letter of 'Johnny') {
+        message.value += letter;
+        message.dispatchEvent(new InputEvent('input', { bubbles: true }));
+      }
+    });
+    const { written, laidOut } = await page.evaluate(() => window.counted);
+    assert.ok(written <= 1 && laidOut === 0, `written ${written} times, laid out ${laidOut} times`);
+    await page.reload();
+    await page.waitForFunction((whole) => document.getElementById('message')?.value === whole, `${long}Johnny`);
+    assert.equal(await box.evaluate(({ clientHeight }) => clientHeight > 200), true, 'the box is as high as it gets');
+  });
+
   test('what a user typed, attached and set stays in the tab, and is gone for the next one who sits there', async () => {
     const page = await playground.page({ address });
     await box(page).fill('Of nobody');

@@ -15,6 +15,9 @@ import { user } from './user.js';
 export const draft = signal('');
 
 const PREFIX = 'aptix-edge.unsent.';
+/** A draft that is longer is kept when the typing rests: to write it with each key would take longer than the key. */
+const LONG = 4000;
+const REST_MS = 300;
 /** The sessions of this browser of which anything is kept: those that were changed last. */
 const MOST_KEPT = 200;
 
@@ -30,6 +33,7 @@ interface Place {
 }
 
 let place: Place | undefined;
+let resting: ReturnType<typeof setTimeout> | undefined;
 /** What is kept there, as JSON. */
 let held = '';
 /** Files are kept by the page alone. */
@@ -100,12 +104,28 @@ function parsed(text: string | null): (Unsent & { at: number }) | undefined {
 effect(() => {
   const hasBegun = shownTurns.value.length > 0 || placeIn(location.hash)?.session === sessionId.value;
   const next: Place = { user: user.value, session: hasBegun ? sessionId.value : '' };
-  const now = JSON.stringify({ draft: draft.value, settings: changedSettings() });
+  const { length } = draft.value;
+  changedSettings();
   untracked(() => {
-    if (!place || keyOf(place) !== keyOf(next)) moveTo(next);
-    else if (now !== held) keep(place, now);
+    if (place && keyOf(place) === keyOf(next)) return keepSoon(length > LONG ? REST_MS : 0);
+    keepNow();
+    moveTo(next);
   });
 });
+
+function keepSoon(ms: number): void {
+  clearTimeout(resting);
+  if (ms > 0) resting = setTimeout(keepNow, ms);
+  else keepNow();
+}
+
+/** Keeps what has not been kept yet, where it was typed. */
+function keepNow(): void {
+  clearTimeout(resting);
+  const now = JSON.stringify({ draft: draft.peek(), settings: changedSettings() });
+  if (place && now !== held) keep(place, now);
+}
+addEventListener('pagehide', keepNow);
 
 // Another tab has sent or changed the draft that stands here, too.
 addEventListener('storage', ({ key, oldValue, newValue, storageArea }) => {

@@ -10,6 +10,8 @@ import { hasTouchKeyboard } from './screen.js';
 import { isEnter } from './typing.js';
 
 const LONGEST_PX = 240;
+/** So many characters fill a box of that height in any case. To have a long text laid out with each key takes longer than the key. */
+const FILLED_BY = 4000;
 
 export function Composer() {
   const box = useRef<HTMLTextAreaElement>(null);
@@ -21,6 +23,7 @@ export function Composer() {
   }, [sessionId.value]);
   useLayoutEffect(() => {
     const { style } = box.current!;
+    if (draft.value.length > FILLED_BY) return void (style.height = `${LONGEST_PX}px`);
     style.height = 'auto';
     style.height = `${Math.min(LONGEST_PX, box.current!.scrollHeight)}px`;
   }, [draft.value]);

@@ -17,6 +17,17 @@ const isWeb = (address: string): boolean => /^(https?:|mailto:|\/files\/)/i.test
 const link = (address: string, html: string): string =>
   isWeb(address) ? `<a href="${escaped(address)}" target="_blank" rel="noopener noreferrer">${html}</a>` : html;
 
+/** The page has headings of its own above those of a text. */
+const levelOf = (depth: number): number => Math.min(6, depth + ABOVE);
+const ABOVE = 2;
+/** The levels that screen readers are told of headings: a model leaves some out, as whoever goes from heading to heading does not expect. */
+const levels = new WeakMap<object, number>();
+
+function tellLevels(blocks: readonly Token[]): void {
+  let above = ABOVE;
+  for (const block of blocks) if (block.type === 'heading') levels.set(block, (above = Math.min(levelOf((block as Tokens.Heading).depth), above + 1)));
+}
+
 const languageOf = (lang: string | undefined): string => /^[\w+#.-]+/.exec(lang ?? '')?.[0] ?? '';
 
 const marked = new Marked({
@@ -24,10 +35,10 @@ const marked = new Marked({
   renderer: {
     // These say nothing but how a line looks; models write them in cells of tables.
     html: ({ text }) => (/^<(br ?\/?|\/?su[bp])>$/i.test(text) ? text : escaped(text)),
-    // The page has headings of its own above these.
-    heading({ tokens, depth }) {
-      const level = Math.min(6, depth + 2);
-      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
+    heading(token) {
+      const level = levelOf(token.depth);
+      const told = levels.get(token) ?? level;
+      return `<h${level}${told === level ? '' : ` aria-level="${told}"`}>${this.parser.parseInline(token.tokens)}</h${level}>`;
     },
     link({ href, tokens }) {
       return link(href, this.parser.parseInline(tokens));
@@ -62,7 +73,11 @@ const clean = (html: string): string =>
 /** `isGrowing`: more of it may come, so the last block is not coloured yet. */
 export function Markdown({ text, isGrowing = false }: { text: string; isGrowing?: boolean }) {
   const read = useRef<Blocks | undefined>(undefined);
-  const blocks = useMemo(() => (read.current ??= new Blocks(marked)).of(text), [text]);
+  const blocks = useMemo(() => {
+    const found = (read.current ??= new Blocks(marked)).of(text);
+    tellLevels(found);
+    return found;
+  }, [text]);
   return (
     <div class="markdown" onClick={copy}>
       {blocks.map((token, at) => (

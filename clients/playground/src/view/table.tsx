@@ -22,6 +22,9 @@ export interface TablePiece extends Tokens.Table {
 /** So many columns want more room than the column of an answer has. */
 const BROAD = 5;
 
+/** The rows of a piece: where a row has many cells, fewer. */
+const rowsOf = (columns: number): number => (columns > 2 * BROAD ? ROWS / 4 : ROWS);
+
 /** The pieces that are made in one go: those of a table that comes whole follow one after the other. */
 const AT_ONCE = 3;
 
@@ -40,8 +43,10 @@ interface Props {
 export function Table({ table, isWhole, render }: Props) {
   const place = useRef<HTMLTableElement>(null);
   const [columns, setColumns] = useState<Columns>();
-  const [made, setMade] = useState(AT_ONCE);
-  const count = Math.max(1, Math.ceil(table.rows.length / ROWS));
+  const rows = rowsOf(table.header.length);
+  const atOnce = rows < ROWS ? 1 : AT_ONCE;
+  const [made, setMade] = useState(atOnce);
+  const count = Math.max(1, Math.ceil(table.rows.length / rows));
   const shown = columns ? Math.min(made, count) : 1;
   const isLong = count > 1;
   useLayoutEffect(() => {
@@ -67,7 +72,7 @@ export function Table({ table, isWhole, render }: Props) {
   }, [isLong]);
   useEffect(() => {
     if (!columns || made >= count) return;
-    const next = setTimeout(() => setMade(made + AT_ONCE));
+    const next = setTimeout(() => setMade(made + atOnce));
     return () => clearTimeout(next);
   }, [columns, made, count]);
   useEffect(() => {
@@ -79,7 +84,7 @@ export function Table({ table, isWhole, render }: Props) {
         <table ref={place} {...(columns && { class: 'long-table', role: 'table', style: { minWidth: `${columns.least}px` } })}>
           <Rows part="thead" table={table} rows={[]} columns={columns} render={render} />
           {Array.from({ length: shown }, (_, at) => (
-            <Rows key={at} part="tbody" table={table} rows={table.rows.slice(at * ROWS, (at + 1) * ROWS)} columns={columns} render={render} />
+            <Rows key={at} part="tbody" table={table} rows={table.rows.slice(at * rows, (at + 1) * rows)} columns={columns} render={render} />
           ))}
         </table>
       </div>
