@@ -31,7 +31,7 @@ export function onAbort(signal: AbortSignal | undefined, then: (reason: unknown)
 }
 
 /** Waits for something that knows no signal; rejects with the signal's reason as soon as it is aborted. */
-export async function unlessAborted<T>(wait: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function unlessAborted<T>(wait: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   let unlisten = () => {};
   try {
     return await Promise.race([wait, new Promise<never>((_, reject) => (unlisten = onAbort(signal, reject)))]);
@@ -42,15 +42,10 @@ export async function unlessAborted<T>(wait: Promise<T>, signal: AbortSignal): P
 
 /** Waits so many ms; rejects with the signal's reason as soon as it is aborted. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  let unlisten = () => {};
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
-    await new Promise<void>((resolve, reject) => {
-      timer = setTimeout(resolve, ms);
-      unlisten = onAbort(signal, reject);
-    });
+    await unlessAborted(new Promise((passed) => (timer = setTimeout(passed, ms))), signal);
   } finally {
     clearTimeout(timer);
-    unlisten();
   }
 }

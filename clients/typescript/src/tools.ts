@@ -1,7 +1,7 @@
 // The tools of the client, and the questions whether a tool of the service may run. Owns that each call is run once, and
 // that a decision changes no argument but those that it names.
 import { isSameJson, membersOf } from "./json_text.js";
-import { onAbort } from "./signals.js";
+import { onAbort, unlessAborted } from "./signals.js";
 import type { SubmittedToolResult, ToolCall } from "./types.js";
 
 /** What a tool, or a question, knows of its call. */
@@ -200,13 +200,10 @@ async function inTime<T>(
   const unlisten = onAbort(signal, (reason) => controller.abort(reason));
   const tooLong = new Error(`The tool took longer than ${timeoutMs} ms.`);
   const timer = timeoutMs === undefined ? undefined : setTimeout(() => controller.abort(tooLong), timeoutMs);
-  let unlistenOwn = () => {};
   try {
-    const aborted = new Promise<never>((_, reject) => (unlistenOwn = onAbort(controller.signal, reject)));
-    return await Promise.race([run({ signal: controller.signal }), aborted]);
+    return await unlessAborted(run({ signal: controller.signal }), controller.signal);
   } finally {
     clearTimeout(timer);
     unlisten();
-    unlistenOwn();
   }
 }
