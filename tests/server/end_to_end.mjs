@@ -13,13 +13,13 @@ const LONGEST_MS = 300_000;
 
 const NO_TRACES = 'traces are not exported: workerd tells of spans by streaming tails alone';
 const TAKES_NONE = 'a wrong catalog is not taken; tests/server/serve.test.mjs holds that';
+const ALL_BINDINGS = 'it takes a binding of objects away, and the package has all of them';
 const OTHER_WORKER = 'it measures, counts or changes the Worker by modules in front of it, where the package has its own';
 
 /** Files, or tests of a file, with what they ask for. */
 const NOT_THERE = {
   'cold_start.test.mjs': OTHER_WORKER,
   'hostile_bytes.test.mjs': OTHER_WORKER,
-  'provider_tokens.test.mjs': OTHER_WORKER,
   'spans.test.mjs': NO_TRACES,
   'spans_after_crash.test.mjs': NO_TRACES,
   'spans_of_services.test.mjs': NO_TRACES,
@@ -35,6 +35,8 @@ const NOT_THERE = {
     'with AUTH=none the header Host counts, whatever else says where a request went': "the header that it sends is one of Miniflare's",
   },
   'neighbours.test.mjs': { 'beside requests under an invalid catalog of 1.5 MB': TAKES_NONE },
+  'provider_keys.test.mjs': { 'without an object for keys no token can be checked': ALL_BINDINGS },
+  'provider_tokens.test.mjs': { '17: long and deep tokens cost little': OTHER_WORKER },
   'error_codes.test.mjs': { 'catalog_invalid comes as the dictionary says': TAKES_NONE },
 };
 

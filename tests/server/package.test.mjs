@@ -59,13 +59,14 @@ test('the package has all that it needs, asks for workerd at one version, and is
   assert.match(said, /has no faults\.\n  agent contexts \(1\): default\n/);
 });
 
-test('local work begins with one command, and an agent answers without a key', async (t) => {
+test('local work begins with one command where Node is all that there is, and an agent answers without a key', async (t) => {
   const cwd = mkdtempSync(path.join(scratch, 'dev-'));
+  const nothing = mkdtempSync(path.join(scratch, 'nothing-'));
   const { promise: serving, resolve } = Promise.withResolvers();
   const port = 20_000 + (process.pid % 10_000);
   const run = started(['dev', '--port', String(port)], {
     cwd,
-    env: { OPENAI_API_KEY: '', OPENAI_BASE_URL: '', AUTH: '' },
+    env: { OPENAI_API_KEY: '', OPENAI_BASE_URL: '', AUTH: '', PATH: nothing, HOME: nothing },
     onLine: (line) => line.includes('the playground is at') && resolve(line),
   });
   t.after(() => run.child.kill('SIGTERM'));
