@@ -19,11 +19,11 @@ export async function dev({ port, data, catalog, environment = process.env, say 
   try {
     const named = [...PRODUCT.variables, ...(catalog ? secretsIn(read(catalog)) : [])];
     const given = Object.fromEntries(named.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
-    const { settings, receiver, brought } = await localServices(given, port, say);
+    const { settings, receiver, spareUrl, brought } = await localServices(given, port, say);
     let Catalog = catalog && path.resolve(catalog);
     if (!Catalog) {
       Catalog = path.join(scratch, 'catalog.json');
-      writeFileSync(Catalog, (await demoCatalog(receiver.url)).catalog);
+      writeFileSync(Catalog, (await demoCatalog(receiver.url, spareUrl)).catalog);
     }
     mkdirSync(data, { recursive: true });
     // What is kept here belongs into no repository.

@@ -21,6 +21,7 @@ export const PHONE = { width: 390, height: 780 };
 export class Playground {
   rig;
   #model;
+  #spare;
   #demo;
   #tickets;
   #browser;
@@ -33,12 +34,13 @@ export class Playground {
   static async start({ vars = {}, catalog, wordMs = 2, paced = false, browser = true, tickets = false } = {}) {
     const playground = new Playground();
     playground.#model = await standIn({ wordMs, atOnce: !paced });
+    playground.#spare = await standIn({ wordMs, atOnce: !paced, isSpare: true });
     const url = playground.#model.url;
     const changes = (document, services) => {
       document.AgentContexts.default.BaseUrl = url;
       catalog(document, services);
     };
-    playground.#demo = await demoCatalog();
+    playground.#demo = await demoCatalog(undefined, playground.#spare.url);
     const served = catalog ? changes : playground.#demo.catalog;
     playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, ...vars }, catalog: served });
     await playground.rig.start();
@@ -113,6 +115,7 @@ export class Playground {
     await this.#browser?.close();
     await this.rig?.dispose();
     await this.#model?.close();
+    await this.#spare?.close();
     await this.#demo?.close();
     await this.#tickets?.close();
   }

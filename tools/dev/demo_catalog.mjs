@@ -1,5 +1,5 @@
-// What `make dev` has besides the built-in catalog: one server tool that needs approval, so that approvals can be tried, and
-// the webhook of its receiver.
+// What `make dev` has besides the built-in catalog: one server tool that needs approval, so that approvals can be tried, the
+// webhook of its receiver, and a spare model service where the stand-in has one.
 // Owns the tool's definition and the service behind it, which sends nothing anywhere.
 import { json } from 'node:stream/consumers';
 import BUILT_IN from '../../src/catalog/builtin.json' with { type: 'json' };
@@ -12,8 +12,11 @@ const POSTCARD = {
   Approval: { When: 'Always', AllowEdit: true, Message: 'The postcard becomes a file, and leaves this machine only with you.' },
 };
 
-/** Resolves to the catalog, JSON text, and to `close`, which ends the service behind its tool. `webhookUrl`: the receiver. */
-export async function demoCatalog(webhookUrl) {
+/**
+ * Resolves to the catalog, JSON text, and to `close`, which ends the service behind its tool. `webhookUrl`: the receiver;
+ * `spareUrl`: the model service that takes over from the first one.
+ */
+export async function demoCatalog(webhookUrl, spareUrl) {
   const { origin, close } = await serve(async (request, response) => {
     const { Arguments } = await json(request);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(postcard(Arguments)));
@@ -24,6 +27,10 @@ export async function demoCatalog(webhookUrl) {
   if (webhookUrl) {
     catalog.Webhooks = { dev: { Url: webhookUrl, SigningSecrets: ['DEV_WEBHOOK_SECRET'] } };
     for (const context of Object.values(catalog.ConversationContexts)) context.Webhooks = ['dev'];
+  }
+  if (spareUrl) {
+    catalog.AgentContexts.default.Fallbacks = ['spare'];
+    catalog.AgentContexts.spare = { BaseUrl: spareUrl, ApiKeySecret: 'OPENAI_API_KEY', Model: 'spare' };
   }
   return { catalog: JSON.stringify(catalog), close };
 }

@@ -82,7 +82,7 @@ try {
 async function main() {
   const port = portOf(process.env.PORT || '8787');
   await mustBeFree(port);
-  const { settings, receiver, brought } = await localServices(settingsOf(process.env), port, say);
+  const { settings, receiver, spareUrl, brought } = await localServices(settingsOf(process.env), port, say);
   const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/${brought({ isDemo: !process.env.CATALOG && !HAS_CATALOG })}` : '';
   // Two that run at once must not share what they keep, nor the inspector's port: wrangler looks for a free one from 9229
   // on, and takes it later, so of two that start together one would fail.
@@ -92,7 +92,7 @@ async function main() {
   // What is printed here leaves the machine for nobody's traces.
   if (process.env.TRACE) settings.TRACE_SESSION_ID ||= 'id';
   const spans = process.env.TRACE ? await printedSpans(scratch) : undefined;
-  const own = await configOptions(process.env.CATALOG, kept, receiver.url, spans);
+  const own = await configOptions(process.env.CATALOG, kept, [receiver.url, spareUrl], spans);
   return wranglerDev(port, ['--env-file', settingsFile(settings), ...kept, ...inspector, ...own], shown);
 }
 
@@ -160,10 +160,10 @@ function settingsOf(environment) {
 }
 
 /**
- * wrangler's options for a catalog, one's own in a file, else the demo's, unless wrangler.toml binds one itself; and for
+ * wrangler's options for a catalog, one's own in a file, else the demo's (made of `demo`), unless wrangler.toml binds one itself; and for
  * whoever listens to spans.
  */
-async function configOptions(own, kept, webhookUrl, spans) {
+async function configOptions(own, kept, demo, spans) {
   const listening = spans ? ['--config', spans.config] : [];
   if (own && !existsSync(own)) throw new Error(`there is no file CATALOG=${own}`);
   if (!own && HAS_CATALOG) {
@@ -172,7 +172,7 @@ async function configOptions(own, kept, webhookUrl, spans) {
     return ['--config', OWN_TOML, ...listening];
   }
   const file = own || path.join(scratch, 'catalog.json');
-  if (!own) writeFileSync(file, (await demoCatalog(webhookUrl)).catalog);
+  if (!own) writeFileSync(file, (await demoCatalog(...demo)).catalog);
   const bound = HAS_CATALOG ? TOML : `${TOML}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`;
   writeFileSync(OWN_TOML, bound + (spans?.consumer ?? ''));
   const options = ['--config', OWN_TOML];

@@ -6,18 +6,22 @@ import { ticketServer } from './tickets.mjs';
 import { webhookReceiver } from './webhook_receiver.mjs';
 
 /**
- * Starts them for a service on this port, and resolves to `{ settings, receiver, brought }`: the settings that were given with
- * those for local work, and what tells the playground (`brought({ isDemo })`) which suggestions fit, and who gives it
+ * Starts them for a service on this port, and resolves to `{ settings, receiver, spareUrl, brought }`: the settings that were
+ * given with those for local work, where the stand-in's spare one is, if there is one, and what tells the playground (`brought({ isDemo })`) which suggestions fit, and who gives it
  * tickets. `say` gets a line for the terminal.
  */
 export async function localServices(given, port, say) {
   const settings = { ...given };
   const isStandIn = !settings.OPENAI_API_KEY && !settings.OPENAI_BASE_URL;
+  let spareUrl;
   if (isStandIn) {
     settings.OPENAI_BASE_URL = (await standIn()).url;
+    spareUrl = (await standIn({ isSpare: true })).url;
     settings.OPENAI_API_KEY = 'stand-in';
     // Nobody wants to wait two minutes for a silence that was asked for.
     settings.UPSTREAM_IDLE_TIMEOUT_MS ||= '10000';
+    // Nor to be answered by the spare one for long.
+    settings.FALLBACK_REST_MS ||= '2000';
     say(`no OPENAI_API_KEY, so a stand-in answers for the model service at ${settings.OPENAI_BASE_URL}`);
   } else {
     say(`the model service is ${settings.OPENAI_BASE_URL ?? 'the one the catalog names'}`);
@@ -39,5 +43,5 @@ export async function localServices(given, port, say) {
     const all = [isDemo && 'demo-catalog', isDemo && isStandIn && 'stand-in', tickets && `tickets=${tickets.port}`].filter(Boolean);
     return all.length > 0 ? `?${all.join('&')}` : '';
   };
-  return { settings, receiver, brought };
+  return { settings, receiver, spareUrl, brought };
 }

@@ -24,7 +24,7 @@ export function reply(body, conversation, state, windowTokens) {
 function chosen(body, conversation, state, windowTokens) {
   const results = trailingResults(conversation);
   if (results.length > 0) return [words(results.map((result) => afterTool(result)).join('\n\n'))];
-  if (state?.items !== undefined) return state.items({ ...state, windowTokens, words });
+  if (state?.items !== undefined) return state.items({ ...state, windowTokens, words, tools: body.tools ?? [] });
 
   const given = lastUserMessage(conversation);
   if (isRecord(given.instruction)) return [words(summary(given.instruction))];
@@ -45,6 +45,12 @@ function chosen(body, conversation, state, windowTokens) {
 export function stateOf(conversation) {
   const { instruction } = lastUserMessage(conversation);
   return conversation.at(-1)?.role === 'user' && !isRecord(instruction) ? stateAsked(instruction) : null;
+}
+
+/** Whether the newest message asks for a service that goes down when a tool has given its output, and that is so. */
+export function isDown(conversation) {
+  const { instruction } = lastUserMessage(conversation);
+  return conversation.at(-1)?.type === 'function_call_output' && stateAsked(instruction)?.goesDown === true;
 }
 
 /** A text item whose deltas are words, each with the white space that follows it. */

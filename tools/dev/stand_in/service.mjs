@@ -10,13 +10,17 @@ import { checkRequest } from '../../../tests/fakes/model_service/request_rules.m
 import { frame, newResponse, responseEvents } from '../../../tests/fakes/model_service/response_stream.mjs';
 import { unknown } from '../../../tests/fakes/model_service/refusal.mjs';
 import { checkWindow, usageOf } from '../../../tests/fakes/model_service/window.mjs';
-import { reply, stateOf } from './conversation.mjs';
+import { isDown, reply, stateOf } from './conversation.mjs';
+import { overloaded } from './states.mjs';
 
 /** How the service remembers: all, nothing, or not even the member that asks for it. */
 export const MEMORIES = ['full', 'none', 'refuses'];
 
-/** Listens until closed; resolves to `{ url, close }`. `wordMs` stands before each word, or with `atOnce` before those of slow answers alone. */
-export function standIn({ port = 0, wordMs = 12, atOnce = false, windowTokens = 32_000, memory = 'full' } = {}) {
+/**
+ * Listens until closed; resolves to `{ url, close }`. `wordMs` stands before each word, or with `atOnce` before those of slow
+ * answers alone. `isSpare`: the one that takes over, so nothing goes wrong that goes wrong once.
+ */
+export function standIn({ port = 0, wordMs = 12, atOnce = false, windowTokens = 32_000, memory = 'full', isSpare = false } = {}) {
   const chain = new Chain();
   const background = new BackgroundResponses();
   const seenOnce = new Set();
@@ -28,7 +32,8 @@ export function standIn({ port = 0, wordMs = 12, atOnce = false, windowTokens = 
     const conversation = chain.conversation(owner, body);
     checkWindow(conversation, windowTokens);
     const state = stateOf(conversation);
-    const isNew = (state?.refused || state?.cutAfter) && isFirst(seenOnce, JSON.stringify([owner, given]));
+    if (!isSpare && isDown(conversation)) throw overloaded();
+    const isNew = !isSpare && (state?.refused || state?.cutAfter) && isFirst(seenOnce, JSON.stringify([owner, given]));
     const refused = state?.refused?.(isNew);
     if (refused) throw refused;
     if (state?.isSilent) return;

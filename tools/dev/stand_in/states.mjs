@@ -1,7 +1,7 @@
 // The states of a model service that the stand-in shows on request, so that each can be tried without a key.
 // Owns the words by which each is asked for, its output items, and what the server does otherwise than usual.
 import { Refusal } from '../../../tests/fakes/model_service/refusal.mjs';
-import { commentary, hosted, reasoning, text } from '../../../tests/fakes/model_service/response_stream.mjs';
+import { call, commentary, hosted, reasoning, text } from '../../../tests/fakes/model_service/response_stream.mjs';
 
 /** How much slower than usual the words of a slow answer come. */
 const SLOWER = 50;
@@ -11,9 +11,10 @@ const PARAGRAPH = 2000;
 
 /**
  * `ask`: what to say; `asked`: how that is recognised; `shows`: what is then seen. Besides, each as far as it applies,
- * `items({ found, windowTokens, words })`: the output items; `pace`: a factor of the pauses between words;
+ * `items({ found, windowTokens, words, tools })`: the output items, `tools` being those that are offered; `pace`: a factor of the pauses between words;
  * `refused(isFirst)`: the refusal of an attempt, or `null`; `cutAfter(found, isFirst)`: the deltas after which the
- * connection is broken, or `null`; `isSilent`: nothing is sent; `forgets`: no response is remembered any longer.
+ * connection is broken, or `null`; `isSilent`: nothing is sent; `forgets`: no response is remembered any longer;
+ * `goesDown`: it is down as soon as a tool has given its output, and a spare service is not.
  */
 const STATES = [
   {
@@ -87,6 +88,16 @@ const STATES = [
     items: ({ words }) => [words('From here on I remember no response. The next turn sends the whole conversation.')],
   },
   {
+    ask: 'Go down in the middle.',
+    asked: /\bgo down in the middle\b/i,
+    shows: 'a service that goes down between two model calls, and a spare one that goes on with the turn',
+    goesDown: true,
+    items: ({ tools, words }) => {
+      const tool = tools.find(({ name }) => name === 'agent_list_modes');
+      return tool ? [call(tool.name, {})] : [words('I cannot go down between two calls: no tool that lists modes was offered.')];
+    },
+  },
+  {
     ask: 'Be silent.',
     asked: /\bbe silent\b/i,
     shows: 'a service that accepts a call and says nothing, until it is given up (UPSTREAM_IDLE_TIMEOUT_MS)',
@@ -106,7 +117,7 @@ export function stateAsked(instruction) {
   return null;
 }
 
-const overloaded = () =>
+export const overloaded = () =>
   new Refusal('Our servers are currently overloaded. Please try again later.', {
     status: 503,
     type: 'service_unavailable_error',

@@ -47,6 +47,27 @@ export const byService: readonly Trial[] = [
       })),
   },
   {
+    id: 'down',
+    title: 'Go down',
+    does: 'The model service goes down in the middle of a turn, when a tool has run. Another one is there.',
+    needsIdle: true,
+    claims: {
+      answered: 'The turn goes on at the other service, and is answered.',
+      once: 'The tool ran once, and the other service was told what it gave.',
+      traced: 'The trace says which service answered which call.',
+      word: WORD_CLAIM,
+    },
+    run: async (report) =>
+      void (await withWord(report, 'The service goes down behind a tool.', async () => {
+        const turn = await said('Go down in the middle.');
+        const { ModelCalls, ToolCalls } = await traceOf(turn);
+        const services = ModelCalls.map(({ Service }) => Service ?? 'none');
+        report.finds('answered', statusOf(turn) === 'completed', toldOf(turn.record.peek()));
+        report.finds('once', ToolCalls.length === 1 && ToolCalls[0]?.Successful === true, `calls of tools: ${ToolCalls.length}`);
+        report.finds('traced', services.length === 2 && services[0] !== services[1], `answered by ${services.join(', then ')}`);
+      })),
+  },
+  {
     id: 'words',
     title: 'Cut after five words',
     does: 'The model service breaks its stream off in the middle of an answer.',
