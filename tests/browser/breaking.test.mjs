@@ -33,7 +33,7 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     assert.equal(await trial.locator('li:not(.holds)').count(), 0);
   };
 
-  for (const id of ['cut', 'five', 'mismatch', 'cancel', 'refuse', 'overload', 'words', 'silence', 'chain', 'window']) {
+  for (const id of ['cut', 'five', 'mismatch', 'cancel', 'refuse', 'overload', 'down', 'words', 'silence', 'chain', 'window']) {
     test(`${id}: what it claims is true`, async () => {
       const page = await opened();
       await holds(page, id);
@@ -107,6 +107,25 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     assert.match(await trial.locator('li.broken').innerText(), /Not true:\s+The turn fails with upstream_rejected[^]*The turn is completed/);
     assert.equal(await trial.locator('li.holds').count(), 1);
     await assertAccessible(page);
+  });
+
+  test('a service that goes down between two calls: the turn notes it, the inspector says who answered, and without the tool nothing is claimed', async () => {
+    const page = await opened();
+    const turn = await say(page, 'Go down in the middle.');
+    await hasStatus(turn, 'completed');
+    await turn.getByText('The model service does not answer; another one takes over.').waitFor();
+    await openPanel(page, 'Inspector');
+    await page.getByRole('img', { name: /Model call 1: [^;]*answered by default[^;]*;.*Model call 2: [^;]*answered by spare/ }).waitFor();
+    await openPanel(page, 'Break it');
+    await page.route(/\/execute/, (route) => {
+      const body = route.request().postData().replace('Go down in the middle.', 'What can you do?');
+      return route.continue({ postData: body });
+    });
+    const trial = trialOf(page, 'down');
+    await trial.getByRole('button', { name: 'Try it' }).click();
+    await trial.and(page.locator('[data-state="partly"]')).waitFor();
+    assert.equal(await trial.locator('li.unseen').count(), 3);
+    assert.match(await trial.innerText(), /no tool was called/);
   });
 
   test('on a phone, in the dark, nothing is cut off', async () => {

@@ -42,7 +42,7 @@ export class Playground {
     };
     playground.#demo = await demoCatalog(undefined, playground.#spare.url);
     const served = catalog ? changes : playground.#demo.catalog;
-    playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, ...vars }, catalog: served });
+    playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, FALLBACK_REST_MS: '0', ...vars }, catalog: served });
     await playground.rig.start();
     if (tickets) playground.#tickets = await ticketServer(new URL(playground.rig.url).port);
     if (browser) playground.#browser = await startBrowser();

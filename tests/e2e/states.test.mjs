@@ -5,11 +5,14 @@ import { refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { standIn } from '../../tools/dev/stand_in/service.mjs';
 
 const service = await standIn({ wordMs: 0 });
-after(() => service.close());
+const spare = await standIn({ wordMs: 0, isSpare: true });
+after(() => Promise.all([service.close(), spare.close()]));
 const rig = rigForFile({
-  vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1000' },
+  vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1000', FALLBACK_REST_MS: '0' },
   catalog: (catalog) => {
-    catalog.AgentContexts.default.BaseUrl = service.url;
+    Object.assign(catalog.AgentContexts.default, { BaseUrl: service.url, Fallbacks: ['spare'] });
+    for (const mode of catalog.Modes) mode.Tools = [...new Set([...mode.Tools, 'agent_list_modes'])];
+    catalog.AgentContexts.spare = { BaseUrl: spare.url, ApiKeySecret: 'OPENAI_API_KEY', Model: 'spare' };
     catalog.AgentContexts.replay = { ...catalog.AgentContexts.default, Continuation: 'replay' };
   },
 });
@@ -64,6 +67,17 @@ for (const AgentContextId of ['default', 'replay']) {
     const say = session();
     assert.deepEqual(refusalOf((await say('Refuse this call.')).answer), [502, 'upstream_rejected']);
     assert.match(told(await say('Cut the answer after 5 words.')), / whole, as you can see from its end\.$/);
+  });
+
+  test(`a spare service goes on with a turn whose service goes down, and the first one with the next turn: ${AgentContextId}`, async () => {
+    const say = session();
+    await say('Remember the word walrus.');
+    const { answer, trace } = await say('Go down in the middle.');
+    assert.match(told({ answer }), /^I have read the result of agent_list_modes/);
+    assert.deepEqual(answer.json.Warnings.map(({ ErrorCode }) => ErrorCode), ['fallback_used']);
+    assert.deepEqual([trace.ToolCalls.length, trace.ModelCalls.map(({ Service }) => Service)], [1, [AgentContextId, 'spare']]);
+    const next = await say('Which word was it?');
+    assert.deepEqual([told(next), next.trace.ModelCalls.map(({ Service }) => Service)], ['walrus.', [AgentContextId]]);
   });
 
   test(`a silent service is given up, and the next turn works: ${AgentContextId}`, async () => {

@@ -71,12 +71,15 @@ test('local work begins with one command where Node is all that there is, and an
   });
   t.after(() => run.child.kill('SIGTERM'));
   await Promise.race([serving, run.ended.then(() => assert.fail(run.err))]);
-  const response = await fetch(`http://127.0.0.1:${port}/execute`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', connection: 'close' },
-    body: JSON.stringify({ SessionId: 's', TurnId: '1', Instruction: 'Remember the word pelican.' }),
-  });
-  assert.match((await response.json()).Result.PrimaryOutputText, /pelican/);
+  const said = async (TurnId, Instruction) => {
+    const headers = { 'content-type': 'application/json', connection: 'close' };
+    const body = JSON.stringify({ SessionId: 's', TurnId, Instruction });
+    return (await fetch(`http://127.0.0.1:${port}/execute`, { method: 'POST', headers, body })).json();
+  };
+  assert.match((await said('1', 'Remember the word pelican.')).Result.PrimaryOutputText, /pelican/);
+  const { Result, Warnings } = await said('2', 'Go down in the middle.');
+  assert.match(Result.PrimaryOutputText, /^I have read the result of agent_list_modes/);
+  assert.deepEqual(Warnings.map(({ ErrorCode }) => ErrorCode), ['fallback_used']);
   const page = await fetch(`http://127.0.0.1:${port}/`);
   assert.match(await page.text(), /<title>aptix-edge playground/);
   assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');

@@ -157,7 +157,7 @@ test('a plain answer lists the states that can be asked for, and each is underst
   const listed = [...output[0].content[0].text.matchAll(/^- “(.+)”: (.+)$/gm)].map(([, ask, shows]) => [ask, shows]);
   assert.deepEqual(listed.map(([ask]) => ask), [
     'Think aloud.', 'Reason about it.', 'Give a slow answer.', 'Be overloaded once.', 'Be overloaded.',
-    'Refuse this call.', 'Cut the answer after 5 words.', 'Fill the window.', 'Search the web for pelicans.', 'Lose the chain.', 'Be silent.',
+    'Refuse this call.', 'Cut the answer after 5 words.', 'Fill the window.', 'Search the web for pelicans.', 'Lose the chain.', 'Go down in the middle.', 'Be silent.',
   ]);
   for (const [ask, shows] of listed) assert.equal(stateAsked(ask)?.shows, shows);
   assert.equal(stateAsked('Say that again, slowly.'), null);
@@ -239,6 +239,22 @@ test('a lost chain is forgotten at once, a silent service sends nothing', async 
   assert.equal(first, 'the later one');
   given.abort();
   await assert.rejects(nothing);
+});
+
+test('a service that goes down in the middle is down as soon as a tool has run, for as long as that turn lasts; a spare one is not', async () => {
+  const listModes = { type: 'function', name: 'agent_list_modes', parameters: { type: 'object', properties: {} }, strict: false };
+  const [call] = (await ended({ input: said('Go down in the middle.'), tools: [listModes] })).output;
+  assert.equal(call.name, 'agent_list_modes');
+  const output = { type: 'function_call_output', call_id: call.call_id, output: '{"modes":[]}' };
+  const rest = { input: [...said('Go down in the middle.'), call, output], tools: [listModes], model: 'm' };
+  for (const attempt of [1, 2]) assert.equal((await post(rest)).status, 503, `attempt ${attempt}`);
+  const spare = await standIn({ wordMs: 0, isSpare: true });
+  const answer = await fetch(`${spare.url}/responses`, { method: 'POST', headers: { authorization: 'Bearer k' }, body: JSON.stringify(rest) });
+  assert.match((await answer.json()).output[0].content[0].text, /^I have read the result of agent_list_modes/);
+  spare.close();
+  assert.equal((await post({ input: [...rest.input, ...said('Hello.')] })).status, 200);
+  const { output: [words] } = await ended({ input: said('Go down in the middle.') });
+  assert.match(words.content[0].text, /^I cannot go down between two calls/);
 });
 
 test('a word is remembered within the conversation, and a tool is called by its name', async () => {

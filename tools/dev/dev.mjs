@@ -160,8 +160,8 @@ function settingsOf(environment) {
 }
 
 /**
- * wrangler's options for a catalog, one's own in a file, else the demo's (made of `demo`), unless wrangler.toml binds one itself; and for
- * whoever listens to spans.
+ * wrangler's options for a catalog, one's own in a file, else the demo's (made of `demo`), unless wrangler.toml binds one
+ * itself; and for whoever listens to spans.
  */
 async function configOptions(own, kept, demo, spans) {
   const listening = spans ? ['--config', spans.config] : [];

@@ -7,8 +7,8 @@ import { webhookReceiver } from './webhook_receiver.mjs';
 
 /**
  * Starts them for a service on this port, and resolves to `{ settings, receiver, spareUrl, brought }`: the settings that were
- * given with those for local work, where the stand-in's spare one is, if there is one, and what tells the playground (`brought({ isDemo })`) which suggestions fit, and who gives it
- * tickets. `say` gets a line for the terminal.
+ * given with those for local work, where the stand-in's spare one is, if there is one, and what tells the playground
+ * (`brought({ isDemo })`) which suggestions fit, and who gives it tickets. `say` gets a line for the terminal.
  */
 export async function localServices(given, port, say) {
   const settings = { ...given };
@@ -20,8 +20,8 @@ export async function localServices(given, port, say) {
     settings.OPENAI_API_KEY = 'stand-in';
     // Nobody wants to wait two minutes for a silence that was asked for.
     settings.UPSTREAM_IDLE_TIMEOUT_MS ||= '10000';
-    // Nor to be answered by the spare one for long.
-    settings.FALLBACK_REST_MS ||= '2000';
+    // What is asked of the stand-in is asked of the first one, whatever became of the turn before.
+    settings.FALLBACK_REST_MS ||= '0';
     say(`no OPENAI_API_KEY, so a stand-in answers for the model service at ${settings.OPENAI_BASE_URL}`);
   } else {
     say(`the model service is ${settings.OPENAI_BASE_URL ?? 'the one the catalog names'}`);

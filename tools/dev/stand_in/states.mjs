@@ -11,10 +11,10 @@ const PARAGRAPH = 2000;
 
 /**
  * `ask`: what to say; `asked`: how that is recognised; `shows`: what is then seen. Besides, each as far as it applies,
- * `items({ found, windowTokens, words, tools })`: the output items, `tools` being those that are offered; `pace`: a factor of the pauses between words;
- * `refused(isFirst)`: the refusal of an attempt, or `null`; `cutAfter(found, isFirst)`: the deltas after which the
- * connection is broken, or `null`; `isSilent`: nothing is sent; `forgets`: no response is remembered any longer;
- * `goesDown`: it is down as soon as a tool has given its output, and a spare service is not.
+ * `items({ found, windowTokens, words, tools })`: the output items, `tools` being those that are offered; `pace`: a factor
+ * of the pauses between words; `refused(isFirst)`: the refusal of an attempt, or `null`; `cutAfter(found, isFirst)`: the
+ * deltas after which the connection is broken, or `null`; `isSilent`: nothing is sent; `forgets`: no response is remembered
+ * any longer; `goesDown`: it is down as soon as a tool has given its output, and a spare service is not.
  */
 const STATES = [
   {

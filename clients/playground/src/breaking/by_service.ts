@@ -61,9 +61,12 @@ export const byService: readonly Trial[] = [
       void (await withWord(report, 'The service goes down behind a tool.', async () => {
         const turn = await said('Go down in the middle.');
         const { ModelCalls, ToolCalls } = await traceOf(turn);
-        const services = ModelCalls.map(({ Service }) => Service ?? 'none');
+        const missing = ToolCalls.length === 0 ? 'no tool was called' : ModelCalls[0]?.Service === undefined && 'the catalog names no other service (Fallbacks)';
+        if (missing) return ['answered', 'once', 'traced'].forEach((claim) => report.finds(claim, 'unseen', missing));
+        const services = ModelCalls.map(({ Service }) => Service);
         report.finds('answered', statusOf(turn) === 'completed', toldOf(turn.record.peek()));
-        report.finds('once', ToolCalls.length === 1 && ToolCalls[0]?.Successful === true, `calls of tools: ${ToolCalls.length}`);
+        const isTold = answerOf(turn.record.peek()).includes(ToolCalls[0]!.Name);
+        report.finds('once', ToolCalls.length === 1 && ToolCalls[0]!.Successful === true && isTold, `calls of tools: ${ToolCalls.length}`);
         report.finds('traced', services.length === 2 && services[0] !== services[1], `answered by ${services.join(', then ')}`);
       })),
   },

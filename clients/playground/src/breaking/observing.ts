@@ -85,6 +85,8 @@ interface TracedModelCall {
   Rebuilt?: boolean;
   Fault?: unknown;
   Retries?: unknown[];
+  /** Who answered, where another service could have. */
+  Service?: string;
 }
 export type Traced = Omit<Trace, 'ModelCalls'> & { ModelCalls: TracedModelCall[] };
 
