@@ -126,6 +126,17 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     await assertAccessible(page);
   });
 
+  test('an empty session begins with who answers, and has nothing newer to jump to', async () => {
+    const page = await playground.page({ viewport: SMALLEST });
+    const place = page.getByRole('region', { name: 'Conversation' });
+    await page.getByRole('button', { name: 'See inside' }).waitFor({ state: 'attached' });
+    assert.equal(await place.evaluate((box) => box.scrollHeight > box.clientHeight + 100), true, 'it is longer than the screen');
+    assert.equal(await place.evaluate(({ scrollTop }) => scrollTop), 0);
+    await place.evaluate((box) => box.scrollTo(0, box.scrollHeight));
+    await place.evaluate((box) => new Promise((passed) => (box.scrollBy(0, -60), setTimeout(passed, 100))));
+    assert.equal(await page.getByRole('button', { name: 'Jump to the newest' }).count(), 0);
+  });
+
   test('what fingers press is large enough for them', async () => {
     const page = await playground.page({ viewport: SMALLEST, isTouched: true });
     assert.ok(await page.evaluate(() => matchMedia('(pointer: coarse)').matches));

@@ -52,6 +52,18 @@ for (const shell of ['zsh', 'fish']) {
   });
 }
 
+test('whoever misspells a command or an option is told what was meant, and the help says how to begin', () => {
+  const told = (...args) => spawnSync(process.execPath, [PROGRAM, ...args], { encoding: 'utf8' });
+  for (const args of [['chta'], ['help', 'chatt']]) {
+    const { status, stderr } = told(...args);
+    assert.equal(status, 2);
+    assert.match(stderr, /^There is no command \w+\. Did you mean chat\? Commands: chat, /);
+  }
+  assert.doesNotMatch(told('bicycle').stderr, /Did you mean/);
+  assert.match(told('sync', '.', '--dry-rn').stderr, /^There is no option --dry-rn here\. Did you mean --dry-run\?\nUsage: aptix-edge sync /);
+  assert.match(told('--help').stdout, /^aptix-edge COMMAND: .*\nTo begin, "aptix-edge dev" serves/);
+});
+
 test('a shell that is not known is refused with those that are', () => {
   const { status, stderr } = spawnSync(process.execPath, [PROGRAM, 'completion', 'csh'], { encoding: 'utf8' });
   assert.equal(status, 2);

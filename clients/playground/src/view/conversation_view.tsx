@@ -18,9 +18,11 @@ const isAway = signal(false);
 export function Conversation() {
   const place = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
+  // What an empty session shows is read from its beginning.
+  const end = () => (shownTurns.peek().length > 0 ? place.current!.scrollHeight : 0);
   const toEnd = () => {
     follows.current = true;
-    place.current!.scrollTop = place.current!.scrollHeight;
+    place.current!.scrollTop = end();
   };
   useEffect(() => {
     const box = place.current!;
@@ -31,11 +33,12 @@ export function Conversation() {
       if (rest() > 2 && box.scrollTop < top) follows.current = false;
       else if (rest() < NEAR_PX) follows.current = true;
       top = box.scrollTop;
-      isAway.value = rest() > NEAR_PX && !follows.current;
+      look();
     };
+    const look = () => (isAway.value = end() > 0 && rest() > NEAR_PX && !follows.current);
     const resized = new ResizeObserver(() => {
-      if (follows.current) box.scrollTop = box.scrollHeight;
-      isAway.value = rest() > NEAR_PX && !follows.current;
+      if (follows.current && end() > 0) box.scrollTop = end();
+      look();
     });
     box.addEventListener('scroll', scrolled, { passive: true });
     for (const each of [box, box.firstElementChild!]) resized.observe(each);

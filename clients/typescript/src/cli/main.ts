@@ -11,6 +11,7 @@ import { chat } from "./chat.js";
 import { type Options, SHELLS, completion } from "./completion.js";
 import { dev } from "./dev.js";
 import { keep, keptKey } from "./keychain.js";
+import { meant } from "./nearest.js";
 import { Person } from "./person.js";
 import { show } from "./shown_turn.js";
 import { fileStore, stateFolder } from "./state.js";
@@ -340,7 +341,10 @@ function usage(name?: string): string {
   const command = name === undefined ? undefined : COMMANDS[name];
   if (command) return `${command.does}\n\n  aptix-edge ${command.usage}\n\n${described({ ...command.options, ...COMMON })}`;
   const rows = Object.values(COMMANDS).map(({ usage: line, does }) => `  ${line}\n      ${does}`);
-  return `aptix-edge COMMAND\n\n${rows.join("\n")}
+  return `aptix-edge COMMAND: agent turns over an aptix-edge service, from a terminal.
+To begin, "aptix-edge dev" serves on this machine; "aptix-edge chat", in another terminal, talks with it.
+
+${rows.join("\n")}
 
 With every command:
 ${described(COMMON)}
@@ -349,6 +353,11 @@ The key is in APTIX_KEY, or in this system's keychain by \`aptix-edge login\`; i
 To another machine http:// is asked for, since others can read along; APTIX_ALLOW_HTTP=1 agrees.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the service cannot be reached, 4 the turn waits or runs, 5 done in part, 130 interrupted.
 `;
+}
+
+function unknown(command: string): UsageError {
+  const known = Object.keys(COMMANDS);
+  return new UsageError(`There is no command ${command}.${meant(command, known)} Commands: ${known.join(", ")}.`);
 }
 
 async function agreed(question: string, terminal: Terminal, otherwise = "say --yes."): Promise<boolean> {
@@ -395,6 +404,7 @@ async function main(args: string[]): Promise<number> {
     const [name, ...rest] = args;
     if (name === undefined || name === "--help" || name === "-h" || name === "help") {
       const about = name === "help" ? rest[0] : undefined;
+      if (about !== undefined && !Object.hasOwn(COMMANDS, about)) throw unknown(about);
       terminal.out(usage(about));
       return name === undefined ? EXIT.usage : EXIT.done;
     }
@@ -403,7 +413,7 @@ async function main(args: string[]): Promise<number> {
       return EXIT.done;
     }
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-    if (!command) throw new UsageError(`There is no command ${name}. Commands: ${Object.keys(COMMANDS).join(", ")}.`);
+    if (!command) throw unknown(name);
     const { values, positionals } = parsed(command, rest);
     if (values.help) {
       terminal.out(usage(name));
@@ -443,7 +453,11 @@ function parsed(command: Command, args: string[]): { values: Values; positionals
   try {
     return parseArgs({ args, options: { ...COMMON, ...command.options }, allowPositionals: true, strict: true }) as { values: Values; positionals: string[] };
   } catch (error) {
-    throw new UsageError(`${(error as Error).message}\nUsage: aptix-edge ${command.usage}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const [, option = ""] = /'(-[^'\s]*)'/.exec(message) ?? [];
+    const known = Object.keys({ ...command.options, ...COMMON }).map((each) => `--${each}`);
+    const what = code === "ERR_PARSE_ARGS_UNKNOWN_OPTION" ? `There is no option ${option} here.${meant(option, known)}` : message;
+    throw new UsageError(`${what}\nUsage: aptix-edge ${command.usage}`);
   }
 }
 

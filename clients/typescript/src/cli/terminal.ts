@@ -61,7 +61,7 @@ export function failed(terminal: Terminal, error: unknown, url: string): number 
   if (terminal.json) {
     terminal.err(`${jsonOf({ error: told ?? { code: error instanceof UsageError ? "usage" : "failed", message: String((error as Error)?.message ?? error) } })}\n`);
   } else if (error instanceof AptixConnectionError) {
-    terminal.err(`${shownLines(error.message)}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service.\n`);
+    terminal.err(`${shownLines(error.message)}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service${error.status ? "" : "; aptix-edge dev serves one here"}.\n`);
   } else if (told) {
     terminal.err(`${told.code}: ${shownLines(told.message)}\n${hint(told)}`);
   } else terminal.err(`${shownLines(String((error as Error)?.message ?? error))}\n`);
