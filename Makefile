@@ -83,13 +83,14 @@ test-worker:
 	@# `make test` has built the programs; cargo would wait for the native tests that compile.
 	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(filter-out $(timed),$(scripts))
 
-test-long: build client build-server/.complete ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, one whose process is ended KILLS=30 times, and the end-to-end tests over the package's server (APTIX_SEED=… repeats one)
+test-long: build client build-server/.complete ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, one whose process is ended KILLS=30 times, the end-to-end tests over the package's server, and the release before with this one (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture walk:: interleavings:: rows::
 	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture fuzz::
 	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs $(client)/test/ag_ui_streams.test.mjs $(client)/test/ignored.test.mjs $(python)/test/python.test.mjs tests/browser/playground.test.mjs
 	node tests/long/mixed_load.mjs
 	node tests/long/kills.mjs
 	node tests/server/end_to_end.mjs
+	node --test tests/long/two_releases.mjs
 	$(MAKE) check-openapi
 
 bench-limits: build ## what each kind of request costs at its limits, as the table of docs/performance.md has it: three minutes (KINDS=scope,bodies: those)

@@ -23,7 +23,8 @@ export async function builtModules() {
 }
 
 /** Modules of the tests that stand before the build's. */
-export const inFront = (modules) => modules.map(({ name, contents }) => ({ type: 'ESModule', path: path.join(BUILD_DIR, name), contents }));
+export const inFront = (modules) =>
+  modules.map(({ name, contents }) => ({ type: name.endsWith('.wasm') ? 'CompiledWasm' : 'ESModule', path: path.join(BUILD_DIR, name), contents }));
 
 /** The assets as wrangler.toml declares them: the Worker comes first and asks for each. */
 export const pageFiles = () => ({

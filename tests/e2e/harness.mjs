@@ -148,9 +148,9 @@ export class Rig {
     return this.#published;
   }
 
-  /** Kills the Worker and starts it again on the same storage, with another catalog and other variables if they are given. */
-  async restart({ catalog = this.#options.catalog, vars = this.#options.vars } = {}) {
-    Object.assign(this.#options, { catalog, vars });
+  /** Kills the Worker and starts it again on the same storage, with another catalog, other variables or another front if they are given. */
+  async restart({ catalog = this.#options.catalog, vars = this.#options.vars, front = this.#options.front } = {}) {
+    Object.assign(this.#options, { catalog, vars, front });
     // The catalog must be in place before the Worker starts, since alarms ring at once.
     if (!BY_PACKAGE) await this.#putCatalog();
     await this.#end();

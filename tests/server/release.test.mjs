@@ -2,11 +2,12 @@
 // nothing that is packed tells of the machine that built it.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { differences } from '../../tools/release/differences.mjs';
 import { pythonTools } from '../python.mjs';
 import { PACKAGE } from './package_server.mjs';
 
@@ -25,7 +26,19 @@ test('the packages of server and clients are the same when they are packed again
   const [first, again] = [packed('first'), packed('again')];
   const names = readdirSync(first);
   assert.equal(names.length, 5);
-  for (const name of names) assert.ok(readFileSync(path.join(first, name)).equals(readFileSync(path.join(again, name))), name);
+  assert.deepEqual(differences(first, again), []);
+
+  // What differs is named, inside of archives, too.
+  const [archive] = names.filter((name) => name.startsWith('aptix-edge-server'));
+  execFileSync('tar', ['xzf', path.join(again, archive), '-C', scratch]);
+  appendFileSync(path.join(scratch, 'package/dist/cli.mjs'), '\n');
+  execFileSync('tar', ['czf', path.join(again, archive), 'package'], { cwd: scratch });
+  rmSync(path.join(again, 'sbom.cdx.json'));
+  assert.deepEqual(differences(first, again), [`${archive} (package/dist/cli.mjs)`, 'sbom.cdx.json']);
+  rmSync(path.join(scratch, 'package'), { recursive: true });
+  execFileSync('tar', ['xzf', path.join(first, archive), '-C', scratch]);
+  execFileSync('tar', ['czf', path.join(again, archive), 'package'], { cwd: scratch });
+  assert.deepEqual(differences(first, again), [`${archive} (the form of the archive)`, 'sbom.cdx.json']);
 });
 
 test('nothing that is packed holds a path of the machine that built it', () => {
