@@ -15,6 +15,8 @@ const SUMS = 'SHA256SUMS';
 const commit = process.env.APTIX_COMMIT;
 
 if (!commit || commit.endsWith('-dirty')) fail('a release is of a commit: commit or take back what has changed');
+// What failed is no release, and one of another commit is not this one.
+rmSync(TO, { recursive: true, force: true });
 const built = path.join(ROOT, 'build-packages');
 const [here, differ] = [sums(built), []];
 const again = mkdtempSync(path.join(tmpdir(), 'aptix-edge-built-again-'));
@@ -35,7 +37,6 @@ try {
   rmSync(again, { recursive: true, force: true });
 }
 if (differ.length > 0) fail(`two builds of ${commit} differ in ${differ.join(', ')}: compare build-packages/ with build-release-differs/`);
-rmSync(TO, { recursive: true, force: true });
 cpSync(built, TO, { recursive: true });
 writeFileSync(path.join(TO, SUMS), [...here].map(([name, sum]) => `${sum}  ${name}\n`).join(''));
 console.log(`make release: build-release/ has ${[...here.keys(), SUMS].join(', ')}`);
