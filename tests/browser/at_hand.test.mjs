@@ -44,7 +44,7 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     const rig = await Playground.start({ catalog: (catalog, { modelUrl }) => (catalog.AgentContexts.default.BaseUrl = modelUrl) });
     try {
       const page = await rig.page();
-      rig.rig.model.script(answer(text('#### Deep\n\n###### Deeper\n\n| a |\n|---|\n| one<br>two <b>x</b> |\n\nH<sub>2</sub>O, words.')));
+      rig.rig.model.script(answer(text('#### Deep\n\n###### Deeper\n\n| a |\n|---|\n| one<br>two <b>x</b> |\n\nH<sub>2</sub>O, words.[^1] Not [^0-9].\n\n[^1]: https://example.com/source')));
       const turn = await say(page, 'Tell me.');
       await hasStatus(turn, 'completed');
       const sizes = await turn.locator('.markdown :is(h5, h6, p)').evaluateAll((all) => all.map((each) => parseFloat(getComputedStyle(each).fontSize)));
@@ -54,6 +54,9 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
       await assertAccessible(page);
       assert.equal(await turn.locator('td').innerText(), 'one\ntwo <b>x</b>');
       assert.equal(await turn.locator('sub').innerText(), '2');
+      assert.deepEqual(await turn.locator('sup').allInnerTexts(), ['1', '1'], 'the sign of a footnote, and its text');
+      assert.equal(await turn.getByRole('link', { name: 'https://example.com/source' }).count(), 1);
+      await turn.getByText('Not [^0-9].').waitFor();
     } finally {
       await rig.closePages();
       await rig.stop();

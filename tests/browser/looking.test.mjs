@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { agree, assertAccessible, done, hasStatus, openPanel, Playground, say } from './playground.mjs';
+import { agree, assertAccessible, done, hasStatus, openPanel, Playground, say, signIn } from './playground.mjs';
 
 const HOUR_MS = 3_600_000;
 
@@ -94,6 +94,16 @@ describe('looking into', { skip: withoutBrowser }, () => {
       await page.waitForFunction(() => /^(\d+ ms|[1-9]?\d(\.\d)? s)$/.test([...document.querySelectorAll('.foot span')].at(-1)?.textContent ?? ''));
     });
   }
+
+  test("a user's list says how long ago a session was used, where the browser's clock is two hours ahead, too", async () => {
+    const page = await ofAnotherTime(2 * HOUR_MS);
+    await page.reload();
+    await signIn(page, 'alice');
+    await done(page, 'What can you do?');
+    await page.reload();
+    await page.locator('.session small').waitFor();
+    assert.match(await page.locator('.session small').innerText(), /^(now|\d min ago)/);
+  });
 
   test('a decision that a reload has delayed is told with all of its time', async () => {
     const page = await playground.page();

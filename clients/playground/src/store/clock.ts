@@ -11,5 +11,8 @@ export function noteDate(response: Response): Response {
   return response;
 }
 
+/** A time of the service, by the clock of this browser. */
+export const here = (at: number): number => at - aheadMs;
+
 /** The time by the service's clock, in milliseconds since the epoch. */
 export const now = (): number => Date.now() + aheadMs;

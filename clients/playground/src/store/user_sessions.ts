@@ -2,13 +2,14 @@
 // fetched again: what happens in another tab, or in the background, shows after a while by itself.
 import { effect, signal, untracked } from '@preact/signals';
 import type { SessionEntry, SessionsOptions } from '../../../typescript/src/index.js';
+import { here } from './clock.js';
 import { aptix, isLetIn } from './service.js';
 import { user } from './user.js';
 
 export interface UserSession {
   id: string;
   title: string;
-  /** When something last happened in it, in milliseconds since the epoch. */
+  /** When something last happened in it, in milliseconds since the epoch, by the clock of this browser. */
   at: number;
   status: SessionEntry['Status'];
 }
@@ -80,7 +81,7 @@ async function first(count: number, options: SessionsOptions): Promise<{ session
   const sessions: UserSession[] = [];
   for await (const { SessionId, Title, ActiveAt, Status } of aptix.sessions({ ...options, limit: STEP })) {
     if (sessions.length === count) return { sessions, hasMore: true };
-    sessions.push({ id: SessionId, title: Title || SessionId, at: Date.parse(ActiveAt), status: Status });
+    sessions.push({ id: SessionId, title: Title || SessionId, at: here(Date.parse(ActiveAt)), status: Status });
   }
   return { sessions, hasMore: false };
 }

@@ -23,6 +23,11 @@ export class BoundedTokenizer extends Tokenizer {
     return this.#block(() => super.list(text));
   }
 
+  // A footnote's text stands where the model has put it, and is no address of a link.
+  override def(text: string): Tokens.Def | undefined {
+    return /^ {0,3}\[\^/.test(text) ? undefined : super.def(text);
+  }
+
   override link(text: string): Tokens.Link | Tokens.Image | undefined {
     return this.#mark(() => super.link(text));
   }

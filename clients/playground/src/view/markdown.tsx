@@ -65,6 +65,21 @@ const marked = new Marked({
 });
 
 marked.use(formulas(escaped));
+marked.use({
+  extensions: [
+    {
+      // The sign of a footnote, in the text and before its own text. Other names may be classes of characters.
+      name: 'footnote',
+      level: 'inline',
+      start: (text) => /\[\^\d/.exec(text)?.index,
+      tokenizer(text) {
+        const [raw, sign] = /^\[\^(\d{1,3})\]/.exec(text) ?? [];
+        return raw === undefined ? undefined : { type: 'footnote', raw, sign };
+      },
+      renderer: ({ sign }) => `<sup>${sign}</sup>`,
+    },
+  ],
+});
 marked.setOptions({ tokenizer: new BoundedTokenizer() });
 
 const clean = (html: string): string =>
