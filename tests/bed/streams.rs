@@ -12,6 +12,8 @@ use super::reply::Recording;
 /// One exchange with a model service.
 pub struct Exchange {
     pub name: String,
+    /// Which service answered.
+    pub dialect: String,
     pub body: Vec<u8>,
     pub expected: Value,
 }
@@ -73,6 +75,7 @@ pub fn recorded_exchanges() -> Option<Vec<Exchange>> {
             let file = |member: &str| files.join(exchange[member].as_str().unwrap());
             exchanges.push(Exchange {
                 name: format!("{id} {}", exchange["n"]),
+                dialect: case["dialect"].as_str().unwrap().to_owned(),
                 body: last_response(std::fs::read(file("response")).unwrap()),
                 expected: json(&file("expect")),
             });

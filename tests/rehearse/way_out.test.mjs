@@ -12,7 +12,7 @@ test('a rehearsed catalog has no address and no secret but those of the model se
   const HostedTools = [{ type: 'web_search' }, { type: 'mcp', server_label: 'x', server_url: 'https://real.example/mcp', require_approval: 'never' }];
   const { catalog, origins, secrets, notes } = rehearsedCatalog(JSON.stringify({
     AgentContexts: {
-      default: { ApiKeySecret: 'OPENAI_API_KEY', Retrieval: { Http: { Url: 'https://real.example/search', Headers, Limit: 3 } } },
+      default: { ApiKeySecret: 'OPENAI_API_KEY', Fallbacks: ['azure'], Retrieval: { Http: { Url: 'https://real.example/search', Headers, Limit: 3 } } },
       azure: { BaseUrl: 'https://azure.example/openai/v1', Headers: { 'api-key': '${AZURE_KEY}' }, Retrieval: 'None' },
       vectors: { Retrieval: { Index: { MaxBytes: 99, Embeddings: { Model: 'e', Dimensions: 8, BaseUrl: 'https://real.example/v1', Headers } } } },
     },
@@ -31,11 +31,12 @@ test('a rehearsed catalog has no address and no secret but those of the model se
   const { AgentContexts, ConversationContexts, Modes, ServerTools, McpServers } = JSON.parse(catalog);
   const Url = 'https://rehearsal.invalid/retrieval';
   assert.deepEqual(Object.values(AgentContexts).map(({ Retrieval }) => Retrieval), [{ Http: { Url, Limit: 3 } }, 'None', { Http: { Url, MaxBytes: 99 } }]);
+  assert.ok(Object.values(AgentContexts).every((context) => !('Fallbacks' in context)));
   assert.deepEqual(ConversationContexts, { default: { AgentContextId: 'default', BootPrompt: 'x', HostedTools: [{ type: 'web_search' }] }, other: { Instead: 'default' } });
   assert.deepEqual(Modes[0].HostedTools, [{ type: 'web_search' }]);
   assert.deepEqual(ServerTools[0].Http, { Url: 'https://rehearsal.invalid/tools/look', TimeoutMs: 7 });
   assert.deepEqual(McpServers.docs, { Url: 'https://rehearsal.invalid/mcp/docs', Approval: { '*': { When: 'Always' } } });
-  assert.deepEqual(notes.map((note) => note.split(' ')[0]), ['/ConversationContexts/default/Rollout', '/ConversationContexts/default/HostedTools', '/Modes/0/HostedTools']);
+  assert.deepEqual(notes.map((note) => note.split(' ')[0]), ['/AgentContexts/default/Fallbacks', '/ConversationContexts/default/Rollout', '/ConversationContexts/default/HostedTools', '/Modes/0/HostedTools']);
 });
 
 test('the way out passes the origins of model services and nothing else', async () => {

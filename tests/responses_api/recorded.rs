@@ -83,7 +83,7 @@ fn every_recorded_refusal_is_understood() {
     let Some(exchanges) = recorded_exchanges() else { return };
     let mut compared = 0;
     for exchange in exchanges.iter().filter(|exchange| is_refusal(exchange)) {
-        let Exchange { name, body, expected } = exchange;
+        let Exchange { name, body, expected, .. } = exchange;
         let found = ErrorBody::read(body);
         let raw = &expected["error_body"];
         let (error, message) = match (&raw["error"], &raw["detail"]) {
@@ -157,7 +157,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
 
 /// Compares a reading with the expectation of the independent parser.
 fn check(exchange: &Exchange, (told, end): &Reading) {
-    let Exchange { name, body, expected } = exchange;
+    let Exchange { name, body, expected, .. } = exchange;
     let status = expected["status"].as_str();
     if status.is_none() {
         // The independent parser is strict. It found no terminal event because the stream is cut, or

@@ -4,6 +4,8 @@
 use bed::*;
 use serde_json::{Value, json};
 
+use super::fallbacks::{add_fallbacks, down, with_fallbacks};
+
 /// A fault of the service, and the failure that the client gets.
 struct Fault {
     name: &'static str,
@@ -164,28 +166,68 @@ enum Then {
     NextTurnAndRepeat,
 }
 
-/// Runs a turn in which every attempt at one call meets the fault, and then what `then` says.
-fn fail(fault: &Fault, later_call: bool, context: &str, then: Then) {
-    let case = format!("{}, later call: {later_call}, {context}, then {then:?}", fault.name);
-    let bed = Bed::new();
+/// Which service has the fault.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum At {
+    Service,
+    /// The one that took over from a service that is down.
+    OnlyFallback,
+}
+
+impl Fault {
+    /// Whether another service would have taken over; where none is left, the first one's failure is told.
+    fn moves_on(&self) -> bool {
+        let at_once = ["a spent quota", "silence", "silence after the head"];
+        self.calls > 1 || at_once.contains(&self.name)
+    }
+}
+
+/// A session whose service is replaced by one other.
+fn with_fallback() -> Bed {
+    let bed = with_fallbacks();
+    bed.configure(|catalog| {
+        add_fallbacks(catalog);
+        for context in ["default", "replay"] {
+            catalog["AgentContexts"][context]["Fallbacks"] = json!(["spare"]);
+        }
+    });
+    bed
+}
+
+/// Runs a turn in which every attempt at one call meets the fault, and then what `then` says. `at`: whose fault it is.
+fn fail(fault: &Fault, later_call: bool, context: &str, then: Then, at: At) {
+    let case =
+        format!("{}, later call: {later_call}, {context}, then {then:?}, {at:?}", fault.name);
+    let is_behind = at == At::OnlyFallback;
+    let bed = if is_behind { with_fallback() } else { Bed::new() };
     let words = if later_call { "Words [plan: server]" } else { "Words" };
     let request =
         with(turn("t1", words), json!({ "ConversationContextId": context, "Streaming": true }));
-    bed.world.model.spoil_after(usize::from(later_call), fault.reply.clone());
+    let before = if is_behind { down() } else { fault.reply.clone() };
+    bed.world.model.spoil_after(usize::from(later_call), before);
+    bed.world.spare.spoil_after(0, fault.reply.clone());
     let heard = bed.post(&request);
-    assert_eq!(heard.failure(), fault.expected, "{case}");
+    let is_covered = is_behind && fault.moves_on();
+    let expected = if is_covered { (502, "upstream_unavailable") } else { fault.expected };
+    assert_eq!(heard.failure(), expected, "{case}");
     // What may concern the conversation is sent once more as a whole, and a conflict is not waited for then.
-    let again = later_call && context == "default" && CONCERN_CONVERSATION.contains(&fault.name);
-    let attempts = if again { 1 } else { fault.calls };
+    let is_continued = later_call && context == "default" && !is_behind;
+    let again = is_continued && CONCERN_CONVERSATION.contains(&fault.name);
+    let in_vain = if is_behind { 2 } else { 0 };
+    let attempts = if again { 1 } else { fault.calls + in_vain };
     assert_eq!(heard.details()["Attempts"], attempts, "{case}");
-    let calls = usize::from(later_call) + fault.calls + usize::from(again);
-    assert_eq!(bed.world.model.requests(), calls, "{case}");
+    let calls = usize::from(later_call) + fault.calls + usize::from(again) + in_vain;
+    assert_eq!(bed.world.model.requests() + bed.world.spare.requests(), calls, "{case}");
     assert_eq!(bed.turn("t1").result()["Status"], "failed");
     assert_eq!(bed.turn("t1").result()["Outcome"], heard.body);
-    assert_eq!(bed.world.model.open.get(), 0, "{case}: the call is over");
-
-    bed.world.model.mend();
+    for service in [&bed.world.model, &bed.world.spare] {
+        assert_eq!(service.open.get(), 0, "{case}: the call is over");
+        service.mend();
+    }
     bed.restart();
+    // By then the first service rests no more.
+    let executor = &bed.world.executor;
+    executor.set_now_ms(executor.now_ms() + 30_000);
     if then != Then::Repeat {
         assert_eq!(bed.post(&turn("t2", "Next")).final_text(), "Answer to Next.", "{case}");
     }
@@ -203,17 +245,27 @@ fn fail(fault: &Fault, later_call: bool, context: &str, then: Then) {
     assert_eq!(bed.post(&turn("t3", "Last")).final_text(), "Answer to Last.", "{case}");
     let executions = bed.world.tools.executions();
     assert!(executions.values().all(|times| *times == 1), "{case}: {executions:?}");
+    assert_eq!(bed.world.spare.refusals(), Vec::<String>::new(), "{case}");
     bed.assert_chain_held();
 }
 
 #[test]
 fn a_fault_of_the_model_service_fails_the_turn_and_the_session_stays_usable() {
+    every_fault(At::Service);
+}
+
+#[test]
+fn a_fault_of_the_service_that_took_over_fails_the_turn_and_the_session_stays_usable() {
+    every_fault(At::OnlyFallback);
+}
+
+fn every_fault(at: At) {
     for fault in faults() {
         for later_call in [false, true] {
             for then in [Then::NextTurn, Then::Repeat, Then::NextTurnAndRepeat] {
-                fail(&fault, later_call, "default", then);
+                fail(&fault, later_call, "default", then, at);
             }
-            fail(&fault, later_call, "replay", Then::NextTurn);
+            fail(&fault, later_call, "replay", Then::NextTurn, at);
         }
     }
 }

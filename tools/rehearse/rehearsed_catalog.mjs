@@ -17,7 +17,13 @@ export function rehearsedCatalog(text, baseUrl) {
   const services = Object.values(catalog.AgentContexts);
   const origins = new Set(services.map(({ BaseUrl = baseUrl }) => new URL(BaseUrl).origin));
   const secrets = secretsIn(JSON.stringify(services.map(({ ApiKeySecret, Headers }) => ({ ApiKeySecret, Headers }))));
-  for (const context of services) context.Retrieval = retrieval(context.Retrieval);
+  for (const [name, context] of Object.entries(catalog.AgentContexts)) {
+    context.Retrieval = retrieval(context.Retrieval);
+    if (!('Fallbacks' in context)) continue;
+    // Another model's answers would pass for those of the one that is tried.
+    delete context.Fallbacks;
+    notes.push(`/AgentContexts/${name}/Fallbacks is not followed: a service that is down fails the turn.`);
+  }
   for (const [name, context] of Object.entries(catalog.ConversationContexts)) {
     delete context.Webhooks;
     if ('Rollout' in context) {

@@ -179,11 +179,9 @@ impl<'a> Services<'a> {
 
     /// Chooses the service that a call begins with: the first that does not rest, or the first when all do.
     pub(in crate::reasoner) fn begin_call(&mut self, resting: &RestingServices, now_ms: u64) {
-        if self.has_fallbacks() {
-            self.tried.clear();
-            self.present = self.choose(resting, now_ms).unwrap_or(self.first);
-            self.tried.push(self.present);
-        }
+        self.tried.clear();
+        self.present = self.choose(resting, now_ms).unwrap_or(self.first);
+        self.tried.push(self.present);
     }
 
     /// Has calls go to the service of an agent context; false where it is not among them.

@@ -13,7 +13,6 @@ fn services_of_row(bed: &Bed) -> Vec<Value> {
 /// Runs a session in which the first service goes down in the second turn, with a crash.
 fn run(crash: Option<Crash>, down_after: usize) -> Bed {
     let bed = with_fallbacks_to_crash(crash);
-    bed.world.model.spoil_after(2 + down_after, down());
     let post = |request: &Value| {
         bed.try_post(request).unwrap_or_else(|| {
             bed.restart();
@@ -23,6 +22,7 @@ fn run(crash: Option<Crash>, down_after: usize) -> Bed {
         })
     };
     post(&turn("t1", "One [plan: server]")).final_text();
+    bed.world.model.spoil_after(down_after, down());
     let asked = post(&turn("t2", "Two [plan: server, client, server]"));
     let ids = asked.calls();
     let heard = post(&results("t2", &[(&ids[0], json!(1))]));
@@ -36,14 +36,15 @@ fn run(crash: Option<Crash>, down_after: usize) -> Bed {
 }
 
 #[test]
-fn a_crash_at_any_step_loses_no_result_and_the_turn_goes_on_where_its_row_says() {
+fn a_crash_at_any_step_and_in_any_write_loses_no_result_and_the_turn_goes_on_where_its_row_says() {
     for down_after in 0..4 {
         let whole = run(None, down_after);
-        let steps = whole.disk.steps.get();
+        let (steps, writes) = (whole.disk.steps.get(), whole.disk.writes.get());
         assert_eq!(services_of_row(&whole), [Value::Null, json!("spare")]);
-        for step in 1..=steps {
-            let bed = run(Some(Crash::AfterStep(step)), down_after);
-            let what = format!("down after {down_after}, crash after step {step}");
+        let crashes = (1..=steps).map(Crash::AfterStep).chain((1..=writes).map(Crash::BeforeWrite));
+        for crash in crashes {
+            let bed = run(Some(crash), down_after);
+            let what = format!("down after {down_after}, {crash:?}");
             assert_eq!(services_of_row(&bed), [Value::Null, json!("spare")], "{what}");
             let executions = bed.world.tools.executions();
             let most = executions.values().max().unwrap();

@@ -4,6 +4,7 @@
 mod crashes;
 mod failures;
 mod handed_over;
+mod recorded;
 mod rests;
 mod returns;
 mod told;
@@ -14,7 +15,7 @@ use bed::*;
 use serde_json::{Value, json};
 
 /// A session whose agent context falls back to `spare`, and from there to `third`.
-fn with_fallbacks() -> Bed {
+pub(super) fn with_fallbacks() -> Bed {
     with_fallbacks_to_crash(None)
 }
 
@@ -25,7 +26,7 @@ fn with_fallbacks_to_crash(crash: Option<Crash>) -> Bed {
     bed
 }
 
-fn add_fallbacks(catalog: &mut Value) {
+pub(super) fn add_fallbacks(catalog: &mut Value) {
     let agents = &mut catalog["AgentContexts"];
     let of = |host: &str| {
         json!({ "BaseUrl": format!("https://{host}.example/v1"), "Model": host,
@@ -38,7 +39,7 @@ fn add_fallbacks(catalog: &mut Value) {
 }
 
 /// A service that is down: each request gets this until it is mended.
-fn down() -> Reply {
+pub(super) fn down() -> Reply {
     http_error(503, json!({ "type": "server_error" }), &[])
 }
 

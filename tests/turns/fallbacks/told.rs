@@ -1,6 +1,10 @@
 //! What clients, operators and the trace are told of a fall-back.
 
+use aptix_edge::live_text::Position;
+
 use super::*;
+
+const TEXT: &str = "Größer wird’s nicht: 😀.";
 
 #[test]
 fn every_form_of_an_answer_has_the_warning_and_is_the_same() {
@@ -14,6 +18,7 @@ fn every_form_of_an_answer_has_the_warning_and_is_the_same() {
         assert_eq!(warnings(&asked), ["fallback_used"]);
         let ids = asked.calls();
         let answer = results("t1", &[(&ids[0], json!(1))]);
+        bed.world.spare.script([say(TEXT).in_chunks_of(3).paced(1).into()]);
         (bed.post(&answer), answer, bed)
     };
     let (whole, _, _) = run(false);
@@ -23,8 +28,27 @@ fn every_form_of_an_answer_has_the_warning_and_is_the_same() {
     assert_eq!(bed.turn("t1").result()["Outcome"], whole.body);
     let again = bed.post(&answer);
     assert_eq!((again.replayed, &again.text), (true, &whole.text));
-    let kept = watched(&streamed.frames.unwrap());
-    assert_eq!(kept.0, "Answer to One.");
+    let frames = streamed.frames.unwrap();
+    let kept = watched(&frames);
+    assert_eq!(kept.0, TEXT);
+    // A reader who was cut off keeps whole events alone, so a cut at any byte is one behind an event.
+    for restarted in [false, true] {
+        if restarted {
+            bed.restart();
+        }
+        for cut in 0..frames.len() {
+            let whole_events = frames.get(..cut).and_then(|head| head.rfind("\n\n"));
+            let head = whole_events.map_or("", |end| &frames[..end + 2]);
+            if cut > 0 && head.len() != cut {
+                continue;
+            }
+            let mut ids = head.lines().filter_map(|line| line.strip_prefix("id: "));
+            let position = ids.next_back().and_then(Position::parse);
+            let rest = bed.wait(&bed.attach("t1", position)).unwrap();
+            let rest = rest.frames.unwrap_or_default();
+            assert_eq!(watched(&format!("{head}{rest}")), kept, "cut at {cut}");
+        }
+    }
     for text in [&whole.text, &bed.turn("t1").text] {
         assert!(!text.contains("spare"), "{text}");
     }
