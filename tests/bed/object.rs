@@ -23,6 +23,9 @@ const REPEATED_AFTER_MS: u64 = 2_000;
 /// An object.
 pub struct TestObject<H> {
     name: String,
+    /// `H::new`. By its address, since what calls a generic function is compiled with everything that the function leads
+    /// to, here the whole service, once more in each crate.
+    begin: fn(Rc<TestPlatform>, SqliteDatabase) -> H,
     pub disk: Rc<Disk>,
     /// The time of its next alarm.
     pub alarm_at: Rc<Cell<Option<u64>>>,
@@ -49,6 +52,7 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            begin: H::new,
             disk: Disk::new(),
             alarm_at: Rc::default(),
             lives: Cell::default(),
@@ -75,7 +79,7 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
         let own = (H::CLASS, self.name.as_str());
         let platform: Rc<_> =
             TestPlatform::new(Rc::clone(world), Rc::clone(&instance), own, alarm_at).into();
-        let host = Rc::new(H::new(platform, database));
+        let host = Rc::new((self.begin)(platform, database));
         self.life.replace(Some(Life { instance, host }));
         // The runtime repeats an alarm whose instance was lost.
         if self.rings.take() {

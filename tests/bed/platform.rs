@@ -275,7 +275,7 @@ impl Machine for TestPlatform {
             ObjectClass::McpLists => return Ok(self.world.lists(name).reply(&body).await),
             ObjectClass::KeySet => return Err(HttpFault("no object asks this".to_owned())),
             ObjectClass::Session => {
-                let reply = self.world.session(name).reply(&self.world, path, body).await;
+                let reply = self.world.ask_session(name, path, body).await;
                 self.pause().await;
                 return reply;
             }
@@ -283,7 +283,7 @@ impl Machine for TestPlatform {
                 if !self.world.has_users.get() {
                     return Err(HttpFault("no Durable Object is bound as USERS".to_owned()));
                 }
-                let reply = self.world.user(name).reply(&self.world, path, body).await;
+                let reply = self.world.ask_user(name, path, body).await;
                 self.pause().await;
                 return reply;
             }

@@ -2,6 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use aptix_edge::encoding::Jurisdiction;
@@ -37,6 +39,9 @@ pub type UserObject = TestObject<UserHost<TestPlatform, SqliteDatabase>>;
 
 /// A session's object, beside the one of a bed.
 pub type SessionObject = TestObject<Host>;
+
+/// The reply to come. In a box, so that the service's code is compiled with this crate and not again with each test.
+pub type Asked = Pin<Box<dyn Future<Output = Result<String, HttpFault>>>>;
 
 /// A request without its body.
 pub struct RequestLine {
@@ -237,6 +242,18 @@ impl World {
         let mut sessions = self.sessions.borrow_mut();
         let new = || Rc::new(SessionObject::new(name));
         Rc::clone(sessions.entry(name.to_owned()).or_insert_with(new))
+    }
+
+    /// What the object of the session `name` replies to a question.
+    pub fn ask_session(self: &Rc<Self>, name: &str, path: &str, body: String) -> Asked {
+        let (world, session, path) = (Rc::clone(self), self.session(name), path.to_owned());
+        Box::pin(async move { session.reply(&world, &path, body).await })
+    }
+
+    /// What the object of the user `name` replies to a question.
+    pub fn ask_user(self: &Rc<Self>, name: &str, path: &str, body: String) -> Asked {
+        let (world, user, path) = (Rc::clone(self), self.user(name), path.to_owned());
+        Box::pin(async move { user.reply(&world, &path, body).await })
     }
 
     /// The object `name` that keeps the tools of a server.

@@ -349,9 +349,9 @@ fn a_session_that_goes_on_keeps_the_alarm_that_a_lost_instance_has_set() {
     session.alarm_at.set(Some(soon));
     session.restart(&world);
     let body = json!({ "SessionId": "a", "Registration": 1_u64 << 52, "ReceivedAt": 0, "OnlyExpired": true });
-    let asked = Rc::clone(&session);
+    let asked = world.ask_session("local/~alice/a", "/session/erase", body.to_string());
     let question = async move {
-        let reply = asked.reply(&world, "/session/erase", body.to_string()).await.unwrap();
+        let reply = asked.await.unwrap();
         assert!(reply.contains("kept"), "{reply}");
     };
     bed.world.executor.spawn(1 << 40, Box::pin(question));

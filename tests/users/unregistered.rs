@@ -61,12 +61,11 @@ fn a_report_that_comes_after_the_erasure_of_its_session_brings_nothing_back() {
         "Status": "idle", "Mode": "plain", "Turns": 1, "Tokens": 0, "Title": "Hello",
     });
     bed.ask_as("alice", "DELETE", "/sessions/a", "").result();
-    let user = bed.world.user("local/~alice");
-    let (world, replied) = (Rc::clone(&bed.world), Rc::new(RefCell::new(None)));
+    let asked = bed.world.ask_user("local/~alice", "/user/report", report.to_string());
+    let replied = Rc::new(RefCell::new(None));
     let reply = Rc::clone(&replied);
     let ask = async move {
-        let reply_to = user.reply(&world, "/user/report", report.to_string()).await;
-        reply.replace(Some(reply_to));
+        reply.replace(Some(asked.await));
     };
     bed.world.executor.spawn(u64::MAX, Box::pin(ask));
     bed.settle();
