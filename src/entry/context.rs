@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::metering::Metering;
 use super::request_id::RequestId;
-use super::residence;
+use super::residence::permit_residence;
 use crate::catalog::{AgentContext, Catalog, CatalogFault};
 use crate::contract::{CatalogStamp, ErrorCode, Fault, TraceContext};
 use crate::encoding::{Jurisdiction, sha256_hex};
@@ -70,7 +70,8 @@ impl AdmissionContext {
 
     /// Whether the services of an agent context are in the tenant's jurisdiction, where it has one.
     pub(super) fn permit_residence(&self, agent: &AgentContext) -> Result<(), Fault> {
-        residence::permit_agent(self.catalog()?, agent, self.jurisdiction)
+        let catalog = self.catalog()?;
+        permit_residence(self.jurisdiction, |needed| catalog.resides(agent, needed))
     }
 
     /// Whether a turn of the session can go on: `catalog_invalid` without a catalog, `context_not_found`

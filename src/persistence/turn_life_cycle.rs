@@ -1,8 +1,8 @@
 //! The turn's life cycle: every function is one durable step, all of it kept or nothing.
 //!
 //! ```text
-//! begin_turn -> record_retrieval? -> record_output -> record_tool_result* -> add_tool_outputs -> record_output … -> end
-//!                                                           end (awaiting tools) -> begin_continuation -^
+//! begin_turn -> record_retrieval? -> record_output -> record_tool_result* -> add_tool_outputs -> record_output … -> end_submission
+//!                                                end_submission (awaiting tools) -> begin_continuation -^
 //! ```
 
 use super::call::{Call, OpenCalls};
@@ -343,7 +343,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Ends the running submission; the caller has set `turn.status`. `last`, the model output with
     /// the final text, is recorded in the same step.
-    pub(crate) fn end(
+    pub(crate) fn end_submission(
         &self,
         session: &mut Session,
         turn: &mut Turn,

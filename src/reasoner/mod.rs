@@ -14,6 +14,7 @@ mod model_call;
 mod model_step;
 mod pictures;
 mod retrieval_step;
+mod run_ending;
 mod run_report;
 mod running_turn;
 mod settlement;
@@ -33,8 +34,8 @@ pub(crate) use model_call::{Interruption, RestingServices};
 pub(crate) use run_report::RunReport;
 pub use running_turn::Reasoner;
 pub(crate) use running_turn::{Connections, RunTrace, StartedTurn};
-pub(crate) use settlement::{abort, fail_turn, turn_aborted};
 pub(crate) use tool_results::{conflict, not_awaiting, pending_calls};
 pub(crate) use turn_beginning::{
     NewContinuation, NewUserTurn, begin_turn, continue_turn, resume_turn,
 };
+pub(crate) use turn_ending::{TurnEnd, end_turn, turn_aborted};

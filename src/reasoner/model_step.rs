@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use super::approval::{is_made_again, question};
 use super::model_call::{Exchange, Input, Transcript, can_fall_back};
+use super::run_ending::warn_of_contents;
 use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::missing_result;
 use super::sources::sources;
 use super::tool_step::warn_of_mode_changes;
-use super::turn_ending::warn_of_contents;
 use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
 use crate::contract::{ErrorCode, Fault, Progress, UserWarning};

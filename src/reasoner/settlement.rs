@@ -1,64 +1,12 @@
 //! Closes the open calls that will never get a result, because the model's chain goes on only after
 //! every call has an output.
 
-use super::model_call::{Transcript, estimate_cost};
 use super::running_turn::tools_of;
-use super::steering::{keep_steers, place_waiting_steers};
+use super::steering::place_waiting_steers;
 use crate::composition::{Abandonment, NoResult, missing_outcome, tool_outputs};
-use crate::contract::{ErrorCode, Fault, ToolResult, TurnStatus};
-use crate::persistence::{Call, Ending, OpenCalls, Session, SessionStore, Turn};
+use crate::contract::{Fault, ToolResult};
+use crate::persistence::{Call, OpenCalls, Session, SessionStore};
 use crate::ports::Database;
-
-/// Ends a turn as failed. Nothing is written when the storage fails.
-pub(crate) fn fail_turn<D: Database>(
-    store: &SessionStore<D>,
-    session: &mut Session,
-    turn: &mut Turn,
-    ending: Ending<'_>,
-) -> Result<(), Fault> {
-    turn.status = TurnStatus::Failed;
-    store.durable_step(|| {
-        keep_steers(store, session, turn)?;
-        store.end(session, turn, None, ending)
-    })
-}
-
-/// Ends a turn as aborted, and closes the calls that it made.
-/// Nothing is written when the storage fails.
-pub(crate) fn abort<D: Database>(
-    store: &SessionStore<D>,
-    session: &mut Session,
-    turn: &mut Turn,
-    ending: Ending<'_>,
-) -> Result<(), Fault> {
-    turn.status = TurnStatus::Aborted;
-    store.durable_step(|| {
-        count_unread(store, session, turn)?;
-        store.give_up_pending(session, turn, ending.now_ms)?;
-        settle_open_calls(store, session, Abandonment::Cancelled)?;
-        keep_steers(store, session, turn)?;
-        store.end(session, turn, None, ending)
-    })
-}
-
-/// Counts the background response that a cancelled turn no longer reads.
-fn count_unread<D: Database>(
-    store: &SessionStore<D>,
-    session: &mut Session,
-    turn: &mut Turn,
-) -> Result<(), Fault> {
-    let Some(pending) = &turn.progress.pending else { return Ok(()) };
-    let mut transcript = Transcript::of_pending(pending)?;
-    estimate_cost(store, session, &mut transcript)?;
-    transcript.fault = Some(turn_aborted());
-    transcript.count(session, turn);
-    store.record_attempt(session, turn, &transcript.to_json()?)
-}
-
-/// The fault of a turn that was cancelled.
-pub(crate) fn turn_aborted() -> Fault {
-    Fault::new(ErrorCode::TurnAborted, "The turn was cancelled. Start another one.")
-}
 
 /// Gives each open call a result that says why it has none, and adds the outputs of all calls to the
 /// conversation, and behind them the steers that waited for that. Does nothing when no call is open.

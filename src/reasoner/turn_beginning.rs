@@ -13,7 +13,7 @@ use super::retrieval_step::pending_retrieval;
 use super::running_turn::{SEGMENTS_OF_AN_ATTEMPT, StartedTurn};
 use super::settlement::{outputs_of, settle_open_calls};
 use super::tool_results::match_results;
-use crate::catalog::{Catalog, ConversationContext};
+use crate::catalog::{Catalog, ConversationContext, Mode};
 use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
 use crate::contract::{
     CatalogStamp, Fault, ToolResult, TraceContext, TurnStatus, UserTurn, UserWarning,
@@ -40,6 +40,8 @@ pub(crate) struct NewUserTurn<'a> {
     pub(crate) contexts: Option<Contexts>,
     /// That of the turn.
     pub(crate) conversation: &'a ConversationContext,
+    /// The session's mode, or what stands for it in the catalog.
+    pub(crate) mode: &'a Mode,
     /// The tools of the MCP servers that the turn names.
     pub(crate) tools_by_server: &'a ToolsByServer,
     pub(crate) caller: &'a SentCaller,
@@ -76,7 +78,7 @@ pub(crate) fn begin_turn<D: Database>(
     before_writing: impl FnOnce() -> Result<(), Fault>,
 ) -> Result<StartedTurn, Vec<Fault>> {
     let session = &new.session;
-    let mode = new.catalog.turn_mode(Some(&session.mode), new.conversation);
+    let mode = new.mode;
     let new_mode = (mode.key != session.mode).then(|| NewMode {
         key: mode.key.clone(),
         reason: format!("The catalog no longer has the mode {}.", session.mode),

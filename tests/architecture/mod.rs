@@ -16,6 +16,7 @@ mod rooms;
 mod scripts;
 mod shape;
 mod sources;
+mod turns;
 
 use sources::{Source, sources};
 

@@ -6,13 +6,10 @@
 
 use serde_json::json;
 
-use super::first_contexts::{
-    FirstContexts, NextContexts, first_contexts, other_contexts, unknown_context,
-};
 use super::permission::permit_turn;
 use super::registration::not_registered;
 use super::session_host::{find_session, find_turn};
-use crate::catalog::Catalog;
+use super::turn_draft::{FirstTurn, NextTurn, other_contexts, resides, title_by, unknown_context};
 use crate::contract::{ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::{no_session, no_turn};
@@ -27,7 +24,6 @@ use crate::reasoner::{
     FileSources, NewContinuation, NewUserTurn, StartedTurn, begin_turn, conflict, continue_turn,
     not_awaiting, pending_calls, permit_repeat, resume_turn, turn_aborted,
 };
-use crate::users::title_of;
 
 /// The decision on a submission that is not refused.
 #[derive(Debug)]
@@ -220,8 +216,9 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     fn begin(&self, mut session: Session, turn: NewTurn<'_>) -> Result<Admitted, Vec<Fault>> {
         let NewTurn { ordinal, request, fingerprint, tools_by_server, caller } = turn;
         let catalog = self.context.catalog()?;
-        self.give_title(&mut session, request, catalog);
-        let next = NextContexts::of(catalog, &session);
+        let title = &mut session.state.title;
+        *title = title.take().or_else(|| title_by(self.platform, catalog, request));
+        let next = NextTurn::of(catalog, &session);
         let contexts = next.as_ref().and_then(|next| next.new.clone());
         let mut faults =
             other_contexts(&session, contexts.as_ref(), request, &caller.grants, catalog);
@@ -231,7 +228,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             None => Err(unknown_context("AgentContext")),
         };
         faults.extend(permitted.err().map(|fault| fault.at("/AgentContextId")));
-        let Some(conversation) = next.map(|next| next.conversation) else {
+        let Some(NextTurn { conversation, mode, .. }) = next else {
             faults.push(unknown_context("ConversationContext"));
             return Err(faults);
         };
@@ -243,6 +240,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             catalog,
             contexts,
             conversation,
+            mode,
             tools_by_server,
             caller,
             origin: &self.context.origin,
@@ -260,9 +258,9 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     }
 
     fn new_session(&self, request: &UserTurn, grants: &Grants) -> Result<Session, Vec<Fault>> {
-        let catalog = self.context.catalog()?;
-        let first = FirstContexts::of(self.platform, self.context, request, grants)?;
-        let FirstContexts { bound, asked, conversation } = first;
+        let FirstTurn { bound, asked, mode, .. } =
+            FirstTurn::of(self.platform, self.context, request, grants)?;
+        let state = self.state_of_user(&bound.agent)?;
         let now = self.platform.now_ms();
         let mut session = Session {
             session_id: request.session_id.clone(),
@@ -270,7 +268,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             updated_at: now,
             agent_context: bound.agent,
             conversation_context: bound.conversation,
-            mode: catalog.turn_mode(None, conversation).key.clone(),
+            mode: mode.key.clone(),
             client_tools: None,
             solution_context: None,
             solution_context_sent: None,
@@ -279,15 +277,15 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             acknowledged: EntrySeq::START,
             live_turn: None,
             open_calls: None,
-            state: self.state_of_user(request, grants)?,
+            state,
         };
         session.ask_for(asked);
         Ok(session)
     }
 
-    /// What a new session knows of its user. One that is refused for its contexts was not registered.
-    fn state_of_user(&self, request: &UserTurn, grants: &Grants) -> Result<SessionState, Fault> {
-        let is_refused = || first_contexts(self.platform, self.context, request, grants).is_none();
+    /// What a new session knows of its user. One that is refused for its agent context was not registered.
+    fn state_of_user(&self, agent: &str) -> Result<SessionState, Fault> {
+        let is_refused = || !resides(self.context, agent);
         if self.platform.user().is_none() || (self.registration.is_none() && is_refused()) {
             return Ok(SessionState::default());
         }
@@ -296,14 +294,6 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             tickets_before: self.store.tickets_before()?,
             ..SessionState::default()
         })
-    }
-
-    /// Gives a user's session the title of its first instruction.
-    fn give_title(&self, session: &mut Session, request: &UserTurn, catalog: &Catalog) {
-        if self.platform.user().is_some() && session.state.title.is_none() {
-            let instruction = request.instruction.as_deref().filter(|_| catalog.titles_sessions());
-            session.state.title = instruction.map(title_of);
-        }
     }
 
     /// Refuses a turn while another one of the session is live.

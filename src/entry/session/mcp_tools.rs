@@ -1,7 +1,7 @@
 //! The tools of MCP servers for a turn that is about to begin (interface §11).
 
-use super::first_contexts::{first_contexts, next_contexts};
 use super::session_host::SessionHost;
+use super::turn_draft::{first_turn, next_turn};
 use crate::contract::{ExecuteRequest, Fault, UserTurn};
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::identity::Grants;
@@ -34,7 +34,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// The keys of the MCP servers whose tools a new turn names; none for a turn that is not new, must wait, or is refused
-    /// for its contexts.
+    /// in any case.
     fn servers_of(
         &self,
         context: &AdmissionContext,
@@ -43,14 +43,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<Vec<String>, Fault> {
         let catalog = context.catalog()?;
         let session = self.store.session()?;
-        let conversation = match &session {
-            Some(session) => next_contexts(context, session).map(|next| next.conversation),
-            None => first_contexts(self.platform.as_ref(), context, turn, grants)
-                .map(|first| first.conversation),
+        let drafted = match &session {
+            Some(session) => next_turn(context, session).map(|next| (next.mode, next.conversation)),
+            None => first_turn(self.platform.as_ref(), context, turn, grants)
+                .map(|first| (first.mode, first.conversation)),
         };
-        let Some(conversation) = conversation else { return Ok(Vec::new()) };
-        let stored = session.as_ref().map(|session| session.mode.as_str());
-        let mode = catalog.turn_mode(stored, conversation);
+        let Some((mode, conversation)) = drafted else { return Ok(Vec::new()) };
         let mut keys = catalog.named_servers(mode, conversation);
         if let Some(session) = session.filter(|_| !keys.is_empty()) {
             let waits = session.live_turn.is_some();

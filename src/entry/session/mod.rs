@@ -8,7 +8,6 @@ mod detached;
 mod erasing;
 mod export;
 mod exported_catalog;
-mod first_contexts;
 mod fork;
 mod mcp_tools;
 mod permission;
@@ -23,6 +22,7 @@ mod session_host;
 mod steering;
 mod submission;
 mod tasks;
+mod turn_draft;
 mod user_questions;
 mod views;
 

@@ -7,9 +7,9 @@ use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::metering::EndedSubmission;
 use crate::object::TaskKind;
-use crate::persistence::{Ending, Session, StoredOutcome, Turn};
+use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
-use crate::reasoner::{fail_turn, resume_turn};
+use crate::reasoner::{TurnEnd, end_turn, resume_turn};
 
 /// The number of attempts at a submission, including the first.
 const MAX_ATTEMPTS: u32 = 2;
@@ -78,17 +78,42 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    /// Writes the data point of a submission that ends without an instance to run it.
-    pub(super) fn meter_lost(
+    /// Ends a turn that nobody runs, with what follows the end of a run: its instance was lost, or it waits for its client.
+    pub(super) fn end_without_run(
         &self,
         context: &AdmissionContext,
-        session: &Session,
-        turn: &Turn,
-        code: ErrorCode,
-    ) {
-        let now_ms = self.platform.now_ms();
-        let ended = EndedSubmission::lost(context.model_of(session), turn, code, now_ms);
-        context.metering.record(self.platform.as_ref(), session, &ended);
+        session: &mut Session,
+        turn: &mut Turn,
+        fault: Fault,
+    ) -> Result<(), Fault> {
+        let (platform, store, now_ms) =
+            (self.platform.as_ref(), &self.store, self.platform.now_ms());
+        let (code, outcome) = (fault.code, StoredOutcome::of(&fault.into(), None));
+        let (is_aborted, is_lost) =
+            (code == ErrorCode::TurnAborted, turn.status == TurnStatus::Running);
+        if is_lost {
+            session.lose_instance(turn);
+        }
+        let end = TurnEnd {
+            status: if is_aborted { TurnStatus::Aborted } else { TurnStatus::Failed },
+            outcome: &outcome,
+            last: None,
+            catalog: context.catalog.as_deref().ok(),
+            now_ms,
+        };
+        store.durable_step(|| {
+            if !is_aborted {
+                store.give_up_pending(session, turn, now_ms)?;
+            }
+            let ensure_alarm = || self.ensure_alarm(context.deployment.turn_alarm_ms);
+            end_turn(platform, store, session, turn, end, ensure_alarm)
+        })?;
+        if is_lost {
+            let ended = EndedSubmission::lost(context.model_of(session), turn, code, now_ms);
+            context.metering.record(platform, session, &ended);
+        }
+        self.have_change_reported(context)?;
+        self.start_tasks(context)
     }
 
     /// Resumes the turn that is stored as running but runs nowhere, or fails it after too many
@@ -117,18 +142,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if is_spent {
             let message = "The turn was interrupted more than once. Send the same request again to go on from its last step.";
             let fault = Fault::new(ErrorCode::TurnInterrupted, message);
-            session.lose_instance(&turn);
-            let outcome = StoredOutcome::of(&fault.into(), None);
-            turn.status = TurnStatus::Failed;
-            let webhooks = self.due_webhooks(context, &session, &turn, &outcome, now)?;
-            let ending = Ending { outcome: &outcome, webhooks: &webhooks, now_ms: now };
-            self.store.durable_step(|| {
-                self.store.give_up_pending(&session, &mut turn, now)?;
-                fail_turn(&self.store, &mut session, &mut turn, ending)
-            })?;
-            self.meter_lost(context, &session, &turn, ErrorCode::TurnInterrupted);
-            self.have_change_reported(context)?;
-            self.start_tasks(context)?;
+            self.end_without_run(context, &mut session, &mut turn, fault)?;
             return Ok(Recovered::GivenUp(ordinal));
         }
         if context.contexts_of(&session).is_err() {

@@ -2,9 +2,8 @@
 //! session that can exist is known there.
 
 use super::erasing::was_erased;
-use super::first_contexts::first_contexts;
-use super::permission::permit_turn;
 use super::session_host::SessionHost;
+use super::turn_draft::{first_turn, title_by};
 use crate::contract::{ErrorCode, ExecuteRequest, Fault};
 use crate::entry::context::AdmissionContext;
 use crate::entry::other_version::unanswered;
@@ -12,7 +11,7 @@ use crate::entry::response::credential_expired;
 use crate::identity::Grants;
 use crate::object::ask_in_time;
 use crate::ports::{Database, Platform};
-use crate::users::{Registration, RegistrationReply, title_of};
+use crate::users::{Registration, RegistrationReply};
 
 /// How long a turn waits to be registered, in milliseconds.
 const WAIT_MS: u64 = 10_000;
@@ -32,19 +31,17 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         else {
             return Ok(None);
         };
-        let first = first_contexts(self.platform.as_ref(), context, turn, grants);
-        let Some(first) = first else { return Ok(None) };
-        let is_refused = permit_turn(turn, grants).is_err();
-        if is_refused || self.store.session()?.is_some() || self.store.is_building_fork()? {
+        let platform = self.platform.as_ref();
+        let Some(first) = first_turn(platform, context, turn, grants) else { return Ok(None) };
+        if self.store.session()?.is_some() || self.store.is_building_fork()? {
             return Ok(None);
         }
-        let instruction = turn.instruction.as_deref().filter(|_| catalog.titles_sessions());
         let question = Registration {
             session_id: turn.session_id.clone(),
             received_at,
             issued_at: grants.issued_at,
-            mode: catalog.turn_mode(None, first.conversation).key.clone(),
-            title: instruction.map(title_of).unwrap_or_default(),
+            mode: first.mode.key.clone(),
+            title: title_by(platform, catalog, turn).unwrap_or_default(),
             fork_bytes: None,
         };
         self.ask_to_register(&question).await

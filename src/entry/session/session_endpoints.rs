@@ -296,7 +296,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             SessionRoute::Cancel(turn) => {
                 let (session, turn) = (recovered_session()?, find_turn(store, &turn)?);
                 let (session, turn) = self.cancel(context, id, session, turn).await?;
-                self.have_change_reported(context)?;
                 view(views.turn(session, turn))
             }
             SessionRoute::Export => {

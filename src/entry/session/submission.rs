@@ -8,16 +8,16 @@ use super::admission::{Admission, Admitted};
 use super::erasing::{Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
-use crate::contract::{ErrorCode, ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint_in};
+use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint_in};
 use crate::entry::context::AdmissionContext;
 use crate::entry::response::credential_expired;
 use crate::identity::{Grants, SentCaller};
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
 use crate::mcp::ToolsByServer;
 use crate::object::ask;
-use crate::persistence::{Ending, Session, StoredOutcome, Turn};
+use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
-use crate::reasoner::{abort, turn_aborted};
+use crate::reasoner::turn_aborted;
 use crate::users::{Revocation, RevokedQuestion};
 
 /// A submission with all that its admission needs and that takes long to find out.
@@ -222,20 +222,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 live.cancel().await;
             }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
-                let is_lost = turn.status == TurnStatus::Running;
-                if is_lost {
-                    session.lose_instance(&turn);
-                }
-                let outcome = StoredOutcome::of(&turn_aborted().into(), None);
-                let now_ms = self.platform.now_ms();
-                turn.status = TurnStatus::Aborted;
-                let webhooks = self.due_webhooks(context, &session, &turn, &outcome, now_ms)?;
-                let ending = Ending { outcome: &outcome, webhooks: &webhooks, now_ms };
-                abort(&self.store, &mut session, &mut turn, ending)?;
-                if is_lost {
-                    self.meter_lost(context, &session, &turn, ErrorCode::TurnAborted);
-                }
-                self.start_tasks(context)?;
+                self.end_without_run(context, &mut session, &mut turn, turn_aborted())?;
             }
             (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
         }

@@ -13,7 +13,7 @@ use super::embedding_wake_up::{ChangeGuard, EmbeddingWakeUp};
 use crate::catalog::Embeddings;
 use crate::contract::{Fault, ListedDocuments, Warning};
 use crate::entry::context::ContextSource;
-use crate::entry::object_host::away_ms;
+use crate::entry::object_host::rang;
 use crate::ports::{Database, Platform};
 use crate::retrieval::{
     Chunk, ChunkIndex, Comparison, Counts, EmbeddedQuestion, EmbeddingOutcome, EmbeddingService,
@@ -108,14 +108,15 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
     /// # Errors
     /// The next alarm cannot be set: the runtime then repeats this one.
     pub(super) async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
+        let work = async |interval_ms| self.embed(source, interval_ms).await;
+        let (is_newer, again_ms) = (|| false, |interval_ms| interval_ms);
+        rang(self.platform.as_ref(), &self.wake_up.alarm, source, work, is_newer, again_ms).await
+    }
+
+    /// Embeds chunks, and sets the alarm for what is left of them; `interval_ms` is `TURN_ALARM_MS`.
+    async fn embed(&self, source: &ContextSource, interval_ms: u64) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
-        self.wake_up.clear();
         let deployment = source.deployment(platform).unwrap_or_default();
-        let interval_ms = deployment.turn_alarm_ms;
-        if let Some(away_ms) = away_ms(platform, interval_ms) {
-            return self.wake_up.set_in(platform, away_ms);
-        }
-        // An alarm that fails is repeated a few times and then dropped for good.
         let Ok(catalog) = source.catalog(platform).await else {
             return self.wake_up.set_in(platform, interval_ms);
         };

@@ -12,7 +12,7 @@ const MAX_RETRY_AFTER_MS: u64 = 600_000;
 /// What this instance knows of the alarm, the service and the requests under way.
 #[derive(Debug, Default)]
 pub(super) struct EmbeddingWakeUp {
-    alarm: Alarm,
+    pub(super) alarm: Alarm,
     backoff: Backoff,
     /// When a service that failed may be asked again.
     retry_at: Cell<u64>,
@@ -46,11 +46,6 @@ impl EmbeddingWakeUp {
     /// Whether documents are being changed, so that more chunks will have to be embedded.
     pub(super) fn has_changes(&self) -> bool {
         self.changes.get() > 0
-    }
-
-    /// Records that the alarm rang, and is no longer set.
-    pub(super) fn clear(&self) {
-        self.alarm.forget();
     }
 
     /// Records that everything was erased, the alarm included.

@@ -17,7 +17,7 @@ use crate::entry::context::ContextSource;
 use crate::entry::object_host::{ObjectHost, responded};
 use crate::entry::request::RequestHead;
 use crate::entry::request_id::RequestId;
-use crate::entry::residence::permit_default;
+use crate::entry::residence::permit_residence;
 use crate::entry::response::{PlainResponse, Response, object_failed};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
@@ -100,7 +100,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
             WorkspaceRoute::Upsert => {
                 let documents = parse_documents(&body)?;
                 if let Ok(catalog) = source.catalog(platform).await {
-                    permit_default(&catalog, platform.jurisdiction())?;
+                    permit_residence(platform.jurisdiction(), |it| catalog.default_resides(it))?;
                 }
                 let write = self.index.write(source, async |index| {
                     let documents = index.upsert(budget, &documents).await?;
@@ -174,7 +174,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
     ) -> Result<InvokeResult, Vec<Fault>> {
         let platform = self.platform.as_ref();
         let catalog = source.catalog(platform).await?;
-        permit_default(&catalog, platform.jurisdiction())?;
+        permit_residence(platform.jurisdiction(), |it| catalog.default_resides(it))?;
         let id = catalog
             .goes_on_under(DEFAULT_CONTEXT)
             .map_or("", |(_, context)| context.agent_context_id.as_str());

@@ -126,3 +126,44 @@ impl CopiedTable {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::persistence::schema::{CALL_TABLES, STEERS, TABLES};
+
+    /// The columns of text that always stands whole in its row, by their tables: names, hashes and short JSON.
+    const WHOLE: [(&str, &[&str]); 7] = [
+        ("turns", &["turn_id", "status", "tools", "fingerprint", "session_after"]),
+        ("conversation", &["kind", "standing", "service"]),
+        ("calls", &["call_id", "tool_call_id", "name", "runs_on"]),
+        ("submissions", &["fingerprint", "caller"]),
+        ("model_calls", &[]),
+        ("mode_history", &["previous_mode", "new_mode", "reason"]),
+        ("steers", &["steer_id", "fingerprint", "caller"]),
+    ];
+
+    /// Its name, and those of its columns that hold text.
+    fn texts_of(table: &'static str) -> (&'static str, Vec<&'static str>) {
+        let name = table.split(" (").next().unwrap().rsplit(' ').next().unwrap();
+        let columns = table.lines().filter_map(|line| line.trim().split_once(" TEXT"));
+        (name, columns.map(|(column, _)| column).collect())
+    }
+
+    #[test]
+    fn a_column_of_text_is_copied_with_the_text_that_it_refers_to_or_stands_whole() {
+        let tables = TABLES.iter().chain(CALL_TABLES).chain([&STEERS]).copied().map(texts_of);
+        // A fork gets a row of its own for the session, and the texts that its rows refer to.
+        let copied = tables.filter(|(name, _)| !["session", "texts"].contains(name));
+        for (name, columns) in copied {
+            let table = COPIED.iter().find(|table| table.name == name).expect(name);
+            let (_, whole) = WHOLE.iter().find(|(table, _)| *table == name).expect(name);
+            let documents = table.documents.iter().map(|document| document.column);
+            let mut known: Vec<&str> = documents.chain(whole.iter().copied()).collect();
+            let mut columns = columns;
+            known.sort_unstable();
+            columns.sort_unstable();
+            assert_eq!(columns, known, "{name}");
+        }
+    }
+}

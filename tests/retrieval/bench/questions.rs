@@ -243,7 +243,7 @@ pub(crate) const OWN: &[Question] = &[
     (
         "cancel a turn: what becomes of calls that are still open",
         &[
-            ("src/reasoner/settlement.rs", "fn abort"),
+            ("src/reasoner/turn_ending.rs", "fn end_turn"),
             ("src/reasoner/settlement.rs", "fn settle_open_calls"),
             ("src/composition/tool_output.rs", "Abandonment::Cancelled =>"),
             ("tests/turns/life_cycle.rs", "fn a_cancelled_turn_takes_no_results"),

@@ -8,7 +8,9 @@ import * as settings from '../store/settings.js';
 import type { Condition } from '../store/settings.js';
 import { Icon } from './icon.js';
 
-const OPERATORS: readonly Condition['operator'][] = ['==', '!=', 'contains', 'does_not_contain'];
+// The compiler asks for each of them.
+const IS_OPERATOR: Record<Condition['operator'], true> = { '==': true, '!=': true, contains: true, does_not_contain: true };
+const OPERATORS = Object.keys(IS_OPERATOR) as Condition['operator'][];
 
 interface FieldProps {
   label: string;

@@ -60,14 +60,17 @@ function count(values: Values, name: string, most: number): number | undefined {
   return number;
 }
 const SCOPE = /^([^=!~]+?)(==?|!=|~|!~)(.*)$/s;
-const OPERATORS = { "=": "==", "==": "==", "!=": "!=", "~": "contains", "!~": "does_not_contain" } as const;
+type Operator = NonNullable<SearchRequest["RagScope"]>["Conditions"][number]["Operator"];
+/** How each operator is written; the compiler asks for all of them. */
+const WRITTEN: Record<Operator, readonly string[]> = { "==": ["=", "=="], "!=": ["!="], contains: ["~"], does_not_contain: ["!~"] };
+const OPERATORS = new Map(Object.entries(WRITTEN).flatMap(([operator, written]) => written.map((each) => [each, operator as Operator])));
 function scope(values: Values): SearchRequest["RagScope"] {
   const given = values.scope as string[] | undefined;
   if (!given) return undefined;
   const Conditions = given.map((condition) => {
     const [, Key, operator, rest] = SCOPE.exec(condition) ?? [];
     if (Key === undefined) throw new UsageError(`--scope ${condition} is no condition, such as Path~src/ or team=core,edge.`);
-    return { Key, Operator: OPERATORS[operator as "="], Values: rest!.split(",") };
+    return { Key, Operator: OPERATORS.get(operator!)!, Values: rest!.split(",") };
   });
   return { Conditions };
 }

@@ -3,14 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::session_host::SessionHost;
 use super::SessionTasks;
 use crate::contract::Fault;
-use crate::entry::context::AdmissionContext;
 use crate::object::{Attempted, Next, Task};
-use crate::persistence::{DueWebhook, MessagePlace, Session, StoredOutcome, Turn, WebhookMessage};
+use crate::persistence::{MessagePlace, WebhookMessage};
 use crate::ports::{Database, Platform, failure_line, unreadable_column};
-use crate::webhooks::{Attempt, attempt, due_webhooks, next_wait_ms};
+use crate::webhooks::{Attempt, attempt, next_wait_ms};
 
 /// For how long a catalog without the webhook may be an older one than that which wrote the message, in milliseconds.
 /// KV takes up to a minute to show a change everywhere, and an isolate reads it twice a minute.
@@ -18,27 +16,6 @@ const CATALOG_DELAY_MS: u64 = 90_000;
 
 /// The time until an invalid catalog, which has no webhooks, is read again, in milliseconds.
 const AGAIN_MS: u64 = 300_000;
-
-impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// The messages about a turn that ends outside a run; an invalid catalog has no webhooks. Where there are any, the
-    /// alarm is set in the same step.
-    pub(in crate::entry::session) fn due_webhooks(
-        &self,
-        context: &AdmissionContext,
-        session: &Session,
-        turn: &Turn,
-        outcome: &StoredOutcome,
-        now_ms: u64,
-    ) -> Result<Vec<DueWebhook>, Fault> {
-        let Ok(catalog) = context.catalog() else { return Ok(Vec::new()) };
-        let platform = self.platform.as_ref();
-        let due = due_webhooks(platform, catalog, session, turn, outcome, now_ms)?;
-        if !due.is_empty() {
-            self.ensure_alarm(context.deployment.turn_alarm_ms)?;
-        }
-        Ok(due)
-    }
-}
 
 impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     /// Attempts a message.

@@ -1,25 +1,29 @@
-//! The contexts under which a session begins, and those under which it goes on (interface §6, `Rollout` and `Instead`).
+//! What a new turn would be: the contexts under which a session begins or goes on (interface §6, `Rollout` and `Instead`),
+//! its mode and its title.
 //!
-//! Whoever has a session registered, asks for its tools or admits its first turn asks here, so that all of them speak of
-//! the same context. What a credential may name is the context asked for; where that leads is the operator's.
+//! Whoever has a session registered, asks for the tools of a turn or admits it asks here, so that all of them speak of
+//! the same turn. What a credential may name is the context asked for; where that leads is the operator's.
 
-use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, Newcomer};
+use super::permission::permit_turn;
+use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, Mode, Newcomer};
 use crate::contract::{ErrorCode, Fault, UserTurn};
 use crate::entry::context::AdmissionContext;
 use crate::identity::Grants;
 use crate::persistence::{Contexts, Session};
 use crate::ports::Platform;
+use crate::users::title_of;
 
-/// The contexts under which a session begins.
-pub(super) struct FirstContexts<'c> {
+/// What a session begins with.
+pub(super) struct FirstTurn<'c> {
     pub(super) bound: Contexts,
     /// Those that its first turn asked for.
     pub(super) asked: Contexts,
     /// The bound one.
     pub(super) conversation: &'c ConversationContext,
+    pub(super) mode: &'c Mode,
 }
 
-impl<'c> FirstContexts<'c> {
+impl<'c> FirstTurn<'c> {
     /// Decides for a session that does not exist yet; faults where the catalog lacks a context that the turn names, or the
     /// credential may not name it.
     pub(super) fn of(
@@ -59,47 +63,51 @@ impl<'c> FirstContexts<'c> {
             conversation: conversation.to_owned(),
             agent: chosen.or(agent).unwrap_or_default().to_owned(),
         };
-        Ok(Self { bound: contexts(bound, own), asked: contexts(asked, asked_own), conversation })
+        let (bound, asked) = (contexts(bound, own), contexts(asked, asked_own));
+        Ok(Self { bound, asked, conversation, mode: catalog.turn_mode(None, conversation) })
     }
 }
 
-/// The contexts under which a session's first turn begins; `None` where admission refuses them. Of an agent context that
-/// the catalog lacks, admission tells beside other faults.
-pub(super) fn first_contexts<'c>(
+/// What a session begins with; `None` where admission refuses its first turn in any case. Of an agent context that the
+/// catalog lacks, admission tells beside other faults.
+pub(super) fn first_turn<'c>(
     platform: &impl Platform,
     context: &'c AdmissionContext,
     request: &UserTurn,
     grants: &Grants,
-) -> Option<FirstContexts<'c>> {
-    let first = FirstContexts::of(platform, context, request, grants).ok()?;
-    resides(context, &first.bound.agent).then_some(first)
+) -> Option<FirstTurn<'c>> {
+    let first = FirstTurn::of(platform, context, request, grants).ok()?;
+    let is_permitted = permit_turn(request, grants).is_ok();
+    (is_permitted && resides(context, &first.bound.agent)).then_some(first)
 }
 
-/// The contexts under which a session's next user turn begins; `None` where admission refuses it for them.
-pub(super) fn next_contexts<'c>(
+/// What a session goes on with; `None` where admission refuses its next turn for its contexts.
+pub(super) fn next_turn<'c>(
     context: &'c AdmissionContext,
     session: &Session,
-) -> Option<NextContexts<'c>> {
-    let next = NextContexts::of(context.catalog.as_ref().ok()?, session)?;
+) -> Option<NextTurn<'c>> {
+    let next = NextTurn::of(context.catalog.as_ref().ok()?, session)?;
     let agent = next.new.as_ref().map_or(&session.agent_context, |new| &new.agent);
     resides(context, agent).then_some(next)
 }
 
 /// Whether the services of an agent context are where the tenant's data has to stay.
-fn resides(context: &AdmissionContext, agent: &str) -> bool {
+pub(super) fn resides(context: &AdmissionContext, agent: &str) -> bool {
     let agent = context.catalog.as_ref().ok().and_then(|catalog| catalog.agent_context(agent));
     agent.is_none_or(|agent| context.permit_residence(agent).is_ok())
 }
 
-/// The contexts under which a session's next user turn begins.
-pub(super) struct NextContexts<'c> {
-    /// Where they are others than the session is bound to.
+/// What a session's next user turn begins with.
+pub(super) struct NextTurn<'c> {
+    /// The contexts, where they are others than the session is bound to.
     pub(super) new: Option<Contexts>,
     pub(super) conversation: &'c ConversationContext,
+    /// The session's, or what stands for it in the catalog.
+    pub(super) mode: &'c Mode,
 }
 
-impl<'c> NextContexts<'c> {
-    /// `None` where the catalog lacks them.
+impl<'c> NextTurn<'c> {
+    /// `None` where the catalog lacks its contexts.
     pub(super) fn of(catalog: &'c Catalog, session: &Session) -> Option<Self> {
         let (id, conversation) = catalog.goes_on_under(&session.conversation_context)?;
         let is_other = id != session.conversation_context;
@@ -107,8 +115,19 @@ impl<'c> NextContexts<'c> {
             conversation: id.to_owned(),
             agent: conversation.agent_context_id.clone(),
         });
-        Some(Self { new, conversation })
+        let mode = catalog.turn_mode(Some(&session.mode), conversation);
+        Some(Self { new, conversation, mode })
     }
+}
+
+/// The title that a user's session without one gets by a turn.
+pub(super) fn title_by(
+    platform: &impl Platform,
+    catalog: &Catalog,
+    request: &UserTurn,
+) -> Option<String> {
+    platform.user().filter(|_| catalog.titles_sessions())?;
+    request.instruction.as_deref().map(title_of)
 }
 
 /// The faults of contexts that a later turn may not name. An agent context that the credential may not name is as one that

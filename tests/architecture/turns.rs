@@ -1,0 +1,30 @@
+//! One place for the end of a turn, and one for what a new turn would be.
+
+use super::assert_only;
+use super::sources::Source;
+
+fn says(file: &Source, text: &str) -> bool {
+    file.code.text.contains(text)
+}
+
+#[test]
+fn a_turn_ends_in_one_file() {
+    let ending = ["reasoner/turn_ending.rs"];
+    assert_only(&ending, |file| says(file, ". end_submission ("));
+    assert_only(&ending, |file| says(file, " due_webhooks (") && !says(file, "fn due_webhooks"));
+    // Every way to end a turn leads there: of a run, and without one.
+    assert_only(&["entry/session/recovery.rs", "reasoner/run_ending.rs"], |file| {
+        says(file, " end_turn (") && !says(file, "fn end_turn")
+    });
+    for status in ["Completed", "Failed", "Aborted", "AwaitingTools"] {
+        assert_only(&[], |file| says(file, &format!(". status = TurnStatus :: {status}")));
+    }
+}
+
+#[test]
+fn what_a_new_turn_would_be_is_worked_out_in_one_file() {
+    let draft = ["entry/session/turn_draft.rs"];
+    for asked in [". turn_mode (", ". begins_under (", ". titles_sessions ("] {
+        assert_only(&draft, |file| says(file, asked));
+    }
+}
