@@ -10,5 +10,6 @@ mod openapi;
 mod playground;
 mod published_rules;
 mod retrieval;
+mod rights;
 mod two_versions;
 mod workspaces;

@@ -58,7 +58,7 @@ fn sources() -> Vec<String> {
 /// Declares the page's spelling of each endpoint in the code.
 macro_rules! endpoints {
     ($($route:pat => $spelled:literal,)+) => {
-        const ENDPOINTS: &[&str] = &[$($spelled,)+];
+        pub(crate) const ENDPOINTS: &[&str] = &[$($spelled,)+];
 
         fn spelled(route: &Route) -> &'static str {
             match route {
