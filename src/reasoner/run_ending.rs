@@ -112,7 +112,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let stored = StoredOutcome::of(&result, kept_segment);
         let now_ms = self.platform.now_ms();
         let catalog = Some(self.catalog.as_ref());
-        let end = TurnEnd { status, outcome: &stored, last, catalog, now_ms };
+        let end = TurnEnd { status, outcome: &stored, last, gives_up: false, catalog, now_ms };
         // The alarm of a run is set.
         end_turn(self.platform.as_ref(), &self.store, session, turn, end, || Ok(()))?;
         self.report_end(turn);
@@ -146,7 +146,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 }
                 let status = if aborted { TurnStatus::Aborted } else { TurnStatus::Failed };
                 let (last, catalog) = (None, Some(self.catalog.as_ref()));
-                let end = TurnEnd { status, outcome: &stored, last, catalog, now_ms };
+                let end =
+                    TurnEnd { status, outcome: &stored, last, gives_up: false, catalog, now_ms };
                 let platform = self.platform.as_ref();
                 end_turn(platform, &self.store, &mut session, &mut turn, end, || Ok(()))
             })?;

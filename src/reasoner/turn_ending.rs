@@ -19,13 +19,16 @@ pub(crate) struct TurnEnd<'a> {
     pub(crate) outcome: &'a StoredOutcome,
     /// The model output with the final text, recorded in the same step.
     pub(crate) last: Option<&'a ModelOutputRecord<'a>>,
+    /// Whether a failed turn's background response is given up, uncounted: nobody knows what became of it.
+    pub(crate) gives_up: bool,
     /// It says which webhooks are told: without one, none.
     pub(crate) catalog: Option<&'a Catalog>,
     pub(crate) now_ms: u64,
 }
 
 /// Ends or pauses the running submission in one durable step. A failed or aborted turn leaves its session usable.
-/// `before_messages` comes before the step where a webhook is told. Nothing is written when the storage fails.
+/// `before_messages` comes before the step where a webhook is told: an alarm that is set within a step is lost with it.
+/// Nothing is written when the storage fails.
 pub(crate) fn end_turn<P: Platform, D: Database>(
     platform: &P,
     store: &SessionStore<D>,
@@ -34,7 +37,7 @@ pub(crate) fn end_turn<P: Platform, D: Database>(
     end: TurnEnd<'_>,
     before_messages: impl FnOnce() -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    let TurnEnd { status, outcome, last, catalog, now_ms } = end;
+    let TurnEnd { status, outcome, last, gives_up, catalog, now_ms } = end;
     turn.status = status;
     let webhooks = match catalog {
         Some(catalog) => due_webhooks(platform, catalog, session, turn, outcome, now_ms)?,
@@ -46,7 +49,12 @@ pub(crate) fn end_turn<P: Platform, D: Database>(
     store.durable_step(|| {
         match status {
             TurnStatus::Running | TurnStatus::AwaitingTools | TurnStatus::Completed => {}
-            TurnStatus::Failed => keep_steers(store, session, turn)?,
+            TurnStatus::Failed => {
+                if gives_up {
+                    store.give_up_pending(session, turn, now_ms)?;
+                }
+                keep_steers(store, session, turn)?;
+            }
             TurnStatus::Aborted => {
                 count_unread(store, session, turn)?;
                 store.give_up_pending(session, turn, now_ms)?;

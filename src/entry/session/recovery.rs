@@ -98,16 +98,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             status: if is_aborted { TurnStatus::Aborted } else { TurnStatus::Failed },
             outcome: &outcome,
             last: None,
+            gives_up: true,
             catalog: context.catalog.as_deref().ok(),
             now_ms,
         };
-        store.durable_step(|| {
-            if !is_aborted {
-                store.give_up_pending(session, turn, now_ms)?;
-            }
-            let ensure_alarm = || self.ensure_alarm(context.deployment.turn_alarm_ms);
-            end_turn(platform, store, session, turn, end, ensure_alarm)
-        })?;
+        let ensure_alarm = || self.ensure_alarm(context.deployment.turn_alarm_ms);
+        end_turn(platform, store, session, turn, end, ensure_alarm)?;
         if is_lost {
             let ended = EndedSubmission::lost(context.model_of(session), turn, code, now_ms);
             context.metering.record(platform, session, &ended);
