@@ -50,6 +50,7 @@ export class PublishedInterface {
     if (content && '*/*' in content) return;
     if (content) assert.ok(media in content, `${where} is ${media}, which is not published`);
     if (media === 'text/event-stream') {
+      for (const [, progress] of text.matchAll(/^event: progress\ndata: (.*)$/gm)) await this.#hold('#/components/schemas/Progress', progress, where);
       const [, result] = /^event: result\nid: end\ndata: (.*)$/m.exec(text) ?? [];
       if (result) await this.#hold('#/components/schemas/Outcome', result, where);
       return;

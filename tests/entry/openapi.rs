@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use aptix_edge::contract::{
-    ArtifactOrigin, ClosedList, ContentEncoding, ErrorCode, ImageMimeType, RagOperator, limits,
-    parse,
+    ArtifactOrigin, ClosedList, ContentEncoding, ErrorCode, ImageMimeType, Progress, RagOperator,
+    SteerStep, ToolState, limits, parse,
 };
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::entry::{Route, openapi};
@@ -383,6 +383,58 @@ proptest! {
             prop_assert!(validator.is_valid(&request), "{request}");
         }
     }
+}
+
+#[test]
+fn each_progress_event_is_published_with_all_its_members() {
+    let (id, name, text) = ("call_1", "t", "x");
+    let tool = |state, successful, execution_ms| Progress::ServerTool {
+        tool_call_id: id,
+        name,
+        state,
+        successful,
+        execution_ms,
+    };
+    let retry = |resumed, fallback| Progress::Retry { after_ms: 0, resumed, fallback };
+    let events = [
+        Progress::ModelCall { iteration: 1 },
+        Progress::Reasoning { text },
+        Progress::Commentary { text },
+        tool(ToolState::Started, None, None),
+        tool(ToolState::Finished, Some(true), Some(0)),
+        Progress::Mode { mode_display_name: name },
+        retry(None, false),
+        retry(Some(1), false),
+        retry(None, true),
+        Progress::Compaction,
+        Progress::Steer { steer_id: id, state: SteerStep::Accepted },
+        Progress::Steer { steer_id: id, state: SteerStep::Delivered },
+    ];
+    let (validator, mut kinds) = (validator("Progress"), Vec::new());
+    for event in events {
+        // Another kind of event has to come into the list above, and into the document.
+        match event {
+            Progress::ModelCall { .. }
+            | Progress::Reasoning { .. }
+            | Progress::Commentary { .. }
+            | Progress::ServerTool { .. }
+            | Progress::Mode { .. }
+            | Progress::Retry { .. }
+            | Progress::Compaction
+            | Progress::Steer { .. } => {}
+        }
+        let event = json!(event);
+        assert!(validator.is_valid(&event), "{event}");
+        kinds.push(event["Kind"].clone());
+    }
+    kinds.dedup();
+    let kind_of = |variant: &Value| {
+        let name = variant["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
+        schema(name)["properties"]["Kind"]["const"].clone()
+    };
+    let published = schema("Progress")["oneOf"].clone();
+    let published: Vec<_> = published.as_array().unwrap().iter().map(kind_of).collect();
+    assert_eq!(kinds, published);
 }
 
 #[test]

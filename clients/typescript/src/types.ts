@@ -67,26 +67,7 @@ export type Health = Schemas["Health"];
 export type ErrorDictionary = Schemas["ErrorDictionary"];
 
 /** What a turn is at: live only, never replayed, no part of the result. */
-export type Progress =
-  | { Kind: "model_call"; Iteration: number }
-  | { Kind: "reasoning"; Text: string }
-  | { Kind: "commentary"; Text: string }
-  | {
-      Kind: "server_tool";
-      ToolCallId: string;
-      Name: string;
-      State: "started" | "finished";
-      Successful?: boolean;
-      ExecutionMs?: number;
-    }
-  | { Kind: "mode"; ModeDisplayName: string }
-  /**
-   * `Resumed`: how often the call's background response has been read on; without it the call is made again. `Fallback`: at
-   * another model service.
-   */
-  | { Kind: "retry"; AfterMs: number; Resumed?: number; Fallback?: true }
-  | { Kind: "compaction" }
-  | { Kind: "steer"; SteerId: string; State: "accepted" | "delivered" };
+export type Progress = Schemas["Progress"];
 
 /** Text of a segment, that is of one model call. `position` stands behind it. */
 export interface TextEvent {

@@ -6,9 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
-from typing_extensions import NotRequired, TypedDict
-
-from .wire import AgentExecuteResponse, SubmittedToolResult, ToolCall
+from .wire import AgentExecuteResponse, Progress, SubmittedToolResult, ToolCall
 
 
 @dataclass(frozen=True)
@@ -38,65 +36,6 @@ class DiscardEvent(Event):
 
     type: Literal["discard"] = field(default="discard", init=False)
     segment: int
-
-
-class ModelCallProgress(TypedDict):
-    Kind: Literal["model_call"]
-    Iteration: int
-
-
-class WordsProgress(TypedDict):
-    """What the model thinks, or says beside the answer."""
-
-    Kind: Literal["reasoning", "commentary"]
-    Text: str
-
-
-class ServerToolProgress(TypedDict):
-    Kind: Literal["server_tool"]
-    ToolCallId: str
-    Name: str
-    State: Literal["started", "finished"]
-    Successful: NotRequired[bool]
-    ExecutionMs: NotRequired[int]
-
-
-class ModeProgress(TypedDict):
-    Kind: Literal["mode"]
-    ModeDisplayName: str
-
-
-class RetryProgress(TypedDict):
-    """`Resumed`: how often the call's background response has been read on; without it the call is made again.
-    `Fallback`: at another model service.
-    """
-
-    Kind: Literal["retry"]
-    AfterMs: int
-    Resumed: NotRequired[int]
-    Fallback: NotRequired[Literal[True]]
-
-
-class CompactionProgress(TypedDict):
-    Kind: Literal["compaction"]
-
-
-class SteerProgress(TypedDict):
-    Kind: Literal["steer"]
-    SteerId: str
-    State: Literal["accepted", "delivered"]
-
-
-Progress = (
-    ModelCallProgress
-    | WordsProgress
-    | ServerToolProgress
-    | ModeProgress
-    | RetryProgress
-    | CompactionProgress
-    | SteerProgress
-)
-"""What a turn is at; `Kind` says which."""
 
 
 @dataclass(frozen=True)
