@@ -1355,6 +1355,70 @@ export interface components {
             /** @description Absent where no attempt got a response. */
             LastStatus?: number;
         };
+        /** @description What a turn is at: the data of a progress event, live only, never replayed, no part of the result. */
+        Progress: components["schemas"]["ModelCallProgress"] | components["schemas"]["ReasoningProgress"] | components["schemas"]["CommentaryProgress"] | components["schemas"]["ServerToolProgress"] | components["schemas"]["ModeProgress"] | components["schemas"]["RetryProgress"] | components["schemas"]["CompactionProgress"] | components["schemas"]["SteerProgress"];
+        /** @description The submission's next model call begins. */
+        ModelCallProgress: {
+            /** @constant */
+            Kind: "model_call";
+            Iteration: number;
+        };
+        /** @description A piece of the reasoning's summary. */
+        ReasoningProgress: {
+            /** @constant */
+            Kind: "reasoning";
+            Text: string;
+        };
+        /** @description A piece of the model's commentary. */
+        CommentaryProgress: {
+            /** @constant */
+            Kind: "commentary";
+            Text: string;
+        };
+        /** @description A server tool begins, or has ended. */
+        ServerToolProgress: {
+            /** @constant */
+            Kind: "server_tool";
+            ToolCallId: string;
+            Name: string;
+            /** @enum {string} */
+            State: "started" | "finished";
+            /** @description Whether a finished call gave a result rather than an error. */
+            Successful?: boolean;
+            ExecutionMs?: number;
+        };
+        /** @description The session is in another mode. */
+        ModeProgress: {
+            /** @constant */
+            Kind: "mode";
+            ModeDisplayName: string;
+        };
+        /** @description A model call failed, and is made again or read on. */
+        RetryProgress: {
+            /** @constant */
+            Kind: "retry";
+            AfterMs: number;
+            /** @description How often the call's background response has been read on; absent where the call is made again. */
+            Resumed?: number;
+            /**
+             * @description Another model service takes the call over.
+             * @constant
+             */
+            Fallback?: true;
+        };
+        /** @description The conversation is being compacted. */
+        CompactionProgress: {
+            /** @constant */
+            Kind: "compaction";
+        };
+        /** @description A steer was accepted, or a model call takes it. */
+        SteerProgress: {
+            /** @constant */
+            Kind: "steer";
+            SteerId: components["schemas"]["Identifier"];
+            /** @enum {string} */
+            State: "accepted" | "delivered";
+        };
         /** @enum {string} */
         WebhookEvent: "turn.completed" | "turn.failed" | "turn.aborted" | "turn.awaiting_tools";
         WebhookMessage: {

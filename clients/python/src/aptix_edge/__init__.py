@@ -7,7 +7,6 @@ from ._credential import Credential
 from ._errors import AptixConnectionError, AptixError
 from ._events import (
     DiscardEvent,
-    Progress,
     ProgressEvent,
     ResultEvent,
     StreamEvent,
@@ -28,6 +27,7 @@ from ._turn import AsyncTurn
 from ._user import AsyncUser
 from ._webhooks import ReceivedWebhook, WebhookError, verify_webhook
 from ._workspace import AsyncWorkspace, Synced
+from .wire import Progress
 
 __all__ = [
     "ApprovalRequest",

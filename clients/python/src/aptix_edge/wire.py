@@ -1009,6 +1009,71 @@ class TracedWebhook(TypedDict):
     """Absent where no attempt got a response."""
 
 
+class ModelCallProgress(TypedDict):
+    """The submission's next model call begins."""
+
+    Kind: Literal["model_call"]
+    Iteration: int
+
+
+class ReasoningProgress(TypedDict):
+    """A piece of the reasoning's summary."""
+
+    Kind: Literal["reasoning"]
+    Text: str
+
+
+class CommentaryProgress(TypedDict):
+    """A piece of the model's commentary."""
+
+    Kind: Literal["commentary"]
+    Text: str
+
+
+class ServerToolProgress(TypedDict):
+    """A server tool begins, or has ended."""
+
+    Kind: Literal["server_tool"]
+    ToolCallId: str
+    Name: str
+    State: Literal["started", "finished"]
+    Successful: NotRequired[bool]
+    """Whether a finished call gave a result rather than an error."""
+    ExecutionMs: NotRequired[int]
+
+
+class ModeProgress(TypedDict):
+    """The session is in another mode."""
+
+    Kind: Literal["mode"]
+    ModeDisplayName: str
+
+
+class RetryProgress(TypedDict):
+    """A model call failed, and is made again or read on."""
+
+    Kind: Literal["retry"]
+    AfterMs: int
+    Resumed: NotRequired[int]
+    """How often the call's background response has been read on; absent where the call is made again."""
+    Fallback: NotRequired[Literal[True]]
+    """Another model service takes the call over."""
+
+
+class CompactionProgress(TypedDict):
+    """The conversation is being compacted."""
+
+    Kind: Literal["compaction"]
+
+
+class SteerProgress(TypedDict):
+    """A steer was accepted, or a model call takes it."""
+
+    Kind: Literal["steer"]
+    SteerId: Identifier
+    State: Literal["accepted", "delivered"]
+
+
 class WebhookMessage(TypedDict):
     type: WebhookEvent
     timestamp: str
@@ -1087,6 +1152,19 @@ Outcome = Union[ExecuteResult, Failure]
 """The answer to a submission."""
 
 
+Progress = Union[
+    ModelCallProgress,
+    ReasoningProgress,
+    CommentaryProgress,
+    ServerToolProgress,
+    ModeProgress,
+    RetryProgress,
+    CompactionProgress,
+    SteerProgress,
+]
+"""What a turn is at: the data of a progress event, live only, never replayed, no part of the result."""
+
+
 __all__ = [
     "AcceptedResult",
     "AcceptedTurn",
@@ -1094,7 +1172,9 @@ __all__ = [
     "Caller",
     "CatalogStamp",
     "ClipboardImage",
+    "CommentaryProgress",
     "Compaction",
+    "CompactionProgress",
     "CompareRequest",
     "Comparison",
     "ContextChange",
@@ -1140,17 +1220,23 @@ __all__ = [
     "ListedDocument",
     "McpTool",
     "ModeChange",
+    "ModeProgress",
     "ModelCall",
+    "ModelCallProgress",
     "Modes",
     "Operation",
     "Outcome",
+    "Progress",
     "RagCondition",
     "RagScope",
+    "ReasoningProgress",
     "Removal",
     "RemovalRemoved",
     "RenameRequest",
+    "RetryProgress",
     "Revocation",
     "SearchRequest",
+    "ServerToolProgress",
     "Session",
     "SessionEntry",
     "SessionEntryWaiting",
@@ -1158,6 +1244,7 @@ __all__ = [
     "SessionStatus",
     "Sha256",
     "Steer",
+    "SteerProgress",
     "SteerRequest",
     "SteerResult",
     "SteerState",
