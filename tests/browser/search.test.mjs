@@ -80,6 +80,25 @@ describe('searching', { skip: withoutBrowser }, () => {
     await hasStatus(page.locator('.turn').last(), 'completed');
   });
 
+  test('a place that is brought into sight stays there where something unfolds in the same frame', async () => {
+    const page = await playground.page();
+    const long = Array.from({ length: 60 }, (_, at) => `Line ${at}`).join('\n\n');
+    await hasStatus(await say(page, long), 'completed');
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const top = await page.evaluate(() => {
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      const box = document.querySelector('.conversation');
+      return frame().then(async () => {
+        box.querySelector('.turn').style.paddingBottom = '1000px';
+        box.scrollTop = 10;
+        await frame();
+        await frame();
+        return box.scrollTop;
+      });
+    });
+    assert.equal(top, 10);
+  });
+
   test('what was said in all sessions is searched, with progress, and opened where it stands', async () => {
     const page = await playground.page();
     for (const words of ['A heron.', 'A stork.', 'Nothing of it.']) {

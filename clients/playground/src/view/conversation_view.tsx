@@ -37,6 +37,8 @@ export function Conversation() {
     };
     const look = () => (isAway.value = end() > 0 && rest() > NEAR_PX && !follows.current);
     const resized = new ResizeObserver(() => {
+      // Whoever has scrolled up in this frame is heard of in the next.
+      scrolled();
       if (follows.current && end() > 0) box.scrollTop = end();
       look();
     });
