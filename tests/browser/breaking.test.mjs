@@ -7,6 +7,10 @@ import { assertAccessible, hasStatus, openPanel, PHONE, Playground, say } from '
 /** Refusals that a trial asks for; the browser logs each. */
 const REFUSED = [/status of 4\d\d/];
 
+/** From now on the page's turns ask something harmless where they would say these words. */
+const asksInsteadOf = (page, words) =>
+  page.route(/\/execute/, (route) => route.continue({ postData: route.request().postData().replace(words, 'What can you do?') }));
+
 describe('what is broken by hand', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
@@ -96,10 +100,7 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
 
   test('a claim that is not true is shown as broken: a model that is no stand-in refuses nothing', async () => {
     const page = await opened();
-    await page.route(/\/execute/, (route) => {
-      const body = route.request().postData().replace('Refuse this call.', 'What can you do?');
-      return route.continue({ postData: body });
-    });
+    await asksInsteadOf(page, 'Refuse this call.');
     const trial = trialOf(page, 'refuse');
     await trial.getByRole('button', { name: 'Try it' }).click();
     await trial.and(page.locator('[data-state="failed"]')).waitFor();
@@ -117,10 +118,7 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     await openPanel(page, 'Inspector');
     await page.getByRole('img', { name: /Model call 1: [^;]*answered by default[^;]*;.*Model call 2: [^;]*answered by spare/ }).waitFor();
     await openPanel(page, 'Break it');
-    await page.route(/\/execute/, (route) => {
-      const body = route.request().postData().replace('Go down in the middle.', 'What can you do?');
-      return route.continue({ postData: body });
-    });
+    await asksInsteadOf(page, 'Go down in the middle.');
     const trial = trialOf(page, 'down');
     await trial.getByRole('button', { name: 'Try it' }).click();
     await trial.and(page.locator('[data-state="partly"]')).waitFor();
