@@ -1,8 +1,8 @@
 //! aptix-edge: agent turns at the edge.
 //!
 //! One `POST /execute` is one turn, or the tool results that let a paused one go on. It passes the
-//! six layers of AGN-027, which are folders of this crate. What clients are promised is the page
-//! [`contract::interface`].
+//! six layers of AGN-027, which are folders of this crate. What clients are promised stands in
+//! `src/contract/interface/`, a page a section.
 //!
 //! | folder | layer | owns |
 //! |---|---|---|

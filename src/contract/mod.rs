@@ -1,5 +1,5 @@
 //! The public contract: the requests of a client and the responses that it may see (AGN-034,
-//! AGN-033, [interface] §1 to §3).
+//! AGN-033, interface §1 to §3).
 //!
 //! It owns the request and response shapes, their validation, the `InvokeResult` envelope and the
 //! error dictionary. It does no I/O, reads no clock and knows neither the runtime nor the model
@@ -18,8 +18,6 @@ mod fault;
 mod fingerprint;
 mod fork;
 mod identifiers;
-#[doc = include_str!("interface.md")]
-pub mod interface {}
 mod invoke_result;
 pub mod limits;
 mod operation;

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
+const INTERFACE = 'src/contract/interface';
+
 /** Why a block is not run by the test, and what the reader needs for it. */
 export const REASONS = {
   account: 'an account of Cloudflare',
@@ -56,6 +58,9 @@ export function pages() {
   const names = readdirSync(path.join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
   return ['README.md', ...names.map((name) => `docs/${name}`)].map((name) => pageOf(name, readFileSync(path.join(ROOT, name), 'utf8')));
 }
+
+/** The names of the interface's pages, its index among them. */
+export const interfacePages = () => readdirSync(path.join(ROOT, INTERFACE)).map((name) => `${INTERFACE}/${name}`);
 
 /** `{name, text, prose, blocks, faults}`: `prose` are the lines outside of blocks as `{at, text}`, `at` counting from 1. */
 export function pageOf(name, text) {

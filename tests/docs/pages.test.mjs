@@ -4,14 +4,14 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { ROOT, anchorsOf, inlineCode, linksOf, pageOf, pages } from './pages.mjs';
+import { ROOT, anchorsOf, inlineCode, interfacePages, linksOf, pageOf, pages } from './pages.mjs';
 import { problemsOf } from './commands.mjs';
 
 const README_BYTES = 8 * 1024;
 /** The longest line of prose, in characters. Tables and links are exempt: they cannot be broken. */
 const LINE = 120;
 /** Beside the pages these are read, so their links are checked, too. */
-const OTHERS = ['CONTRIBUTING.md', 'clients/python/README.md', 'clients/typescript/README.md', 'src/contract/interface.md'];
+const OTHERS = ['CONTRIBUTING.md', 'clients/python/README.md', 'clients/typescript/README.md', ...interfacePages()];
 
 const all = pages();
 const read = (name) => readFileSync(path.join(ROOT, name), 'utf8');
@@ -38,6 +38,12 @@ test('every link between pages leads to a file and a heading that are there', ()
     }),
   );
   none(faults);
+});
+
+test('a link that names a section of the interface leads to its page', () => {
+  const links = others.flatMap(({ name, prose }) => prose.flatMap(({ text }) => [...text.matchAll(/\[section (\d+)[^\]]*\]\(([^)]+)\)/g)].map((link) => [name, ...link])));
+  assert.ok(links.length > 30, `${links.length}`);
+  none(links.filter(([, , number, target]) => !target.startsWith(`${number.padStart(2, '0')}-`)).map(([name, link]) => `${name}: ${link}`));
 });
 
 test('the index names every page', () => {

@@ -1,10 +1,11 @@
-//! The promise, `src/contract/interface.md`, agrees with the code: endpoints, members of a request,
+//! The promise, `src/contract/interface/`, agrees with the code: endpoints, members of a request,
 //! error codes and variables. So do the tables of the pages for readers, `docs/`.
 //!
 //! OpenAPI has the details of each shape, and `tests/entry/openapi.rs` compares them with the code.
 
 // A test fails by panicking, in its helper functions too.
 mod documented;
+mod interface;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,6 @@ use aptix_edge::files::{FileId, FileLink};
 use aptix_edge::ports::Deployment;
 use serde_json::{Value, json};
 
-const PAGE: &str = include_str!("../../src/contract/interface.md");
 const API: &str = include_str!("../../docs/api.md");
 const CONFIGURATION: &str = include_str!("../../docs/configuration.md");
 
@@ -136,7 +136,7 @@ fn target(path: &str) -> String {
 
 #[test]
 fn the_promised_endpoints_are_those_of_the_router() {
-    let promised = listed_endpoints(&table(section(PAGE, "1. Endpoints"), "method and path"));
+    let promised = listed_endpoints(&table(&interface::section(1), "method and path"));
     for endpoint in &promised {
         let (method, path) = endpoint.split_once(' ').unwrap();
         let route = Route::find(method, &target(path));
@@ -166,7 +166,7 @@ fn the_promised_members_are_those_of_the_two_requests() {
         }
     };
     let mut promised: [BTreeSet<String>; 4] = Default::default();
-    for row in table(section(PAGE, "2. POST /execute"), "member") {
+    for row in table(&interface::section(2), "member") {
         let [members, in_turn, in_continuation] = row[..] else { panic!("{row:?}") };
         for span in code_spans(members) {
             let name = span.split([' ', '[', '{']).next().unwrap().to_owned();
@@ -202,7 +202,8 @@ fn the_promised_members_are_those_of_the_two_requests() {
 #[test]
 fn the_promised_error_codes_are_those_of_the_dictionary() {
     let mut promised = Vec::new();
-    for row in table(section(PAGE, "3. Errors"), "HTTP") {
+    let errors = interface::section(3);
+    for row in table(&errors, "HTTP") {
         let status: u16 = row[0].parse().unwrap();
         promised.extend(code_spans(row[1]).into_iter().map(|code| (code, status)));
     }
@@ -236,7 +237,8 @@ fn the_promised_variables_are_those_that_the_code_reads() {
     read.extend(Deployment::VARIABLES.iter().map(|(name, _)| *name));
     // The built-in catalog names it.
     read.insert("OPENAI_API_KEY");
-    let page = table(section(PAGE, "6. Configuration"), "name");
+    let configuration = interface::section(6);
+    let page = table(&configuration, "name");
     let documented = table(section(CONFIGURATION, "Variables and secrets"), "name");
     for rows in [&page, &documented] {
         let names: BTreeSet<&str> = rows.iter().map(|row| code_spans(row[0])[0]).collect();
@@ -249,7 +251,7 @@ fn the_promised_variables_are_those_that_the_code_reads() {
             assert!(include_str!("../../wrangler.toml").contains(&shown), "wrangler.toml: {shown}");
         }
     }
-    for name in code_spans(section(PAGE, "6. Configuration").split_once("\nBindings:").unwrap().1) {
+    for name in code_spans(configuration.split_once("\nBindings:").unwrap().1) {
         if name.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
             let literal = format!("\"{name}\"");
             assert!(sources.iter().any(|code| code.contains(&literal)), "{name} is bound nowhere");
@@ -259,10 +261,8 @@ fn the_promised_variables_are_those_that_the_code_reads() {
 
 #[test]
 fn every_cited_section_exists() {
-    let is_headed = |number: &u32| PAGE.contains(&format!("\n## {number}. "));
-    let numbers: Vec<u32> = (1..100).filter(is_headed).collect();
-    assert_eq!(numbers.last(), Some(&17));
-    assert!(section(PAGE, "Decisions").starts_with('\n'));
+    let numbers = interface::numbers();
+    assert_eq!(numbers, (1..=17).collect::<Vec<_>>());
     for code in sources() {
         for cited in code.split("interface §").skip(1) {
             let digits = cited.split(|c: char| !c.is_ascii_digit()).next().unwrap();

@@ -10,9 +10,6 @@
 /// The empty text means that any chunk of the file will do.
 pub(crate) type Question = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// The promise to clients.
-const PROMISE: &str = "src/contract/interface.md";
-
 /// About this project's own `src` and `tests`.
 pub(crate) const OWN: &[Question] = &[
     (
@@ -50,7 +47,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/entry/session/admission.rs", "fn refuse_when_live"),
             ("src/contract/error_code.rs", "TurnInProgress"),
-            (PROMISE, "One turn per session is live"),
+            ("src/contract/interface/02-execute.md", "One turn per session is live"),
             ("tests/turns/session.rs", "fn a_busy_session_names_its_live_turn"),
             ("tests/e2e/turns.test.mjs", "a second turn while one runs is refused"),
         ],
@@ -92,7 +89,10 @@ pub(crate) const OWN: &[Question] = &[
         "merge of client tools and server tools when both have the same name",
         &[
             ("src/composition/tool_list.rs", "fn merge_tools"),
-            (PROMISE, "a server tool wins over a client tool of the same name"),
+            (
+                "src/contract/interface/04-model-service.md",
+                "a server tool wins over a client tool of the same name",
+            ),
             ("tests/composition/tools.rs", "fn a_server_tool_takes_the_place_of_a_client_tool"),
             ("tests/turns/session.rs", "server_tools_replace_those_of_their_names"),
             ("tests/e2e/server_tools.test.mjs", "a server tool wins over a client tool"),
@@ -126,7 +126,10 @@ pub(crate) const OWN: &[Question] = &[
             ("src/outbound/service.rs", "ok_or(ServiceFailure::RedirectedAway)"),
             ("src/outbound/service.rs", "fn same_host"),
             ("src/outbound/service.rs", "fn a_redirect_is_followed_on_the_same_host_only"),
-            (PROMISE, "Redirects are followed to the same host only"),
+            (
+                "src/contract/interface/06-configuration.md",
+                "Redirects are followed to the same host only",
+            ),
             ("tests/server_tools/http_tool.rs", "fn a_redirect_to_elsewhere"),
             ("tests/e2e/server_tools.test.mjs", "a redirect to another host is refused"),
         ],
@@ -136,8 +139,8 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/ports/deployment.rs", "base_url = \"OPENAI_BASE_URL\""),
             ("src/ports/deployment.rs", "max_iterations: u32 = \"MAX_ITERATIONS\""),
-            (PROMISE, "| `OPENAI_BASE_URL` |"),
-            (PROMISE, "| `MAX_ITERATIONS` |"),
+            ("src/contract/interface/06-configuration.md", "| `OPENAI_BASE_URL` |"),
+            ("src/contract/interface/06-configuration.md", "| `MAX_ITERATIONS` |"),
         ],
     ),
     (
@@ -147,7 +150,7 @@ pub(crate) const OWN: &[Question] = &[
             ("src/live_text/text_cursor.rs", "struct TextCursor"),
             ("src/entry/session/session_endpoints.rs", "Last-Event-ID"),
             ("src/entry/session/submission.rs", "fn cursor"),
-            (PROMISE, "Resume: repeat the POST"),
+            ("src/contract/interface/02-execute.md", "Resume: repeat the POST"),
             ("tests/e2e/streaming.test.mjs", "a finished stream is resumed from any position"),
             (
                 "tests/e2e/streaming.test.mjs",
@@ -163,7 +166,7 @@ pub(crate) const OWN: &[Question] = &[
             ("src/live_text/text_cursor.rs", "event_frames::discard(held.segment)"),
             ("src/live_text/text_cursor.rs", "fn text_that_was_taken_back_is_taken_from_those"),
             ("src/contract/event_frames.rs", "pub fn discard"),
-            (PROMISE, "its segment is discarded"),
+            ("src/contract/interface/02-execute.md", "its segment is discarded"),
             ("tests/e2e/streaming.test.mjs", "text before a server tool call is taken back"),
         ],
     ),
@@ -172,7 +175,10 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/json/nearest_name.rs", ""),
             ("src/contract/validation/reader.rs", "fn report_unknown"),
-            (PROMISE, "with the nearest known name in `Details.DidYouMean`"),
+            (
+                "src/contract/interface/02-execute.md",
+                "with the nearest known name in `Details.DidYouMean`",
+            ),
         ],
     ),
     (
@@ -182,7 +188,7 @@ pub(crate) const OWN: &[Question] = &[
             ("src/contract/fingerprint.rs", "pub fn fingerprint"),
             ("src/entry/session/admission.rs", "fn repeat"),
             ("src/persistence/session_store.rs", "fn submission"),
-            (PROMISE, "Repeating a request (same ids, same content"),
+            ("src/contract/interface/02-execute.md", "Repeating a request (same ids, same content"),
             ("tests/contract/fingerprints.rs", "fn a_repetition_has_the_same_fingerprint"),
         ],
     ),
@@ -190,7 +196,7 @@ pub(crate) const OWN: &[Question] = &[
         "validation of RagScope conditions",
         &[
             ("src/contract/validation/rag_scope.rs", ""),
-            (PROMISE, "`RagScope`: at most 32 conditions"),
+            ("src/contract/interface/02-execute.md", "`RagScope`: at most 32 conditions"),
             ("tests/contract/faults.rs", "invalid_field /RagScope/Conditions/0/Operator"),
         ],
     ),
@@ -199,7 +205,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/contract/relative_path.rs", "pub fn relative_path_problem"),
             ("src/contract/relative_path.rs", "fn an_absolute_path_is_refused_in_every_spelling"),
-            (PROMISE, "No absolute path in any spelling"),
+            ("src/contract/interface/02-execute.md", "No absolute path in any spelling"),
             ("tests/e2e/requests.test.mjs", "absolute and escaping paths are refused"),
         ],
     ),
@@ -212,7 +218,10 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/composition/context_block.rs", "fn context_block"),
             ("src/composition/context_block.rs", "fn a_fence_is_longer_than_any_run"),
-            (PROMISE, "The fence is longer than any run of backticks inside"),
+            (
+                "src/contract/interface/04-model-service.md",
+                "The fence is longer than any run of backticks inside",
+            ),
             ("tests/composition/messages.rs", "no_text_can_close_its_fence"),
         ],
     ),
@@ -258,7 +267,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/reasoner/model_step.rs", "fn final_text"),
             ("src/reasoner/model_call/live_segment.rs", "self.welcome.filter"),
-            (PROMISE, "The new mode's `WelcomeMessage`"),
+            ("src/contract/interface/05-modes-and-tools.md", "The new mode's `WelcomeMessage`"),
             ("tests/e2e/modes.test.mjs", "the welcome message is the head of the segment"),
         ],
     ),
@@ -285,7 +294,10 @@ pub(crate) const OWN: &[Question] = &[
         "comment lines sent during silence so proxies keep the connection open",
         &[
             ("src/live_text/event_stream.rs", "keep_alive_ms"),
-            (PROMISE, "A comment line after `KEEP_ALIVE_MS` of silence"),
+            (
+                "src/contract/interface/02-execute.md",
+                "A comment line after `KEEP_ALIVE_MS` of silence",
+            ),
             ("tests/e2e/streaming.test.mjs", "silence is filled with comments"),
         ],
     ),
