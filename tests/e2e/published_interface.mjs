@@ -50,13 +50,19 @@ export class PublishedInterface {
     if (content && '*/*' in content) return;
     if (content) assert.ok(media in content, `${where} is ${media}, which is not published`);
     if (media === 'text/event-stream') {
-      for (const [, progress] of text.matchAll(/^event: progress\ndata: (.*)$/gm)) await this.#hold('#/components/schemas/Progress', progress, where);
-      const [, result] = /^event: result\nid: end\ndata: (.*)$/m.exec(text) ?? [];
-      if (result) await this.#hold('#/components/schemas/Outcome', result, where);
+      for (const [, name, data] of text.matchAll(/^event: (.*)\n(?:id: .*\n)?data: (.*)$/gm)) await this.#hold(this.#eventSchema(name), data, where);
       return;
     }
     const schema = operation && content ? `${pointer}/content/application~1json/schema` : failure;
     await this.#hold(schema, text, where);
+  }
+
+  /** Where the document has the data of an event. */
+  #eventSchema(name) {
+    const events = this.#document.components.schemas.EventStream.contentSchema.items.oneOf;
+    const known = events.find(({ properties }) => properties.event.const === name);
+    assert.ok(known, `the event ${name} is not published`);
+    return known.properties.data.contentSchema.$ref;
   }
 
   async #hold(pointer, text, where) {

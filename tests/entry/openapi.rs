@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use aptix_edge::contract::{
-    ArtifactOrigin, ClosedList, ContentEncoding, ErrorCode, ImageMimeType, Progress, RagOperator,
-    SteerStep, ToolState, limits, parse,
+    ArtifactOrigin, ClosedList, ContentEncoding, ErrorCode, Fault, ImageMimeType, InvokeResult,
+    Progress, RagOperator, SteerStep, ToolState, event_frames, limits, parse,
 };
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::entry::{Route, openapi};
@@ -382,6 +382,29 @@ proptest! {
             let validator = &validators[usize::from(shape == "ToolContinuation")];
             prop_assert!(validator.is_valid(&request), "{request}");
         }
+    }
+}
+
+#[test]
+fn each_event_of_a_stream_is_published_by_its_name_and_its_data() {
+    let frames = [
+        event_frames::delta(0, 1, "x"),
+        event_frames::discard(0),
+        event_frames::progress(&Progress::Compaction),
+        event_frames::result(&InvokeResult::failure(vec![Fault::internal("x")]).to_json()),
+    ];
+    let published = schema("EventStream")["contentSchema"]["items"]["oneOf"].clone();
+    let published = published.as_array().unwrap();
+    assert_eq!(published.len(), frames.len());
+    for (frame, event) in frames.iter().zip(published) {
+        let fields = frame.trim_end().lines().map(|line| line.split_once(": ").unwrap());
+        let fields = fields.map(|(name, value)| (name.to_owned(), json!(value)));
+        let fields = Value::Object(fields.collect());
+        assert!(jsonschema::is_valid(event, &fields), "{fields}");
+        let data: Value = serde_json::from_str(fields["data"].as_str().unwrap()).unwrap();
+        let name = event["properties"]["data"]["contentSchema"]["$ref"].as_str().unwrap();
+        let name = name.rsplit('/').next().unwrap();
+        assert!(validator(name).is_valid(&data), "{name} {data}");
     }
 }
 

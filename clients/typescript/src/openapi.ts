@@ -1355,6 +1355,17 @@ export interface components {
             /** @description Absent where no attempt got a response. */
             LastStatus?: number;
         };
+        /** @description Server-sent events, as they are written; the result comes last, exactly once. */
+        EventStream: string;
+        /** @description A piece of the text: the data of an output_text.delta event. */
+        OutputTextDelta: {
+            Segment: number;
+            Delta: string;
+        };
+        /** @description A segment's text is no part of the final one: the data of an output_text.discard event. */
+        OutputTextDiscard: {
+            Segment: number;
+        };
         /** @description What a turn is at: the data of a progress event, live only, never replayed, no part of the result. */
         Progress: components["schemas"]["ModelCallProgress"] | components["schemas"]["ReasoningProgress"] | components["schemas"]["CommentaryProgress"] | components["schemas"]["ServerToolProgress"] | components["schemas"]["ModeProgress"] | components["schemas"]["RetryProgress"] | components["schemas"]["CompactionProgress"] | components["schemas"]["SteerProgress"];
         /** @description The submission's next model call begins. */
@@ -1524,7 +1535,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExecuteResult"];
-                    "text/event-stream": unknown;
+                    "text/event-stream": components["schemas"]["EventStream"];
                 };
             };
             /** @description The submission is stored and runs; sent with Prefer: respond-async. */
@@ -1777,7 +1788,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": unknown;
+                    "text/event-stream": components["schemas"]["EventStream"];
                 };
             };
             /** @description Last-Event-ID was that of the result: there is no more, and an EventSource stops. */

@@ -99,6 +99,10 @@ Sha256 = str
 """Of the Contents in UTF-8, lower-case hex."""
 
 
+EventStream = str
+"""Server-sent events, as they are written; the result comes last, exactly once."""
+
+
 WebhookEvent = Literal["turn.completed", "turn.failed", "turn.aborted", "turn.awaiting_tools"]
 
 
@@ -1009,6 +1013,19 @@ class TracedWebhook(TypedDict):
     """Absent where no attempt got a response."""
 
 
+class OutputTextDelta(TypedDict):
+    """A piece of the text: the data of an output_text.delta event."""
+
+    Segment: int
+    Delta: str
+
+
+class OutputTextDiscard(TypedDict):
+    """A segment's text is no part of the final one: the data of an output_text.discard event."""
+
+    Segment: int
+
+
 class ModelCallProgress(TypedDict):
     """The submission's next model call begins."""
 
@@ -1187,6 +1204,7 @@ __all__ = [
     "ErrorCode",
     "ErrorDictionary",
     "ErrorDictionaryEntry",
+    "EventStream",
     "ExecuteRequest",
     "ExecuteResult",
     "Export",
@@ -1226,6 +1244,8 @@ __all__ = [
     "Modes",
     "Operation",
     "Outcome",
+    "OutputTextDelta",
+    "OutputTextDiscard",
     "Progress",
     "RagCondition",
     "RagScope",
