@@ -20,6 +20,7 @@ for (const file of readdirSync(DIST, { recursive: true }).filter((name) => name.
 }
 
 const common = {
+  // By tsconfig.json (useDefineForClassFields), members of classes that begin without a value are in no bundle.
   absWorkingDir: ROOT, external: ['@ag-ui/client', 'react', 'rxjs'], bundle: true, platform: 'neutral', target: 'es2022', outdir: DIST, legalComments: 'none',
   // With the sources in it, so that a debugger shows them wherever the package is.
   sourcemap: true, sourcesContent: true,

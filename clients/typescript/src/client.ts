@@ -1,6 +1,6 @@
 // The client: where the service is, and what it offers besides sessions.
 import { Bearer } from "./credential.js";
-import { type Answer, type Call, type Http, type HttpOptions, type RequestOptions, request, withOptions } from "./http.js";
+import { type Answer, type Call, type Http, type HttpOptions, type RequestOptions, get, post, queryOf, request, withOptions } from "./http.js";
 import { Session, type Shared } from "./session.js";
 import { type Signal, abortable } from "./signals.js";
 import { detached, posted, submit } from "./submission.js";
@@ -73,9 +73,8 @@ export class Aptix {
   async *sessions(options: SessionsOptions = {}): AsyncGenerator<SessionEntry, void, void> {
     const { status, query, order, limit } = options;
     for (let after: string | undefined; ; ) {
-      const asked = { Status: status, Query: query, Order: order, Limit: limit, After: after };
-      const given = Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : `${name}=${encodeURIComponent(value)}`));
-      const { Sessions, Next } = await request<SessionList>(this.#http, { method: "GET", path: "/sessions", query: given.join("&") });
+      const asked = queryOf({ Status: status, Query: query, Order: order, Limit: limit, After: after });
+      const { Sessions, Next } = await request<SessionList>(this.#http, { method: "GET", path: "/sessions", query: asked });
       yield* Sessions;
       if (Next === undefined) return;
       after = Next;
@@ -87,13 +86,14 @@ export class Aptix {
    * Nothing is stored.
    */
   ticket(grant: TicketRequest): Answer<Ticket> {
-    return request(this.#http, { method: "POST", path: "/tickets", body: JSON.stringify(grant) });
+    return post(this.#http, "/tickets", grant);
   }
 
   /** One submission without a loop: resolves to the final response, or to the pause. */
   async execute(body: ExecuteRequest, options: StreamOptions = {}): Promise<AgentExecuteResponse> {
-    for await (const event of this.stream(body, options)) if (event.type === "result") return event.response;
-    throw new TypeError("A submission ends with its result.");
+    let response!: AgentExecuteResponse;
+    for await (const event of this.stream(body, options)) if (event.type === "result") ({ response } = event);
+    return response;
   }
 
   /**
@@ -109,7 +109,7 @@ export class Aptix {
     const http = withOptions(this.#http, options);
     const { signal, dispose } = abortable(options.signal, http.deadlineMs);
     const streamed = body.ToolResults ? body : { Streaming: true, ...body };
-    const live = "Streaming" in streamed && streamed.Streaming === true;
+    const live = (streamed as { Streaming?: boolean }).Streaming === true;
     try {
       yield { type: "result", response: yield* submit(http, posted(streamed, { ...options, live }), signal) };
     } finally {
@@ -124,11 +124,11 @@ export class Aptix {
 
   /** What each error code means, and who has to act. */
   errors(): Answer<ErrorDictionary> {
-    return request(this.#http, { method: "GET", path: "/errors", live: true });
+    return get(this.#http, "/errors");
   }
 
   /** Whether the service is there, and its version. */
   health(): Answer<Health> {
-    return request(this.#http, { method: "GET", path: "/health", live: true });
+    return get(this.#http, "/health");
   }
 }

@@ -20,8 +20,8 @@ export class Bearer {
   constructor(private readonly source: Credential) {}
 
   /** The text to show now. What the asking fails with is a lost connection, unless it is an `AptixError` itself. */
-  get(): Promise<string | undefined> {
-    if (this.#held && Date.now() < this.#held.end - MARGIN_MS) return Promise.resolve(this.#held.text);
+  async get(): Promise<string | undefined> {
+    if (this.#held && Date.now() < this.#held.end - MARGIN_MS) return this.#held.text;
     return (this.#asking ??= this.#ask().finally(() => (this.#asking = undefined)));
   }
 

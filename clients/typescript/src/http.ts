@@ -1,9 +1,9 @@
 // One HTTP request, and how it is repeated. Every request of this service may be repeated unchanged, always: ids and
 // content make it the same request.
 import type { Bearer, Credential } from "./credential.js";
-import { AptixConnectionError, AptixError, repetition } from "./errors.js";
+import { AptixConnectionError, AptixError, type Repetition, repetition } from "./errors.js";
 import { type ServerSentEvent, serverSentEvents } from "./events.js";
-import { type Signal, abortable, onAbort, pause, unlessAborted } from "./signals.js";
+import { type Signal, abortable, after, onAbort, pause, unlessAborted } from "./signals.js";
 import type { Entry, ErrorCode } from "./types.js";
 
 /** An attempt as `onLog` gets it: never a body, a query or a key. */
@@ -100,7 +100,7 @@ export class Exchange {
   bearer: string | undefined;
   readonly #controller = new AbortController();
   readonly #unlisten: () => void;
-  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #callOff: () => void;
   #response: Response | undefined;
   #isLive: boolean | undefined;
 
@@ -111,8 +111,7 @@ export class Exchange {
   ) {
     this.#isLive = call.live;
     this.#unlisten = onAbort(signal, (reason) => this.#controller.abort(reason));
-    const { timeoutMs } = options;
-    if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#controller.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    this.#callOff = this.#endedAfter(options.timeoutMs, "no answer within");
   }
 
   /** Sends the request; resolves with the head of its response. `position` is where a stream goes on. */
@@ -157,12 +156,12 @@ export class Exchange {
 
   /** Whether it is answered with a stream, which is live in any case. */
   get isStream(): boolean {
-    return this.#response!.headers.get("Content-Type")?.startsWith("text/event-stream") === true;
+    return this.#response!.headers.get("Content-Type")?.startsWith("text/event-stream") ?? false;
   }
 
   events(): AsyncGenerator<ServerSentEvent, void, void> {
     this.#isLive = true;
-    clearTimeout(this.#timer);
+    this.#callOff();
     return serverSentEvents(this.#response!.body!, (read) => this.#inTime(read));
   }
 
@@ -177,7 +176,7 @@ export class Exchange {
 
   close(): void {
     this.#unlisten();
-    clearTimeout(this.#timer);
+    this.#callOff();
     this.#controller.abort();
   }
 
@@ -186,15 +185,17 @@ export class Exchange {
    * `middleware` may know no signal. Time that the caller takes does not count.
    */
   async #inTime<T>(given: Promise<T>): Promise<T> {
-    const wait = unlessAborted(given, this.#controller.signal);
-    if (!this.#isLive) return wait;
-    const ms = this.options.idleTimeoutMs ?? 30_000;
-    const timer = setTimeout(() => this.#controller.abort(new Error(`nothing came for ${ms} ms`)), ms);
+    const callOff = this.#endedAfter(this.#isLive ? this.options.idleTimeoutMs ?? 30_000 : undefined, "nothing came for");
     try {
-      return await wait;
+      return await unlessAborted(given, this.#controller.signal);
     } finally {
-      clearTimeout(timer);
+      callOff();
     }
+  }
+
+  /** Ends the connection after so many ms; returns what calls that off. */
+  #endedAfter(ms: number | undefined, what: string): () => void {
+    return after(ms, () => this.#controller.abort(new Error(`${what} ${ms} ms`)));
   }
 }
 
@@ -202,7 +203,7 @@ export class Exchange {
 export class Attempts {
   /** The number of the present attempt, from 1. */
   count = 1;
-  readonly #spent = { reconnect: 0, retry: 0, rerun: 0, renew: 0 };
+  readonly #spent: { [kind in Repetition]?: number } = {};
 
   constructor(
     private readonly options: Http,
@@ -221,9 +222,10 @@ export class Attempts {
     const renew = kind === "renew" && bearer.replaces(shown) ? 1 : 0;
     const most = { reconnect: maxReconnects, retry: maxRetries, rerun: retryFailedTurns, renew };
     const asked = failure.retryAfterMs;
-    if (kind === undefined || this.#spent[kind] >= most[kind] || (asked ?? 0) > LONGEST_WAIT_MS) throw failure;
-    const backoff = Math.min(retryDelayMs * 2 ** this.#spent[kind], 8000) * (1 - Math.random() / 4);
-    this.#spent[kind] += 1;
+    const spent = this.#spent[kind!] ?? 0;
+    if (!kind || spent >= most[kind] || asked! > LONGEST_WAIT_MS) throw failure;
+    const backoff = Math.min(retryDelayMs * 2 ** spent, 8000) * (1 - Math.random() / 4);
+    this.#spent[kind] = spent + 1;
     this.count += 1;
     if (!renew) await pause(asked ?? backoff, this.signal);
   }
@@ -238,34 +240,28 @@ export interface WithResponse<T> {
 }
 
 /** The promise of a result. */
-export class Answer<T> extends Promise<T> {
-  readonly #whole: Promise<WithResponse<T>>;
-
-  static override get [Symbol.species]() {
-    return Promise;
-  }
-
-  constructor(whole: Promise<WithResponse<T>>) {
-    super((resolve) => resolve(undefined as T));
-    this.#whole = whole;
-  }
-
-  override then<A = T, B = never>(
-    done?: ((result: T) => A | PromiseLike<A>) | null,
-    failed?: ((reason: any) => B | PromiseLike<B>) | null,
-  ): Promise<A | B> {
-    return this.#whole.then(({ data }) => data).then(done, failed);
-  }
-
+export interface Answer<T> extends Promise<T> {
   /** The result with the response's status and headers. */
-  withResponse(): Promise<WithResponse<T>> {
-    return this.#whole;
-  }
+  withResponse(): Promise<WithResponse<T>>;
 }
 
 /** Sends a request until there is a result, and resolves to that; to `undefined` where it was done by `doneBy`. */
-export const request = <T>(http: Http, call: Call, options: RequestOptions & { signal?: Signal } = {}): Answer<T> =>
-  new Answer(repeated<T>(withOptions(http, options), call, options.signal));
+export function request<T>(http: Http, call: Call, options: RequestOptions & { signal?: Signal } = {}): Answer<T> {
+  const whole = repeated<T>(withOptions(http, options), call, options.signal);
+  const result = whole.then(({ data }) => data);
+  // A failure is told to whoever asked, once.
+  return Object.assign(result, { withResponse: () => (result.catch(() => {}), whole) });
+}
+
+/** Asks for what is kept. */
+export const get = <T>(http: Http, path: string, query?: string): Answer<T> => request(http, { method: "GET", path, query, live: true });
+
+/** Posts a JSON body, or none. */
+export const post = <T>(http: Http, path: string, body?: object): Answer<T> => request(http, { method: "POST", path, body: JSON.stringify(body) });
+
+/** A query of what is given. */
+export const queryOf = (members: object): string =>
+  Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : `${name}=${encodeURIComponent(value as string)}`)).join("&");
 
 async function repeated<T>(http: Http, call: Call, given?: Signal): Promise<WithResponse<T>> {
   const { signal, dispose } = abortable(given, http.deadlineMs);
@@ -325,8 +321,7 @@ function reasonOf(error: unknown): string {
 }
 
 function retryAfter(response: Response): number | undefined {
-  const value = response.headers.get("Retry-After");
-  if (value === null) return undefined;
+  const value = response.headers.get("Retry-After") ?? "";
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
   return ms >= 0 ? ms : undefined;
 }

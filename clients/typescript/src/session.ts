@@ -1,6 +1,6 @@
 // A session: its turns, what it waits for, and what is kept of it.
 import type { AptixError } from "./errors.js";
-import { type Answer, type Call, type Http, request, withOptions } from "./http.js";
+import { type Answer, type Http, get, post, queryOf, request, withOptions } from "./http.js";
 import { newId } from "./ids.js";
 import { type AnswerOf, outputSchema } from "./schema/answer.js";
 import { type Submission, followed, posted, sessionPath, turnPath } from "./submission.js";
@@ -70,7 +70,7 @@ export class Session {
   attach<const S extends object>(turnId: string, options: TurnOptions & { position?: string; output: S }): Turn<AnswerOf<S>>;
   attach(turnId: string, options?: TurnOptions & { position?: string }): Turn;
   attach(turnId: string, options: TurnOptions & { position?: string } = {}): Turn {
-    return this.#turn(turnId, options, followed(this.sessionId, turnId, options));
+    return this.#turn(turnId, options, followed(turnPath(this.sessionId, turnId), options));
   }
 
   /** The turn that waits for results, and its calls. */
@@ -90,8 +90,7 @@ export class Session {
     const pending = await this.pending();
     if (!pending) return undefined;
     const refuse = () => Promise.reject(new Error(message));
-    const names = new Set(pending.ToolCalls.map(({ Name }) => Name));
-    const tools = [...names].map((name) => ({ name, run: refuse }));
+    const tools = pending.ToolCalls.map(({ Name: name }) => ({ name, run: refuse }));
     // Results that were not sent are not kept either.
     await this.#runner(pending.turnId, {}).forget();
     return this.attach(pending.turnId, { tools, onApproval: refuse }).final();
@@ -99,14 +98,13 @@ export class Session {
 
   /** Its mode, its newest turn, and the one that runs or waits. */
   get(): Answer<SessionView> {
-    return this.#get("");
+    return this.#get();
   }
 
   /** All turns, oldest first, from the one after `after` on. */
   async *turns(options: { after?: string } = {}): AsyncGenerator<TurnEntry, void, void> {
     for (let after = options.after; ; ) {
-      const query = after === undefined ? undefined : `After=${encodeURIComponent(after)}`;
-      const { Turns, More } = await this.#get<{ Turns: TurnEntry[]; More: boolean }>("/turns", query);
+      const { Turns, More } = await this.#get<{ Turns: TurnEntry[]; More: boolean }>("/turns", queryOf({ After: after }));
       yield* Turns;
       if (!More) return;
       after = Turns.at(-1)!.TurnId;
@@ -115,17 +113,17 @@ export class Session {
 
   /** A turn's status, times, usage, pending calls and stored outcome. */
   getTurn(turnId: string): Answer<TurnView> {
-    return request(this.#shared.http, { method: "GET", path: turnPath(this.sessionId, turnId), live: true });
+    return this.#get(`/turns/${encodeURIComponent(turnId)}`);
   }
 
   /** Diagnostics of a turn: sizes, sources and times, never content. */
   trace(turnId: string): Answer<Trace> {
-    return request(this.#shared.http, { method: "GET", path: `${turnPath(this.sessionId, turnId)}/trace`, live: true });
+    return this.#get(`/turns/${encodeURIComponent(turnId)}/trace`);
   }
 
   /** Aborts a turn that runs or waits; one that has ended stays as it is. */
   cancel(turnId: string): Answer<TurnView> {
-    return request(this.#shared.http, { method: "POST", path: `${turnPath(this.sessionId, turnId)}/cancel` });
+    return post(this.#shared.http, `${turnPath(this.sessionId, turnId)}/cancel`);
   }
 
   /**
@@ -134,8 +132,8 @@ export class Session {
    * fork. Resolves when the fork is whole.
    */
   async fork(members: Partial<ForkRequest> = {}): Promise<Fork> {
-    const body = JSON.stringify({ ...members, SessionId: members.SessionId ?? newId() });
-    const made = await request<ForkResult>(this.#shared.http, { method: "POST", path: `${sessionPath(this.sessionId)}/fork`, body });
+    const asked = { ...members, SessionId: members.SessionId ?? newId() };
+    const made = await post<ForkResult>(this.#shared.http, `${sessionPath(this.sessionId)}/fork`, asked);
     return Object.assign(new Session(this.#shared, made.SessionId), made);
   }
 
@@ -163,9 +161,8 @@ export class Session {
     return request(this.#shared.http, { method: "DELETE", path: sessionPath(this.sessionId), doneBy: "session_not_found" });
   }
 
-  #get<T>(path: string, query?: string): Answer<T> {
-    const call: Call = { method: "GET", path: sessionPath(this.sessionId) + path, live: true };
-    return request(this.#shared.http, query === undefined ? call : { ...call, query });
+  #get<T>(path = "", query?: string): Answer<T> {
+    return get(this.#shared.http, sessionPath(this.sessionId) + path, query);
   }
 
   #runner(turnId: string, options: TurnOptions): ToolRunner {

@@ -8,18 +8,28 @@ export interface CancellationTokenLike {
 }
 export type Signal = AbortSignal | CancellationTokenLike;
 
-/** Any signal as an `AbortSignal` that is also aborted after `deadlineMs`, and what ends listening to both. */
-export function abortable(signal: Signal | undefined, deadlineMs?: number): { signal?: AbortSignal; dispose(): void } {
-  const isPlain = signal === undefined || "aborted" in signal;
-  if (isPlain && deadlineMs === undefined) return { signal, dispose() {} };
+/** A signal that is aborted with any other one, and for being `late` after `deadlineMs`; and what ends listening to both. */
+export function abortable(
+  signal: Signal | undefined,
+  deadlineMs?: number,
+  late = (): Error => new AptixConnectionError(`It took longer than ${deadlineMs} ms. A turn may well run on.`),
+): { signal: AbortSignal; dispose(): void } {
   const controller = new AbortController();
   const abort = (reason?: unknown) => controller.abort(reason);
-  const late = () => abort(new AptixConnectionError(`It took longer than ${deadlineMs} ms. A turn may well run on.`));
-  const timer = deadlineMs === undefined ? undefined : setTimeout(late, deadlineMs);
-  const end = isPlain ? onAbort(signal, abort) : signal.onCancellationRequested(() => abort());
-  if (!isPlain && signal.isCancellationRequested) abort();
-  const unlisten = () => void (typeof end === "function" ? end() : end.dispose());
-  return { signal: controller.signal, dispose: () => (clearTimeout(timer), unlisten()) };
+  const dispose = after(deadlineMs, () => abort(late()));
+  let unlisten: () => unknown;
+  if (signal && !("aborted" in signal)) {
+    const listening = signal.onCancellationRequested(() => abort());
+    if (signal.isCancellationRequested) abort();
+    unlisten = () => listening.dispose();
+  } else unlisten = onAbort(signal, abort);
+  return { signal: controller.signal, dispose: () => (dispose(), void unlisten()) };
+}
+
+/** Does something after so many ms, never where there are none; returns what calls it off. */
+export function after(ms: number | undefined, does: () => void): () => void {
+  const timer = ms === undefined ? ms : setTimeout(does, ms);
+  return () => clearTimeout(timer);
 }
 
 /** Calls `then` once when the signal is aborted, at once if it was; returns what ends listening. */
@@ -42,10 +52,10 @@ export async function unlessAborted<T>(wait: Promise<T>, signal: AbortSignal | u
 
 /** Waits so many ms; rejects with the signal's reason as soon as it is aborted. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let callOff = () => {};
   try {
-    await unlessAborted(new Promise((passed) => (timer = setTimeout(passed, ms))), signal);
+    await unlessAborted(new Promise<void>((passed) => (callOff = after(ms, passed))), signal);
   } finally {
-    clearTimeout(timer);
+    callOff();
   }
 }

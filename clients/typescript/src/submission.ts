@@ -14,26 +14,30 @@ export interface Submission {
 
 export const sessionPath = (sessionId: string) => `/sessions/${encodeURIComponent(sessionId)}`;
 export const turnPath = (sessionId: string, turnId: string) => `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
-const PROGRESS = "Progress=true";
+/** How a submission is watched. */
+interface Watched {
+  progress?: boolean;
+  position?: string;
+}
 
 /** Sends a submission that nobody watches; resolves when it is stored, or with the outcome of one that has ended. */
 export const detached = (options: Http, { call }: Submission): Answer<AcceptedTurn | AgentExecuteResponse> =>
   request(options, { ...call, headers: { Prefer: "respond-async" } });
 
 /** A POST. It is written once: a repetition is the same bytes. `live`: it is surely answered with a stream. */
-export function posted(body: ExecuteRequest, more: { live: boolean; progress?: boolean; position?: string }): Submission {
-  const call: Call = { method: "POST", path: "/execute", body: JSON.stringify(body), live: more.live };
-  if (more.progress) call.query = PROGRESS;
-  return { call, turnPath: turnPath(body.SessionId, body.TurnId), position: more.position };
+export function posted(body: ExecuteRequest, more: Watched & { live: boolean }): Submission {
+  return submission(turnPath(body.SessionId, body.TurnId), { method: "POST", path: "/execute", body: JSON.stringify(body), live: more.live }, more);
 }
 
 /** The newest submission of a turn, followed while it runs and replayed when it has ended. */
-export function followed(sessionId: string, turnId: string, more: { progress?: boolean; position?: string }): Submission {
-  const path = turnPath(sessionId, turnId);
-  const call: Call = { method: "GET", path: `${path}/stream`, live: true };
-  if (more.progress) call.query = PROGRESS;
-  return { call, turnPath: path, position: more.position };
-}
+export const followed = (turnPath: string, more: Watched): Submission =>
+  submission(turnPath, { method: "GET", path: `${turnPath}/stream`, live: true }, more);
+
+const submission = (turnPath: string, call: Call, { progress, position }: Watched): Submission => ({
+  call: progress ? { ...call, query: "Progress=true" } : call,
+  turnPath,
+  position,
+});
 
 /** Yields what comes, and returns the response. Every failure is thrown, those inside a stream included. */
 export async function* submit(
@@ -90,8 +94,7 @@ async function outcome(
   failure: AptixError,
   signal?: AbortSignal,
 ): Promise<AgentExecuteResponse | undefined> {
-  const call: Call = { method: "GET", path, live: true };
-  const view = await request<TurnView>({ ...options, maxReconnects: 0, deadlineMs: undefined }, call, { signal }).catch(() => {
+  const view = await request<TurnView>({ ...options, maxReconnects: 0, deadlineMs: undefined }, { method: "GET", path, live: true }, { signal }).catch(() => {
     if (signal?.aborted) throw signal.reason;
     throw failure;
   });

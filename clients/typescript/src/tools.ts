@@ -1,7 +1,7 @@
 // The tools of the client, and the questions whether a tool of the service may run. Owns that each call is run once, and
 // that a decision changes no argument but those that it names.
 import { isSameJson, membersOf } from "./json_text.js";
-import { onAbort, unlessAborted } from "./signals.js";
+import { abortable, unlessAborted } from "./signals.js";
 import type { SubmittedToolResult, ToolCall } from "./types.js";
 
 /** What a tool, or a question, knows of its call. */
@@ -105,7 +105,7 @@ export class ToolRunner {
 
   /** Whether there is anybody to answer. */
   get answers(): boolean {
-    return this.options.tools !== undefined || this.options.onApproval !== undefined;
+    return !!(this.options.tools || this.options.onApproval);
   }
 
   /** The results of these calls, in their order, one after the other. Rejects only when the signal is aborted. */
@@ -132,7 +132,7 @@ export class ToolRunner {
         return await run;
       } catch (error) {
         // Another watcher's run was given up; its record says so.
-        if (signal?.aborted || !run) throw error;
+        if (signal?.aborted) throw error;
       }
     }
   }
@@ -156,7 +156,7 @@ export class ToolRunner {
 
   async #result(call: ToolCall, tool: Tool | undefined, signal?: AbortSignal): Promise<SubmittedToolResult> {
     const began = Date.now();
-    const ended = () => Math.max(0, Math.round(Date.now() - began));
+    const ended = () => Math.max(0, Date.now() - began);
     try {
       const ResultJson = await inTime(tool?.timeoutMs, signal, async (aborted) => {
         const context = { ...aborted, toolCallId: call.ToolCallId, argumentsJson: call.ArgumentsJson };
@@ -196,14 +196,10 @@ async function inTime<T>(
   signal: AbortSignal | undefined,
   run: (context: { signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
-  const controller = new AbortController();
-  const unlisten = onAbort(signal, (reason) => controller.abort(reason));
-  const tooLong = new Error(`The tool took longer than ${timeoutMs} ms.`);
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => controller.abort(tooLong), timeoutMs);
+  const { signal: own, dispose } = abortable(signal, timeoutMs, () => new Error(`The tool took longer than ${timeoutMs} ms.`));
   try {
-    return await unlessAborted(run({ signal: controller.signal }), controller.signal);
+    return await unlessAborted(run({ signal: own }), own);
   } finally {
-    clearTimeout(timer);
-    unlisten();
+    dispose();
   }
 }

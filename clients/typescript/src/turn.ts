@@ -1,10 +1,10 @@
 // A turn as its client lives it: submissions, pauses for tools, and at last one final response.
 import { AptixError } from "./errors.js";
-import { type Answer, type Http, type RequestOptions, request, toldBy } from "./http.js";
+import { type Answer, type Http, type RequestOptions, post, toldBy } from "./http.js";
 import { newId } from "./ids.js";
 import { answerBy } from "./schema/answer.js";
 import { type Signal, abortable, onAbort } from "./signals.js";
-import { type Submission, detached, followed, posted, submit, turnPath } from "./submission.js";
+import { type Submission, detached, followed, posted, submit } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
 import type {
   AcceptedTurn,
@@ -138,7 +138,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
 
   /** Aborts the turn itself, wherever it is. */
   cancel(): Answer<TurnView> {
-    return request(this.#http, { method: "POST", path: `${this.#path}/cancel` });
+    return post(this.#http, `${this.first.turnPath}/cancel`);
   }
 
   /**
@@ -152,9 +152,8 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
     const content = typeof words === "string" ? { Instruction: words } : words;
     // What is about to be sent is not there yet.
     if (this.#isRead && this.first.call.method === "POST") await this.#accepted;
-    const body = JSON.stringify({ SteerId: steerId, ...content, Interrupt });
     try {
-      return await request<SteerResult>(this.#http, { method: "POST", path: `${this.#path}/steer`, body });
+      return await post<SteerResult>(this.#http, `${this.first.turnPath}/steer`, { SteerId: steerId, ...content, Interrupt });
     } catch (error) {
       if (ifEnded !== "newTurn" || (error as AptixError).code !== "turn_ended") throw error;
       return this.next(content, steerId);
@@ -169,7 +168,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
     this.#read();
     try {
       const stored = await detached(this.#http, this.first);
-      this.first = followed(this.sessionId, this.turnId, this.options);
+      this.first = followed(this.first.turnPath, this.options);
       return stored;
     } finally {
       this.#isRead = false;
@@ -252,7 +251,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
       } catch (error) {
         if (answered.length === 0 || refusal || !MOVED_ON.includes((error as AptixError).code)) throw error;
         refusal = error;
-        submission = followed(this.sessionId, this.turnId, this.options);
+        submission = followed(this.first.turnPath, this.options);
         continue;
       }
       if (response.Kind === "final") {
@@ -265,7 +264,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
       if (refusal && calls[0]?.ToolCallId === answered[0]?.ToolCallId) throw refusal;
       refusal = undefined;
       yield { type: "result", response };
-      yield message === undefined ? { type: "tool_calls", calls } : { type: "tool_calls", calls, message };
+      yield { type: "tool_calls", calls, ...(message !== undefined && { message }) };
       if (!this.runner.answers) return this.#settle.reject(awaiting(response));
       if (++pauses > maxPauses) throw awaiting(response);
       const results = await this.runner.results(calls, signal);
@@ -275,10 +274,6 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
       submission = posted(continuation, { live: this.first.call.method === "POST", progress: this.options.progress });
       answered = calls;
     }
-  }
-
-  get #path(): string {
-    return turnPath(this.sessionId, this.turnId);
   }
 
   #read(): void {
