@@ -251,7 +251,7 @@ fn the_promised_variables_are_those_that_the_code_reads() {
             assert!(include_str!("../../wrangler.toml").contains(&shown), "wrangler.toml: {shown}");
         }
     }
-    for name in code_spans(configuration.split_once("\nBindings:").unwrap().1) {
+    for name in code_spans(section(&configuration, "Bindings")) {
         if name.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
             let literal = format!("\"{name}\"");
             assert!(sources.iter().any(|code| code.contains(&literal)), "{name} is bound nowhere");
