@@ -1,4 +1,4 @@
-//! What an API key may do (`May`; interface §6).
+//! What an API key may do (`May`; interface §13).
 
 use crate::contract::closed_list;
 

@@ -6,6 +6,7 @@
 // A test fails by panicking, in its helper functions too.
 mod documented;
 mod interface;
+mod lists;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
