@@ -161,7 +161,7 @@ fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
 struct Declared<'d> {
     agent_contexts: Vec<Cow<'d, str>>,
     conversation_contexts: Vec<Cow<'d, str>>,
-    /// Those that have an `Instead`.
+    /// The conversation contexts that have an `Instead`.
     replaced_contexts: Vec<Cow<'d, str>>,
     modes: Vec<Cow<'d, str>>,
     server_side: ServerSide<'d>,

@@ -33,7 +33,7 @@ closed_list! {
 }
 
 impl Operation {
-    /// Those of a credential that names none.
+    /// The operations of a credential that names none.
     pub const DEFAULT: &'static [Self] = &[
         Self::Execute,
         Self::Answer,

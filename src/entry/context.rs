@@ -36,7 +36,7 @@ pub struct AdmissionContext {
     pub request_id: Option<RequestId>,
     /// Where the client's request stands in its trace.
     pub trace: Option<TraceContext>,
-    /// That of the tenant, if it has one.
+    /// The tenant's jurisdiction, if it has one.
     pub(super) jurisdiction: Option<Jurisdiction>,
     /// Shared by all objects of the isolate, as is what follows.
     pub(super) metering: Rc<Metering>,

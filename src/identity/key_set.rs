@@ -68,7 +68,7 @@ impl KeySet {
     /// Reads a document, and reports the keys that are not taken.
     ///
     /// # Errors
-    /// It is no set of keys.
+    /// The document is no set of keys.
     pub fn read(document: Vec<u8>) -> Result<(Self, Vec<UnusableKey>), NoKeySet> {
         let text = strict_object(document).ok_or(NoKeySet::Malformed)?;
         let root = Node::root(&text);

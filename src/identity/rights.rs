@@ -25,7 +25,7 @@ closed_list! {
 pub struct Rights(u8);
 
 impl Rights {
-    /// Those of a key that names none.
+    /// All rights: a key without `May` has them.
     pub const ALL: Self = Self(u8::MAX);
 
     /// These rights.

@@ -38,7 +38,7 @@ closed_list! {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tenants {
     named: Vec<(String, TenantTerms)>,
-    /// Those of all others.
+    /// The terms of every tenant without an entry.
     others: TenantTerms,
     /// The runtime has no jurisdictions: names of objects stand for them.
     is_simulated: bool,

@@ -58,7 +58,7 @@ pub(super) struct TextState {
     watched: bool,
     /// The writer, while it waits for a watcher.
     writer: Option<Waker>,
-    /// Those of the watchers that asked for progress.
+    /// The buffers of watchers that asked for progress.
     pub(super) progress_buffers: Vec<Weak<RefCell<String>>>,
     current_activity: Option<Activity>,
 }

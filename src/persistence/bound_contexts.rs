@@ -131,7 +131,7 @@ impl Session {
         PastContexts { contexts: self.contexts_in_row(), system_message, through }
     }
 
-    /// Those that later turns may name.
+    /// The contexts that later turns may name.
     pub fn known_contexts(&self) -> impl Iterator<Item = Contexts> {
         let mut known = vec![self.bound()];
         if let Some(others) = self.others() {

@@ -16,13 +16,13 @@ pub struct Contexts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OtherContexts {
-    /// Those that the first turn asked for, where it got others, or has got others since.
+    /// The contexts that the first turn asked for, if the session has others, from its first turn on or since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) asked: Option<Contexts>,
-    /// Those of earlier turns, oldest first.
+    /// The contexts of earlier turns, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) earlier: Vec<PastContexts>,
-    /// Those of the session, while its row has those of a repeated turn.
+    /// The session's own contexts, while its row has the contexts of a repeated turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) lent: Option<PastContexts>,
 }

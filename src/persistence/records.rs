@@ -30,7 +30,7 @@ pub struct Session {
     pub created_at: u64,
     /// When a turn last changed it.
     pub updated_at: u64,
-    /// That of the turn that runs, else the bound one ([`Session::bound`]).
+    /// The agent context of the turn that runs, else the bound one ([`Session::bound`]).
     pub agent_context: String,
     /// The same.
     pub conversation_context: String,
@@ -296,9 +296,6 @@ pub struct TurnProgress {
     pub usage_before: Option<Usage>,
     #[serde(skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
-    /// What a former version counted here; nobody reads it any more.
-    #[serde(skip_serializing)]
-    pub result_bytes: u32,
 }
 
 /// The schema of a turn's answer.
@@ -399,16 +396,4 @@ pub(super) fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> Result
 /// Writes JSON for a column.
 pub(super) fn to_json(column: &str, value: &impl Serialize) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(|_| unreadable_column(column))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::TurnProgress;
-
-    #[test]
-    fn the_progress_of_a_former_version_is_readable() {
-        let read =
-            serde_json::from_str::<TurnProgress>(r#"{"streaming":true,"result_bytes":8000000}"#);
-        assert!(read.is_ok_and(|progress| progress.streaming));
-    }
 }

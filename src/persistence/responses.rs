@@ -16,7 +16,7 @@ closed_list! {
     pub enum ResponseStanding {
         /// Its session lives.
         Kept = "kept",
-        /// It is to be deleted.
+        /// The response is to be deleted.
         Pending = "pending",
         /// The service has just refused to delete it.
         Refused = "refused",
@@ -37,7 +37,7 @@ pub(crate) struct StoredResponse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeletionEnd {
     Deleted,
-    /// It was refused too often.
+    /// The service has refused the deletion too often.
     Refused,
     /// Nobody could be asked, or nobody answered, too often.
     Unreachable,

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SteerCounts {
-    /// Those that were accepted.
+    /// Steers that were accepted.
     pub accepted: u32,
-    /// Those that are in the conversation.
+    /// Steers that are in the conversation.
     pub placed: u32,
-    /// Those that a model call of the turn has taken.
+    /// Steers that a model call of the turn has taken.
     pub delivered: u32,
     /// Model calls of the latest submission that gave an output before the newest delivery.
     pub iterations_before: u32,

@@ -19,12 +19,12 @@ pub(crate) struct SubmissionOrigin {
 }
 
 impl SubmissionOrigin {
-    /// That of a turn's latest submission.
+    /// The origin of a turn's latest submission.
     pub(super) fn of_latest(progress: &TurnProgress) -> Self {
         Self { caller: progress.caller.clone(), catalog: progress.catalog.clone() }
     }
 
-    /// That in a row of a submission; `None` where it says nothing.
+    /// The origin in a submission's row; `None` if the row has none.
     pub(super) fn of_row(row: &Row) -> Result<Option<Self>, Fault> {
         let stored: Option<String> = row.get("caller")?;
         stored.map(|caller| from_json("caller", &caller)).transpose()

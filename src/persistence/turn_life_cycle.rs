@@ -29,7 +29,7 @@ pub(crate) struct NewTurn<'a> {
     pub(crate) fingerprint: &'a str,
     /// The merged tool list, a JSON array.
     pub(crate) tools: &'a str,
-    /// What it adds to the conversation.
+    /// What the step adds to the conversation.
     pub(crate) messages: Vec<NewMessage>,
     /// The composition trace of its messages, JSON.
     pub(crate) composition: &'a str,

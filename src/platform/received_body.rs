@@ -13,7 +13,7 @@ use crate::ports::{CHUNK_BYTES, HttpFault, Upload};
 
 /// A body as it arrives.
 pub(super) enum ReceivedBody {
-    /// It is at most [`CHUNK_BYTES`] long, and nothing of it was taken.
+    /// A body of at most [`CHUNK_BYTES`], of which nothing was taken.
     Short(Request),
     /// With the number of its bytes that have come, up to [`CHUNK_BYTES`].
     Long(ByteReader, usize),

@@ -46,7 +46,7 @@ enum DecisionBody<'a> {
 
 /// Puts the results that a client sends into the calls of a turn.
 pub(super) struct ResultIntake {
-    /// Those of the turn, where a decision is waited for.
+    /// The turn's tools, if a decision is waited for.
     tools: ToolList,
     /// Who sends the results.
     decided_by: Option<String>,

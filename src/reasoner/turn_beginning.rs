@@ -38,7 +38,7 @@ pub(crate) struct NewUserTurn<'a> {
     pub(crate) catalog: &'a Catalog,
     /// The contexts under which the session goes on from this turn on, where they are others.
     pub(crate) contexts: Option<Contexts>,
-    /// That of the turn.
+    /// The conversation context of the turn.
     pub(crate) conversation: &'a ConversationContext,
     /// The session's mode, or what stands for it in the catalog.
     pub(crate) mode: &'a Mode,

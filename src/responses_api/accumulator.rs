@@ -33,7 +33,7 @@ pub(super) struct ResponseAccumulator {
     streamed_bytes: usize,
     item_bytes: usize,
     items: BTreeMap<u64, Item>,
-    /// Those of the items that are not whole.
+    /// The items that are not whole.
     open: OpenItems,
     /// The bytes that were compared in searches for an item.
     compared: usize,

@@ -23,9 +23,9 @@ pub struct FileSources<'a> {
 /// Why a result is not handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForeignFile {
-    /// It names another host.
+    /// An address at another host.
     Host,
-    /// It names a file by its id.
+    /// The id of a file.
     Id,
 }
 

@@ -56,7 +56,7 @@ pub struct SessionCounts {
     pub erased: u64,
     /// Still to be erased; the alarm of the user's object sees to it.
     pub pending: u64,
-    /// Those of the pending ones whose latest attempt failed.
+    /// The pending sessions whose latest attempt failed.
     pub failed: u64,
 }
 

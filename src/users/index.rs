@@ -35,7 +35,7 @@ pub struct UserIndex<D> {
 /// What becomes of a session that asks to be registered.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Registering {
-    /// It is known, durably, under this number.
+    /// The session is known, durably, under this number.
     Registered(u64),
     /// An earlier life of it is still to be erased.
     Leaving(Box<IndexedSession>),
@@ -432,6 +432,6 @@ pub enum Forgetting {
     Forgotten,
     /// There is something to keep.
     Kept,
-    /// What is void has to be known until then, in milliseconds since the Unix epoch.
+    /// Until when a revocation has to be known, in milliseconds since the Unix epoch.
     KeptUntil(u64),
 }

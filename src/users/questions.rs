@@ -135,7 +135,7 @@ pub enum EraseReply {
     },
     /// Its retention is not over.
     Kept { summary: SessionSummary },
-    /// It could not be erased.
+    /// The session could not be erased.
     Failed { fault: Fault },
 }
 

@@ -10,13 +10,13 @@ use crate::ports::{Row, unreadable_column};
 closed_list! {
     /// How a session stands in the index of its user.
     pub enum Standing {
-        /// It may have begun: it is asked when the list is read.
+        /// The session may have begun: it is asked when the list is read.
         Registered = "registered",
-        /// It has begun.
+        /// The session has begun.
         Listed = "listed",
-        /// It is to erase itself if it has not begun or its retention is over. Hidden.
+        /// The session is to erase itself if it has not begun or its retention is over. Hidden.
         Expiring = "expiring",
-        /// It is to erase itself. Hidden.
+        /// The session is to erase itself. Hidden.
         Erasing = "erasing",
         /// Its rows are erased and its receipt is counted; it is to forget that receipt. Hidden.
         Collected = "collected",

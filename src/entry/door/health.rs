@@ -27,7 +27,7 @@ struct Forms {
 }
 
 impl Health {
-    /// That of this build. `version` is the product's.
+    /// The health of this build. `version` is the product's.
     pub(super) fn of(version: &'static str) -> Self {
         let forms = Forms { session: SESSION_FORM, workspace: WORKSPACE_FORM, user: USER_FORM };
         Self { status: "ok", version, commit: COMMIT, forms }

@@ -16,9 +16,9 @@ use crate::users::title_of;
 /// What a session begins with.
 pub(super) struct FirstTurn<'c> {
     pub(super) bound: Contexts,
-    /// Those that its first turn asked for.
+    /// The contexts that the first turn asked for.
     pub(super) asked: Contexts,
-    /// The bound one.
+    /// The bound conversation context.
     pub(super) conversation: &'c ConversationContext,
     pub(super) mode: &'c Mode,
 }

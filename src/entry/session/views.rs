@@ -150,7 +150,7 @@ pub(super) struct TraceView {
     mode_changes: Vec<ModeChange>,
     /// Oldest first.
     compactions: Vec<CompactionRecord>,
-    /// Those of its messages that wait, and what became of the others; absent where nobody is told.
+    /// The turn's messages: those that wait, and what became of the others. Absent if the turn has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     webhooks: Vec<WebhookRecord>,
     /// What the turn is at; absent unless it runs.

@@ -41,7 +41,7 @@ struct SessionsView {
     total: u64,
     #[serde(flatten)]
     by_status: StatusCounts,
-    /// Those that are being erased, which are in no other count.
+    /// Sessions that are being erased; no other count has them.
     erasing: u64,
 }
 

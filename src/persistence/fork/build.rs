@@ -48,7 +48,7 @@ pub(crate) enum ForkStep {
 #[derive(Clone, Debug)]
 pub(crate) struct ForkContexts {
     pub(crate) new: NewContexts,
-    /// Those that its request asked for.
+    /// The contexts that the fork's request asked for.
     pub(crate) asked: Contexts,
 }
 

@@ -28,7 +28,7 @@ pub(in crate::reasoner) struct Input {
 pub(in crate::reasoner) struct InputEntry {
     pub(in crate::reasoner) entry: Entry,
     pub(in crate::reasoner) form: Form,
-    /// It is of another service than the one that it is sent to: an output of a model, or of its calls.
+    /// The entry is an output of a model, or of its calls, and comes from another service than the one that gets it.
     pub(in crate::reasoner) foreign: bool,
 }
 
@@ -118,7 +118,7 @@ pub(super) fn each_item_sent<D: Database>(
 pub(in crate::reasoner) struct Extent {
     pub(in crate::reasoner) items: usize,
     pub(in crate::reasoner) bytes: usize,
-    /// Those of the summary message.
+    /// The bytes of the summary message.
     pub(in crate::reasoner) summary_message_bytes: usize,
 }
 

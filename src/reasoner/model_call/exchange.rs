@@ -28,9 +28,9 @@ use crate::responses_api::{ResponseStream, StreamLimits};
 /// A model call to make.
 pub(in crate::reasoner) struct ModelCall<'a> {
     pub(in crate::reasoner) request: ModelRequest<'a>,
-    /// What it sends of the conversation; nothing when it asks for a summary.
+    /// What the call sends of the conversation; nothing if it asks for a summary.
     pub(in crate::reasoner) input: &'a Input,
-    /// Where its text is shown; `None` for a summary, which no client sees.
+    /// Where the call's text is shown; `None` for a summary, which no client sees.
     pub(in crate::reasoner) live: Option<LiveSegment<'a>>,
 }
 

@@ -23,7 +23,7 @@ pub struct SentEntries {
     /// part is sent. All others have the form of their kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
-    /// Those that are outputs of a model, or of its calls, are of another service than the one that they are sent to.
+    /// Outputs of a model, or of its calls, come from another service than the one that gets them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
 }

@@ -211,7 +211,7 @@ impl<'a> Services<'a> {
         self.first = self.present;
     }
 
-    /// Those that the present call was not tried at.
+    /// The services at which the present call was not tried.
     fn left(&self) -> impl Iterator<Item = usize> + '_ {
         (self.first..=self.fallbacks.len()).filter(|place| !self.tried.contains(place))
     }

@@ -78,7 +78,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         Ok(None)
     }
 
-    /// What the next call sends, unless it is too long, or the service has refused the same body in this step.
+    /// What the next call sends; nothing if it is too long, or if the service has refused the same body in this step.
     async fn unless_refused(&self, running: &RunningTurn<'_>) -> Result<Option<Input>, Fault> {
         let input = Input::unsent(&self.store, running)?;
         let request = self.output_request(running, &input);
