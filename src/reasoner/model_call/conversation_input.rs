@@ -118,7 +118,6 @@ pub(super) fn each_item_sent<D: Database>(
 pub(in crate::reasoner) struct Extent {
     pub(in crate::reasoner) items: usize,
     pub(in crate::reasoner) bytes: usize,
-    /// The bytes of the summary message.
     pub(in crate::reasoner) summary_message_bytes: usize,
 }
 
