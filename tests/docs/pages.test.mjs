@@ -46,6 +46,19 @@ test('a link that names a section of the interface leads to its page', () => {
   none(links.filter(([, , number, target]) => !target.startsWith(`${number.padStart(2, '0')}-`)).map(([name, link]) => `${name}: ${link}`));
 });
 
+test('a part of the interface that code cites is a heading of its page', () => {
+  const headings = new Map(
+    interfacePages().map((name) => [Number(path.basename(name).slice(0, 2)), read(name).split('\n').filter((line) => line.startsWith('#')).map((line) => line.replace(/^#+ /, ''))]),
+  );
+  const cited = ['src', 'tests', 'clients', 'tools', 'server'].flatMap((folder) =>
+    readdirSync(path.join(ROOT, folder), { recursive: true })
+      .filter((file) => /\.(?:rs|mjs|ts|tsx|py)$/.test(file) && !/node_modules|dist\//.test(file))
+      .flatMap((file) => [...read(path.join(folder, file)).matchAll(/interface §(\d+), (?!AGN)(?=[A-Z])(.{0,40})/g)].map(([, number, part]) => [file, Number(number), part])),
+  );
+  assert.ok(cited.length > 30, `${cited.length}`);
+  none(cited.filter(([, number, part]) => !headings.get(number)?.some((heading) => part.startsWith(heading))).map(([file, number, part]) => `${file}: §${number}, ${part}`));
+});
+
 test('the index names every page', () => {
   const index = linksOf(all.find(({ name }) => name === 'docs/README.md')).map(({ target }) => `docs/${target.split('#')[0]}`);
   none(all.map(({ name }) => name).filter((name) => name !== 'README.md' && name !== 'docs/README.md' && !index.includes(name)));
