@@ -41,7 +41,7 @@ pub use closed_list::ClosedList;
 pub(crate) use closed_list::closed_list;
 pub use document::{Document, ListedDocuments, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
-pub use fault::{Fault, Notice, Warning};
+pub use fault::{Fault, Notice, Warning, no_session, no_turn};
 pub use fingerprint::{fingerprint, fingerprint_in, steer_fingerprint};
 pub use fork::ForkRequest;
 pub use identifiers::{SessionId, SteerId, TurnId, is_tenant_name};

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::metering::Metering;
 use super::request_id::RequestId;
-use super::residence::permit_residence;
+use super::residence::refuse_elsewhere;
 use crate::catalog::{AgentContext, Catalog, CatalogFault};
 use crate::contract::{CatalogStamp, ErrorCode, Fault, TraceContext};
 use crate::encoding::{Jurisdiction, sha256_hex};
@@ -69,9 +69,9 @@ impl AdmissionContext {
     }
 
     /// Whether the services of an agent context are in the tenant's jurisdiction, where it has one.
-    pub(super) fn permit_residence(&self, agent: &AgentContext) -> Result<(), Fault> {
+    pub(super) fn refuse_elsewhere(&self, agent: &AgentContext) -> Result<(), Fault> {
         let catalog = self.catalog()?;
-        permit_residence(self.jurisdiction, |needed| catalog.resides(agent, needed))
+        refuse_elsewhere(self.jurisdiction, |needed| catalog.resides(agent, needed))
     }
 
     /// Whether a turn of the session can go on: `catalog_invalid` without a catalog, `context_not_found`
@@ -86,7 +86,7 @@ impl AdmissionContext {
             Some(_) if catalog.conversation_context(conversation).is_none() => {
                 ("ConversationContext", conversation)
             }
-            Some(known) => return self.permit_residence(known),
+            Some(known) => return self.refuse_elsewhere(known),
         };
         let message = format!(
             "The turn or its session is bound to the {kind} {id}, which the catalog no longer has, or only with an Instead. Nothing was changed: when the operator has put it back, the same request goes on."

@@ -10,6 +10,7 @@
 
 mod context;
 mod door;
+mod endpoints;
 mod logged_caller;
 mod metering;
 mod object_host;
@@ -29,13 +30,14 @@ mod workspace;
 
 pub use context::{AdmissionContext, ContextSource};
 pub use door::{FrontDoor, FrontResponse, Keyring, openapi, warm_up};
+pub use endpoints::{ENDPOINTS, Endpoint};
 pub use object_host::ObjectHost;
 pub use page_query::TurnPage;
 pub use removed_path::RemovedPath;
 pub use request::RequestHead;
 pub use request_id::RequestId;
 pub use response::{Body, Header, PlainResponse, Response};
-pub use route::{Route, SessionRoute, UserRoute, WorkspaceRoute};
+pub use route::{Route, SessionRoute, TurnRoute, UserRoute, WorkspaceRoute};
 pub use session::{Export, SessionHost, SessionStream};
 pub use user::UserHost;
 pub use workspace::WorkspaceHost;

@@ -8,7 +8,7 @@ use crate::encoding::Jurisdiction;
 ///
 /// # Errors
 /// `context_not_found`, with the reason.
-pub(super) fn permit_residence(
+pub(super) fn refuse_elsewhere(
     jurisdiction: Option<Jurisdiction>,
     reside: impl FnOnce(Jurisdiction) -> bool,
 ) -> Result<(), Fault> {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::request_id::RequestId;
-use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, TurnId};
+use crate::contract::{ErrorCode, Fault, InvokeResult};
 
 /// The longest period of the platform's rate limiter, in seconds: a client that waits as long is let in.
 const RATE_PERIOD_S: u64 = 60;
@@ -158,16 +158,6 @@ pub(super) fn credential_expired() -> Fault {
     let message =
         "The credential has expired or was revoked. Get a new one, and send the request again.";
     Fault::new(ErrorCode::CredentialExpired, message)
-}
-
-/// `session_not_found`.
-pub(super) fn no_session(id: &SessionId) -> Fault {
-    Fault::new(ErrorCode::SessionNotFound, format!("There is no session {id}."))
-}
-
-/// `turn_not_found`.
-pub(super) fn no_turn(id: &TurnId) -> Fault {
-    Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {id}."))
 }
 
 /// The fault of a request whose object failed.

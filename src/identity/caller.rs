@@ -2,7 +2,7 @@
 
 use super::grants::{Grants, SentCaller};
 use super::rights::{Right, Rights};
-use crate::contract::{CallerRecord, ErrorCode, Fault, Operation, UserId};
+use crate::contract::{CallerRecord, UserId};
 use crate::ports::{object_name, user_name};
 
 /// What stands as the tenant of a key of all tenants, before its request has named one.
@@ -99,40 +99,6 @@ impl Caller {
     pub fn sent(&self) -> SentCaller {
         SentCaller { caller: self.record(), grants: self.grants.clone() }
     }
-
-    /// Whether it may do one of some operations to a session that it names.
-    ///
-    /// # Errors
-    /// `forbidden`.
-    pub fn permit(&self, operations: &[Operation]) -> Result<(), Fault> {
-        if self.user.is_none() {
-            self.need(Right::Sessions)?;
-        }
-        self.grants.permit_any(operations)
-    }
-
-    /// Whether it is a key with that right.
-    pub fn has_right(&self, right: Right) -> bool {
-        matches!(&self.credential, Credential::Key { may, .. } if may.has(right))
-    }
-
-    /// `forbidden` for anybody but a key with that right.
-    pub fn need(&self, right: Right) -> Result<(), Fault> {
-        match &self.credential {
-            Credential::Key { may, .. } if may.has(right) => Ok(()),
-            Credential::Key { .. } => {
-                let message = format!(
-                    "This key lacks the right {}. The operator gives it in May of its entry of API_KEYS.",
-                    right.as_str()
-                );
-                Err(Fault::new(ErrorCode::Forbidden, message).with("Right", right.as_str()))
-            }
-            Credential::Ticket { .. } | Credential::Provider { .. } => {
-                let message = "This takes an API key: neither a ticket nor a token permits it.";
-                Err(Fault::new(ErrorCode::Forbidden, message).with("Right", right.as_str()))
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -154,25 +120,5 @@ mod tests {
         assert_eq!(acting.rate_key(), ("acme/k1".to_owned(), false));
         let ticket = Caller { credential: Credential::Ticket { id: "tk".to_owned() }, ..acting };
         assert_eq!(ticket.rate_key(), ("acme/~al%2Fice".to_owned(), true));
-        assert_eq!(ticket.need(Right::ActAs).unwrap_err().code, ErrorCode::Forbidden);
-    }
-
-    #[test]
-    fn a_key_does_what_its_rights_say() {
-        let of = |rights: &[Right]| {
-            Caller::with_key("acme".to_owned(), "k1".to_owned(), Rights::of(rights))
-        };
-        let minting = of(&[Right::Tickets]);
-        assert_eq!(minting.need(Right::Tickets), Ok(()));
-        let refused = minting.permit(&[Operation::Read]).unwrap_err();
-        assert_eq!(refused.code, ErrorCode::Forbidden);
-        assert_eq!(minting.need(Right::ActAs).unwrap_err().code, ErrorCode::Forbidden);
-        let acting = of(&[Right::ActAs]).acting_for(user());
-        assert_eq!(acting.permit(&[Operation::Export]), Ok(()), "the right to act implies theirs");
-        assert_eq!(of(&[Right::Sessions]).permit(&[Operation::Export]), Ok(()));
-        assert_eq!(
-            of(&[Right::Sessions]).grants.permit_workspace("w").unwrap_err().code,
-            ErrorCode::Forbidden
-        );
     }
 }

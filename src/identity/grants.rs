@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::{CallerRecord, ErrorCode, Fault, Operation, TurnId};
+use crate::contract::{CallerRecord, Operation, TurnId};
 
 /// What a credential permits. An absent member permits everything of its kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,12 +35,12 @@ pub struct Grants {
 pub struct SentCaller {
     #[serde(skip_serializing_if = "CallerRecord::is_empty")]
     pub caller: CallerRecord,
-    #[serde(skip_serializing_if = "Grants::permit_all")]
+    #[serde(skip_serializing_if = "Grants::are_all")]
     pub grants: Grants,
 }
 
 impl Grants {
-    fn permit_all(&self) -> bool {
+    fn are_all(&self) -> bool {
         *self == Self::default()
     }
 
@@ -50,7 +50,7 @@ impl Grants {
     }
 
     /// Whether they permit every agent context, and so every model and every budget: a key to which no context is closed.
-    pub fn permit_any_agent(&self) -> bool {
+    pub fn may_name_any_agent(&self) -> bool {
         self.are_of_a_key() && self.contexts.is_none()
     }
 
@@ -62,47 +62,24 @@ impl Grants {
         });
     }
 
-    /// `forbidden` for an operation that is not among them.
-    pub fn permit(&self, operation: Operation) -> Result<(), Fault> {
-        match &self.operations {
-            Some(operations) if !operations.contains(&operation) => Err(forbidden(operation)),
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    /// `forbidden` where none of some operations is among them.
-    pub fn permit_any(&self, operations: &[Operation]) -> Result<(), Fault> {
-        let refused = |operation: &Operation| self.permit(*operation).err();
-        let mut refusals: Vec<Fault> = operations.iter().filter_map(refused).collect();
-        match refusals.len() == operations.len() && !refusals.is_empty() {
-            true => Err(refusals.swap_remove(0)),
-            false => Ok(()),
-        }
-    }
-
     /// Whether they name a session.
-    pub fn name_session(&self, id: &str) -> bool {
+    pub(super) fn name_session(&self, id: &str) -> bool {
         let Some(sessions) = &self.sessions else { return true };
         sessions.iter().any(|pattern| covers(pattern, id))
     }
 
     /// Whether they name a turn.
-    pub fn name_turn(&self, id: &TurnId) -> bool {
+    pub(super) fn name_turn(&self, id: &TurnId) -> bool {
         self.turns.as_ref().is_none_or(|turns| turns.contains(id))
     }
 
-    /// `forbidden` for a workspace that they do not name.
-    pub fn permit_workspace(&self, id: &str) -> Result<(), Fault> {
-        match &self.workspaces {
-            Some(workspaces) if !workspaces.iter().any(|workspace| workspace == id) => {
-                Err(forbidden(Operation::Search))
-            }
-            Some(_) | None => Ok(()),
-        }
+    /// Whether they name a workspace.
+    pub(super) fn name_workspace(&self, id: &str) -> bool {
+        self.workspaces.as_ref().is_none_or(|workspaces| workspaces.iter().any(|own| own == id))
     }
 
     /// Whether a session's first turn may name a conversation context.
-    pub fn permit_context(&self, id: &str) -> bool {
+    pub fn name_context(&self, id: &str) -> bool {
         self.contexts.as_ref().is_none_or(|contexts| contexts.iter().any(|context| context == id))
     }
 }
@@ -113,11 +90,6 @@ pub(super) fn covers(pattern: &str, other: &str) -> bool {
         Some(start) => other.starts_with(start),
         None => pattern == other,
     }
-}
-
-fn forbidden(operation: Operation) -> Fault {
-    let message = format!("This credential does not permit {}.", operation.as_str());
-    Fault::new(ErrorCode::Forbidden, message).with("Operation", operation.as_str())
 }
 
 #[cfg(test)]
@@ -149,14 +121,6 @@ mod tests {
     }
 
     #[test]
-    fn of_several_operations_one_is_enough() {
-        let grants = Grants { operations: Some(vec![Operation::Approve]), ..Grants::default() };
-        assert_eq!(grants.permit_any(&[Operation::Answer, Operation::Approve]), Ok(()));
-        let refused = grants.permit_any(&[Operation::Execute, Operation::Answer]).unwrap_err();
-        assert_eq!(refused.details.unwrap()["Operation"], "Execute");
-    }
-
-    #[test]
     fn of_the_contexts_of_a_credential_and_its_tenant_those_hold_that_both_permit() {
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         for (own, permitted, held) in [
@@ -168,9 +132,9 @@ mod tests {
             let mut grants = Grants { contexts: own, ..Grants::default() };
             grants.hold_to_contexts(&permitted);
             assert_eq!(grants.contexts, Some(held));
-            assert!(!grants.permit_any_agent());
+            assert!(!grants.may_name_any_agent());
         }
-        assert!(Grants::default().permit_any_agent());
+        assert!(Grants::default().may_name_any_agent());
     }
 
     #[test]

@@ -11,8 +11,8 @@ use super::running_turn::{Reasoner, RunningTurn, tools_of};
 use super::settlement::missing_result;
 use crate::catalog::{APPROVE_TOOL, Approval, Approvers};
 use crate::composition::{NoResult, ToolList};
-use crate::contract::{ErrorCode, Fault, Operation, ToolCall, ToolOutcome, ToolResult};
-use crate::identity::SentCaller;
+use crate::contract::{Fault, Operation, ToolCall, ToolOutcome, ToolResult};
+use crate::identity::{SentCaller, Subject};
 use crate::json::{for_each_member, is_ambiguous, schema_problem};
 use crate::persistence::{
     Call, CallApproval, Decision, RefusedCall, RunsOn, Session, SessionStore, Turn,
@@ -134,7 +134,7 @@ impl ResultIntake {
     /// Refuses a caller without the rights for the results of the pending calls: `Answer` for those of the client's
     /// tools, `Approve` for the decisions of a human, by whom the operator wants to decide. The stored calls say which
     /// they are.
-    pub(super) fn permit<D: Database>(
+    pub(super) fn refuse_other_sender<D: Database>(
         &self,
         store: &SessionStore<D>,
         turn: &Turn,
@@ -144,8 +144,8 @@ impl ResultIntake {
         let next = turn.progress.submission + 1;
         for call in calls.iter().filter(|call| call.is_pending()) {
             match call.is_undecided() {
-                true => permit_decision(store, turn, next, &self.tools, call, sent)?,
-                false => sent.grants.permit_any(&[Operation::Answer])?,
+                true => refuse_other_decider(store, turn, next, &self.tools, call, sent)?,
+                false => sent.grants.permit(&[&[Operation::Answer]], Subject::Nothing)?,
             }
         }
         Ok(())
@@ -181,7 +181,7 @@ impl ResultIntake {
 }
 
 /// Refuses a caller whose repeat of a turn's latest submission would run approved calls, and who may not decide on them.
-pub(crate) fn permit_repeat<D: Database>(
+pub(crate) fn refuse_other_repeater<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
     turn: &Turn,
@@ -195,11 +195,11 @@ pub(crate) fn permit_repeat<D: Database>(
     }
     let tools = tools_of(store, turn)?;
     let decided = turn.progress.submission;
-    calls.iter().try_for_each(|call| permit_decision(store, turn, decided, &tools, call, sent))
+    calls.iter().try_for_each(|call| refuse_other_decider(store, turn, decided, &tools, call, sent))
 }
 
 /// Refuses a caller who may not decide on a call, where the turn's submission of that number does.
-fn permit_decision<D: Database>(
+fn refuse_other_decider<D: Database>(
     store: &SessionStore<D>,
     turn: &Turn,
     submission: u32,
@@ -207,29 +207,12 @@ fn permit_decision<D: Database>(
     call: &Call,
     sent: &SentCaller,
 ) -> Result<(), Fault> {
-    sent.grants.permit_any(&[Operation::Approve])?;
-    let approval = tools.get(&call.name).and_then(|tool| tool.approval.as_ref());
-    let caller = &sent.caller;
-    let (may, who) = match approval.map_or(Approvers::Anyone, |approval| approval.by) {
-        Approvers::Anyone => return Ok(()),
-        Approvers::Actor => {
-            let has_asked = || {
-                let senders = store.senders_of_words(turn, submission)?;
-                Ok::<_, Fault>(senders.iter().any(|sender| sender.actor == caller.actor))
-            };
-            (
-                caller.key.is_none() && caller.is_other_actor() && !has_asked()?,
-                "somebody else than the user and than whoever asked for it, with a ticket that names an Actor",
-            )
-        }
-        Approvers::Key => (caller.key.is_some(), "the operator's side, with an API key"),
-    };
-    if may {
-        return Ok(());
-    }
-    let message = format!("A call of {} is decided on by {who}. It still waits.", call.name);
-    let fault = Fault::new(ErrorCode::Forbidden, message);
-    Err(fault.with("Operation", Operation::Approve.as_str()))
+    let by = tools.get(&call.name).and_then(|tool| tool.approval.as_ref());
+    let by = by.map_or(Approvers::Anyone, |approval| approval.by);
+    sent.permit_decision(&call.name, by, || {
+        let senders = store.senders_of_words(turn, submission)?;
+        Ok(senders.iter().any(|sender| sender.actor == sent.caller.actor))
+    })
 }
 
 /// Reads a decision. An error is a refusal: a client that lacks the tool for questions sends one.

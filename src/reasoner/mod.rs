@@ -28,7 +28,7 @@ mod turn_loop;
 
 pub(crate) use crate::composition::boot_message;
 pub(crate) use crate::server_tools::FileSources;
-pub(crate) use approval::permit_repeat;
+pub(crate) use approval::refuse_other_repeater;
 pub use model_call::{Form, Sending, SentEntries};
 pub(crate) use model_call::{Interruption, RestingServices};
 pub(crate) use run_report::RunReport;

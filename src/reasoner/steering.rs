@@ -2,7 +2,7 @@
 //! order of their acceptance, behind what the call is owed. Steers that come too late for a call of their turn are kept:
 //! the next turn's model sees them.
 
-use super::model_call::{Transcript, estimate_cost, permit};
+use super::model_call::{Transcript, estimate_cost, keep_to_budget};
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::composition::compose_steer;
 use crate::contract::{Fault, Progress, SteerId, SteerStep, UserWarning};
@@ -20,7 +20,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             return Ok(());
         }
         self.take_lease(running).await?;
-        permit(running, 0)?;
+        keep_to_budget(running, 0)?;
         let RunningTurn { session, turn, live_text, .. } = running;
         let unplaced = self.store.unplaced_steers(turn)?;
         let steers = self.store.count_steers(turn);

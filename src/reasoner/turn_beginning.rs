@@ -214,7 +214,7 @@ pub(crate) fn continue_turn<D: Database>(
     let mut calls = store.calls(open)?;
     let SentCaller { caller, grants } = new.caller;
     let intake = ResultIntake::new(store, &turn, &calls, caller.decider(), now_ms)?;
-    intake.permit(store, &turn, &calls, new.caller)?;
+    intake.refuse_other_sender(store, &turn, &calls, new.caller)?;
     let given = match_results(&mut calls, new.results, &intake, new.sources)?;
     before_writing()?;
     if given.iter().all(|call| call.approval.is_some()) {

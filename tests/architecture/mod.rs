@@ -11,6 +11,7 @@ mod folders;
 mod kernel;
 mod layers;
 mod modules;
+mod permissions;
 mod reading;
 mod rooms;
 mod scripts;

@@ -1,7 +1,7 @@
 //! Methods and targets: the endpoint of each, or its refusal.
 
 use aptix_edge::contract::ErrorCode;
-use aptix_edge::entry::{Route, SessionRoute, UserRoute, WorkspaceRoute};
+use aptix_edge::entry::{Route, SessionRoute, TurnRoute, UserRoute, WorkspaceRoute};
 
 use super::campaign::{Random, Verdict};
 use super::mutation::{CONTENT, garbled};
@@ -198,7 +198,7 @@ fn path_of(route: &Route) -> Option<String> {
         }
         Route::Session(session, route) => {
             let rest = match route {
-                SessionRoute::Session | SessionRoute::Erase | SessionRoute::Rename => String::new(),
+                SessionRoute::View | SessionRoute::Erase | SessionRoute::Rename => String::new(),
                 SessionRoute::Export => "/export".to_owned(),
                 SessionRoute::Fork => "/fork".to_owned(),
                 SessionRoute::Modes => "/modes".to_owned(),
@@ -207,13 +207,18 @@ fn path_of(route: &Route) -> Option<String> {
                         page.after.as_ref().map(|after| format!("&After={}", id(after.as_str())));
                     format!("/turns?Limit={}{}", page.limit, after.unwrap_or_default())
                 }
-                SessionRoute::Turn(turn) => format!("/turns/{}", id(turn.as_str())),
-                SessionRoute::Stream(turn) => format!("/turns/{}/stream", id(turn.as_str())),
-                SessionRoute::Trace(turn) => format!("/turns/{}/trace", id(turn.as_str())),
-                SessionRoute::Cancel(turn) => format!("/turns/{}/cancel", id(turn.as_str())),
-                SessionRoute::Steer(turn) => format!("/turns/{}/steer", id(turn.as_str())),
             };
             format!("/sessions/{}{rest}", id(session.as_str()))
+        }
+        Route::Turn(session, turn, route) => {
+            let rest = match route {
+                TurnRoute::View => "",
+                TurnRoute::Stream => "/stream",
+                TurnRoute::Trace => "/trace",
+                TurnRoute::Cancel => "/cancel",
+                TurnRoute::Steer => "/steer",
+            };
+            format!("/sessions/{}/turns/{}{rest}", id(session.as_str()), id(turn.as_str()))
         }
     })
 }

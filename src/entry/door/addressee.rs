@@ -1,39 +1,42 @@
 //! Which object a request goes to, once its caller may ask (interface §13).
 
 use super::body_room::HeldBody;
-use super::permission::permit;
 use crate::contract::{ErrorCode, Fault, SessionId, parse, peek_session_id};
+use crate::entry::endpoints::Found;
 use crate::entry::route::{Route, SessionRoute};
-use crate::identity::Caller;
+use crate::identity::{Caller, Subject};
 use crate::ports::{ObjectClass, user_name};
 
-/// The class and the name of the object that a permitted request goes to.
+/// The class and the name of the object that a request goes to, if its caller may ask.
 pub(super) fn addressee(
     caller: &Caller,
-    route: &Route,
+    found: &Found,
     body: Option<&HeldBody>,
 ) -> Result<(ObjectClass, String), Vec<Fault>> {
-    let session = match (route, body) {
-        (Route::Session(session, _), _) => Some(session.clone()),
-        (Route::Execute, Some(body)) => Some(body.read(session_of)??),
-        _ => None,
-    };
-    permit(caller, route, session.as_ref())?;
-    let own_user = || caller.own_name().ok_or_else(no_user);
-    Ok(match (route, session) {
-        (Route::Workspace(workspace, _), _) => {
-            (ObjectClass::Workspace, caller.workspace_name(workspace))
+    let (Found { endpoint, route }, mut submitted) = (found, None);
+    if let (Route::Execute, Some(body)) = (route, body) {
+        submitted = Some(body.read(session_of)??);
+    }
+    let of_session = |id: &SessionId| Some(caller.session_name(id.as_str()));
+    let (class, name, subject) = match (route, &submitted) {
+        (Route::Execute, Some(id)) => (ObjectClass::Session, of_session(id), Subject::SomeTurn(id)),
+        (Route::Turn(id, turn, _), _) => {
+            (ObjectClass::Session, of_session(id), Subject::Turn(id, turn))
         }
-        (Route::Sessions(_) | Route::Session(_, SessionRoute::Rename), _) => {
-            (ObjectClass::User, own_user()?)
+        (Route::Session(id, SessionRoute::Rename), _) => {
+            (ObjectClass::User, caller.own_name(), Subject::Session(id))
         }
-        (Route::User(user, _), _) => (ObjectClass::User, user_name(&caller.tenant, user)),
         // The user's object hides a session from the list before the session erases itself.
-        (Route::Session(_, SessionRoute::Erase), _) if caller.user.is_some() => {
-            (ObjectClass::User, own_user()?)
+        (Route::Session(id, SessionRoute::Erase), _) if caller.user.is_some() => {
+            (ObjectClass::User, caller.own_name(), Subject::Session(id))
         }
-        (Route::Session(..) | Route::Execute, Some(session)) => {
-            (ObjectClass::Session, caller.session_name(session.as_str()))
+        (Route::Session(id, _), _) => (ObjectClass::Session, of_session(id), Subject::Session(id)),
+        (Route::Sessions(_), _) => (ObjectClass::User, caller.own_name(), Subject::Sessions),
+        (Route::User(user, _), _) => {
+            (ObjectClass::User, Some(user_name(&caller.tenant, user)), Subject::Nothing)
+        }
+        (Route::Workspace(id, _), _) => {
+            (ObjectClass::Workspace, Some(caller.workspace_name(id)), Subject::Workspace(id))
         }
         (
             Route::Playground
@@ -42,11 +45,12 @@ pub(super) fn addressee(
             | Route::OpenApi
             | Route::Tickets
             | Route::File(_)
-            | Route::Session(..)
             | Route::Execute,
             _,
         ) => return Err(Fault::internal("No object is asked.").into()),
-    })
+    };
+    endpoint.needs.map_or(Ok(()), |needs| caller.permit(&needs, subject))?;
+    Ok((class, name.ok_or_else(no_user)?))
 }
 
 /// `missing_field`: a key acts for nobody, and only users have a list of their sessions.

@@ -9,9 +9,9 @@ use super::local_access::admit_local;
 use crate::contract::{ErrorCode, Fault, UserId, is_tenant_name};
 use crate::entry::request::{RequestHead, decoded};
 use crate::entry::response::credential_expired;
-use crate::entry::route::{Route, SessionRoute, query_members};
+use crate::entry::route::{Route, TurnRoute, query_members};
 use crate::identity::{
-    ALL_TENANTS, Caller, Presented, Providers, Refusal, Right, Ticket, TicketKeys, TokenCheck,
+    ALL_TENANTS, Caller, Presented, Providers, Refusal, Ticket, TicketKeys, TokenCheck,
 };
 use crate::ports::{Gateway, LoggedUsers};
 
@@ -188,7 +188,7 @@ pub(super) fn refuse_ticket_in_url(head: &RequestHead<'_>) -> Result<(), Barred>
     }
     let path = target.split('?').next().unwrap_or(target);
     match Route::find("GET", path) {
-        Ok(Route::Session(_, SessionRoute::Stream(_))) => Ok(()),
+        Ok(Route::Turn(_, _, TurnRoute::Stream)) => Ok(()),
         _ => Err(unauthenticated(NOT_FOR_A_URL)),
     }
 }
@@ -208,13 +208,10 @@ fn of_tenant(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
     Ok(Caller { tenant, ..caller })
 }
 
-/// The caller, acting for the user whom the request names. A key that reads traces reads those of users, too; that it does
-/// nothing else for one, [`super::permission`] sees to.
+/// The caller, acting for the user whom the request names.
 fn for_user(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
     let Some(user) = head.header(USER) else { return Ok(caller) };
-    if !caller.has_right(Right::Trace) {
-        caller.need(Right::ActAs)?;
-    }
+    caller.permit_acting()?;
     Ok(caller.acting_for(user_of(&user)?))
 }
 

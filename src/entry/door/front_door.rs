@@ -21,11 +21,12 @@ use super::revocation::refuse_void;
 use super::tenant_terms::{concerns_no_tenant, hold_to_terms};
 use super::tickets::mint_ticket;
 use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary};
+use crate::entry::endpoints::Found;
 use crate::entry::logged_caller::logged;
 use crate::entry::request::{RequestHead, decoded};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{Header, Response, object_failed, refusal_line};
-use crate::entry::route::{Route, SessionRoute, no_such_endpoint, query_members};
+use crate::entry::route::{Route, TurnRoute, no_such_endpoint, query_members};
 use crate::entry::trace_header::trace_context;
 use crate::identity::{Caller, Tenants};
 use crate::ports::{Deployment, Gateway, INNER_PROTOCOL, LoggedUsers, ObjectClass, ObjectRequest};
@@ -142,9 +143,9 @@ impl FrontDoor {
             return Err(fault.clone().into());
         }
         refuse_ticket_in_url(head)?;
-        let route = Route::find(head.method, head.target())?;
+        let found = Found::of(head.method, head.target())?;
         let deployment = self.deployment.as_ref().map_err(Fault::clone);
-        let public = match &route {
+        let public = match &found.route {
             Route::Playground => return Ok(self.page(head, gateway, id).await?),
             Route::Health => {
                 let health = Health::of(self.version);
@@ -163,6 +164,7 @@ impl FrontDoor {
             | Route::Tickets
             | Route::Sessions(_)
             | Route::Session(..)
+            | Route::Turn(..)
             | Route::User(..)
             | Route::Workspace(..) => {
                 let mut admitted =
@@ -171,7 +173,7 @@ impl FrontDoor {
                 let held = hold_to_terms(gateway, tenants, &mut admitted.caller);
                 let arrival = Arrival { head, id, received_at };
                 let response = match held {
-                    Ok(()) => self.serve(&arrival, gateway, &admitted, route).await,
+                    Ok(()) => self.serve(&arrival, gateway, &admitted, &found).await,
                     Err(fault) => Err(fault.into()),
                 };
                 return response.map_err(|faults| Refused {
@@ -207,24 +209,26 @@ impl FrontDoor {
         arrival: &Arrival<'_>,
         gateway: &G,
         admitted: &Admitted,
-        route: Route,
+        found: &Found,
     ) -> Result<FrontResponse<G>, Vec<Fault>> {
         let Arrival { head, id, received_at } = *arrival;
+        let Found { endpoint, route } = found;
         let caller = &admitted.caller;
         keep_to_rate(gateway, caller).await?;
-        let body = if route.has_body() {
+        let body = if endpoint.has_body {
             let deployment = self.deployment.as_ref().map_err(Fault::clone)?;
             Some(read_body(head, gateway, deployment, &self.bodies, Owner::of(caller)).await?)
         } else {
             None
         };
-        if let (Route::Tickets, Some(body)) = (&route, &body) {
+        if let (Route::Tickets, Some(body)) = (route, &body) {
             refuse_void(gateway, caller).await?;
-            let minting =
-                |body: &[u8]| mint_ticket(arrival, gateway, &self.credentials, admitted, body);
+            let minting = |body: &[u8]| {
+                mint_ticket(arrival, gateway, &self.credentials, admitted, endpoint.needs, body)
+            };
             return body.read(minting)?.map(FrontResponse::Own);
         }
-        let (class, name) = addressee(caller, &route, body.as_ref())?;
+        let (class, name) = addressee(caller, found, body.as_ref())?;
         if class == ObjectClass::Workspace {
             refuse_void(gateway, caller).await?;
         }
@@ -244,9 +248,9 @@ impl FrontDoor {
             name,
             method: head.method,
             url: head.url,
-            last_event_id: position(head, &route)?,
-            prefer: preference(head, &route),
-            trace: trace_context(head, &route),
+            last_event_id: position(head, route)?,
+            prefer: preference(head, route),
+            trace: trace_context(head, route),
             received_at,
             request_id: id.as_str(),
             caller: &sent,
@@ -317,7 +321,7 @@ impl Refused {
 fn position(head: &RequestHead<'_>, route: &Route) -> Result<Option<String>, Fault> {
     let header = head.header("Last-Event-ID");
     match route {
-        Route::Session(_, SessionRoute::Stream(_)) if header.is_none() => {
+        Route::Turn(_, _, TurnRoute::Stream) if header.is_none() => {
             let after = query_members(head.target(), "After").next();
             after.map(|after| decoded(after).map(Cow::into_owned)).transpose()
         }

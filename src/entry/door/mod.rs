@@ -16,7 +16,6 @@ mod front_door;
 mod health;
 mod local_access;
 mod openapi;
-mod permission;
 mod playground;
 mod request_body;
 mod revocation;

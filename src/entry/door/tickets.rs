@@ -10,7 +10,7 @@ use crate::encoding::hex;
 use crate::entry::logged_caller::logged;
 use crate::entry::request::RequestHead;
 use crate::entry::response::Response;
-use crate::identity::{Credential, Right, TicketSource, mint};
+use crate::identity::{Credential, Needs, Subject, TicketSource, mint};
 use crate::ports::Gateway;
 
 /// Mints the ticket that a body asks for.
@@ -19,19 +19,19 @@ pub(super) fn mint_ticket<G: Gateway>(
     gateway: &G,
     credentials: &Credentials,
     admitted: &Admitted,
+    needs: Option<Needs>,
     body: &[u8],
 ) -> Result<Response<G::Contents>, Vec<Fault>> {
     let Admitted { caller, ticket, .. } = admitted;
+    needs.map_or(Ok(()), |needs| caller.permit(&needs, Subject::Nothing))?;
     let source = match (ticket, &caller.credential) {
         (Some(ticket), _) => TicketSource::Ticket(ticket.clone()),
         (None, Credential::Key { id, .. }) => {
-            caller.need(Right::Tickets)?;
             refuse_pages(arrival.head)?;
             TicketSource::Key { tenant: caller.tenant.clone(), id: id.clone() }
         }
         (None, Credential::Ticket { .. } | Credential::Provider { .. }) => {
-            caller.need(Right::Tickets)?;
-            return Err(Fault::internal("A caller without a key has its rights.").into());
+            return Err(Fault::internal("A token mints a ticket.").into());
         }
     };
     let asked = parse_ticket_request(body, matches!(source, TicketSource::Key { .. }))?;

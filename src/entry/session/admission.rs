@@ -6,14 +6,16 @@
 
 use serde_json::json;
 
-use super::permission::permit_turn;
 use super::registration::not_registered;
 use super::session_host::{find_session, find_turn};
-use super::turn_draft::{FirstTurn, NextTurn, other_contexts, resides, title_by, unknown_context};
-use crate::contract::{ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn};
+use super::turn_draft::{
+    FirstTurn, NextTurn, other_contexts, refuse_turn, resides, title_by, unknown_context,
+};
+use crate::contract::{
+    ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn, no_session,
+};
 use crate::entry::context::AdmissionContext;
-use crate::entry::response::{no_session, no_turn};
-use crate::identity::{Grants, SentCaller};
+use crate::identity::{Grants, SentCaller, Subject};
 use crate::mcp::ToolsByServer;
 use crate::object::Alarm;
 use crate::persistence::{
@@ -22,7 +24,7 @@ use crate::persistence::{
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
     FileSources, NewContinuation, NewUserTurn, StartedTurn, begin_turn, conflict, continue_turn,
-    not_awaiting, pending_calls, permit_repeat, resume_turn, turn_aborted,
+    not_awaiting, pending_calls, refuse_other_repeater, resume_turn, turn_aborted,
 };
 
 /// The decision on a submission that is not refused.
@@ -81,7 +83,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         tools_by_server: &ToolsByServer,
         caller: &SentCaller,
     ) -> Result<Admitted, Vec<Fault>> {
-        permit_turn(request, &caller.grants)?;
+        refuse_turn(request, &caller.grants)?;
         let new = |ordinal| NewTurn { ordinal, request, fingerprint, tools_by_server, caller };
         let Some(session) = self.store.session()? else {
             if self.store.is_building_fork()? {
@@ -104,10 +106,9 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         fingerprint: &str,
         caller: &SentCaller,
     ) -> Result<Admitted, Vec<Fault>> {
-        caller.grants.permit_any(&[Operation::Answer, Operation::Approve])?;
-        if !caller.grants.name_turn(&request.turn_id) {
-            return Err(no_turn(&request.turn_id).into());
-        }
+        let answers = [Operation::Answer, Operation::Approve];
+        let turn = Subject::Turn(&request.session_id, &request.turn_id);
+        caller.grants.permit(&[&answers], turn)?;
         let session = find_session(self.store, &request.session_id)?;
         let turn = find_turn(self.store, &request.turn_id)?;
         let repeated = self.repeat(session.clone(), turn.clone(), fingerprint, caller)?;
@@ -196,7 +197,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             (None, _) if latest => Ok(Some(Admitted::Attach(turn))),
             (Some(_), TurnStatus::Aborted) if latest => Err(turn_aborted()),
             (Some(_), TurnStatus::Failed) if latest && self.given_up != Some(turn.ordinal) => {
-                permit_repeat(self.store, &session, &turn, caller)?;
+                refuse_other_repeater(self.store, &session, &turn, caller)?;
                 self.refuse_when_live(&session)?;
                 session.borrow_contexts_of(turn.ordinal);
                 self.context.contexts_of(&session)?;
@@ -224,7 +225,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             other_contexts(&session, contexts.as_ref(), request, &caller.grants, catalog);
         let agent = contexts.as_ref().map_or(&session.agent_context, |new| &new.agent);
         let permitted = match catalog.agent_context(agent) {
-            Some(agent) => self.context.permit_residence(agent),
+            Some(agent) => self.context.refuse_elsewhere(agent),
             None => Err(unknown_context("AgentContext")),
         };
         faults.extend(permitted.err().map(|fault| fault.at("/AgentContextId")));

@@ -10,7 +10,6 @@ mod export;
 mod exported_catalog;
 mod fork;
 mod mcp_tools;
-mod permission;
 mod recovery;
 mod registration;
 mod reporting;

@@ -17,16 +17,17 @@ use super::submission::{Delivery, Submission};
 use super::views::Views;
 use crate::contract::event_frames::END;
 use crate::contract::{
-    ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, fingerprint,
+    ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, TurnId, fingerprint,
     object_text, parse_object,
 };
 use crate::entry::context::{AdmissionContext, ContextSource};
+use crate::entry::endpoints::Found;
 use crate::entry::object_host::{ObjectHost, rang, responded};
 use crate::entry::object_question::answered_elsewhere;
 use crate::entry::request::{RequestHead, received_at};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{JSON, Response, credential_expired, object_failed};
-use crate::entry::route::{Route, SessionRoute};
+use crate::entry::route::{Route, SessionRoute, TurnRoute};
 use crate::entry::trace_header::trace_context;
 use crate::identity::SentCaller;
 use crate::live_text::{EventStream, Timings};
@@ -138,8 +139,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Ok(self.answer(source, asked, body).await?);
         }
         let generation = self.erasing.generation();
-        let route = Route::find(head.method, head.target())?;
-        let progress = route.asks_for_progress(head.target())?;
+        let found = Found::of(head.method, head.target())?;
+        let progress = found.asks_for_progress(head.target())?;
+        let route = found.route;
         self.refuse_void(&caller.grants)?;
         let platform = self.platform.as_ref();
         let mut context = source.context(platform, head.origin(), id.cloned()).await?;
@@ -177,7 +179,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 };
                 delivery.map(reply).map_err(|faults| order.sorted(faults))
             }
-            Route::Session(session, SessionRoute::Steer(turn)) => {
+            Route::Turn(session, turn, TurnRoute::Steer) => {
                 let steer = ReceivedSteer { session, turn, caller, generation };
                 self.receive_steer(&context, head, body, steer).await.map(Reply::Steer)
             }
@@ -186,18 +188,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.receive_fork(&context, head, body, fork).await.map(Reply::Fork)
             }
             Route::Session(id, route) => {
-                let replied = self.reply(&context, head, &id, route, progress).await;
+                self.reply(&context, head, &id, route).await.map_err(Vec::from)
+            }
+            Route::Turn(session, turn, route) => {
+                let replied = self.reply_about(&context, (&session, &turn), route, progress).await;
                 replied.map_err(Vec::from)
             }
-            Route::Workspace(..)
-            | Route::Sessions(_)
-            | Route::User(..)
-            | Route::File(_)
-            | Route::Playground
-            | Route::Health
-            | Route::Errors
-            | Route::Tickets
-            | Route::OpenApi => Err(answered_elsewhere().into()),
+            _ => Err(answered_elsewhere().into()),
         };
         durations.session = self.lap(&mut since);
         Ok(self.response_of(&context, head, reply?, durations).await)
@@ -265,7 +262,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         head: &RequestHead<'_>,
         id: &SessionId,
         route: SessionRoute,
-        progress: bool,
     ) -> Result<Reply<D>, Fault> {
         let store = self.store.as_ref();
         let views = Views { store, context };
@@ -274,30 +270,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             find_session(store, id)
         };
         match route {
-            SessionRoute::Session => view(views.session(&recovered_session()?)),
+            SessionRoute::View => view(views.session(&recovered_session()?)),
             // The history of modes shows no turn. If recovery fails a turn, the next request for that turn
             // reports it.
             SessionRoute::Modes => view(views.modes(find_session(store, id)?)),
             SessionRoute::Turns(page) => view(views.turns(recovered_session()?, &page)),
-            SessionRoute::Turn(turn) => {
-                let session = recovered_session()?;
-                view(views.turn(session, find_turn(store, &turn)?))
-            }
-            SessionRoute::Trace(turn) => {
-                let (session, turn) = (recovered_session()?, find_turn(store, &turn)?);
-                let live = self.running.turn(&turn);
-                let step = live.and_then(|live| live.text().current_activity());
-                view(views.trace(session, turn, step))
-            }
-            SessionRoute::Stream(turn) => {
-                recovered_session()?;
-                self.watch(context, &find_turn(store, &turn)?, progress).map(Reply::Turn)
-            }
-            SessionRoute::Cancel(turn) => {
-                let (session, turn) = (recovered_session()?, find_turn(store, &turn)?);
-                let (session, turn) = self.cancel(context, id, session, turn).await?;
-                view(views.turn(session, turn))
-            }
             SessionRoute::Export => {
                 Export::new(Rc::clone(&self.store), recovered_session()?, context)
                     .map(Reply::Export)
@@ -308,9 +285,35 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.end_erasure(context).await?;
                 view(receipt)
             }
-            SessionRoute::Rename | SessionRoute::Fork | SessionRoute::Steer(_) => {
-                Err(answered_elsewhere())
+            SessionRoute::Rename | SessionRoute::Fork => Err(answered_elsewhere()),
+        }
+    }
+
+    /// What an endpoint below a turn's path replies with.
+    async fn reply_about(
+        &self,
+        context: &AdmissionContext,
+        (id, turn): (&SessionId, &TurnId),
+        route: TurnRoute,
+        progress: bool,
+    ) -> Result<Reply<D>, Fault> {
+        let store = self.store.as_ref();
+        self.recover(context)?;
+        let (session, turn) = (find_session(store, id)?, find_turn(store, turn)?);
+        let views = Views { store, context };
+        match route {
+            TurnRoute::View => view(views.turn(session, turn)),
+            TurnRoute::Trace => {
+                let live = self.running.turn(&turn);
+                let step = live.and_then(|live| live.text().current_activity());
+                view(views.trace(session, turn, step))
             }
+            TurnRoute::Stream => self.watch(context, &turn, progress).map(Reply::Turn),
+            TurnRoute::Cancel => {
+                let (session, turn) = self.cancel(context, id, session, turn).await?;
+                view(views.turn(session, turn))
+            }
+            TurnRoute::Steer => Err(answered_elsewhere()),
         }
     }
 

@@ -5,9 +5,8 @@ use serde_json::json;
 
 use super::session_host::SessionHost;
 use crate::catalog::{AgentContext, Continuation};
-use crate::contract::{Fault, SessionId};
+use crate::contract::{Fault, SessionId, no_session};
 use crate::entry::context::AdmissionContext;
-use crate::entry::response::no_session;
 use crate::files::FileId;
 use crate::object::TaskKind;
 use crate::persistence::{ErasureReceipt, StoredAtServices};

@@ -13,13 +13,13 @@ use super::erasing::Erasing;
 use super::reporting::{Reporter, report_failed};
 use super::running::{LiveTurn, Running};
 use crate::contract::{
-    CallerRecord, CatalogStamp, Fault, SessionId, TraceContext, TurnId, release,
+    CallerRecord, CatalogStamp, Fault, SessionId, TraceContext, TurnId, no_session, no_turn,
+    release,
 };
 use crate::entry::context::AdmissionContext;
 use crate::entry::logged_caller::logged_in_object;
 use crate::entry::metering::EndedSubmission;
 use crate::entry::request_id::RequestId;
-use crate::entry::response::{no_session, no_turn};
 use crate::live_text::LiveText;
 use crate::object::{Alarm, NewerForm, TaskRunner};
 use crate::persistence::{Session, SessionStore, Turn};

@@ -111,8 +111,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 false => Err(conflict(request)),
             };
         }
-        permit(&turn, context.deployment.max_steers)?;
-        permit_bytes(&turn, bytes)?;
+        keep_to_most_steers(&turn, context.deployment.max_steers)?;
+        keep_to_most_bytes(&turn, bytes)?;
         let live = self.running.turn(&turn);
         if let Some(trace) = &context.trace {
             turn.progress.trace.caller = Some(trace.clone());
@@ -143,7 +143,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 /// Whether the turn takes a further steer.
-fn permit(turn: &Turn, most: u32) -> Result<(), Fault> {
+fn keep_to_most_steers(turn: &Turn, most: u32) -> Result<(), Fault> {
     match turn.status {
         TurnStatus::Running | TurnStatus::AwaitingTools => {}
         TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted => {
@@ -164,7 +164,7 @@ fn permit(turn: &Turn, most: u32) -> Result<(), Fault> {
 }
 
 /// Whether the steers that no model call has taken yet leave room for so many bytes more.
-fn permit_bytes(turn: &Turn, bytes: usize) -> Result<(), Fault> {
+fn keep_to_most_bytes(turn: &Turn, bytes: usize) -> Result<(), Fault> {
     let waiting = turn.progress.steers.undelivered_bytes();
     if waiting.saturating_add(bytes as u64) <= MAX_UNDELIVERED_BYTES {
         return Ok(());

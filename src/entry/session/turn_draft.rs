@@ -4,11 +4,10 @@
 //! Whoever has a session registered, asks for the tools of a turn or admits it asks here, so that all of them speak of
 //! the same turn. What a credential may name is the context asked for; where that leads is the operator's.
 
-use super::permission::permit_turn;
 use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, Mode, Newcomer};
-use crate::contract::{ErrorCode, Fault, UserTurn};
+use crate::contract::{ErrorCode, Fault, Operation, UserTurn};
 use crate::entry::context::AdmissionContext;
-use crate::identity::Grants;
+use crate::identity::{Grants, Subject};
 use crate::persistence::{Contexts, Session};
 use crate::ports::Platform;
 use crate::users::title_of;
@@ -35,7 +34,7 @@ impl<'c> FirstTurn<'c> {
         let catalog = context.catalog()?;
         let asked = request.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
         let named = request.agent_context_id.as_deref();
-        let may_choose = grants.permit_any_agent();
+        let may_choose = grants.may_name_any_agent();
         let newcomer = Newcomer {
             tenant: platform.tenant().unwrap_or_default(),
             user: platform.user().map(|user| user.as_str()),
@@ -44,7 +43,7 @@ impl<'c> FirstTurn<'c> {
         // Whoever names an agent context has chosen.
         let is_drawn = named.is_none() || !may_choose;
         let begins = catalog.begins_under(asked, is_drawn.then_some(&newcomer));
-        let begins = begins.filter(|_| grants.permit_context(asked));
+        let begins = begins.filter(|_| grants.name_context(asked));
         let own = begins.map(|(_, conversation)| conversation.agent_context_id.as_str());
         let asked_own = catalog.agent_of(asked).or(own);
         let is_known = |id: &str| match may_choose {
@@ -68,6 +67,16 @@ impl<'c> FirstTurn<'c> {
     }
 }
 
+/// `forbidden` for a turn that the credential does not permit, or for its workspace; `turn_not_found` for a turn that the
+/// credential does not name.
+pub(super) fn refuse_turn(request: &UserTurn, grants: &Grants) -> Result<(), Vec<Fault>> {
+    let turn = Subject::Turn(&request.session_id, &request.turn_id);
+    grants.permit(&[&[Operation::Execute]], turn)?;
+    let Some(workspace) = &request.workspace_id else { return Ok(()) };
+    let permitted = grants.permit(&[], Subject::Workspace(workspace));
+    permitted.map_err(|fault| fault.at("/WorkspaceId").into())
+}
+
 /// What a session begins with; `None` where admission refuses its first turn in any case. Of an agent context that the
 /// catalog lacks, admission tells beside other faults.
 pub(super) fn first_turn<'c>(
@@ -77,7 +86,7 @@ pub(super) fn first_turn<'c>(
     grants: &Grants,
 ) -> Option<FirstTurn<'c>> {
     let first = FirstTurn::of(platform, context, request, grants).ok()?;
-    let is_permitted = permit_turn(request, grants).is_ok();
+    let is_permitted = refuse_turn(request, grants).is_ok();
     (is_permitted && resides(context, &first.bound.agent)).then_some(first)
 }
 
@@ -94,7 +103,7 @@ pub(super) fn next_turn<'c>(
 /// Whether the services of an agent context are where the tenant's data has to stay.
 pub(super) fn resides(context: &AdmissionContext, agent: &str) -> bool {
     let agent = context.catalog.as_ref().ok().and_then(|catalog| catalog.agent_context(agent));
-    agent.is_none_or(|agent| context.permit_residence(agent).is_ok())
+    agent.is_none_or(|agent| context.refuse_elsewhere(agent).is_ok())
 }
 
 /// What a session's next user turn begins with.
@@ -159,7 +168,7 @@ pub(super) fn other_contexts(
         catalog.agent_of(&bound.conversation) == Some(id)
             || conversations.any(|known| catalog.agent_of(&known) == Some(id))
     };
-    let is_hidden = !grants.permit_any_agent() && agent.as_ref().is_some_and(|id| !is_own(id));
+    let is_hidden = !grants.may_name_any_agent() && agent.as_ref().is_some_and(|id| !is_own(id));
     if is_other_agent && !is_hidden {
         refuse("AgentContextId", &bound.agent);
     }

@@ -4,8 +4,7 @@
 
 use super::session_asking::{ask_each, ask_session};
 use super::user_host::{Ending, UserHost};
-use crate::contract::{Fault, SessionId};
-use crate::entry::response::no_session;
+use crate::contract::{Fault, SessionId, no_session};
 use crate::identity::Providers;
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Platform};

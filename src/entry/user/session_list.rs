@@ -10,9 +10,8 @@ use serde::Serialize;
 use super::session_asking::{ask_each, ask_session};
 use super::user_host::{Ending, UserHost};
 use crate::catalog::Catalog;
-use crate::contract::{Fault, InvokeResult, SessionId};
+use crate::contract::{Fault, InvokeResult, SessionId, no_session};
 use crate::encoding::timestamp;
-use crate::entry::response::no_session;
 use crate::ports::{Database, Platform};
 use crate::users::{
     Cursor, IndexedSession, SessionFilter, SessionStatus, SessionSummary, Standing,

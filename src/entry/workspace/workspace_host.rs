@@ -14,10 +14,11 @@ use crate::contract::{
     parse_documents, parse_search,
 };
 use crate::entry::context::ContextSource;
+use crate::entry::endpoints::Found;
 use crate::entry::object_host::{ObjectHost, responded};
 use crate::entry::request::RequestHead;
 use crate::entry::request_id::RequestId;
-use crate::entry::residence::permit_residence;
+use crate::entry::residence::refuse_elsewhere;
 use crate::entry::response::{PlainResponse, Response, object_failed};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
@@ -84,11 +85,12 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
             let question = body.await.map_err(|_| object_failed())?;
             return self.search_of_turn(source, &question).await;
         }
-        let Route::Workspace(workspace, route) = Route::find(head.method, head.target())? else {
+        let Found { endpoint, route } = Found::of(head.method, head.target())?;
+        let Route::Workspace(workspace, route) = route else {
             let message = "A workspace does not answer this.";
             return Err(Fault::new(ErrorCode::NotFound, message).into());
         };
-        let body = match route.has_body() {
+        let body = match endpoint.has_body {
             true => body.await.map_err(|_| object_failed())?,
             false => Vec::new(),
         };
@@ -100,7 +102,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
             WorkspaceRoute::Upsert => {
                 let documents = parse_documents(&body)?;
                 if let Ok(catalog) = source.catalog(platform).await {
-                    permit_residence(platform.jurisdiction(), |it| catalog.default_resides(it))?;
+                    refuse_elsewhere(platform.jurisdiction(), |it| catalog.default_resides(it))?;
                 }
                 let write = self.index.write(source, async |index| {
                     let documents = index.upsert(budget, &documents).await?;
@@ -174,7 +176,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
     ) -> Result<InvokeResult, Vec<Fault>> {
         let platform = self.platform.as_ref();
         let catalog = source.catalog(platform).await?;
-        permit_residence(platform.jurisdiction(), |it| catalog.default_resides(it))?;
+        refuse_elsewhere(platform.jurisdiction(), |it| catalog.default_resides(it))?;
         let id = catalog
             .goes_on_under(DEFAULT_CONTEXT)
             .map_or("", |(_, context)| context.agent_context_id.as_str());

@@ -7,7 +7,10 @@ use crate::reasoner::running_turn::RunningTurn;
 
 /// Refuses a call that would begin at or over the budget. `under_way` are tokens that are not counted yet:
 /// those of the call's own earlier attempts.
-pub(in crate::reasoner) fn permit(running: &RunningTurn<'_>, under_way: u64) -> Result<(), Fault> {
+pub(in crate::reasoner) fn keep_to_budget(
+    running: &RunningTurn<'_>,
+    under_way: u64,
+) -> Result<(), Fault> {
     let granted = running.turn.progress.turn_tokens;
     let mut budget = running.agent.budget;
     budget.turn_tokens = budget.turn_tokens.into_iter().chain(granted).min();

@@ -8,7 +8,7 @@ use std::pin::pin;
 
 use serde_json::value::to_raw_value;
 
-use super::budget::permit;
+use super::budget::keep_to_budget;
 use super::call_recorder::CallRecorder;
 use super::conversation_input::Input;
 use super::live_segment::LiveSegment;
@@ -51,7 +51,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         call: ModelCall<'_>,
     ) -> Result<Exchange, Fault> {
-        permit(running, self.taken_over.borrow().as_ref().map_or(0, Transcript::total_tokens))?;
+        keep_to_budget(
+            running,
+            self.taken_over.borrow().as_ref().map_or(0, Transcript::total_tokens),
+        )?;
         let ModelCall { request, input, live } = call;
         let Some(composed) = self.compose(&request, input).await? else {
             return self.unsent(running, &request, input);
@@ -90,7 +93,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 // A wait past the turn's deadline would replace the real failure by a timeout.
                 .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms)
                 .filter(|_| !running.tries_rung || failure.http_status() != Some(409))
-                .filter(|_| permit(running, self.spent_under_way()).is_ok());
+                .filter(|_| keep_to_budget(running, self.spent_under_way()).is_ok());
             let Some(waited_ms) = wait.filter(|_| recorder.take_back()) else { break ending };
             if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
                 transcript.repeat(failure.http_status(), waited_ms);

@@ -22,7 +22,7 @@ mod streamed_request;
 mod traced_exchange;
 mod transcript;
 
-pub(super) use budget::permit;
+pub(super) use budget::keep_to_budget;
 pub(super) use conversation_input::Input;
 pub(super) use estimate::{BYTES_PER_TOKEN, estimate_cost, tokens};
 pub(super) use exchange::{Exchange, ModelCall};

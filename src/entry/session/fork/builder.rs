@@ -8,10 +8,10 @@ use serde_json::json;
 use super::super::session_host::SessionHost;
 use super::questions::{Part, PartQuestion, PartReply};
 use super::request::turn_not_ended;
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, no_session};
 use crate::entry::context::AdmissionContext;
 use crate::entry::other_version::unanswered;
-use crate::entry::response::{credential_expired, no_session, object_failed};
+use crate::entry::response::{credential_expired, object_failed};
 use crate::object::{Next, ask};
 use crate::persistence::{
     Contexts, ForkBuild, ForkContexts, ForkHead, ForkStep, NewContexts, OutcomePlace,

@@ -7,12 +7,14 @@ use serde::Serialize;
 
 use super::super::session_host::{SessionHost, find_session, find_turn};
 use super::questions::{ForkQuestion, ForkReply};
-use crate::contract::{ErrorCode, Fault, ForkRequest, InvokeResult, SessionId, TurnId, parse_fork};
+use crate::contract::{
+    ErrorCode, Fault, ForkRequest, InvokeResult, Operation, SessionId, TurnId, parse_fork,
+};
 use crate::entry::context::AdmissionContext;
 use crate::entry::other_version::unanswered;
 use crate::entry::request::{RequestHead, received_at};
-use crate::entry::response::{Response, no_session, object_failed};
-use crate::identity::{Grants, SentCaller};
+use crate::entry::response::{Response, object_failed};
+use crate::identity::{Grants, SentCaller, Subject};
 use crate::object::ask;
 use crate::persistence::{ForkPlan, Session};
 use crate::ports::{Database, HttpFault, Platform, object_name};
@@ -65,9 +67,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let request = parse_fork(&body.await.map_err(|_| object_failed())?)?;
         let ReceivedFork { parent, caller } = fork;
         self.refuse_void(&caller.grants)?;
-        if !caller.grants.name_session(request.session_id.as_str()) {
-            return Err(no_session(&request.session_id).into());
-        }
+        let new = Subject::Session(&request.session_id);
+        caller.grants.permit(&[&[Operation::Execute]], new)?;
         let at_ms = received_at(head, self.platform.as_ref());
         let planned = self.plan_fork(context, &parent, &request, &caller.grants, at_ms);
         if request.session_id == parent {
@@ -87,7 +88,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<ForkPlan, Fault> {
         self.recover(context)?;
         let session = find_session(&self.store, parent)?;
-        permit_context(context, &session, request, grants)?;
+        refuse_context(context, &session, request, grants)?;
         let live = session.live_turn;
         let turn = match &request.after_turn_id {
             Some(turn) => find_turn(&self.store, turn)?.ordinal,
@@ -151,7 +152,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
 /// `context_not_found` where the fork would go on under a context that the catalog lacks or the credential does not permit,
 /// or whose services are not in the tenant's jurisdiction.
-fn permit_context(
+fn refuse_context(
     context: &AdmissionContext,
     session: &Session,
     request: &ForkRequest,
@@ -163,7 +164,7 @@ fn permit_context(
     };
     let named = request.conversation_context_id.as_ref();
     let asked = session.asked_conversation().unwrap_or_else(|| session.bound().conversation);
-    if !grants.permit_context(named.unwrap_or(&asked)) {
+    if !grants.name_context(named.unwrap_or(&asked)) {
         return Err(unknown());
     }
     let bound = session.bound();
@@ -182,7 +183,7 @@ fn permit_context(
     };
     let catalog = context.catalog.as_ref().ok();
     match catalog.and_then(|catalog| catalog.agent_context(&agent)) {
-        Some(agent) => context.permit_residence(agent),
+        Some(agent) => context.refuse_elsewhere(agent),
         None => Ok(()),
     }
 }
