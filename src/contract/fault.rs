@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::error_code::ErrorCode;
-use super::identifiers::{SessionId, TurnId};
 
 /// What went wrong, as the client reads it. Every step of a request returns `Result<T, Fault>`.
 pub type Fault = Notice<ErrorCode>;
@@ -105,16 +104,6 @@ impl Serialize for Warning {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.write(false, serializer)
     }
-}
-
-/// `session_not_found`.
-pub fn no_session(id: &SessionId) -> Fault {
-    Fault::new(ErrorCode::SessionNotFound, format!("There is no session {id}."))
-}
-
-/// `turn_not_found`.
-pub fn no_turn(id: &TurnId) -> Fault {
-    Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {id}."))
 }
 
 #[cfg(test)]

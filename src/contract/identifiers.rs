@@ -77,6 +77,16 @@ pub fn is_tenant_name(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
+/// `session_not_found`.
+pub fn no_session(id: &SessionId) -> Fault {
+    Fault::new(ErrorCode::SessionNotFound, format!("There is no session {id}."))
+}
+
+/// `turn_not_found`.
+pub fn no_turn(id: &TurnId) -> Fault {
+    Fault::new(ErrorCode::TurnNotFound, format!("The session has no turn {id}."))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
