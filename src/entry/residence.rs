@@ -4,7 +4,7 @@
 use crate::contract::{ErrorCode, Fault};
 use crate::encoding::Jurisdiction;
 
-/// Permits a tenant what is sent to services of which `reside` says whether all are in a jurisdiction.
+/// Refuses what is sent to services of which `reside` says that not all are in the tenant's jurisdiction.
 ///
 /// # Errors
 /// `context_not_found`, with the reason.
