@@ -65,22 +65,25 @@ describe('what a reload keeps', { skip: withoutBrowser }, () => {
     const refused = await say(page, 'Call the tool send_mail with the word eve.');
     await hasStatus(refused, 'awaiting_tools');
     await page.getByRole('button', { name: 'Inspector' }).click();
-    const timeline = page.getByRole('img', { name: /^Timeline/ });
-    const waitsFor = async (pattern) => {
-      await page.waitForFunction((source) => new RegExp(source).test(document.querySelector('svg.timeline')?.getAttribute('aria-label') ?? ''), pattern.source);
-      return timeline.getAttribute('aria-label');
+    /** How long the turn has waited, in ms, as soon as the picture tells it behind these words. */
+    const waited = async (words, least = 1) => {
+      const told = await page.waitForFunction(([after, atLeast]) => {
+        const label = document.querySelector('svg.timeline')?.getAttribute('aria-label') ?? '';
+        const [, figure, unit] = new RegExp(`${after}, waited ([\\d.]+) (ms|s)`).exec(label) ?? [];
+        const ms = Number(figure) * (unit === 's' ? 1000 : 1);
+        return ms >= atLeast && { ms };
+      }, [words, least]);
+      return (await told.jsonValue()).ms;
     };
+    const from = Date.now();
     // Time passes in the picture while nobody decides.
-    const [, first] = /waits for approval, waited (\d+)/.exec(await waitsFor(/waits for approval, waited [1-9]/));
-    await page.waitForFunction((before) => {
-      const [, ms, unit] = /waited ([\d.]+) (ms|s)/.exec(document.querySelector('svg.timeline').getAttribute('aria-label')) ?? [];
-      return Number(ms) * (unit === 's' ? 1000 : 1) >= before + 900;
-    }, Number(first));
+    await waited('waits for approval', (await waited('waits for approval')) + 900);
+    const until = Date.now();
     await refused.getByLabel('Reason, if you refuse').fill('Not to her.');
     await refused.getByRole('button', { name: 'Refuse' }).click();
     await hasStatus(refused, 'completed');
-    const waited = /send_mail: refused, waited ([\d.]+) s/;
-    assert.ok(Number(waited.exec(await waitsFor(waited))[1]) >= 1);
+    // By the service's clock, which counts no way to the page; seconds are told by a tenth.
+    assert.ok((await waited('send_mail: refused')) >= until - from - 50);
     const approved = await say(page, 'Call the tool send_mail with the word ann.');
     await hasStatus(approved, 'awaiting_tools');
     await approved.getByRole('button', { name: 'Approve' }).click();
@@ -96,7 +99,7 @@ describe('what a reload keeps', { skip: withoutBrowser }, () => {
     await refused.locator('details[open]').getByText('Reason: Not to her.').waitFor();
     await page.getByRole('button', { name: 'Inspector' }).click();
     await refused.click();
-    await waitsFor(waited);
+    assert.ok((await waited('send_mail: refused')) >= until - from - 50);
     await assertAccessible(page);
     await page.shot('desktop-light-refusal');
   });
