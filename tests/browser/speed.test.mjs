@@ -2,6 +2,8 @@
 // would wait for it.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { Aptix } from '../../clients/typescript/dist/index.js';
 import { ownTime, slowness } from '../e2e/machine_speed.mjs';
 import { answer, call, text } from '../e2e/scripted_model.mjs';
 import { withoutBrowser } from './chromium.mjs';
@@ -15,6 +17,8 @@ const TABLE = `| Name | Value | Code | Remark |\n|---|:-:|---|---|\n${Array.from
 const DELTAS = TABLE.match(/[^]{1,24}/g);
 /** A task that is longer keeps a key or a click waiting (W3C Long Tasks). */
 const LONGEST_TASK_MS = 50;
+/** The most of a task, of the scripts of all five panels and of those of a search, in a long session: two to three times what a busy machine took. */
+const MOST_OF_301_TURNS_MS = 400;
 
 describe('the cost of an answer', { skip: withoutBrowser }, () => {
   let playground;
@@ -140,5 +144,45 @@ describe('the cost of an answer', { skip: withoutBrowser }, () => {
       await page.locator('.turn summary').filter({ hasText: 'echo' }).click();
       await isColoured(7004)(page);
     });
+  });
+
+  test('panels of a session of 301 turns open, and titles of 1,000 sessions are searched, without drawing all turns anew', async () => {
+    const TURNS = 301;
+    playground.rig.model.otherwise(answer(text('A short answer with *some* words and `code` in it.')));
+    const session = new Aptix({ baseUrl: playground.rig.url.href }).session('long');
+    for (let count = 0; count < TURNS; count += 1) await session.turn({ Instruction: `Question ${count}` }).final();
+    const others = Array.from({ length: 999 }, (_, at) => ({ id: `other-${at}`, title: `What is said of ${at} in another session`, at: Date.now() - at * 60_000 }));
+    const kept = { 'aptix-edge.sessions': JSON.stringify([{ id: 'long', title: 'Question 0', at: Date.now() }, ...others]) };
+    const page = await playground.page({ address: '#long', kept });
+    await page.waitForFunction((turns) => document.querySelectorAll('.turn').length === turns, TURNS);
+    const client = await page.context().newCDPSession(page);
+    await client.send('Performance.enable');
+    const script = async () => 1000 * (await client.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'ScriptDuration').value;
+    // What Playwright looks for, it looks for in the page's own thread: nothing is looked for while tasks are traced.
+    const tasks = {};
+    const scripts = {};
+    const timed = async (name, work) => {
+      const before = await script();
+      tasks[name] = await longestTask(page, async () => {
+        await work();
+        await setTimeout(300);
+      });
+      scripts[name] = (await script()) - before;
+    };
+    for (const name of ['Inspector', 'Session', 'Context', 'Break it', 'Retrieval']) {
+      const { x, y, width, height } = await page.getByRole('button', { name, exact: true }).boundingBox();
+      await timed(name, () => page.mouse.click(x + width / 2, y + height / 2));
+      await page.getByRole('heading', { name, exact: true }).waitFor();
+    }
+    await page.getByRole('searchbox', { name: 'Search sessions' }).focus();
+    await timed('search', () => page.keyboard.type('said of 77', { delay: 30 }));
+    assert.equal(await page.locator('button.session').count(), 11);
+    const told = `longest tasks, in ms: ${JSON.stringify(tasks)}; scripts: ${JSON.stringify(scripts)}`;
+    console.log(told);
+    const { search, ...panels } = scripts;
+    const factor = slowness(ownTime);
+    // A conversation that becomes narrower is laid out anew, whole.
+    assert.ok(Math.max(...Object.values(tasks)) <= MOST_OF_301_TURNS_MS * factor, told);
+    assert.ok(search <= MOST_OF_301_TURNS_MS * factor && Object.values(panels).reduce((sum, ms) => sum + ms) <= MOST_OF_301_TURNS_MS * factor, told);
   });
 });

@@ -1,4 +1,6 @@
 // One turn: what was asked, what happened, the answer, and what it cost.
+import { computed } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 import type { FileRef, Usage } from '../../../typescript/src/index.js';
 import { EditQuestion, isEdited, QuestionEditor, TurnActions } from '../branching/turn_actions.js';
 import { addAgain, chosenTurn, lookedAt, namedTurn, parent } from '../store/conversation.js';
@@ -14,10 +16,13 @@ import { Markdown } from './markdown.js';
 import { ClientTool, ServerTool } from './tool_cards.js';
 import { Unsent } from './unsent_card.js';
 
+/** The turn that the open panel is about. Each turn asks whether it is that one, so that another one draws two turns anew, and not all. */
+const marked = computed(() => (panelShown.value?.isOfTurn ? lookedAt.value : undefined));
+
 export function TurnView({ turn }: { turn: ShownTurn }) {
   const record = turn.record.value;
-  const isChosen = panelShown.value?.isOfTurn === true && lookedAt.value === turn;
-  const isNamed = namedTurn.value === record.turnId;
+  const isChosen = useMemo(() => computed(() => marked.value === turn), [turn]).value;
+  const isNamed = useMemo(() => computed(() => namedTurn.value === record.turnId), [record.turnId]).value;
   const choose = () => (chosenTurn.value = turn);
   return (
     <li class={`turn${isChosen ? ' chosen' : ''}${isNamed ? ' named' : ''}`} data-status={record.status} data-turn={record.turnId} aria-current={isNamed ? 'location' : undefined} onClick={choose} onFocusIn={choose}>
