@@ -11,52 +11,16 @@ use super::embeddings::embeddings;
 use super::fallbacks::fallbacks;
 use super::findings::{Findings, Recipient};
 use super::http_endpoint::{
-    base_url, hold_secret, model_service_headers, query, refuse_open_secret,
+    TIMEOUT_MS, base_url, headers, hold_secret, query, refuse_open_secret, url,
 };
-use super::model_parameters::{ModelParameters, model_parameters};
+use super::model_parameters::model_parameters;
 use super::names::is_secret_name;
 use super::residence::residence;
 use super::tools::file_hosts;
 use super::values::{choice, filled_prose, flag, integer, matching_text, model};
-use crate::json::{Node, ObjectShape};
-
-const AGENT_CONTEXT: ObjectShape = ObjectShape::new(
-    &[
-        "BaseUrl",
-        "ApiKeySecret",
-        "Model",
-        "Continuation",
-        "Background",
-        "ResendTools",
-        "DeleteStored",
-        "Retrieval",
-        "Headers",
-        "Query",
-        "PromptCacheKey",
-        "SafetyIdentifier",
-        "ModelParameters",
-        "Compaction",
-        "Budget",
-        "MaxIterations",
-        "RetentionDays",
-        "FileHosts",
-        "Residence",
-        "Fallbacks",
-        "OfferHostedTools",
-    ],
-    &[],
-);
-
-const COMPACTION: ObjectShape = ObjectShape::new(&["By", "Threshold", "Prompt"], &[]);
-const BUDGET: ObjectShape = ObjectShape::new(
-    &["TurnTokens", "SessionTokens", "UserTokensPerDay", "UserTokensPerMonth", "Lease"],
-    &[],
-);
+use crate::json::{Node, ObjectShape, declared_object};
 
 const RETRIEVAL: ObjectShape = ObjectShape::new(&["Index", "Http"], &[]);
-const INDEX: ObjectShape = ObjectShape::new(&["Limit", "MaxBytes", "Embeddings"], &[]);
-const HTTP: ObjectShape =
-    ObjectShape::new(&["Url", "Headers", "TimeoutMs", "Limit", "MaxBytes"], &["Url"]);
 
 /// Chunks of a turn.
 const LIMIT: RangeInclusive<u32> = 1..=100;
@@ -72,66 +36,124 @@ const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// In bytes, as a mode's instructions.
 const COMPACTION_PROMPT_BYTES: usize = 64 * 1024;
 
+declared_object! {
+    /// Which model service a session talks to, and how.
+    AgentContext by Findings {
+        /// {BaseUrl}/responses is called. Absent: the deployment's OPENAI_BASE_URL.
+        "BaseUrl" => base_url = base_url("responses"),
+        /// The name of the secret that holds the service's key, never the key itself. Absent: no key is sent.
+        "ApiKeySecret" => api_key_secret = secret_name(Recipient::ModelService),
+        /// Used by conversation contexts that name no model. Absent: the deployment's OPENAI_MODEL.
+        "Model" => model = model(),
+        /// Who remembers the conversation between calls: `stored`, the service (previous_response_id); `replay`, this
+        /// product, which then sends the whole conversation each time with store: false.
+        "Continuation" => continuation =
+            choice([("stored", Continuation::Stored), ("replay", Continuation::Replay)]),
+        /// Whether the service makes responses in the background: `Always` reads a response on after a crash or a cut
+        /// instead of paying for it again. It needs Continuation `stored`.
+        "Background" => background = choice([("Never", false), ("Always", true)]),
+        /// Whether tools go out with every call. false: only when they changed, for services that keep them.
+        "ResendTools" => resend_tools = flag() or true,
+        /// Whether responses stored by the service are deleted with their session.
+        "DeleteStored" => delete_stored = flag(),
+        /// Where a user turn's chunks come from: the workspace's index, the operator's own search service, or nowhere.
+        "Retrieval" => retrieval = retrieval(),
+        /// Headers of every call of the model service, deletions included. Authorization or api-key here takes the
+        /// place of ApiKeySecret. ${SECRET_NAME} in a value is replaced by that secret, which then goes to model
+        /// services only; API_KEYS and FILE_LINK_KEY are refused, and so are the headers by which the product says how
+        /// bodies are written.
+        "Headers" => headers = headers(Recipient::ModelService),
+        /// The query of every call's URL; names and values are percent-encoded when they are sent. No secret.
+        "Query" => query = query(),
+        /// Whether calls carry a prompt_cache_key, one for each session; None for services that do not know it.
+        "PromptCacheKey" => prompt_cache_key = choice([("Session", true), ("None", false)]) or true,
+        /// Whether calls of a user's session carry a safety_identifier: SHA-256 of tenant and user. A parameter of that
+        /// name among ModelParameters goes before it.
+        "SafetyIdentifier" => safety_identifier = choice([("None", false), ("User", true)]),
+        "ModelParameters" => model_parameters = model_parameters(),
+        /// What happens to a conversation that grows too long for the model.
+        "Compaction" => compaction = compaction(),
+        /// The tokens (TotalTokens) at which no further model call begins.
+        "Budget" => budget = Budget::read(),
+        /// Model calls for one submission. Absent: the deployment's MAX_ITERATIONS.
+        "MaxIterations" => max_iterations = integer(ITERATIONS),
+        /// Days after which a session that nobody touched erases itself. Absent: never.
+        "RetentionDays" => retention_days = integer(DAYS),
+        /// Hosts, without scheme and port: with a ticket or a token, results of a client's tools may hand the model
+        /// pictures and files at their addresses. Others are invalid; data: URLs are always taken.
+        "FileHosts" => file_hosts = file_hosts(),
+        "Residence" => residence = residence(),
+        /// Other agent contexts, each with a Model, whose services take a call over where this one's is down, out of
+        /// quota or too busy, in this order. Their own Fallbacks are not followed.
+        "Fallbacks" => fallbacks = fallbacks(),
+        /// Whether this service is offered tools that it runs by itself.
+        "OfferHostedTools" => offer_hosted_tools = flag() or true,
+    }
+}
+
+declared_object! {
+    /// What happens to a conversation that grows too long for the model.
+    Compaction by Findings {
+        /// Own: this product has the model write a summary. Service: the model service compacts from Threshold on.
+        /// None: a turn whose input is too long fails.
+        "By" => by = choice([
+            ("Own", CompactionBy::Own),
+            ("Service", CompactionBy::Service),
+            ("None", CompactionBy::None),
+        ]),
+        /// The tokens of a call's input from which the conversation is compacted. Absent: when the service refuses its
+        /// length.
+        "Threshold" => threshold = integer(THRESHOLD),
+        /// The instructions for the summary, instead of the product's own. At most 65536 bytes of UTF-8, not blank.
+        "Prompt" => prompt = filled_prose(COMPACTION_PROMPT_BYTES),
+    }
+}
+
+declared_object! {
+    /// The tokens (TotalTokens) at which no further model call begins.
+    Budget by Findings {
+        "TurnTokens" => turn_tokens = tokens(),
+        "SessionTokens" => session_tokens = tokens(),
+        /// Of a user on one day, UTC, in all sessions.
+        "UserTokensPerDay" => user_tokens_per_day = tokens(),
+        /// Of a user in one month, UTC, in all sessions.
+        "UserTokensPerMonth" => user_tokens_per_month = tokens(),
+        /// What a session takes of a user's tokens at once. Absent: 50000.
+        "Lease" => lease = tokens(),
+    }
+}
+
+declared_object! {
+    /// The workspace's own index.
+    Retrieval by Findings {
+        "Limit" => limit = integer(LIMIT),
+        "MaxBytes" => max_bytes = integer(MAX_BYTES),
+        "Embeddings" => embeddings = embeddings(),
+    }
+}
+
+/// The operator's own search service, and how much of what it finds a turn gets.
+#[derive(Default)]
+pub(super) struct HttpRetrieval {
+    http: HttpService,
+    found: Retrieval,
+}
+
+declared_object! {
+    /// A search service: POST {Query, RagScope, WorkspaceId, Repo, Language, Limit}, answers {Chunks: [{Path,
+    /// StartLine, EndLine, Language, Text}]}.
+    HttpRetrieval by Findings {
+        "Url" required => http.url = url(),
+        "Headers" => http.headers = headers(Recipient::OtherService),
+        "TimeoutMs" => http.timeout_ms = integer(TIMEOUT_MS),
+        "Limit" => found.limit = integer(LIMIT),
+        "MaxBytes" => found.max_bytes = integer(MAX_BYTES),
+    }
+}
+
 /// Reads an agent context.
 pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> AgentContext {
-    let mut context = AgentContext {
-        base_url: None,
-        api_key_secret: None,
-        model: None,
-        continuation: Continuation::Stored,
-        background: false,
-        resend_tools: true,
-        delete_stored: false,
-        fallbacks: Vec::new(),
-        offer_hosted_tools: true,
-        retrieval: Retrieval::default(),
-        headers: Vec::new(),
-        query: Vec::new(),
-        prompt_cache_key: true,
-        safety_identifier: false,
-        model_parameters: ModelParameters::default(),
-        compaction: Compaction::default(),
-        budget: Budget::default(),
-        max_iterations: None,
-        retention_days: None,
-        file_hosts: Vec::new(),
-        residence: Vec::new(),
-    };
-    AGENT_CONTEXT.read(node, findings, |name, node, findings| match name {
-        "BaseUrl" => context.base_url = Some(base_url(node, "responses", findings)),
-        "ApiKeySecret" => {
-            context.api_key_secret = Some(secret_name(node, Recipient::ModelService, findings))
-        }
-        "Model" => context.model = Some(model(node, findings)),
-        "Continuation" => {
-            let choices = [("stored", Continuation::Stored), ("replay", Continuation::Replay)];
-            context.continuation = choice(node, choices, findings);
-        }
-        "Background" => {
-            context.background = choice(node, [("Never", false), ("Always", true)], findings);
-        }
-        "ResendTools" => context.resend_tools = flag(node, findings),
-        "DeleteStored" => context.delete_stored = flag(node, findings),
-        "Retrieval" => context.retrieval = retrieval(node, findings),
-        "Headers" => context.headers = model_service_headers(node, findings),
-        "Query" => context.query = query(node, findings),
-        "PromptCacheKey" => {
-            context.prompt_cache_key = choice(node, [("Session", true), ("None", false)], findings);
-        }
-        "SafetyIdentifier" => {
-            context.safety_identifier = choice(node, [("None", false), ("User", true)], findings);
-        }
-        "ModelParameters" => context.model_parameters = model_parameters(node, findings),
-        "Compaction" => context.compaction = compaction(node, findings),
-        "Budget" => context.budget = budget(node, findings),
-        "MaxIterations" => context.max_iterations = Some(integer(node, ITERATIONS, findings)),
-        "RetentionDays" => context.retention_days = Some(integer(node, DAYS, findings)),
-        "FileHosts" => context.file_hosts = file_hosts(node, findings),
-        "Residence" => context.residence = residence(node, findings),
-        "Fallbacks" => context.fallbacks = fallbacks(node, findings),
-        "OfferHostedTools" => context.offer_hosted_tools = flag(node, findings),
-        _ => {}
-    });
+    let mut context = AgentContext::read(node, findings);
     if context.background && context.continuation == Continuation::Replay {
         let problem = "\"Background\": \"Always\" needs \"Continuation\": \"stored\": with \"replay\" the service \
                        keeps nothing that could be read on; change one of them";
@@ -147,20 +169,7 @@ pub(super) fn agent_context(node: Node<'_, '_>, findings: &mut Findings) -> Agen
 }
 
 fn compaction(node: Node<'_, '_>, findings: &mut Findings) -> Compaction {
-    let mut compaction = Compaction::default();
-    COMPACTION.read(node, findings, |name, node, findings| match name {
-        "By" => {
-            let choices = [
-                ("Own", CompactionBy::Own),
-                ("Service", CompactionBy::Service),
-                ("None", CompactionBy::None),
-            ];
-            compaction.by = choice(node, choices, findings);
-        }
-        "Threshold" => compaction.threshold = Some(integer(node, THRESHOLD, findings)),
-        "Prompt" => compaction.prompt = Some(filled_prose(node, COMPACTION_PROMPT_BYTES, findings)),
-        _ => {}
-    });
+    let compaction = Compaction::read(node, findings);
     if compaction.by == CompactionBy::Service && compaction.threshold.is_none() {
         let problem = "\"By\": \"Service\" needs a \"Threshold\", the tokens of input from which the \
                        model service compacts; add it";
@@ -169,62 +178,32 @@ fn compaction(node: Node<'_, '_>, findings: &mut Findings) -> Compaction {
     compaction
 }
 
-fn budget(node: Node<'_, '_>, findings: &mut Findings) -> Budget {
-    let mut budget = Budget::default();
-    BUDGET.read(node, findings, |name, node, findings| {
-        let tokens = Some(integer(node, BUDGET_TOKENS, findings).into());
-        match name {
-            "TurnTokens" => budget.turn_tokens = tokens,
-            "SessionTokens" => budget.session_tokens = tokens,
-            "UserTokensPerDay" => budget.user_tokens_per_day = tokens,
-            "UserTokensPerMonth" => budget.user_tokens_per_month = tokens,
-            "Lease" => budget.lease = tokens,
-            _ => {}
-        }
-    });
-    budget
+fn tokens(node: Node<'_, '_>, findings: &mut Findings) -> u64 {
+    integer(node, BUDGET_TOKENS, findings).into()
 }
 
 fn retrieval(node: Node<'_, '_>, findings: &mut Findings) -> Retrieval {
     const SHAPES: &str = "must be {\"Index\": {}}, {\"Http\": {…}} or \"None\"";
-    let mut retrieval = Retrieval::default();
     if let Some(word) = node.as_text() {
         if word != "None" {
             findings.fault(node, SHAPES);
         }
-        return Retrieval { source: RetrievalSource::None, ..retrieval };
+        return Retrieval { source: RetrievalSource::None, ..Retrieval::default() };
     }
     // Reports unknown members only; the match below reads the known ones.
     RETRIEVAL.read(node, findings, |_, _, _| {});
     match (node.find("Index"), node.find("Http")) {
-        (Some(index), None) => {
-            INDEX
-                .read(index, findings, |name, node, findings| retrieval.take(name, node, findings));
+        (Some(index), None) => Retrieval::read(index, findings),
+        (None, Some(node)) => {
+            let HttpRetrieval { http, found } = HttpRetrieval::read(node, findings);
+            http.check(node, findings);
+            Retrieval { source: RetrievalSource::Http(http), ..found }
         }
-        (None, Some(http)) => {
-            let mut service = HttpService::default();
-            HTTP.read(http, findings, |name, node, findings| match name {
-                "Limit" | "MaxBytes" => retrieval.take(name, node, findings),
-                "Url" | "Headers" | "TimeoutMs" => service.take(name, node, findings),
-                _ => {}
-            });
-            service.check(http, findings);
-            retrieval.source = RetrievalSource::Http(service);
-        }
-        _ if node.is_object() => findings.fault(node, SHAPES),
-        _ => {}
-    }
-    retrieval
-}
-
-impl Retrieval {
-    /// Reads one of the members `Limit`, `MaxBytes` and `Embeddings`.
-    fn take(&mut self, member: &str, node: Node<'_, '_>, findings: &mut Findings) {
-        match member {
-            "Limit" => self.limit = integer(node, LIMIT, findings),
-            "Embeddings" => self.embeddings = Some(embeddings(node, findings)),
-            "MaxBytes" => self.max_bytes = integer(node, MAX_BYTES, findings),
-            _ => {}
+        _ => {
+            if node.is_object() {
+                findings.fault(node, SHAPES);
+            }
+            Retrieval::default()
         }
     }
 }

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::findings::Findings;
 use super::values::{CHOICE_BYTES, choice, filled_prose, flag};
-use crate::json::{Node, ObjectShape};
-
-const APPROVAL: ObjectShape = ObjectShape::new(&["When", "AllowEdit", "Message", "By"], &["When"]);
+use crate::json::{Node, declared_object};
 
 /// Who may decide on a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +25,8 @@ impl Approvers {
         *self == Self::Anyone
     }
 }
+
+const WHEN: [(&str, bool); 2] = [("Never", false), ("Always", true)];
 
 const APPROVERS: [(&str, Approvers); 3] =
     [("Anyone", Approvers::Anyone), ("Actor", Approvers::Actor), ("Key", Approvers::Key)];
@@ -49,23 +49,32 @@ pub struct Approval {
     pub by: Approvers,
 }
 
-/// Reads `"Always"`, `"Never"` or `{When, AllowEdit, Message}`. `Never` gives `None`.
-pub(super) fn approval(node: Node<'_, '_>, findings: &mut Findings) -> Option<Approval> {
-    let (mut asked, mut approval) = (false, Approval::default());
-    if node.is_object() {
-        APPROVAL.read(node, findings, |member, node, findings| match member {
-            "When" => asked = is_asked(node, findings),
-            "AllowEdit" => approval.allow_edit = flag(node, findings),
-            "Message" => approval.message = Some(filled_prose(node, CHOICE_BYTES, findings)),
-            "By" => approval.by = choice(node, APPROVERS, findings),
-            _ => {}
-        });
-    } else {
-        asked = is_asked(node, findings);
-    }
-    asked.then_some(approval)
+/// The object of a rule.
+#[derive(Default)]
+pub(super) struct ApprovalRule {
+    is_asked: bool,
+    approval: Approval,
 }
 
-fn is_asked(node: Node<'_, '_>, findings: &mut Findings) -> bool {
-    choice(node, [("Never", false), ("Always", true)], findings)
+declared_object! {
+    ApprovalRule by Findings {
+        "When" required => is_asked = choice(WHEN),
+        /// Whether the human may change the arguments. They are checked against Parameters, as far as docs/approvals.md
+        /// says.
+        "AllowEdit" => approval.allow_edit = flag(),
+        /// What the human reads beside the call.
+        "Message" => approval.message = filled_prose(CHOICE_BYTES),
+        /// Who may decide: whoever may answer; somebody who is not the user, with a ticket that names an Actor; or an
+        /// API key.
+        "By" => approval.by = choice(APPROVERS),
+    }
+}
+
+/// Reads `"Always"`, `"Never"` or `{When, AllowEdit, Message}`. `Never` gives `None`.
+pub(super) fn approval(node: Node<'_, '_>, findings: &mut Findings) -> Option<Approval> {
+    let ApprovalRule { is_asked, approval } = match node.is_object() {
+        true => ApprovalRule::read(node, findings),
+        false => ApprovalRule { is_asked: choice(node, WHEN, findings), ..Default::default() },
+    };
+    is_asked.then_some(approval)
 }

@@ -45,7 +45,7 @@ pub const GENERAL_MODE: &str = "general";
 pub const DEFAULT_CONTEXT: &str = "default";
 
 /// A checked catalog: every reference in it resolves, and it has at least one mode.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalog {
     /// What the document says of itself, 1 to 64 of `A-Za-z0-9._:-`.
     pub(super) version: Option<String>,
@@ -61,7 +61,7 @@ pub struct Catalog {
 }
 
 /// Which model service a session talks to, and how.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct AgentContext {
     /// `{BaseUrl}/responses` is called. Absent: the deployment's `OPENAI_BASE_URL`.
     /// As written in the document, possibly with a slash at its end.
@@ -230,10 +230,7 @@ pub struct ConversationContext {
     pub model: Option<String>,
     /// The key of the mode its sessions start in. Absent: [`Catalog::default_mode`].
     pub mode: Option<String>,
-    /// The client tools of sessions none of whose requests had any.
-    pub tools: Vec<ClientToolDefinition>,
-    /// Tools of MCP servers that every turn offers, written as in [`Mode::tools`].
-    pub mcp_tools: Vec<String>,
+    pub tools: ContextTools,
     /// Tools of every turn that the model service runs by itself.
     pub hosted_tools: Vec<HostedTool>,
     /// Parameters of every call; each overrides the agent context's.
@@ -244,6 +241,15 @@ pub struct ConversationContext {
     pub rollout: Option<Rollout>,
     /// The context under which its sessions go on, and new ones begin: one without `Instead`.
     pub instead: Option<String>,
+}
+
+/// The tools that a conversation context names.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ContextTools {
+    /// Those of sessions none of whose requests had any.
+    pub of_client: Vec<ClientToolDefinition>,
+    /// Tools of MCP servers that every turn offers, written as in [`Mode::tools`].
+    pub of_servers: Vec<String>,
 }
 
 /// A client tool: offered to the model, run by the client.
@@ -369,6 +375,12 @@ pub enum OnError {
     ReportToModel,
 }
 
+impl OnError {
+    /// The words of the document.
+    pub(super) const WORDS: [(&str, Self); 2] =
+        [("FailTurn", Self::FailTurn), ("ReportToModel", Self::ReportToModel)];
+}
+
 /// A service of the operator's: it takes a `POST` of JSON and responds with JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpService {
@@ -387,7 +399,7 @@ impl Default for HttpService {
 }
 
 /// A receiver of messages about turns that end or wait (interface §15).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Webhook {
     /// https, or http to this machine. Its time limit holds for one attempt. Default 15000.
     pub http: HttpService,
@@ -397,14 +409,6 @@ pub struct Webhook {
     pub events: Vec<WebhookEvent>,
     /// Whether a message holds the turn's outcome. Default `false`.
     pub content: bool,
-}
-
-impl Default for Webhook {
-    fn default() -> Self {
-        let http = HttpService { timeout_ms: 15_000, ..HttpService::default() };
-        let events = WebhookEvent::ALL.to_vec();
-        Self { http, signing_secrets: Vec::new(), events, content: false }
-    }
 }
 
 /// One header whose value may name secrets.

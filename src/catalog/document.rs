@@ -2,62 +2,87 @@
 //!
 //! One pass records every fault, so that an operator mends a catalog once.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::agent_context::agent_context;
-use super::definitions::{BuiltInTool, Catalog, ConversationContext, Mode};
+use super::definitions::{BuiltInTool, Catalog, ConversationContext};
 use super::fallbacks::check_fallbacks;
-use super::findings::{CatalogFault, Findings, NeededSecret};
+use super::findings::{CatalogFault, DeclaredNames, Findings, NeededSecret};
 use super::hosted_tools::hosted_tools;
 use super::mcp_servers::mcp_servers;
 use super::model_parameters::model_parameters;
-use super::modes::modes;
+use super::modes::{default_mode, modes};
 use super::names::{is_context_id, is_version, quoted};
 use super::rollout::rollout;
-use super::tools::{ServerSide, context_tools, server_tools};
+use super::tools::{context_tools, server_tools};
 use super::values::{
     checked_text, choice, entries, filled_prose, matching_text, model, reference,
     undeclared_problem,
 };
 use super::webhooks::{webhook_names, webhooks};
 use crate::json::{
-    DEPTH_LIMIT, Malformed, Node, ObjectShape, check, for_each_element, for_each_member,
+    DEPTH_LIMIT, Malformed, Node, check, declared_object, for_each_element, for_each_member,
 };
 
-const CATALOG: ObjectShape = ObjectShape::new(
-    &[
-        "$schema",
-        "Version",
-        "AgentContexts",
-        "ConversationContexts",
-        "Modes",
-        "ServerTools",
-        "McpServers",
-        "Webhooks",
-        "Titles",
-    ],
-    &["AgentContexts", "ConversationContexts", "Modes"],
-);
+declared_object! {
+    /// What an operator configures: model services, conversation profiles, modes and server tools. A document that this
+    /// schema accepts can still be refused: names must exist where they are referred to, keys must be unique, URLs and
+    /// ${SECRET_NAME} placeholders must be well formed, and strict tools must close their schemas.
+    Catalog by Findings {
+        /// Where an editor finds this schema. Ignored by the service.
+        "$schema" = text(),
+        /// What this document is called in the records of the turns that run under it.
+        "Version" => version = matching_text(is_version, VERSION_FORM),
+        /// Model services by id.
+        "AgentContexts" required => agent_contexts = contexts_by_id("agent", agent_context),
+        /// Reasoning profiles by id.
+        "ConversationContexts" required => conversation_contexts =
+            contexts_by_id("conversation", conversation_context),
+        /// The modes of the agent, in the order in which they are listed. Keys are unique; at most one is the default.
+        /// Without a mark, `general` is the default, else the first.
+        "Modes" required => modes = modes(),
+        /// Tools the server runs by an HTTP call. The built-in tools agent_change_mode and agent_list_modes need no
+        /// entry and cannot be redefined; nor can agent_approve_tool, by which clients are asked for approval.
+        "ServerTools" => server_tools = server_tools(),
+        /// Servers of tools that are asked by the Model Context Protocol (Streamable HTTP), by key. The model sees a
+        /// tool as key__tool.
+        "McpServers" => mcp_servers = mcp_servers(),
+        /// Receivers of signed messages about turns that end or wait (Standard Webhooks 1.0), by name. A conversation
+        /// context says which ones hear of its turns.
+        "Webhooks" => webhooks = webhooks(),
+        /// Where the titles in the list of a user's sessions come from. Instruction: the first line of a session's
+        /// first instruction. None: clients alone set titles.
+        "Titles" => titles_sessions = choice([("Instruction", true), ("None", false)]) or true,
+    }
+}
 
-const CONVERSATION_MEMBERS: &[&str] = &[
-    "AgentContextId",
-    "BootPrompt",
-    "Model",
-    "Mode",
-    "Tools",
-    "HostedTools",
-    "ModelParameters",
-    "Webhooks",
-    "Rollout",
-    "Instead",
-];
-
-const CONVERSATION_CONTEXT: ObjectShape =
-    ObjectShape::new(CONVERSATION_MEMBERS, &["AgentContextId", "BootPrompt"]);
-
-/// One with `Instead`.
-const REPLACED_CONTEXT: ObjectShape = ObjectShape::new(CONVERSATION_MEMBERS, &[]);
+declared_object! {
+    /// The reasoning profile of a conversation.
+    ConversationContext by Findings {
+        /// An id of AgentContexts.
+        "AgentContextId" required => agent_context_id =
+            reference("agent context", |declared| &declared.agent_contexts),
+        /// The system message of a session's first call. At most 262144 bytes of UTF-8, not blank.
+        "BootPrompt" required => boot_prompt = filled_prose(BOOT_PROMPT_BYTES),
+        /// Goes before the agent context's model.
+        "Model" => model = model(),
+        /// The key of the mode its sessions start in. Absent: the default mode.
+        "Mode" => mode = reference("mode", |declared| &declared.modes),
+        /// Client tools of sessions that never received any, whose names are unique; and tools of MCP servers that
+        /// every turn offers, as server/tool or server/*.
+        "Tools" => tools = context_tools(),
+        "HostedTools" => hosted_tools = hosted_tools(),
+        "ModelParameters" => model_parameters = model_parameters(),
+        /// Names of Webhooks that hear of the turns of its sessions.
+        "Webhooks" => webhooks = webhook_names(),
+        /// Shares of the new sessions that ask for this context begin under others.
+        "Rollout" => rollout = rollout(),
+        /// The id of a ConversationContext without Instead: sessions of this one go on under that one from their next
+        /// user turn on, and new ones begin there. The other members are for turns that have begun; they may be left
+        /// out.
+        "Instead" => instead = instead(),
+    }
+}
 
 const VERSION_FORM: &str = "must be 1 to 64 of A-Z a-z 0-9 . _ : -";
 
@@ -101,119 +126,65 @@ fn read(text: &str) -> (Result<Catalog, Vec<CatalogFault>>, Vec<NeededSecret>) {
         return (Err(vec![CatalogFault { path: String::new(), message }]), Vec::new());
     }
     let document = Node::root(text);
-    let mut findings = Findings::of(document);
-    let catalog = catalog(document, &mut findings);
+    let mut findings = Findings::of(document, declared_names(document));
+    let mut catalog = Catalog::read(document, &mut findings);
+    catalog.default_mode = default_mode(&catalog.modes);
+    check_fallbacks(document, &catalog.agent_contexts, &mut findings);
     let (faults, secrets) = findings.in_document_order();
     (if faults.is_empty() { Ok(catalog) } else { Err(faults) }, secrets)
 }
 
-/// The document's members, which are a catalog if no fault is found.
-fn catalog(document: Node<'_, '_>, findings: &mut Findings) -> Catalog {
-    let declared = Declared::of(document);
-    let mut catalog = Catalog {
-        version: None,
-        agent_contexts: BTreeMap::new(),
-        conversation_contexts: BTreeMap::new(),
-        modes: Vec::new(),
-        default_mode: Mode::default(),
-        server_tools: Vec::new(),
-        mcp_servers: Vec::new(),
-        webhooks: Vec::new(),
-        titles_sessions: true,
-    };
-    CATALOG.read(document, findings, |name, node, findings| match name {
-        "$schema" => drop(node.text(findings)),
-        "Version" => {
-            let version = matching_text(node, is_version, VERSION_FORM, findings);
-            catalog.version = Some(version);
-        }
-        "AgentContexts" => {
-            let read = |_: &str, node: Node<'_, '_>, findings: &mut Findings| {
-                agent_context(node, findings)
-            };
-            catalog.agent_contexts = contexts_by_id(node, "agent", findings, read);
-        }
-        "ConversationContexts" => {
-            let read = |id: &str, node: Node<'_, '_>, findings: &mut Findings| {
-                conversation_context(id, node, &declared, findings)
-            };
-            catalog.conversation_contexts = contexts_by_id(node, "conversation", findings, read);
-        }
-        "Modes" => {
-            (catalog.default_mode, catalog.modes) = modes(node, &declared.server_side, findings);
-        }
-        "ServerTools" => catalog.server_tools = server_tools(node, findings),
-        "Titles" => {
-            let choices = [("Instruction", true), ("None", false)];
-            catalog.titles_sessions = choice(node, choices, findings);
-        }
-        "McpServers" => catalog.mcp_servers = mcp_servers(node, findings),
-        "Webhooks" => catalog.webhooks = webhooks(node, findings),
-        _ => {}
-    });
-    check_fallbacks(document, &catalog.agent_contexts, findings);
-    catalog
-}
-
-/// The names that the document declares. A declaration with other faults counts too, so that one
-/// mistake is reported once.
-#[derive(Default)]
-struct Declared<'d> {
-    agent_contexts: Vec<Cow<'d, str>>,
-    conversation_contexts: Vec<Cow<'d, str>>,
-    /// The conversation contexts that have an `Instead`.
-    replaced_contexts: Vec<Cow<'d, str>>,
-    modes: Vec<Cow<'d, str>>,
-    server_side: ServerSide<'d>,
-    webhooks: Vec<Cow<'d, str>>,
-}
-
-impl<'d> Declared<'d> {
-    fn of(document: Node<'d, '_>) -> Self {
-        let mut declared = Self::default();
-        let keys = |object, declared: &mut Vec<Cow<'d, str>>| {
-            let Some(object) = document.find(object) else { return };
-            // Anything but an object declares nothing; its reader reports the fault.
-            let _ = for_each_member(object.json, |key, _| declared.push(key));
-        };
-        keys("AgentContexts", &mut declared.agent_contexts);
-        keys("ConversationContexts", &mut declared.conversation_contexts);
-        if let Some(contexts) = document.find("ConversationContexts") {
-            let _ = for_each_member(contexts.json, |key, json| {
-                if contexts.member(&key, json).find("Instead").is_some() {
-                    declared.replaced_contexts.push(key);
-                }
+fn declared_names(document: Node<'_, '_>) -> DeclaredNames {
+    // Anything but an object or a list declares nothing; its reader reports the fault.
+    let keys = |object, is_meant: fn(Node<'_, '_>) -> bool| {
+        let mut names = Vec::new();
+        if let Some(object) = document.find(object) {
+            let _ = for_each_member(object.json, |key, json| {
+                names.extend(is_meant(object.member(&key, json)).then(|| key.to_string()));
             });
         }
-        keys("McpServers", &mut declared.server_side.mcp_servers);
-        keys("Webhooks", &mut declared.webhooks);
-        let names = |list, name, declared: &mut Vec<Cow<'d, str>>| {
-            let Some(list) = document.find(list) else { return };
+        names
+    };
+    let names = |list, name| {
+        let mut names = Vec::new();
+        if let Some(list) = document.find(list) {
             let _ = for_each_element(list.json, |json| {
                 let item = list.element(0, json);
-                declared.extend(item.find(name).and_then(|name| name.as_text()));
+                names.extend(item.find(name).and_then(|name| name.as_text()).map(String::from));
             });
-        };
-        names("Modes", "Key", &mut declared.modes);
-        let tools = &mut declared.server_side.tools;
-        names("ServerTools", "Name", tools);
-        tools.extend(BuiltInTool::ALL.map(|tool| Cow::from(tool.as_str())));
-        declared
+        }
+        names
+    };
+    let built_in = BuiltInTool::ALL.map(|tool| tool.as_str().to_owned());
+    DeclaredNames {
+        agent_contexts: keys("AgentContexts", |_| true),
+        conversation_contexts: keys("ConversationContexts", |_| true),
+        replaced_contexts: keys("ConversationContexts", |context| {
+            context.find("Instead").is_some()
+        }),
+        modes: names("Modes", "Key"),
+        tools: names("ServerTools", "Name").into_iter().chain(built_in).collect(),
+        mcp_servers: keys("McpServers", |_| true),
+        webhooks: keys("Webhooks", |_| true),
     }
+}
+
+fn text(node: Node<'_, '_>, findings: &mut Findings) {
+    node.text(findings);
 }
 
 fn contexts_by_id<T>(
     node: Node<'_, '_>,
     kind: &str,
+    read: fn(Node<'_, '_>, &mut Findings) -> T,
     findings: &mut Findings,
-    read: impl Fn(&str, Node<'_, '_>, &mut Findings) -> T,
 ) -> BTreeMap<String, T> {
     let mut contexts = BTreeMap::new();
     let count = entries(node, findings, |id, node, findings| {
         if !is_context_id(id) {
             findings.fault(node, "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -");
         }
-        contexts.insert(id.to_owned(), read(id, node, findings));
+        contexts.insert(id.to_owned(), read(node, findings));
     });
     if count == Some(0) {
         findings.fault(node, format!("must hold at least one {kind} context"));
@@ -221,52 +192,22 @@ fn contexts_by_id<T>(
     contexts
 }
 
-fn conversation_context(
-    id: &str,
-    node: Node<'_, '_>,
-    declared: &Declared<'_>,
-    findings: &mut Findings,
-) -> ConversationContext {
-    let (mut context, mut mode) = (ConversationContext::default(), None);
-    let is_replaced = node.find("Instead").is_some();
-    let shape = if is_replaced { REPLACED_CONTEXT } else { CONVERSATION_CONTEXT };
-    shape.read(node, findings, |name, node, findings| match name {
-        "AgentContextId" => {
-            let contexts = &declared.agent_contexts;
-            context.agent_context_id = reference(node, "agent context", contexts, findings);
+fn conversation_context(node: Node<'_, '_>, findings: &mut Findings) -> ConversationContext {
+    match node.find("Instead") {
+        // The other members are for turns that have begun.
+        Some(_) => {
+            let shape = ConversationContext::SHAPE.without_required();
+            ConversationContext::read_as(shape, node, findings)
         }
-        "BootPrompt" => context.boot_prompt = filled_prose(node, BOOT_PROMPT_BYTES, findings),
-        "Model" => context.model = Some(model(node, findings)),
-        "Mode" => mode = Some(reference(node, "mode", &declared.modes, findings)),
-        "Tools" => {
-            (context.tools, context.mcp_tools) =
-                context_tools(node, &declared.server_side, findings);
-        }
-        "HostedTools" => context.hosted_tools = hosted_tools(node, findings),
-        "ModelParameters" => context.model_parameters = model_parameters(node, findings),
-        "Webhooks" => context.webhooks = webhook_names(node, &declared.webhooks, findings),
-        "Rollout" if is_replaced => {
-            findings.fault(node, "cannot stand beside \"Instead\"; remove one of them");
-        }
-        "Rollout" => {
-            let contexts = &declared.conversation_contexts;
-            context.rollout = Some(rollout(node, id, contexts, findings));
-        }
-        "Instead" => context.instead = Some(instead(id, node, declared, findings)),
-        _ => {}
-    });
-    ConversationContext { mode, ..context }
+        None => ConversationContext::read(node, findings),
+    }
 }
 
-/// The context that stands instead of the context `id`.
-fn instead(
-    id: &str,
-    node: Node<'_, '_>,
-    declared: &Declared<'_>,
-    findings: &mut Findings,
-) -> String {
+/// The context that stands instead of the one whose member this is.
+fn instead(node: Node<'_, '_>, findings: &mut Findings) -> String {
+    let declared = findings.declared();
     checked_text(node, findings, |target| {
-        if target == id {
+        if node.place.name_above(1) == Some(target) {
             return Some("is the context itself; name another one".to_owned());
         }
         if declared.replaced_contexts.iter().any(|replaced| replaced == target) {

@@ -3,19 +3,12 @@
 use std::ops::RangeInclusive;
 
 use super::definitions::{AgentContext, Catalog, DEFAULT_CONTEXT, Embeddings, HeaderTemplate};
-use super::findings::Findings;
-use super::http_endpoint::{
-    TIMEOUT_MS, base_url, hold_secret, model_service_headers, refuse_open_secret,
-};
+use super::findings::{Findings, Recipient};
+use super::http_endpoint::{TIMEOUT_MS, base_url, headers, hold_secret, refuse_open_secret};
 use super::residence::residence;
 use super::values::{integer, model, thousandths};
 use crate::encoding::Jurisdiction;
-use crate::json::{Node, ObjectShape};
-
-const EMBEDDINGS: ObjectShape = ObjectShape::new(
-    &["Model", "Dimensions", "BaseUrl", "Headers", "TimeoutMs", "Weight", "Residence"],
-    &["Model", "Dimensions"],
-);
+use crate::json::{Node, declared_object};
 
 /// The numbers of a vector.
 const DIMENSIONS: RangeInclusive<u32> = 1..=4_096;
@@ -27,22 +20,33 @@ const DEFAULT_TIMEOUT_MS: u64 = 10_000;
 /// chance.
 const DEFAULT_WEIGHT: u32 = 430;
 
+declared_object! {
+    /// The service that embeds chunks and questions: POST {BaseUrl}/embeddings. The rankings by words and by vectors
+    /// are fused. A workspace keeps vectors for each Model with its Dimensions that the catalog names.
+    Embeddings by Findings {
+        "Model" required => model = model(),
+        /// The numbers of a vector. Another one, as another Model, has all chunks embedded again; until then the
+        /// vectors that are there serve.
+        "Dimensions" required => dimensions = dimensions(),
+        /// {BaseUrl}/embeddings is called. Absent: the agent context's BaseUrl, with its key, Headers and Query.
+        "BaseUrl" => base_url = base_url("embeddings"),
+        /// Headers of every request, as those of a model service.
+        "Headers" => headers = headers(Recipient::ModelService),
+        "TimeoutMs" => timeout_ms = integer(TIMEOUT_MS) or DEFAULT_TIMEOUT_MS,
+        /// The part of a chunk's score that its place by vectors makes; words make the rest. 0: words alone, 1: vectors
+        /// alone.
+        "Weight" => weight = thousandths() or DEFAULT_WEIGHT,
+        /// The jurisdictions in which the service at BaseUrl is. Without a BaseUrl it is the agent context's.
+        "Residence" => residence = residence(),
+    }
+}
+
+fn dimensions(node: Node<'_, '_>, findings: &mut Findings) -> usize {
+    integer(node, DIMENSIONS, findings) as usize
+}
+
 pub(super) fn embeddings(node: Node<'_, '_>, findings: &mut Findings) -> Embeddings {
-    let mut embeddings = Embeddings {
-        timeout_ms: DEFAULT_TIMEOUT_MS,
-        weight: DEFAULT_WEIGHT,
-        ..Embeddings::default()
-    };
-    EMBEDDINGS.read(node, findings, |name, node, findings| match name {
-        "Model" => embeddings.model = model(node, findings),
-        "Dimensions" => embeddings.dimensions = integer(node, DIMENSIONS, findings) as usize,
-        "BaseUrl" => embeddings.base_url = Some(base_url(node, "embeddings", findings)),
-        "Headers" => embeddings.headers = model_service_headers(node, findings),
-        "TimeoutMs" => embeddings.timeout_ms = integer(node, TIMEOUT_MS, findings).into(),
-        "Weight" => embeddings.weight = thousandths(node, findings),
-        "Residence" => embeddings.residence = residence(node, findings),
-        _ => {}
-    });
+    let embeddings = Embeddings::read(node, findings);
     refuse_open_secret(node, "BaseUrl", hold_secret(&embeddings.headers), findings);
     if embeddings.base_url.is_none()
         && let Some(stated) = node.find("Residence")

@@ -1,7 +1,6 @@
 //! `Fallbacks` of an agent context (interface §6): the agent contexts whose services take calls over, in order. Who may
 //! be one depends on the whole document, so that is checked when all of it was read.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::definitions::{AgentContext, Catalog};
@@ -46,7 +45,7 @@ pub(super) fn check_fallbacks(
     findings: &mut Findings,
 ) {
     let Some(list) = document.find("AgentContexts") else { return };
-    let declared: Vec<Cow<'_, str>> = contexts.keys().map(Cow::from).collect();
+    let declared: Vec<String> = contexts.keys().cloned().collect();
     // What is no object or no list has its own fault.
     let _ = for_each_member(list.json, |id, json| {
         let context = list.member(&id, json);
@@ -68,7 +67,7 @@ fn problem_of(
     id: &str,
     name: &str,
     contexts: &BTreeMap<String, AgentContext>,
-    declared: &[Cow<'_, str>],
+    declared: &[String],
 ) -> Option<String> {
     if name == id {
         return Some("is the agent context itself; name another one".to_owned());

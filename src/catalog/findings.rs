@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use serde::Serialize;
 
@@ -55,6 +56,21 @@ pub struct NeededSecret {
     pub path: String,
 }
 
+/// The names that a document declares. A declaration with other faults counts, too, so that one mistake is reported once.
+#[derive(Debug, Default)]
+pub(super) struct DeclaredNames {
+    pub(super) agent_contexts: Vec<String>,
+    pub(super) conversation_contexts: Vec<String>,
+    /// The conversation contexts that have an `Instead`.
+    pub(super) replaced_contexts: Vec<String>,
+    pub(super) modes: Vec<String>,
+    /// Server tools and built-in tools.
+    pub(super) tools: Vec<String>,
+    /// The keys of MCP servers.
+    pub(super) mcp_servers: Vec<String>,
+    pub(super) webhooks: Vec<String>,
+}
+
 /// What the readers have found in a document so far.
 #[derive(Default)]
 pub(super) struct Findings {
@@ -65,17 +81,23 @@ pub(super) struct Findings {
     secrets: Vec<(Recipient, usize, NeededSecret)>,
     /// The positions of values whose member is repeated, in document order.
     repeated: Vec<usize>,
+    declared: Rc<DeclaredNames>,
 }
 
 /// The texts of a list, each of which may stand there once.
 pub(super) type Seen<'d> = BTreeSet<Cow<'d, str>>;
 
 impl Findings {
-    /// Starts with the repeated members of all objects in the document.
-    pub(super) fn of(document: Node<'_, '_>) -> Self {
-        let mut findings = Self::default();
+    /// Starts with the repeated members of all objects in the document, and the names that it declares.
+    pub(super) fn of(document: Node<'_, '_>, declared: DeclaredNames) -> Self {
+        let mut findings = Self { declared: declared.into(), ..Self::default() };
         findings.refuse_repeated_members(document);
         findings
+    }
+
+    /// The names that the document declares.
+    pub(super) fn declared(&self) -> Rc<DeclaredNames> {
+        Rc::clone(&self.declared)
     }
 
     /// Records that a value is wrong. The message says what it must be.

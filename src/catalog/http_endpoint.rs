@@ -12,7 +12,7 @@ use super::names::{is_header_name, is_header_value_character, quoted};
 use super::secret_template::SecretTemplate;
 use super::values::{checked_text, entries, integer, matching_text};
 use crate::encoding::is_sent_openly;
-use crate::json::Node;
+use crate::json::{Node, declared_object};
 
 /// The most is the longest turn.
 pub(super) const TIMEOUT_MS: RangeInclusive<u32> = 1..=900_000;
@@ -38,22 +38,16 @@ const QUERY_NAME_BYTES: usize = 128;
 const QUERY_VALUE_BYTES: usize = 1024;
 const NO_PLACEHOLDER: &str = "must hold no placeholder: secrets are filled into Headers only";
 
+declared_object! {
+    /// POST {ToolCallId, Name, Arguments, SessionId, TurnId}; the JSON answer is the tool's result.
+    HttpService by Findings {
+        "Url" required => url = url(),
+        "Headers" => headers = headers(Recipient::OtherService),
+        "TimeoutMs" => timeout_ms = integer(TIMEOUT_MS),
+    }
+}
+
 impl HttpService {
-    /// Reads one of the members `Url`, `Headers` and `TimeoutMs`.
-    pub(super) fn take(&mut self, member: &str, node: Node<'_, '_>, findings: &mut Findings) {
-        match member {
-            "Url" => self.url = url(node, findings),
-            "Headers" => self.headers = headers(node, Recipient::OtherService, findings),
-            "TimeoutMs" => self.timeout_ms = integer(node, TIMEOUT_MS, findings).into(),
-            _ => {}
-        }
-    }
-
-    /// Reads the `Headers` of a webhook.
-    pub(super) fn take_webhook_headers(&mut self, node: Node<'_, '_>, findings: &mut Findings) {
-        self.headers = headers(node, Recipient::Webhook, findings);
-    }
-
     /// Checks the members together, once they have been read from `node`.
     pub(super) fn check(&self, node: Node<'_, '_>, findings: &mut Findings) {
         refuse_open_secret(node, "Url", hold_secret(&self.headers), findings);
@@ -82,6 +76,16 @@ pub(super) fn refuse_open_secret(
     }
 }
 
+/// A URL at which nothing is sent openly. `whose` names the service in the message.
+pub(super) fn closed_url(node: Node<'_, '_>, whose: &str, findings: &mut Findings) -> String {
+    let url = url(node, findings);
+    if is_sent_openly(&url) {
+        let problem = format!("must begin with https://, unless the {whose} is on this machine");
+        findings.fault(node, problem);
+    }
+    url
+}
+
 /// A URL that `path` is appended to.
 pub(super) fn base_url(node: Node<'_, '_>, path: &str, findings: &mut Findings) -> String {
     let url = url(node, findings);
@@ -91,7 +95,8 @@ pub(super) fn base_url(node: Node<'_, '_>, path: &str, findings: &mut Findings) 
     url
 }
 
-fn url(node: Node<'_, '_>, findings: &mut Findings) -> String {
+/// An absolute URL.
+pub(super) fn url(node: Node<'_, '_>, findings: &mut Findings) -> String {
     checked_text(node, findings, |url| url_problem(url).map(str::to_owned))
 }
 
@@ -160,14 +165,6 @@ fn is_port(port: &str) -> bool {
     port.is_empty() || (is_number && port.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
-/// The headers of a model service, whose keys may stand in them.
-pub(super) fn model_service_headers(
-    node: Node<'_, '_>,
-    findings: &mut Findings,
-) -> Vec<HeaderTemplate> {
-    headers(node, Recipient::ModelService, findings)
-}
-
 /// Names and values of a URL's query. Secrets are no part of URLs, which end up in logs.
 pub(super) fn query(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, String)> {
     let mut query = Vec::new();
@@ -184,7 +181,8 @@ pub(super) fn query(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String,
     query
 }
 
-fn headers(
+/// The headers of a service. A model service's may hold its key.
+pub(super) fn headers(
     node: Node<'_, '_>,
     recipient: Recipient,
     findings: &mut Findings,

@@ -1,28 +1,14 @@
 //! Reading `McpServers` (interface §11).
 
 use super::approval::{Approval, approval};
-use super::definitions::{HttpService, McpServer, OnError};
-use super::findings::{Findings, Seen};
+use super::definitions::{McpServer, OnError};
+use super::findings::{Findings, Recipient, Seen};
+use super::http_endpoint::{self, closed_url, headers};
 use super::names::is_mcp_server_key;
 use super::tools::is_mcp_tool_name;
-use super::values::{choice, entries, flag, matching_text};
-use crate::encoding::{is_sent_openly, is_sha256, sha256_hex};
-use crate::json::{Node, ObjectShape};
-
-const MCP_SERVER: ObjectShape = ObjectShape::new(
-    &[
-        "Url",
-        "Headers",
-        "TimeoutMs",
-        "Allow",
-        "Approval",
-        "Parallel",
-        "Pins",
-        "OnError",
-        "TraceContext",
-    ],
-    &["Url"],
-);
+use super::values::{choice, entries, flag, integer, matching_text};
+use crate::encoding::{is_sha256, sha256_hex};
+use crate::json::{Node, declared_object};
 
 /// For a call, in milliseconds. It is the default of the protocol's own clients.
 const TIMEOUT_MS: u64 = 60_000;
@@ -36,41 +22,38 @@ pub(super) fn mcp_servers(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(S
         if !is_mcp_server_key(key) {
             findings.fault(node, "the key must be 1 to 32 of A-Z a-z 0-9 _ -");
         }
-        servers.push((key.to_owned(), mcp_server(node, findings)));
+        let fingerprint = sha256_hex(node.json.as_bytes());
+        let server = McpServer { fingerprint, ..McpServer::read(node, findings) };
+        servers.push((key.to_owned(), server));
     });
     servers
 }
 
-fn mcp_server(node: Node<'_, '_>, findings: &mut Findings) -> McpServer {
-    let http = HttpService { timeout_ms: TIMEOUT_MS, ..HttpService::default() };
-    let mut server = McpServer {
-        http,
-        on_error: OnError::ReportToModel,
-        fingerprint: sha256_hex(node.json.as_bytes()),
-        ..McpServer::default()
-    };
-    MCP_SERVER.read(node, findings, |member, node, findings| match member {
-        "Allow" => server.allow = Some(patterns(node, findings)),
-        "Approval" => server.approvals = by_pattern(node, approval, findings),
-        "Parallel" => server.parallels = by_pattern(node, flag, findings),
-        "Pins" => server.pins = pins(node, findings),
-        "TraceContext" => server.trace_context = flag(node, findings),
-        "OnError" => {
-            let choices =
-                [("FailTurn", OnError::FailTurn), ("ReportToModel", OnError::ReportToModel)];
-            server.on_error = choice(node, choices, findings);
-        }
-        "Url" => {
-            server.http.take(member, node, findings);
-            if is_sent_openly(&server.http.url) {
-                findings
-                    .fault(node, "must begin with https://, unless the server is on this machine");
-            }
-        }
-        "Headers" | "TimeoutMs" => server.http.take(member, node, findings),
-        _ => {}
-    });
-    server
+declared_object! {
+    /// A server of tools that is asked by the Model Context Protocol.
+    McpServer by Findings {
+        /// The server's endpoint: https, or http to this machine.
+        "Url" required => http.url = closed_url("server"),
+        "Headers" => http.headers = headers(Recipient::OtherService),
+        "TimeoutMs" => http.timeout_ms = integer(http_endpoint::TIMEOUT_MS) or TIMEOUT_MS,
+        /// Names of tools, * standing for any text: only these are offered. Absent: all.
+        "Allow" => allow = patterns(),
+        /// By patterns of tools' names, whether a human is asked before a call runs: the first pattern that matches
+        /// decides. A tool that none matches runs unasked.
+        "Approval" => approvals = by_pattern(approval),
+        /// By patterns of tools' names, whether calls may run at once with neighbouring calls that may, too: the first
+        /// pattern that matches decides. A tool that none matches runs alone.
+        "Parallel" => parallels = by_pattern(flag),
+        /// By a tool's name, the SHA-256 of {name, description, inputSchema} in the form of RFC 8785. A tool that no
+        /// longer matches is left out.
+        "Pins" => pins = by_pattern(hash),
+        /// What a fault of the protocol, the connection or the time limit does: FailTurn ends the turn, ReportToModel
+        /// gives it to the model as the tool's output.
+        "OnError" => on_error = choice(OnError::WORDS) or OnError::ReportToModel,
+        /// Whether it gets the place of the call in its client's trace (W3C Trace Context): an HTTP tool in the headers
+        /// traceparent and tracestate, an MCP server in params._meta.
+        "TraceContext" => trace_context = flag(),
+    }
 }
 
 impl McpServer {
@@ -141,24 +124,14 @@ fn by_pattern<T>(
 ) -> Vec<(String, T)> {
     let mut said = Vec::new();
     entries(node, findings, |pattern, node, findings| {
-        check_name(pattern, node, findings);
+        if !is_mcp_tool_name(pattern) {
+            findings.fault(node, NAME);
+        }
         said.push((pattern.to_owned(), read(node, findings)));
     });
     said
 }
 
-fn check_name(name: &str, node: Node<'_, '_>, findings: &mut Findings) {
-    if !is_mcp_tool_name(name) {
-        findings.fault(node, NAME);
-    }
-}
-
-fn pins(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, String)> {
-    let mut pins = Vec::new();
-    entries(node, findings, |tool, node, findings| {
-        check_name(tool, node, findings);
-        let remedy = "must be a SHA-256: 64 digits of lower-case hex";
-        pins.push((tool.to_owned(), matching_text(node, is_sha256, remedy, findings)));
-    });
-    pins
+fn hash(node: Node<'_, '_>, findings: &mut Findings) -> String {
+    matching_text(node, is_sha256, "must be a SHA-256: 64 digits of lower-case hex", findings)
 }

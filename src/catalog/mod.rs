@@ -7,6 +7,7 @@
 mod agent_context;
 mod approval;
 mod contexts;
+mod declarations;
 mod definitions;
 mod document;
 mod embeddings;
@@ -30,11 +31,12 @@ mod webhook_event;
 mod webhooks;
 
 pub use approval::{APPROVE_TOOL, Approval, Approvers};
+pub use declarations::declarations;
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
-    Continuation, ConversationContext, DEFAULT_CONTEXT, Embeddings, GENERAL_MODE, HeaderTemplate,
-    HostedTool, HttpService, McpServer, Mode, OnError, Retrieval, RetrievalSource, ServerTool,
-    Webhook,
+    ContextTools, Continuation, ConversationContext, DEFAULT_CONTEXT, Embeddings, GENERAL_MODE,
+    HeaderTemplate, HostedTool, HttpService, McpServer, Mode, OnError, Retrieval, RetrievalSource,
+    ServerTool, Webhook,
 };
 pub use document::needed_secrets;
 pub use findings::{CatalogFault, NeededSecret};

@@ -5,24 +5,9 @@ use super::findings::{Findings, Seen};
 use super::hosted_tools::hosted_tools;
 use super::model_parameters::model_parameters;
 use super::names::is_mode_key;
-use super::tools::ServerSide;
+use super::tools::server_side_tool;
 use super::values::{CHOICE_BYTES, flag, is_blank, matching_text, prose, tool_list};
-use crate::json::{Node, ObjectShape};
-
-const MODE: ObjectShape = ObjectShape::new(
-    &[
-        "Key",
-        "DisplayName",
-        "WhenToUse",
-        "WelcomeMessage",
-        "Instructions",
-        "Tools",
-        "HostedTools",
-        "ModelParameters",
-        "IsDefault",
-    ],
-    &["Key", "DisplayName"],
-);
+use crate::json::{Node, declared_object};
 
 /// In bytes. Every call sends them, beside the boot prompt and the conversation.
 const INSTRUCTIONS_BYTES: usize = 64 * 1024;
@@ -30,66 +15,67 @@ const INSTRUCTIONS_BYTES: usize = 64 * 1024;
 const WELCOME_MESSAGE_BYTES: usize = 16 * 1024;
 const DISPLAY_NAME_CHARACTERS: usize = 128;
 
-/// The default mode and all modes. Their tools must be among the `declared` ones.
-pub(super) fn modes(
-    node: Node<'_, '_>,
-    declared: &ServerSide<'_>,
-    findings: &mut Findings,
-) -> (Mode, Vec<Mode>) {
-    let mut modes = Vec::new();
-    let mut keys = Seen::new();
+/// All modes.
+pub(super) fn modes(node: Node<'_, '_>, findings: &mut Findings) -> Vec<Mode> {
+    let (mut modes, mut keys) = (Vec::<Mode>::new(), Seen::new());
     let count = node.elements(findings, |node, findings| {
-        let mode = mode(node, declared, &mut keys, &modes, findings);
+        let mode = Mode::read(node, findings);
+        if let Some(key) = node.find("Key") {
+            findings.unique(key, "key", &mut keys);
+        }
+        if mode.is_default
+            && modes.iter().any(|mode| mode.is_default)
+            && let Some(mark) = node.find("IsDefault")
+        {
+            findings.fault(mark, "another mode above is the default already; mark one");
+        }
         modes.push(mode);
     });
     if count == Some(0) {
         findings.fault(node, "must hold at least one mode");
     }
-    let marked = modes.iter().find(|mode| mode.is_default);
-    let general = || modes.iter().find(|mode| mode.key == GENERAL_MODE);
-    let default = marked.or_else(general).or_else(|| modes.first()).cloned().unwrap_or_default();
-    (default, modes)
+    modes
 }
 
-fn mode<'d>(
-    node: Node<'d, '_>,
-    declared: &ServerSide<'_>,
-    keys: &mut Seen<'d>,
-    above: &[Mode],
-    findings: &mut Findings,
-) -> Mode {
-    let mut mode = Mode::default();
-    MODE.read(node, findings, |member, node, findings| match member {
-        "Key" => {
-            mode.key =
-                matching_text(node, is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -", findings);
-            findings.unique(node, "key", keys);
-        }
-        "DisplayName" => {
-            let remedy = "must be one line of 1 to 128 characters, not blank";
-            mode.display_name = matching_text(node, is_display_name, remedy, findings);
-        }
-        "WhenToUse" => mode.when_to_use = prose(node, CHOICE_BYTES, findings),
-        "WelcomeMessage" => mode.welcome_message = prose(node, WELCOME_MESSAGE_BYTES, findings),
-        "Instructions" => mode.instructions = prose(node, INSTRUCTIONS_BYTES, findings),
-        "Tools" => {
-            let mut names = Seen::new();
-            tool_list(node, findings, |node, findings| {
-                findings.unique(node, "tool", &mut names);
-                mode.tools.push(declared.reference(node, findings));
-            });
-        }
-        "HostedTools" => mode.hosted_tools = hosted_tools(node, findings),
-        "ModelParameters" => mode.model_parameters = model_parameters(node, findings),
-        "IsDefault" => {
-            mode.is_default = flag(node, findings);
-            if mode.is_default && above.iter().any(|mode| mode.is_default) {
-                findings.fault(node, "another mode above is the default already; mark one");
-            }
-        }
-        _ => {}
+/// The mode in which a session begins that names none.
+pub(super) fn default_mode(modes: &[Mode]) -> Mode {
+    let marked = modes.iter().find(|mode| mode.is_default);
+    let general = || modes.iter().find(|mode| mode.key == GENERAL_MODE);
+    marked.or_else(general).or_else(|| modes.first()).cloned().unwrap_or_default()
+}
+
+declared_object! {
+    /// A mode of the agent.
+    Mode by Findings {
+        /// What the model sees in [MODE: Key]; clients never see it.
+        "Key" required => key = matching_text(is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -"),
+        /// What clients see.
+        "DisplayName" required => display_name =
+            matching_text(is_display_name, "must be one line of 1 to 128 characters, not blank"),
+        /// What the model reads to choose this mode.
+        "WhenToUse" => when_to_use = prose(CHOICE_BYTES),
+        /// Stands before the final text of the turn that changed into this mode. At most 16384 bytes of UTF-8.
+        "WelcomeMessage" => welcome_message = prose(WELCOME_MESSAGE_BYTES),
+        /// The mode layer of the prompt, sent with every call while the mode is on. At most 65536 bytes of UTF-8.
+        "Instructions" => instructions = prose(INSTRUCTIONS_BYTES),
+        /// Names of server tools and built-in tools, and tools of MCP servers as server/tool or server/*.
+        /// agent_change_mode is offered anyway.
+        "Tools" => tools = tools(),
+        "HostedTools" => hosted_tools = hosted_tools(),
+        "ModelParameters" => model_parameters = model_parameters(),
+        /// Marks the mode that sessions start in when their conversation context names none.
+        "IsDefault" => is_default = flag(),
+    }
+}
+
+/// The names of tools that the server runs, each once.
+fn tools(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
+    let (mut tools, mut names) = (Vec::new(), Seen::new());
+    tool_list(node, findings, |node, findings| {
+        findings.unique(node, "tool", &mut names);
+        tools.push(server_side_tool(node, findings));
     });
-    mode
+    tools
 }
 
 fn is_display_name(text: &str) -> bool {

@@ -3,15 +3,12 @@
 //! Who gets which one is computed from names alone, so nothing is stored for it, a repeated request comes to the same
 //! context, and a share that grows keeps whoever had it.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::findings::Findings;
 use super::values::{choice, entries, hundredths, undeclared_problem};
 use crate::encoding::sha256_hex;
-use crate::json::{Node, ObjectShape};
-
-const ROLLOUT: ObjectShape = ObjectShape::new(&["To", "By"], &["To"]);
+use crate::json::{Node, declared_object};
 
 /// What all shares are out of.
 const WHOLE: u32 = 10_000;
@@ -59,37 +56,43 @@ impl Rollout {
     }
 }
 
-/// Reads the `Rollout` of the context `own`.
-pub(super) fn rollout(
-    node: Node<'_, '_>,
-    own: &str,
-    declared: &[Cow<'_, str>],
-    findings: &mut Findings,
-) -> Rollout {
-    let mut rollout = Rollout::default();
-    ROLLOUT.read(node, findings, |name, node, findings| match name {
-        "To" => rollout.to = shares(node, own, declared, findings),
-        "By" => {
-            let choices = [("User", RolloutBy::User), ("Session", RolloutBy::Session)];
-            rollout.by = choice(node, choices, findings);
-        }
-        _ => {}
-    });
-    rollout
+declared_object! {
+    /// Shares of the new sessions that ask for this context begin under others.
+    Rollout by Findings {
+        /// Ids of other ConversationContexts, each with its share in per cent, up to two decimals; 100 at most
+        /// together.
+        "To" required => to = shares(),
+        /// User: all sessions of a user begin under the same one; a session without a user counts by itself. Session:
+        /// each counts by itself.
+        "By" => by = choice([("User", RolloutBy::User), ("Session", RolloutBy::Session)]),
+    }
 }
 
-fn shares(
-    node: Node<'_, '_>,
-    own: &str,
-    declared: &[Cow<'_, str>],
-    findings: &mut Findings,
-) -> BTreeMap<String, u32> {
+/// Reads the `Rollout` of a context, beside which no `Instead` may stand.
+pub(super) fn rollout(node: Node<'_, '_>, findings: &mut Findings) -> Option<Rollout> {
+    let replaced = &findings.declared().replaced_contexts;
+    if node
+        .place
+        .name_above(1)
+        .is_some_and(|context| replaced.iter().any(|replaced| replaced == context))
+    {
+        findings.fault(node, "cannot stand beside \"Instead\"; remove one of them");
+        return None;
+    }
+    Some(Rollout::read(node, findings))
+}
+
+/// `To`, whose object is the `Rollout` of a context.
+fn shares(node: Node<'_, '_>, findings: &mut Findings) -> BTreeMap<String, u32> {
+    let declared = findings.declared();
+    let own = node.place.name_above(2);
     let mut shares = BTreeMap::new();
     let count = entries(node, findings, |context, node, findings| {
-        if context == own {
+        if own == Some(context) {
             findings
                 .fault(node, "is the context itself, which has what the others leave; remove it");
-        } else if let Some(problem) = undeclared_problem("conversation context", context, declared)
+        } else if let Some(problem) =
+            undeclared_problem("conversation context", context, &declared.conversation_contexts)
         {
             findings.fault(node, problem);
         }

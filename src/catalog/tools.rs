@@ -4,10 +4,10 @@
 //!
 //! Composition decides which tools a turn offers.
 
-use std::borrow::Cow;
-
 use super::approval::{APPROVE_TOOL, approval};
-use super::definitions::{BuiltInTool, ClientToolDefinition, OnError, ServerTool};
+use super::definitions::{
+    BuiltInTool, ClientToolDefinition, ContextTools, HttpService, OnError, ServerTool,
+};
 use super::findings::{Findings, Seen};
 use super::http_endpoint::is_host;
 use super::names::{is_tool_name, quoted};
@@ -16,59 +16,77 @@ use super::values::{
     CHOICE_BYTES, checked_text, choice, filled_prose, flag, matching_text, prose, reference,
     tool_list, undeclared_problem,
 };
-use crate::json::{Kind, Node, ObjectShape};
+use crate::json::{Kind, Node, declared_object};
 
-const SERVER_TOOL: ObjectShape = ObjectShape::new(
-    &[
-        "Name",
-        "Description",
-        "Parameters",
-        "Strict",
-        "OnError",
-        "Approval",
-        "Parallel",
-        "Http",
-        "FileHosts",
-        "FileIds",
-        "TraceContext",
-    ],
-    &["Name", "Description", "Http"],
-);
+declared_object! {
+    /// A tool the server runs by an HTTP call.
+    ServerTool by Findings {
+        "Name" required => name = tool_name(),
+        /// What the model reads to choose this tool; not blank.
+        "Description" required => description = filled_prose(CHOICE_BYTES),
+        "Parameters" = later(),
+        /// Whether the model service holds the model to the parameters. Every object schema must then say
+        /// additionalProperties: false and require all of its properties.
+        "Strict" => strict = flag(),
+        /// What a failure does: FailTurn ends the turn, ReportToModel gives the error to the model as the tool's
+        /// output.
+        "OnError" => on_error = choice(OnError::WORDS),
+        "Approval" => approval = approval(),
+        /// Whether calls of it may run at once with neighbouring calls that may, too. Beside Approval Always it has no
+        /// effect.
+        "Parallel" => parallel = flag(),
+        /// POST {ToolCallId, Name, Arguments, SessionId, TurnId}; the JSON answer is the tool's result.
+        "Http" required => http = http_service(),
+        /// Hosts, without scheme and port: the tool's result may hand the model pictures and files at their addresses.
+        /// Others make the result a failure of the tool; data: URLs are always taken.
+        "FileHosts" => file_hosts = file_hosts(),
+        /// Whether the tool's result may name files that the model service keeps, by their file_id. Otherwise one makes
+        /// the result a failure of the tool.
+        "FileIds" => file_ids = flag(),
+        /// Whether it gets the place of the call in its client's trace (W3C Trace Context): an HTTP tool in the headers
+        /// traceparent and tracestate, an MCP server in params._meta.
+        "TraceContext" => trace_context = flag(),
+    }
+}
 
-const HTTP: ObjectShape = ObjectShape::new(&["Url", "Headers", "TimeoutMs"], &["Url"]);
+declared_object! {
+    /// A tool the client runs, in the model service's flat shape.
+    ClientToolDefinition by Findings {
+        "type" required = choice([("function", ())]),
+        "name" required => name = tool_name(),
+        "description" => description = prose(CHOICE_BYTES),
+        "parameters" = later(),
+        /// Whether the model service holds the model to the parameters.
+        "strict" => strict = flag(),
+    }
+}
 
-const CLIENT_TOOL: ObjectShape =
-    ObjectShape::new(&["type", "name", "description", "parameters", "strict"], &["type", "name"]);
+/// The parameters of a tool: their rules depend on whether it is strict, which may follow them.
+fn later(_: Node<'_, '_>, _: &mut Findings) {}
 
 /// `ServerTools`: names are unique and not built-in.
 pub(super) fn server_tools(node: Node<'_, '_>, findings: &mut Findings) -> Vec<ServerTool> {
-    let mut tools = Vec::new();
-    let mut names = Seen::new();
-    node.elements(findings, |node, findings| tools.push(server_tool(node, &mut names, findings)));
+    let (mut tools, mut names) = (Vec::new(), Seen::new());
+    node.elements(findings, |node, findings| {
+        take_name(node, "Name", &mut names, findings);
+        let tool = ServerTool::read(node, findings);
+        let parameters = tool_parameters(node, "Parameters", tool.strict, findings);
+        tools.push(ServerTool { parameters, ..tool });
+    });
     tools
 }
 
-/// The tools that the document declares for the server to run.
-#[derive(Default)]
-pub(super) struct ServerSide<'d> {
-    /// Server tools and built-in tools.
-    pub(super) tools: Vec<Cow<'d, str>>,
-    /// The keys of MCP servers.
-    pub(super) mcp_servers: Vec<Cow<'d, str>>,
-}
-
-impl ServerSide<'_> {
-    /// The name of a tool, or `server/tool` or `server/*`. Only the server itself knows its tools.
-    pub(super) fn reference(&self, node: Node<'_, '_>, findings: &mut Findings) -> String {
-        let text = node.as_text();
-        let Some((server, tool)) = text.as_deref().and_then(|text| text.split_once('/')) else {
-            return reference(node, "server tool", &self.tools, findings);
-        };
-        checked_text(node, findings, |_| match is_mcp_tool_name(tool) {
-            true => undeclared_problem("MCP server", server, &self.mcp_servers),
-            false => Some("must have * behind its /, or the tool's name".to_owned()),
-        })
-    }
+/// The name of a tool that the server runs, or `server/tool` or `server/*`. Only an MCP server itself knows its tools.
+pub(super) fn server_side_tool(node: Node<'_, '_>, findings: &mut Findings) -> String {
+    let text = node.as_text();
+    let Some((server, tool)) = text.as_deref().and_then(|text| text.split_once('/')) else {
+        return reference(node, "server tool", |declared| &declared.tools, findings);
+    };
+    let declared = findings.declared();
+    checked_text(node, findings, |_| match is_mcp_tool_name(tool) {
+        true => undeclared_problem("MCP server", server, &declared.mcp_servers),
+        false => Some("must have * behind its /, or the tool's name".to_owned()),
+    })
 }
 
 /// Whether an MCP server could have a tool of that name, or of names that match that pattern: 1 to 256 bytes
@@ -79,58 +97,26 @@ pub(super) fn is_mcp_tool_name(name: &str) -> bool {
 
 /// `ConversationContext.Tools`: client tools, whose names are unique within the list and not built-in, and tools of
 /// MCP servers by their names.
-pub(super) fn context_tools(
-    node: Node<'_, '_>,
-    declared: &ServerSide<'_>,
-    findings: &mut Findings,
-) -> (Vec<ClientToolDefinition>, Vec<String>) {
-    let (mut client, mut of_servers) = (Vec::new(), Vec::new());
+pub(super) fn context_tools(node: Node<'_, '_>, findings: &mut Findings) -> ContextTools {
+    let mut tools = ContextTools::default();
     let (mut names, mut references) = (Seen::new(), Seen::new());
     tool_list(node, findings, |node, findings| {
         if node.kind() != Kind::String {
-            return client.push(client_tool(node, &mut names, findings));
+            take_name(node, "name", &mut names, findings);
+            let tool = ClientToolDefinition::read(node, findings);
+            let parameters = tool_parameters(node, "parameters", tool.strict, findings);
+            return tools.of_client.push(ClientToolDefinition { parameters, ..tool });
         }
         findings.unique(node, "tool", &mut references);
         if node.as_text().is_none_or(|text| text.contains('/')) {
-            of_servers.push(declared.reference(node, findings));
+            tools.of_servers.push(server_side_tool(node, findings));
         } else {
             let problem = "must be a client tool, or \"server/tool\" or \"server/*\" of an MCP server; server \
                            tools are named by modes";
             findings.fault(node, problem);
         }
     });
-    (client, of_servers)
-}
-
-fn server_tool<'d>(
-    node: Node<'d, '_>,
-    names: &mut Seen<'d>,
-    findings: &mut Findings,
-) -> ServerTool {
-    let mut tool = ServerTool::default();
-    SERVER_TOOL.read(node, findings, |member, node, findings| match member {
-        "Name" => tool.name = tool_name(node, names, findings),
-        "Description" => tool.description = filled_prose(node, CHOICE_BYTES, findings),
-        "Strict" => tool.strict = flag(node, findings),
-        "OnError" => {
-            let choices =
-                [("FailTurn", OnError::FailTurn), ("ReportToModel", OnError::ReportToModel)];
-            tool.on_error = choice(node, choices, findings);
-        }
-        "Approval" => tool.approval = approval(node, findings),
-        "Parallel" => tool.parallel = flag(node, findings),
-        "Http" => {
-            HTTP.read(node, findings, |name, node, findings| tool.http.take(name, node, findings));
-            tool.http.check(node, findings);
-        }
-        "FileHosts" => tool.file_hosts = file_hosts(node, findings),
-        "FileIds" => tool.file_ids = flag(node, findings),
-        "TraceContext" => tool.trace_context = flag(node, findings),
-        // `Parameters` is read below: its rules depend on `Strict`, which may follow it.
-        _ => {}
-    });
-    tool.parameters = tool_parameters(node, "Parameters", tool.strict, findings);
-    tool
+    tools
 }
 
 /// `FileHosts` of a tool, or of an agent context.
@@ -145,26 +131,20 @@ pub(super) fn file_hosts(node: Node<'_, '_>, findings: &mut Findings) -> Vec<Str
     hosts
 }
 
-fn client_tool<'d>(
-    node: Node<'d, '_>,
-    names: &mut Seen<'d>,
-    findings: &mut Findings,
-) -> ClientToolDefinition {
-    let mut tool = ClientToolDefinition::default();
-    CLIENT_TOOL.read(node, findings, |member, node, findings| match member {
-        "type" => choice(node, [("function", ())], findings),
-        "name" => tool.name = tool_name(node, names, findings),
-        "description" => tool.description = Some(prose(node, CHOICE_BYTES, findings)),
-        "strict" => tool.strict = flag(node, findings),
-        // `parameters` is read below: its rules depend on `strict`, which may follow it.
-        _ => {}
-    });
-    tool.parameters = tool_parameters(node, "parameters", tool.strict, findings);
-    tool
+fn http_service(node: Node<'_, '_>, findings: &mut Findings) -> HttpService {
+    let service = HttpService::read(node, findings);
+    service.check(node, findings);
+    service
 }
 
-fn tool_name<'d>(node: Node<'d, '_>, names: &mut Seen<'d>, findings: &mut Findings) -> String {
-    findings.unique(node, "name", names);
+/// Each tool of a list has a name of its own, its `member`.
+fn take_name<'d>(tool: Node<'d, '_>, member: &str, names: &mut Seen<'d>, findings: &mut Findings) {
+    if let Some(name) = tool.find(member) {
+        findings.unique(name, "name", names);
+    }
+}
+
+fn tool_name(node: Node<'_, '_>, findings: &mut Findings) -> String {
     let name = matching_text(node, is_tool_name, "must be 1 to 64 of A-Z a-z 0-9 _ -", findings);
     if BuiltInTool::parse(&name).is_some() || name == APPROVE_TOOL {
         let name = quoted(&name);

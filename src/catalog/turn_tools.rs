@@ -43,7 +43,7 @@ impl Catalog {
     ) -> impl Iterator<Item = NamedTool<'a>> {
         let change_mode = BuiltInTool::ChangeMode.as_str();
         let always = (!mode.tools.iter().any(|name| name == change_mode)).then_some(change_mode);
-        let named = mode.tools.iter().chain(&conversation.mcp_tools).map(String::as_str);
+        let named = mode.tools.iter().chain(&conversation.tools.of_servers).map(String::as_str);
         // The catalog was checked as a whole, so every name is one of these.
         named.chain(always).filter_map(|name| {
             if let Some(tool) = BuiltInTool::parse(name) {

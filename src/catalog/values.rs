@@ -4,12 +4,11 @@
 //! Each reader records what is wrong with its value. What a reader returns for a wrong value does not matter,
 //! because a document with a fault gives no catalog.
 
-use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use serde::de::DeserializeOwned;
 
-use super::findings::Findings;
+use super::findings::{DeclaredNames, Findings};
 use super::names::quoted;
 use crate::json::{
     Kind, NearestName, Node, Problem, Report, for_each_element, for_each_member, nearest_name,
@@ -97,25 +96,23 @@ pub(super) fn model(node: Node<'_, '_>, findings: &mut Findings) -> String {
 pub(super) fn reference(
     node: Node<'_, '_>,
     kind: &str,
-    declared: &[Cow<'_, str>],
+    declared: fn(&DeclaredNames) -> &[String],
     findings: &mut Findings,
 ) -> String {
-    checked_text(node, findings, |name| {
+    let names = findings.declared();
+    checked_text(node, findings, |name| match declared(&names) {
         // An empty list of declarations has its own fault.
-        if declared.is_empty() { None } else { undeclared_problem(kind, name, declared) }
+        [] => None,
+        declared => undeclared_problem(kind, name, declared),
     })
 }
 
 /// The fault of a name that is not among those that the document declares.
-pub(super) fn undeclared_problem(
-    kind: &str,
-    name: &str,
-    declared: &[Cow<'_, str>],
-) -> Option<String> {
+pub(super) fn undeclared_problem(kind: &str, name: &str, declared: &[String]) -> Option<String> {
     if declared.iter().any(|known| known == name) {
         return None;
     }
-    let remedy = match nearest_name(name, declared.iter().map(Cow::as_ref)) {
+    let remedy = match nearest_name(name, declared.iter().map(String::as_str)) {
         Some(NearestName { name, is_likely: true }) => format!("did you mean {}?", quoted(name)),
         _ => "declare it or remove it here".to_owned(),
     };

@@ -1,21 +1,14 @@
 //! Reading `Webhooks` (interface §15): where the operator wants to hear that a turn has ended or waits for its client,
 //! and the names of the webhooks in a conversation context.
 
-use std::borrow::Cow;
-
 use super::agent_context::secret_name;
 use super::definitions::{Catalog, Webhook};
 use super::findings::{Findings, Recipient, Seen};
+use super::http_endpoint::{TIMEOUT_MS, closed_url, headers};
 use super::names::is_mode_key;
-use super::values::{entries, flag, undeclared_problem};
+use super::values::{entries, flag, integer, undeclared_problem};
 use super::webhook_event::WebhookEvent;
-use crate::encoding::is_sent_openly;
-use crate::json::{Node, ObjectShape};
-
-const WEBHOOK: ObjectShape = ObjectShape::new(
-    &["Url", "SigningSecrets", "Headers", "Events", "Content", "TimeoutMs"],
-    &["Url", "SigningSecrets"],
-);
+use crate::json::{Node, declared_object};
 
 /// The present secret, and the one before it while receivers change over.
 const MOST_SECRETS: usize = 2;
@@ -53,21 +46,18 @@ pub(super) fn webhooks(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(Stri
         if !is_mode_key(name) {
             findings.fault(node, "the name must be 1 to 64 of A-Z a-z 0-9 _ . -");
         }
-        webhooks.push((name.to_owned(), webhook(node, findings)));
+        webhooks.push((name.to_owned(), Webhook::read(node, findings)));
     });
     webhooks
 }
 
 /// The names of webhooks in a conversation context, each once.
-pub(super) fn webhook_names(
-    node: Node<'_, '_>,
-    declared: &[Cow<'_, str>],
-    findings: &mut Findings,
-) -> Vec<String> {
+pub(super) fn webhook_names(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
+    let declared = findings.declared();
     let (mut names, mut seen) = (Vec::new(), Seen::new());
     node.elements(findings, |node, findings| {
         let Some(name) = node.text(findings) else { return };
-        match undeclared_problem("webhook", &name, declared) {
+        match undeclared_problem("webhook", &name, &declared.webhooks) {
             Some(problem) => findings.fault(node, problem),
             None => findings.unique(node, "webhook", &mut seen),
         }
@@ -76,26 +66,21 @@ pub(super) fn webhook_names(
     names
 }
 
-fn webhook(node: Node<'_, '_>, findings: &mut Findings) -> Webhook {
-    let mut webhook = Webhook::default();
-    WEBHOOK.read(node, findings, |member, node, findings| match member {
-        "Url" => {
-            webhook.http.take(member, node, findings);
-            if is_sent_openly(&webhook.http.url) {
-                findings.fault(
-                    node,
-                    "must begin with https://, unless the receiver is on this machine",
-                );
-            }
-        }
-        "SigningSecrets" => webhook.signing_secrets = signing_secrets(node, findings),
-        "Headers" => webhook.http.take_webhook_headers(node, findings),
-        "TimeoutMs" => webhook.http.take(member, node, findings),
-        "Events" => webhook.events = events(node, findings),
-        "Content" => webhook.content = flag(node, findings),
-        _ => {}
-    });
-    webhook
+declared_object! {
+    /// A receiver of signed messages about turns that end or wait.
+    Webhook by Findings {
+        /// Where messages are posted: https, or http to this machine.
+        "Url" required => http.url = closed_url("receiver"),
+        /// The name of the secret that signs messages, and while receivers change over that of the one before. Each is
+        /// whsec_ and the base64 of 24 to 64 bytes, and is used for nothing else.
+        "SigningSecrets" required => signing_secrets = signing_secrets(),
+        "Headers" => http.headers = headers(Recipient::Webhook),
+        /// The events that are told. Absent: all.
+        "Events" => events = events() or WebhookEvent::ALL.to_vec(),
+        /// Whether a message holds the turn's outcome, where that is at most 256 KiB.
+        "Content" => content = flag(),
+        "TimeoutMs" => http.timeout_ms = integer(TIMEOUT_MS) or 15_000,
+    }
 }
 
 fn signing_secrets(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {

@@ -28,9 +28,13 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
         (Some(received), _) => received.iter().map(client_tool).collect::<Result<_, _>>()?,
         (None, Some(latched)) => serde_json::from_str(latched)
             .map_err(|_| Fault::internal("The session's client tools are unreadable."))?,
-        (None, None) => {
-            material.conversation.tools.iter().map(default_tool).collect::<Result<_, _>>()?
-        }
+        (None, None) => material
+            .conversation
+            .tools
+            .of_client
+            .iter()
+            .map(default_tool)
+            .collect::<Result<_, _>>()?,
     };
     let received = turn.tools.as_ref().map(|_| serde_json::to_string(&client_tools));
     let received_tools =

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::providers::{Provider, RequiredValue, TenantRule};
+use super::providers::{ClaimedTenants, Provider, RequiredValue};
 use super::refusal::Refusal;
 use crate::contract::UserId;
 use crate::json::{Kind, Node, for_each_element};
@@ -126,14 +126,15 @@ fn check_party(provider: &Provider, payload: Node<'_, '_>) -> Result<(), Refusal
 }
 
 fn tenant(provider: &Provider, payload: Node<'_, '_>) -> Result<String, Refusal> {
-    match &provider.tenant {
-        TenantRule::Fixed(tenant) => Ok(tenant.clone()),
-        TenantRule::ByClaim { claim, tenants } => {
+    let tenant = match &provider.tenants {
+        None => provider.tenant.as_deref(),
+        Some(ClaimedTenants { claim, tenants }) => {
             let value = payload.find(claim).and_then(|claim| claim.as_text());
             let mapped = value.and_then(|value| tenants.iter().find(|(known, _)| *known == value));
-            mapped.map(|(_, tenant)| tenant.clone()).ok_or(Refusal::Invalid("jwt: tenant"))
+            mapped.map(|(_, tenant)| tenant.as_str())
         }
-    }
+    };
+    tenant.map(str::to_owned).ok_or(Refusal::Invalid("jwt: tenant"))
 }
 
 fn user(provider: &Provider, payload: Node<'_, '_>, tenant: &str) -> Result<UserId, Refusal> {

@@ -39,7 +39,7 @@ pub use key_set_keeper::KeySetKeeper;
 pub use key_set_reply::{KeyQuestion, KeySetReply};
 pub use permission::{Needs, Subject, TicketNeeds};
 pub use presented::Presented;
-pub use providers::{Provider, Providers, RequiredValue, TenantRule};
+pub use providers::{ClaimedTenants, Provider, Providers, RequiredValue};
 pub use refusal::Refusal;
 pub use rights::{Right, Rights};
 pub use tenants::{ObjectPlace, Placement, TenantTerms, Tenants};

@@ -9,50 +9,27 @@ use super::variable::{
 use crate::catalog::url_problem;
 use crate::contract::{Fault, Operation, UserId};
 use crate::encoding::is_sent_openly;
-use crate::json::{Node, ObjectShape, Problem, Report};
+use crate::json::{Node, Problem, Report, declared_object};
 
 /// The most of `ClockSkewS`, and of `MaxAgeS`.
 const MOST_SKEW_S: u64 = 300;
 const MOST_AGE_S: u64 = 1 << 31;
-
-const PROVIDER: ObjectShape = ObjectShape::new(
-    &[
-        "Issuer",
-        "JwksUrl",
-        "Audiences",
-        "Algorithms",
-        "Tenant",
-        "Tenants",
-        "UserClaim",
-        "UserPrefix",
-        "Types",
-        "RequiredClaims",
-        "AuthorizedParties",
-        "ClockSkewS",
-        "RevocationSkewS",
-        "MaxAgeS",
-        "Operations",
-        "Workspaces",
-        "Contexts",
-    ],
-    &["Issuer", "JwksUrl", "Audiences"],
-);
-
-const TENANTS: ObjectShape = ObjectShape::new(&["Claim", "Map"], &["Claim", "Map"]);
 
 /// The providers of a deployment. No two have the same issuer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Providers(Vec<Provider>);
 
 /// An identity provider: whose tokens they are, and what they permit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provider {
     pub issuer: String,
     /// The address of its public keys.
     pub jwks_url: String,
     pub audiences: Vec<String>,
     pub algorithms: Vec<Algorithm>,
-    pub tenant: TenantRule,
+    /// The tenant of all its users. It has one, or `tenants`.
+    pub tenant: Option<String>,
+    pub tenants: Option<ClaimedTenants>,
     /// The claim that names the user, and what stands before it in the user's name.
     pub user_claim: String,
     pub user_prefix: String,
@@ -74,15 +51,11 @@ pub struct Provider {
     pub(super) foreign_prefixes: Vec<(String, String)>,
 }
 
-/// The tenant of a provider's users.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TenantRule {
-    Fixed(String),
-    /// The tenant that stands for a claim's value.
-    ByClaim {
-        claim: String,
-        tenants: Vec<(String, String)>,
-    },
+/// The tenants of a provider's users, by the values of a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClaimedTenants {
+    pub claim: String,
+    pub tenants: Vec<(String, String)>,
 }
 
 /// The value that a claim must have.
@@ -109,7 +82,7 @@ impl Providers {
         let read = read_variable("IDENTITY_PROVIDERS", text, |root, fault| {
             let mut providers = Vec::new();
             root.elements(fault, |node, fault| {
-                let mut provider = Provider::read(node, fault);
+                let mut provider = provider(node, fault);
                 check_beside(&mut provider, &mut providers, node, fault);
                 providers.push(provider);
             });
@@ -159,116 +132,92 @@ fn check_beside(
     }
 }
 
-impl Provider {
-    fn read(node: Node<'_, '_>, fault: &mut FirstFault) -> Self {
-        let mut read = Self {
-            issuer: String::new(),
-            jwks_url: String::new(),
-            audiences: Vec::new(),
-            algorithms: vec![Algorithm::Rs256, Algorithm::Es256, Algorithm::Ed25519],
-            tenant: TenantRule::Fixed(String::new()),
-            user_claim: "sub".to_owned(),
-            user_prefix: String::new(),
-            types: ["at+jwt", "JWT"].map(type_name).into(),
-            required_claims: Vec::new(),
-            authorized_parties: None,
-            clock_skew_s: 60,
-            revocation_skew_s: 0,
-            max_age_s: 86_400,
-            operations: Operation::DEFAULT.to_vec(),
-            workspaces: Vec::new(),
-            contexts: None,
-            foreign_prefixes: Vec::new(),
-        };
-        let mut tenants = 0;
-        PROVIDER
-            .read(node, fault, |member, node, fault| read.take(member, node, fault, &mut tenants));
-        if tenants != 1 {
-            fault.add(node, Problem::Invalid("must have one of Tenant and Tenants"));
-        }
-        if read.revocation_skew_s > read.clock_skew_s {
-            let member = node.member("RevocationSkewS", node.json);
-            fault.add(member, Problem::Invalid("must be at most ClockSkewS"));
-        }
-        read
-    }
-
-    fn take(
-        &mut self,
-        member: &str,
-        node: Node<'_, '_>,
-        fault: &mut FirstFault,
-        tenants: &mut usize,
-    ) {
-        match member {
-            "Issuer" => self.issuer = text(node, fault, is_filled),
-            "JwksUrl" => self.jwks_url = text(node, fault, keys_url_problem),
-            "Audiences" => self.audiences = texts(node, fault, is_filled),
-            "Algorithms" => {
-                let names = texts(node, fault, |name| {
-                    Algorithm::parse(name).is_none().then_some("must be RS256, ES256 or EdDSA")
-                });
-                self.algorithms = names.iter().filter_map(|name| Algorithm::parse(name)).collect();
-            }
-            "Tenant" => {
-                *tenants += 1;
-                self.tenant = TenantRule::Fixed(text(node, fault, tenant_problem));
-            }
-            "Tenants" => {
-                *tenants += 1;
-                self.tenant = tenant_by_claim(node, fault);
-            }
-            "UserClaim" => self.user_claim = text(node, fault, is_filled),
-            "UserPrefix" => self.user_prefix = text(node, fault, prefix_problem),
-            "Types" => {
-                let types = texts(node, fault, is_filled);
-                self.types = types.iter().map(|name| type_name(name)).collect();
-            }
-            "RequiredClaims" => {
-                each_member(node, fault, |name, node, fault| {
-                    let value = match node.json {
-                        "true" => RequiredValue::Flag(true),
-                        "false" => RequiredValue::Flag(false),
-                        _ => RequiredValue::Text(text(node, fault, |_| None)),
-                    };
-                    self.required_claims.push((name, value));
-                });
-            }
-            "AuthorizedParties" => self.authorized_parties = Some(texts(node, fault, is_filled)),
-            "ClockSkewS" => self.clock_skew_s = integer(node, fault, 0, MOST_SKEW_S),
-            "RevocationSkewS" => self.revocation_skew_s = integer(node, fault, 0, MOST_SKEW_S),
-            "MaxAgeS" => self.max_age_s = integer(node, fault, 1, MOST_AGE_S),
-            "Operations" => {
-                let names = texts(node, fault, |name| {
-                    Operation::parse(name).is_none().then_some("is no operation")
-                });
-                self.operations = names.iter().filter_map(|name| Operation::parse(name)).collect();
-            }
-            "Workspaces" => self.workspaces = any_texts(node, fault, is_filled),
-            "Contexts" => self.contexts = Some(texts(node, fault, is_filled)),
-            _ => {}
-        }
-    }
-
-    /// Every tenant that it may name.
-    fn tenants(&self) -> impl Iterator<Item = &str> {
-        let (fixed, mapped) = match &self.tenant {
-            TenantRule::Fixed(tenant) => (Some(tenant), [].as_slice()),
-            TenantRule::ByClaim { tenants, .. } => (None, tenants.as_slice()),
-        };
-        fixed.into_iter().chain(mapped.iter().map(|(_, tenant)| tenant)).map(String::as_str)
+declared_object! {
+    Provider by FirstFault {
+        "Issuer" required => issuer = text(is_filled),
+        "JwksUrl" required => jwks_url = text(keys_url_problem),
+        "Audiences" required => audiences = texts(is_filled),
+        "Algorithms" => algorithms = algorithms()
+            or vec![Algorithm::Rs256, Algorithm::Es256, Algorithm::Ed25519],
+        "Tenant" => tenant = text(tenant_problem),
+        "Tenants" => tenants = ClaimedTenants::read(),
+        "UserClaim" => user_claim = text(is_filled) or "sub".to_owned(),
+        "UserPrefix" => user_prefix = text(prefix_problem),
+        "Types" => types = types() or ["at+jwt", "JWT"].map(type_name).into(),
+        "RequiredClaims" => required_claims = by_member(required_value),
+        "AuthorizedParties" => authorized_parties = texts(is_filled),
+        "ClockSkewS" => clock_skew_s = integer(0, MOST_SKEW_S) or 60,
+        "RevocationSkewS" => revocation_skew_s = integer(0, MOST_SKEW_S),
+        "MaxAgeS" => max_age_s = integer(1, MOST_AGE_S) or 86_400,
+        "Operations" => operations = operations() or Operation::DEFAULT.to_vec(),
+        "Workspaces" => workspaces = any_texts(is_filled),
+        "Contexts" => contexts = texts(is_filled),
     }
 }
 
-fn tenant_by_claim(node: Node<'_, '_>, fault: &mut FirstFault) -> TenantRule {
-    let (mut claim, mut tenants) = (String::new(), Vec::new());
-    TENANTS.read(node, fault, |member, node, fault| match member {
-        "Claim" => claim = text(node, fault, is_filled),
-        _ => each_member(node, fault, |value, node, fault| {
-            tenants.push((value, text(node, fault, tenant_problem)));
-        }),
-    });
-    TenantRule::ByClaim { claim, tenants }
+declared_object! {
+    ClaimedTenants by FirstFault {
+        "Claim" required => claim = text(is_filled),
+        "Map" required => tenants = by_member(tenant),
+    }
+}
+
+fn provider(node: Node<'_, '_>, fault: &mut FirstFault) -> Provider {
+    let provider = Provider::read(node, fault);
+    if provider.tenant.is_some() == provider.tenants.is_some() {
+        fault.add(node, Problem::Invalid("must have one of Tenant and Tenants"));
+    }
+    if provider.revocation_skew_s > provider.clock_skew_s {
+        let member = node.member("RevocationSkewS", node.json);
+        fault.add(member, Problem::Invalid("must be at most ClockSkewS"));
+    }
+    provider
+}
+
+impl Provider {
+    /// Every tenant that it may name.
+    fn tenants(&self) -> impl Iterator<Item = &str> {
+        let mapped = self.tenants.iter().flat_map(|claimed| &claimed.tenants);
+        self.tenant.iter().chain(mapped.map(|(_, tenant)| tenant)).map(String::as_str)
+    }
+}
+
+fn algorithms(node: Node<'_, '_>, fault: &mut FirstFault) -> Vec<Algorithm> {
+    let problem =
+        |name: &str| Algorithm::parse(name).is_none().then_some("must be RS256, ES256 or EdDSA");
+    texts(node, problem, fault).iter().filter_map(|name| Algorithm::parse(name)).collect()
+}
+
+fn operations(node: Node<'_, '_>, fault: &mut FirstFault) -> Vec<Operation> {
+    let problem = |name: &str| Operation::parse(name).is_none().then_some("is no operation");
+    texts(node, problem, fault).iter().filter_map(|name| Operation::parse(name)).collect()
+}
+
+fn types(node: Node<'_, '_>, fault: &mut FirstFault) -> Vec<String> {
+    texts(node, is_filled, fault).iter().map(|name| type_name(name)).collect()
+}
+
+fn required_value(node: Node<'_, '_>, fault: &mut FirstFault) -> RequiredValue {
+    match node.json {
+        "true" => RequiredValue::Flag(true),
+        "false" => RequiredValue::Flag(false),
+        _ => RequiredValue::Text(text(node, |_| None, fault)),
+    }
+}
+
+fn tenant(node: Node<'_, '_>, fault: &mut FirstFault) -> String {
+    text(node, tenant_problem, fault)
+}
+
+/// The members of an object whose names are data.
+fn by_member<T>(
+    node: Node<'_, '_>,
+    read: fn(Node<'_, '_>, &mut FirstFault) -> T,
+    fault: &mut FirstFault,
+) -> Vec<(String, T)> {
+    let mut members = Vec::new();
+    each_member(node, fault, |name, node, fault| members.push((name, read(node, fault))));
+    members
 }
 
 /// A prefix begins a user's name, whatever the rest is.
@@ -284,7 +233,7 @@ fn keys_url_problem(url: &str) -> Option<&'static str> {
     url_problem(url).or_else(open)
 }
 
-fn integer(node: Node<'_, '_>, fault: &mut FirstFault, least: u64, most: u64) -> u64 {
+fn integer(node: Node<'_, '_>, least: u64, most: u64, fault: &mut FirstFault) -> u64 {
     let number = node.json.parse().ok().filter(|number| (least..=most).contains(number));
     number.unwrap_or_else(|| {
         let words = format!("must be a whole number from {least} to {most}");

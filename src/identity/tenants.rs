@@ -11,10 +11,8 @@ use super::variable::{
 };
 use crate::contract::{ClosedList, Fault, closed_list};
 use crate::encoding::Jurisdiction;
-use crate::json::{Node, ObjectShape, Problem, Report};
+use crate::json::{Node, Problem, Report, declared_object};
 use crate::ports::{ObjectClass, ObjectIdentity};
-
-const TENANT: ObjectShape = ObjectShape::new(&["Jurisdiction", "Placement", "Contexts"], &[]);
 
 /// The name of all tenants that have no entry of their own.
 const OTHERS: &str = "*";
@@ -87,7 +85,7 @@ impl Tenants {
     fn read(root: Node<'_, '_>, fault: &mut FirstFault) -> Self {
         let mut tenants = Self::default();
         each_member(root, fault, |name, node, fault| {
-            let terms = TenantTerms::read(node, fault);
+            let terms = terms(node, fault);
             if name == OTHERS {
                 tenants.others = terms;
             } else {
@@ -152,34 +150,30 @@ impl Tenants {
     }
 }
 
-impl TenantTerms {
-    fn read(node: Node<'_, '_>, fault: &mut FirstFault) -> Self {
-        let mut terms = Self::default();
-        TENANT.read(node, fault, |member, node, fault| match member {
-            "Jurisdiction" => {
-                let names = Jurisdiction::ALL.map(Jurisdiction::as_str);
-                terms.jurisdiction = one_of(node, fault, &names, Jurisdiction::parse);
-            }
-            "Placement" => {
-                terms.placement = one_of(node, fault, Placement::NAMES, Placement::parse);
-            }
-            "Contexts" => terms.contexts = Some(any_texts(node, fault, is_filled)),
-            _ => {}
-        });
-        if terms.jurisdiction.is_some() && terms.placement.is_some() {
-            let words = "stands beside Jurisdiction, which decides alone; remove one of them";
-            fault.add(node.member("Placement", node.json), Problem::Invalid(words));
-        }
-        terms
+declared_object! {
+    TenantTerms by FirstFault {
+        "Jurisdiction" => jurisdiction =
+            one_of(&Jurisdiction::ALL.map(Jurisdiction::as_str), Jurisdiction::parse),
+        "Placement" => placement = one_of(Placement::NAMES, Placement::parse),
+        "Contexts" => contexts = any_texts(is_filled),
     }
+}
+
+fn terms(node: Node<'_, '_>, fault: &mut FirstFault) -> TenantTerms {
+    let terms = TenantTerms::read(node, fault);
+    if terms.jurisdiction.is_some() && terms.placement.is_some() {
+        let words = "stands beside Jurisdiction, which decides alone; remove one of them";
+        fault.add(node.member("Placement", node.json), Problem::Invalid(words));
+    }
+    terms
 }
 
 /// The member of a list that a text names.
 fn one_of<T>(
     node: Node<'_, '_>,
-    fault: &mut FirstFault,
     names: &[&str],
     parse: fn(&str) -> Option<T>,
+    fault: &mut FirstFault,
 ) -> Option<T> {
     let parsed = parse(&node.text(fault)?);
     if parsed.is_none() {

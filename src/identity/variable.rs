@@ -77,8 +77,8 @@ pub(super) fn tenant_problem(text: &str) -> Option<&'static str> {
 /// A text in which `problem` finds none.
 pub(super) fn text(
     node: Node<'_, '_>,
-    fault: &mut FirstFault,
     problem: impl Fn(&str) -> Option<&'static str>,
+    fault: &mut FirstFault,
 ) -> String {
     let Some(text) = node.text(fault) else { return String::new() };
     if let Some(words) = problem(&text) {
@@ -90,24 +90,24 @@ pub(super) fn text(
 /// A list of such texts.
 pub(super) fn any_texts(
     node: Node<'_, '_>,
-    fault: &mut FirstFault,
     problem: fn(&str) -> Option<&'static str>,
+    fault: &mut FirstFault,
 ) -> Vec<String> {
     let mut texts = Vec::new();
-    node.elements(fault, |node, fault| texts.push(text(node, fault, problem)));
+    node.elements(fault, |node, fault| texts.push(text(node, problem, fault)));
     texts
 }
 
 /// The same with one element at least.
 pub(super) fn texts(
     node: Node<'_, '_>,
-    fault: &mut FirstFault,
     problem: fn(&str) -> Option<&'static str>,
+    fault: &mut FirstFault,
 ) -> Vec<String> {
     if node.is_empty_array() {
         fault.add(node, Problem::Invalid("must not be empty"));
     }
-    any_texts(node, fault, problem)
+    any_texts(node, problem, fault)
 }
 
 /// Calls `each` with the members of an object whose names are data.

@@ -9,6 +9,7 @@
 //! Architecture Invariant: this folder names nobody else in the crate.
 
 mod canonical;
+mod declared_object;
 mod nearest_name;
 mod node;
 mod object;
@@ -22,6 +23,8 @@ mod walk;
 mod well_formed;
 
 pub use canonical::canonical_json;
+pub(crate) use declared_object::declared_object;
+pub use declared_object::{Declaration, DeclaredMember, DeclaredObject};
 pub use nearest_name::{NearestName, nearest_name};
 pub use node::{Kind, Node};
 pub use object::{Object, from_object};

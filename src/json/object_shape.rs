@@ -38,6 +38,16 @@ impl ObjectShape {
         Self { forbidden, ..self }
     }
 
+    /// Whether an object must have this member.
+    pub fn requires(&self, name: &str) -> bool {
+        self.required.contains(&name)
+    }
+
+    /// The same shape, with no member that must be there.
+    pub const fn without_required(self) -> Self {
+        Self { required: &[], ..self }
+    }
+
     /// Reads an object: calls `member` once with every known member that is present, and reports all
     /// others. Reports come in document order, those of `member` included; missing members come
     /// last.
@@ -69,7 +79,7 @@ impl ObjectShape {
             let node = object.member(&name, json);
             let is_null = json == "null";
             if let Some((known, bit)) = self.known(&name) {
-                let is_absent = is_null && R::NULL_IS_ABSENT && !self.required.contains(&known);
+                let is_absent = is_null && R::NULL_IS_ABSENT && !self.requires(known);
                 if seen & bit != 0 {
                     report.add(node, Problem::Repeated);
                 } else if !is_absent {

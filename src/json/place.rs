@@ -30,6 +30,18 @@ pub struct Location {
 }
 
 impl Place<'_> {
+    /// The name of the member that is so many steps above this place.
+    pub fn name_above(&self, steps: usize) -> Option<&str> {
+        match (self, steps) {
+            (Self::Member(_, name), 0) => Some(name),
+            (
+                Self::Member(parent, _) | Self::Element(parent, _) | Self::Embedded(parent, _),
+                1..,
+            ) => parent.name_above(steps - 1),
+            (Self::Root | Self::Element(..) | Self::Embedded(..), _) => None,
+        }
+    }
+
     /// The place in writing. A member name longer than `longest` characters is cut and ends in `…`.
     pub fn location(&self, longest: usize) -> Location {
         match self {

@@ -11,6 +11,7 @@ mod folders;
 mod kernel;
 mod layers;
 mod modules;
+mod objects;
 mod permissions;
 mod reading;
 mod rooms;

@@ -1,6 +1,7 @@
 //! The catalog's promises: the documents that it accepts, all faults of a document in one report, and
 //! agreement between the published schema and the checker.
 
+mod declared;
 mod documents;
 mod faults;
 mod right_documents;

@@ -2,8 +2,8 @@
 
 use aptix_edge::catalog::{
     AgentContext, Approval, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction,
-    CompactionBy, Continuation, ConversationContext, Embeddings, HeaderTemplate, HostedTool,
-    HttpService, McpServer, Mode, ModelParameter, ModelParameters, OnError, Retrieval,
+    CompactionBy, ContextTools, Continuation, ConversationContext, Embeddings, HeaderTemplate,
+    HostedTool, HttpService, McpServer, Mode, ModelParameter, ModelParameters, OnError, Retrieval,
     RetrievalSource, SecretTemplate, ServerTool,
 };
 use aptix_edge::encoding::{Jurisdiction, sha256_hex};
@@ -125,13 +125,15 @@ fn a_full_document_is_read_member_by_member() {
             boot_prompt: "Be useful.".into(),
             model: Some("gpt-5.1-mini".into()),
             mode: Some("ddr".into()),
-            tools: vec![ClientToolDefinition {
-                name: "ddr_document".into(),
-                description: Some("Writes a DDR.".into()),
-                parameters: map(parameters.unwrap()),
-                strict: true,
-            }],
-            mcp_tools: vec!["crm/find_customer".into()],
+            tools: ContextTools {
+                of_client: vec![ClientToolDefinition {
+                    name: "ddr_document".into(),
+                    description: Some("Writes a DDR.".into()),
+                    parameters: map(parameters.unwrap()),
+                    strict: true,
+                }],
+                of_servers: vec!["crm/find_customer".into()],
+            },
             hosted_tools: vec![
                 hosted(r#"{"filters":{"allowed_domains":[]},"type":"web_search"}"#, None),
                 hosted(
@@ -360,13 +362,15 @@ fn absent_members_have_the_documented_defaults() {
             boot_prompt: "Hi.".into(),
             model: None,
             mode: None,
-            tools: vec![ClientToolDefinition {
-                name: "f".into(),
-                description: None,
-                parameters: takes_nothing.clone(),
-                strict: false,
-            }],
-            mcp_tools: vec![],
+            tools: ContextTools {
+                of_client: vec![ClientToolDefinition {
+                    name: "f".into(),
+                    description: None,
+                    parameters: takes_nothing.clone(),
+                    strict: false,
+                }],
+                of_servers: vec![],
+            },
             hosted_tools: vec![],
             model_parameters: ModelParameters::default(),
             webhooks: vec![],

@@ -1,7 +1,7 @@
 //! The variable `IDENTITY_PROVIDERS`.
 
 use aptix_edge::contract::{Fault, Operation};
-use aptix_edge::identity::{Algorithm, Providers, RequiredValue, TenantRule};
+use aptix_edge::identity::{Algorithm, ClaimedTenants, Providers, RequiredValue};
 use serde_json::{Value, json};
 
 use super::tokens::{ISSUER, definition, provider, variable};
@@ -24,7 +24,7 @@ fn what_is_left_out_has_its_default() {
         (read.workspaces.len(), &read.contexts, &read.authorized_parties),
         (0, &None, &None)
     );
-    assert_eq!(read.tenant, TenantRule::Fixed("acme".to_owned()));
+    assert_eq!(read.tenant.as_deref(), Some("acme"));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn every_member_is_read() {
         (&["handbook".to_owned()][..], &["default".to_owned()][..])
     );
     let tenants = vec![("o1".to_owned(), "acme".to_owned())];
-    assert_eq!(read.tenant, TenantRule::ByClaim { claim: "org".to_owned(), tenants });
+    assert_eq!(read.tenants, Some(ClaimedTenants { claim: "org".to_owned(), tenants }));
     assert!(Providers::parse("[]").unwrap().is_empty());
 }
 

@@ -134,7 +134,7 @@ fn users(catalog: &Catalog) -> impl Iterator<Item = (String, &[String])> {
     let contexts = catalog.conversation_contexts();
     modes.chain(
         contexts.map(|(id, context)| {
-            (format!("conversation context {id}"), context.mcp_tools.as_slice())
+            (format!("conversation context {id}"), context.tools.of_servers.as_slice())
         }),
     )
 }
