@@ -24,6 +24,7 @@ pub struct DeclaredMember {
 
 /// An object that is declared.
 pub trait DeclaredObject {
+    /// Its description and its members, for a schema.
     fn declaration() -> Declaration;
 }
 
