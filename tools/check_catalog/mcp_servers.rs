@@ -132,9 +132,7 @@ fn users(catalog: &Catalog) -> impl Iterator<Item = (String, &[String])> {
     let modes = catalog.modes().iter();
     let modes = modes.map(|mode| (format!("mode {}", mode.key), mode.tools.as_slice()));
     let contexts = catalog.conversation_contexts();
-    modes.chain(
-        contexts.map(|(id, context)| {
-            (format!("conversation context {id}"), context.tools.of_servers.as_slice())
-        }),
-    )
+    modes.chain(contexts.map(|(id, context)| {
+        (format!("conversation context {id}"), context.tools.of_servers.as_slice())
+    }))
 }
