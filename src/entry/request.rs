@@ -7,7 +7,7 @@ use crate::contract::{ErrorCode, Fault};
 use crate::identity::SentCaller;
 use crate::ports::{CALLER, Platform, RECEIVED_AT, caller_in_protocol};
 
-/// The head of a request. A header is read when it is needed: each read is a call into JavaScript.
+/// A request without its body, as the Worker and the objects both get it.
 pub struct RequestHead<'a> {
     pub method: &'a str,
     /// The whole URL, as the runtime normalized it.

@@ -1,12 +1,14 @@
 //! The runtime's clock and timers.
 
-use std::cell::Cell;
-use std::time::Duration;
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
-use worker::Delay;
+use wasm_bindgen::prelude::Closure;
 use worker::js_sys::Date;
 
-use super::bindings::timers::scheduler_wait;
+use super::bindings::timers::{scheduler_wait, start, stop};
 use super::promise::settled;
 
 /// A timer's time has 31 bits.
@@ -26,11 +28,50 @@ const MOST_PAUSES: usize = 16;
 thread_local! {
     /// The slices that this isolate has begun. A number alone, since no request may wake a task of another one.
     static SLICES: Cell<u64> = const { Cell::new(0) };
+    /// What time it is in the present step of a task.
+    static STEP: Cell<StepClock> = const { Cell::new(StepClock::OutsideOfSteps) };
+    /// The timers that somebody waits for.
+    static TIMERS: RefCell<Timers> = const { RefCell::new(Timers { begun: 0, waiting: Vec::new() }) };
+    static RING: Closure<dyn FnMut(u32)> = Closure::new(ring);
+}
+
+/// The clock stands still while code runs, so one look is enough for a step from one wait to the next.
+#[derive(Clone, Copy)]
+enum StepClock {
+    OutsideOfSteps,
+    Unread,
+    Read(u64),
+}
+
+/// The isolate's timers that have not rung, with whom each of them wakes: in the order of their numbers, of which none is
+/// given twice. A timer that another request stops can ring nevertheless.
+struct Timers {
+    begun: u32,
+    waiting: Vec<(u32, Option<Waker>)>,
 }
 
 /// Milliseconds since the Unix epoch.
 pub(super) fn now_ms() -> u64 {
-    Date::now() as u64
+    if let StepClock::Read(now) = STEP.get() {
+        return now;
+    }
+    let now = Date::now() as u64;
+    if let StepClock::Unread = STEP.get() {
+        STEP.set(StepClock::Read(now));
+    }
+    now
+}
+
+/// A task each step of which looks at the clock once at most.
+pub(super) async fn stepwise<T>(task: impl Future<Output = T>) -> T {
+    let mut task = pin!(task);
+    poll_fn(|context| {
+        STEP.set(StepClock::Unread);
+        let polled = task.as_mut().poll(context);
+        STEP.set(StepClock::OutsideOfSteps);
+        polled
+    })
+    .await
 }
 
 /// Completes when the runtime has no work left that is ready.
@@ -63,7 +104,70 @@ pub(super) async fn sleep(ms: u64) {
     let mut left = ms;
     while left > 0 {
         let step = left.min(LONGEST_TIMER_MS);
-        Delay::from(Duration::from_millis(step)).await;
+        Timer::new(step as u32).rung().await;
         left -= step;
     }
+}
+
+/// A timer, which is stopped when nobody waits for it any more.
+struct Timer {
+    number: u32,
+    /// By which the runtime knows it.
+    of_runtime: f64,
+}
+
+impl Timer {
+    fn new(ms: u32) -> Self {
+        let number = TIMERS.with_borrow_mut(Timers::begin);
+        let of_runtime = RING.with(|ring| start(ring, ms, number));
+        Self { number, of_runtime }
+    }
+
+    async fn rung(self) {
+        let wait = |context: &mut Context<'_>| {
+            TIMERS.with_borrow_mut(|timers| match timers.waiting(self.number) {
+                Some(waker) => {
+                    *waker = Some(context.waker().clone());
+                    Poll::Pending
+                }
+                None => Poll::Ready(()),
+            })
+        };
+        poll_fn(wait).await;
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        if TIMERS.with_borrow_mut(|timers| timers.end(self.number)).is_some() {
+            stop(self.of_runtime);
+        }
+    }
+}
+
+impl Timers {
+    fn begin(&mut self) -> u32 {
+        self.begun = self.begun.wrapping_add(1);
+        self.waiting.push((self.begun, None));
+        self.begun
+    }
+
+    fn place(&self, number: u32) -> Option<usize> {
+        self.waiting.binary_search_by_key(&number, |(other, _)| *other).ok()
+    }
+
+    /// Whom a timer wakes; `None` when it has rung.
+    fn waiting(&mut self, number: u32) -> Option<&mut Option<Waker>> {
+        let place = self.place(number)?;
+        self.waiting.get_mut(place).map(|(_, waker)| waker)
+    }
+
+    fn end(&mut self, number: u32) -> Option<Option<Waker>> {
+        self.place(number).map(|place| self.waiting.remove(place).1)
+    }
+}
+
+fn ring(number: u32) {
+    let ended = TIMERS.with_borrow_mut(|timers| timers.end(number));
+    ended.flatten().into_iter().for_each(Waker::wake);
 }

@@ -4,28 +4,25 @@
 use std::cell::RefCell;
 
 use serde::Serialize;
-use serde_json::Value;
-use wasm_bindgen::JsCast;
+use serde_json::{Value, json};
+use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
-use worker::web_sys::{RequestInit, Response};
+use worker::web_sys::Response;
 use worker::worker_sys::DurableObjectNamespace;
 
+use super::bindings::messages::{self, ask_bytes, bytes_of, object_at};
 use super::bindings::namespace::WholeNamespace;
-use super::bindings::stub::Stub;
 use super::clock::now_ms;
+use super::object_request::REFUSED;
 use super::promise::settled;
-use super::request_body::Sending;
+use super::request_body::{Sending, SentBody};
 use super::tenants::tenants;
-use super::values::to_js;
 use super::variables::binding;
 use crate::encoding::Jurisdiction;
 use crate::identity::ObjectPlace;
 use crate::ports::{
     HttpFault, INNER_PROTOCOL, ObjectClass, ObjectQuestion, ObjectRequest, RequestBody,
 };
-
-/// The status under which an object of another version refuses a question; no reply has it.
-pub(super) const REFUSED: u16 = 503;
 
 thread_local! {
     /// The jurisdictions that the runtime is known to have.
@@ -39,11 +36,19 @@ struct Head<'a> {
     headers: Value,
 }
 
-/// A `DurableObjectNamespaceGetDurableObjectOptions`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Hint<'a> {
-    location_hint: &'a str,
+/// The binding of a class's objects.
+fn binding_of(class: ObjectClass) -> &'static str {
+    match class {
+        ObjectClass::Session => "SESSIONS",
+        ObjectClass::User => "USERS",
+        ObjectClass::Workspace => "WORKSPACES",
+        ObjectClass::McpLists => "MCP_LISTS",
+        ObjectClass::KeySet => "KEY_SETS",
+    }
+}
+
+fn unbound(name: &str) -> HttpFault {
+    HttpFault(format!("The deployment binds no Durable Object as {name}."))
 }
 
 /// The deployment's objects of a class, in a jurisdiction where there is one.
@@ -52,15 +57,8 @@ fn namespace(
     class: ObjectClass,
     jurisdiction: Option<Jurisdiction>,
 ) -> Result<DurableObjectNamespace, HttpFault> {
-    let name = match class {
-        ObjectClass::Session => "SESSIONS",
-        ObjectClass::User => "USERS",
-        ObjectClass::Workspace => "WORKSPACES",
-        ObjectClass::McpLists => "MCP_LISTS",
-        ObjectClass::KeySet => "KEY_SETS",
-    };
-    let namespace = binding(env, name)
-        .ok_or_else(|| HttpFault(format!("The deployment binds no Durable Object as {name}.")))?;
+    let name = binding_of(class);
+    let namespace = binding(env, name).ok_or_else(|| unbound(name))?;
     Ok(match jurisdiction {
         Some(name) => namespace.unchecked_into::<WholeNamespace>().jurisdiction(name.as_str())?,
         None => namespace.unchecked_into(),
@@ -98,21 +96,21 @@ pub(super) async fn ask(
     let tenants = tenants(env);
     let tenants = tenants.as_ref().as_ref().map_err(|fault| HttpFault(fault.message.clone()))?;
     let ObjectPlace { name, jurisdiction, placement } = tenants.place(request.class, &request.name);
-    let namespace = namespace(env, request.class, jurisdiction)?;
-    let head = Head { method: request.method, headers: request.headers() };
-    let init: RequestInit = to_js(&head)?.unchecked_into();
-    let sending = body.map(|body| Sending::begin(&init, body)).transpose()?;
-    let object = match placement {
-        Some(placement) => {
-            let hint = to_js(&Hint { location_hint: placement.as_str() })?;
-            namespace.get_by_name_with_options(&name, &hint)?
+    let bound = binding_of(request.class);
+    let jurisdiction = jurisdiction.map(|jurisdiction| jurisdiction.as_str());
+    let placement = placement.map(|placement| placement.as_str());
+    let object = object_at(env, bound, jurisdiction, &name, placement)?;
+    let object = object.ok_or_else(|| unbound(bound))?;
+    let head = json!(Head { method: request.method, headers: request.headers() }).to_string();
+    let url = request.url;
+    let response = match body.map(Sending::begin).transpose()? {
+        Some((SentBody::Whole(bytes), sending)) => {
+            sending.response(&ask_bytes(&object, url, &head, &bytes)?).await?
         }
-        None => namespace.get_by_name(&name)?,
-    };
-    let sent = object.unchecked_into::<Stub>().fetch(request.url, &init)?;
-    let response = match sending {
-        Some(sending) => sending.response(&sent).await?,
-        None => settled(&sent).await?,
+        Some((SentBody::Stream(stream), sending)) => {
+            sending.response(&messages::ask(&object, url, &head, &stream)?).await?
+        }
+        None => settled(&messages::ask(&object, url, &head, &JsValue::UNDEFINED)?).await?,
     };
     Ok(response.unchecked_into())
 }
@@ -141,6 +139,6 @@ pub(super) async fn ask_question(
     if response.status() == REFUSED {
         return Err(HttpFault::of_other_version());
     }
-    let text = settled(&response.text()?).await?;
-    text.as_string().ok_or_else(|| HttpFault("The response is no text.".to_owned()))
+    let text = bytes_of(&settled(&response.array_buffer()?).await?);
+    String::from_utf8(text).map_err(|_| HttpFault("The response is no text.".to_owned()))
 }

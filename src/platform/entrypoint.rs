@@ -7,7 +7,9 @@ use wasm_bindgen::JsValue;
 use worker::js_sys::{Reflect, global};
 use worker::{Context, Env, event, web_sys};
 
+use super::clock::stepwise;
 use super::gateway::WorkerGateway;
+use super::request_head::ReceivedHead;
 use super::response::{runtime_response, with_headers};
 use crate::contract::VERSION;
 use crate::entry::{FrontDoor, FrontResponse, RequestHead, warm_up};
@@ -35,15 +37,18 @@ async fn fetch(
     env: Env,
     _context: Context,
 ) -> worker::Result<web_sys::Response> {
-    let gateway = WorkerGateway { env: &env, request: &request };
-    let front_door = FRONT_DOOR
-        .with(|door| Rc::clone(door.get_or_init(|| Rc::new(FrontDoor::new(&gateway, VERSION)))));
-    let (method, url, headers) = (request.method(), request.url(), request.headers());
-    let header = |name: &str| headers.get(name).ok().flatten();
-    let head = RequestHead { method: &method, url: &url, header: &header };
-    let response = match front_door.response(&head, &gateway).await {
-        FrontResponse::Own(response) => runtime_response(&response),
-        FrontResponse::OfObject(response, headers) => with_headers(response, &headers),
-    };
-    response.map_err(worker::Error::from)
+    let response = stepwise(async {
+        let received = ReceivedHead::of(&request);
+        let gateway = WorkerGateway { env: &env, request: &request, head: &received };
+        let front_door = FRONT_DOOR.with(|door| {
+            Rc::clone(door.get_or_init(|| Rc::new(FrontDoor::new(&gateway, VERSION))))
+        });
+        let header = |name: &str| received.header(name).map(str::to_owned);
+        let head = RequestHead { method: received.method(), url: received.url(), header: &header };
+        match front_door.response(&head, &gateway).await {
+            FrontResponse::Own(response) => runtime_response(&response),
+            FrontResponse::OfObject(response, headers) => with_headers(response, &headers),
+        }
+    });
+    response.await.map_err(worker::Error::from)
 }

@@ -5,18 +5,17 @@ use std::pin::{Pin, pin};
 
 use futures_util::future::select;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::web_sys::{AbortController, ReadableStream, RequestInit, Response};
+use worker::web_sys::{ReadableStream, Response};
 
-use super::bindings::fetch::{Splittable, fetch_url};
-use super::bindings::streams::IdentityTransformStream;
+use super::bindings::messages::{self, Exchange, response_head, send_bytes};
+use super::bindings::streams::{cancel, split};
 use super::byte_stream::ByteReader;
-use super::clock::sleep;
-use super::promise::{ignore, settled};
-use super::request_body::Sending;
-use super::values::to_js;
+use super::clock::{sleep, stepwise};
+use super::promise::settled;
+use super::request_body::{Sending, SentBody};
 use crate::ports::{
     CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, REQUEST_ID_HEADERS, RequestBody,
     ResponseBody,
@@ -25,9 +24,7 @@ use crate::ports::{
 /// The longest wait for the end of a body after the model service's last event, in milliseconds.
 const END_MS: u64 = 1_000;
 
-/// The headers that the product reads of a response that is no success, besides the request's id. Each read is a call
-/// into JavaScript, and reading all of them costs a short turn up to 8 % of its processor time
-/// (`make bench ONLY=json`).
+/// The headers that the product reads of a response that is no success, besides the request's id.
 const HEADERS_OF_REFUSAL: &[&str] = &[
     "retry-after",
     "retry-after-ms",
@@ -59,30 +56,43 @@ pub(super) async fn fetch(
         HttpMethod::Get => "GET",
         HttpMethod::Delete => "DELETE",
     };
-    let head = Head { method, redirect: "manual", headers };
-    let init: RequestInit = to_js(&head)?.unchecked_into();
+    let head = json!(Head { method, redirect: "manual", headers }).to_string();
+    let url = &request.url;
     let sending = match request.method {
-        HttpMethod::Post => Some(Sending::begin(&init, request.body)?),
+        HttpMethod::Post => Some(Sending::begin(request.body)?),
         HttpMethod::Get | HttpMethod::Delete => None,
     };
-    let abort = AbortOnDrop::new()?;
-    init.set_signal(Some(&abort.controller.signal()));
-    let sent = fetch_url(&request.url, &init)?;
+    let (exchange, sending) = match sending {
+        Some((SentBody::Whole(bytes), sending)) => (send_bytes(url, &head, &bytes)?, Some(sending)),
+        Some((SentBody::Stream(body), sending)) => {
+            (messages::send(url, &head, &body)?, Some(sending))
+        }
+        None => (messages::send(url, &head, &JsValue::UNDEFINED)?, None),
+    };
+    let sent = exchange.response();
+    let abort = AbortOnDrop { exchange, armed: true };
     let response = match sending {
         Some(sending) => sending.response(&sent).await?,
         None => settled(&sent).await?,
     };
     let response: Response = response.unchecked_into();
-    let (status, headers) = (response.status(), response.headers());
-    let of_refusal = if (200..300).contains(&status) { &[] } else { HEADERS_OF_REFUSAL };
-    let header = |name: &&str| Some(((*name).to_owned(), headers.get(name).ok()??));
-    let request_id = REQUEST_ID_HEADERS.iter().find_map(header);
+    let names = [REQUEST_ID_HEADERS.as_slice(), request.reads].concat().join("\n");
+    let head = response_head(&response, &names, &HEADERS_OF_REFUSAL.join("\n"));
+    let mut lines = head.split('\n');
+    let status = lines.next().and_then(|status| status.parse().ok()).unwrap_or_default();
+    let mut headers = Vec::new();
+    let mut has_request_id = false;
+    while let (Some(name), Some(value)) = (lines.next(), lines.next()) {
+        // Of the headers that can tell the request's id the first one does.
+        let is_request_id = REQUEST_ID_HEADERS.contains(&name);
+        if !(is_request_id && has_request_id) {
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+        has_request_id |= is_request_id;
+    }
     Ok(HttpResponse {
         status,
-        headers: request_id
-            .into_iter()
-            .chain(of_refusal.iter().chain(request.reads).filter_map(header))
-            .collect(),
+        headers,
         body: FetchBody {
             reading: response.body().map_or(Reading::Ended, Reading::Unread),
             gathering: None,
@@ -154,7 +164,7 @@ impl ResponseBody for FetchBody {
                 }
                 if let (Reading::Unread(branch), Ok(())) = (&self.reading, &came) {
                     // The first bytes were the last, so the other branch holds nothing else.
-                    ignore(&branch.cancel());
+                    cancel(branch);
                     self.reading = Reading::Whole(taken.bytes());
                     self.abort.armed = false;
                 }
@@ -166,11 +176,11 @@ impl ResponseBody for FetchBody {
 
     fn finish(mut self) {
         match self.reading {
-            Reading::Unread(_) | Reading::Begun(_) => spawn_local(async move {
+            Reading::Unread(_) | Reading::Begun(_) => spawn_local(stepwise(async move {
                 let end = pin!(self.chunk(CHUNK_BYTES));
                 let time_out = pin!(sleep(END_MS));
                 select(end, time_out).await;
-            }),
+            })),
             Reading::Whole(_) | Reading::Ended => {}
         }
     }
@@ -185,31 +195,22 @@ impl FetchBody {
             Reading::Begun(reader) => reader.release(),
             Reading::Whole(_) | Reading::Ended => return Ok(Gathering::Over(true)),
         };
-        let branches = body.unchecked_ref::<Splittable>().tee()?;
-        self.reading = Reading::Unread(branches.get(0).unchecked_into());
-        // A pipe takes all that comes: reading the branch itself would hold up the other one.
-        let branch: Splittable = branches.get(1).unchecked_into();
-        let piped = branch.pipe_through(&IdentityTransformStream::new()?)?;
-        Ok(Gathering::UnderWay(take(ByteReader::new(&piped)?)))
+        let split = split(&body)?;
+        self.reading = Reading::Unread(split.branch());
+        Ok(Gathering::UnderWay(take(split.reader().into())))
     }
 }
 
 /// Aborts the request when it is dropped, unless the body has ended.
 struct AbortOnDrop {
-    controller: AbortController,
+    exchange: Exchange,
     armed: bool,
-}
-
-impl AbortOnDrop {
-    fn new() -> Result<Self, JsValue> {
-        Ok(Self { controller: AbortController::new()?, armed: true })
-    }
 }
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         if self.armed {
-            self.controller.abort();
+            self.exchange.abort();
         }
     }
 }

@@ -10,6 +10,7 @@ use super::durable_object::{ask, ask_question, offers};
 use super::file_bucket::{contents_of, size_of};
 use super::page_files::page_file;
 use super::received_body::ReceivedBody;
+use super::request_head::ReceivedHead;
 use super::signatures::holds;
 use super::variables::variable;
 use crate::contract::Fault;
@@ -28,6 +29,7 @@ const USER_RATE_LIMITER: &str = "USER_RATE_LIMITER";
 pub(super) struct WorkerGateway<'a> {
     pub(super) env: &'a Env,
     pub(super) request: &'a Request,
+    pub(super) head: &'a ReceivedHead,
 }
 
 impl WorkerGateway<'_> {
@@ -85,7 +87,7 @@ impl Gateway for WorkerGateway<'_> {
     }
 
     fn upload(&self) -> Result<Option<ReceivedBody>, HttpFault> {
-        ReceivedBody::of(self.request, &self.request.headers())
+        ReceivedBody::of(self.request, self.head)
     }
 
     fn offers(&self, jurisdiction: Jurisdiction) -> bool {

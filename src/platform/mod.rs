@@ -9,6 +9,7 @@
 //! | `gateway` | the Worker's bindings to `ports::Gateway` |
 //! | `objects` | the Durable Objects' requests, questions and alarms to their hosts in `entry`, `identity` and `mcp` |
 //! | `object_request` | the runtime's request to `entry::RequestHead` and a body |
+//! | `request_head` | the head of a request that is received to texts |
 //! | `response` | `entry::Response` to the runtime's response and streams |
 //! | `runtime` | the runtime's services to `ports::Platform` |
 //! | `span` | the runtime's tracing to `ports::TraceSpan` |
@@ -47,6 +48,7 @@ mod page_files;
 mod promise;
 mod received_body;
 mod request_body;
+mod request_head;
 mod response;
 mod runtime;
 mod signatures;

@@ -5,12 +5,18 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use wasm_bindgen::JsValue;
-use worker::web_sys::ReadableStream;
+use worker::js_sys::Error;
+use worker::web_sys::{self, ReadableStream};
 
+use super::clock::stepwise;
 use super::received_body::ReceivedBody;
-use super::response::runtime_response;
+use super::request_head::ReceivedHead;
+use super::response::{runtime_response, text_response};
 use crate::entry::{ContextSource, RequestHead, Response};
 use crate::ports::{CALLER, HttpFault, caller_in_protocol};
+
+/// The status under which an object of another version refuses a question; no reply has it.
+pub(super) const REFUSED: u16 = 503;
 
 thread_local! {
     static SOURCE: Rc<ContextSource> = Rc::default();
@@ -24,31 +30,47 @@ pub(super) fn context_source() -> Rc<ContextSource> {
     SOURCE.with(Rc::clone)
 }
 
-/// Whether whoever asks speaks the protocol of this version. For objects that answer questions alone; the others look at it
-/// where they read who asks.
-pub(super) fn is_of_this_version(request: &worker::Request) -> bool {
-    let sent = request.headers().get(CALLER).ok().flatten();
-    sent.is_some_and(|sent| caller_in_protocol(&sent).is_some())
+/// Sends what an object replies to a question that it alone answers. Whoever asks has to speak the protocol of this
+/// version; the other objects look at it where they read who asks.
+pub(super) async fn reply(
+    request: web_sys::Request,
+    product: impl AsyncFnOnce(&str) -> String,
+) -> Result<web_sys::Response, JsValue> {
+    stepwise(async {
+        let head = ReceivedHead::of(&request);
+        if head.header(CALLER).and_then(caller_in_protocol).is_none() {
+            return text_response(REFUSED, "");
+        }
+        let question =
+            body_of(&request, &head).await.map_err(|HttpFault(text)| Error::new(&text))?;
+        let question = String::from_utf8_lossy(&question);
+        text_response(200, &product(&question).await)
+    })
+    .await
 }
 
 /// Sends what the product responds to a request.
 pub(super) async fn respond(
-    request: worker::Request,
+    request: web_sys::Request,
     product: impl AsyncFnOnce(
         &RequestHead<'_>,
         ObjectBody<'_>,
     ) -> Result<Response<ReadableStream>, JsValue>,
-) -> worker::Result<worker::Response> {
-    let request = request.inner();
-    let (method, url, headers) = (request.method(), request.url(), request.headers());
-    let header = |name: &str| headers.get(name).ok().flatten();
-    let head = RequestHead { method: &method, url: &url, header: &header };
-    let body = Box::pin(async {
-        match ReceivedBody::of(request, &headers)? {
-            Some(body) => body.whole().await,
-            None => Ok(Vec::new()),
-        }
-    });
-    let response = product(&head, body).await?;
-    Ok(runtime_response(&response)?.into())
+) -> Result<web_sys::Response, JsValue> {
+    stepwise(async {
+        let received = ReceivedHead::of(&request);
+        let header = |name: &str| received.header(name).map(str::to_owned);
+        let head = RequestHead { method: received.method(), url: received.url(), header: &header };
+        let body = Box::pin(body_of(&request, &received));
+        let response = product(&head, body).await?;
+        runtime_response(&response)
+    })
+    .await
+}
+
+async fn body_of(request: &web_sys::Request, head: &ReceivedHead) -> Result<Vec<u8>, HttpFault> {
+    match ReceivedBody::of(request, head)? {
+        Some(body) => body.whole().await,
+        None => Ok(Vec::new()),
+    }
 }

@@ -3,32 +3,30 @@
 use std::rc::Rc;
 
 use serde_json::json;
-use wasm_bindgen::{JsCast, JsValue};
-use worker::State;
-use worker::js_sys::{Array, JSON, Reflect, Uint8Array};
+use wasm_bindgen::JsValue;
 
-use super::bindings::storage::{Cursor, RuntimeStorage, Sql};
+use super::bindings::storage::ObjectStore;
 use super::object_log::ObjectLog;
 use crate::contract::Fault;
 use crate::ports::{Database, Row, Value, storage_failed, unreadable_column};
 
 /// The storage of one object.
 pub(super) struct ObjectStorage {
-    storage: RuntimeStorage,
-    sql: Sql,
+    store: ObjectStore,
     log: Rc<ObjectLog>,
 }
 
-impl ObjectStorage {
-    pub(super) fn new(state: &State, log: Rc<ObjectLog>) -> Self {
-        let storage = RuntimeStorage::of(state);
-        let sql = storage.sql();
-        Self { storage, sql, log }
-    }
+/// What a statement binds, as flat data: `storage.js` says how it is read.
+#[derive(Default)]
+struct Bound {
+    texts: String,
+    bytes: Vec<u8>,
+    shape: Vec<f64>,
+}
 
-    fn exec(&self, statement: &str, parameters: &[Value]) -> Result<Cursor, Fault> {
-        let bindings = parameters.iter().map(binding).collect();
-        self.sql.exec(statement, bindings).map_err(|fault| self.failed(fault))
+impl ObjectStorage {
+    pub(super) fn new(store: ObjectStore, log: Rc<ObjectLog>) -> Self {
+        Self { store, log }
     }
 
     fn failed(&self, fault: JsValue) -> Fault {
@@ -44,14 +42,10 @@ impl ObjectStorage {
 
 impl Database for ObjectStorage {
     fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
-        let cursor = self.exec(statement, parameters)?;
-        // The rows cross from JavaScript as one text.
-        let rows = cursor
-            .to_array()
-            .and_then(|rows| JSON::stringify(&rows))
-            .map_err(|fault| self.failed(fault));
-        self.log.count(&cursor);
-        serde_json::from_str(&String::from(rows?)).map_err(|fault| self.logged(&fault.to_string()))
+        let Bound { texts, bytes, shape } = Bound::of(parameters);
+        let rows = self.store.rows(statement, &texts, &bytes, &shape);
+        let rows = rows.map_err(|fault| self.failed(fault))?;
+        serde_json::from_str(&rows).map_err(|fault| self.logged(&fault.to_string()))
     }
 
     fn text(
@@ -60,16 +54,13 @@ impl Database for ObjectStorage {
         parameters: &[Value],
         column: &str,
     ) -> Result<Option<String>, Fault> {
-        let cursor = self.exec(statement, parameters)?;
-        let rows = cursor.to_array().map_err(|fault| self.failed(fault));
-        self.log.count(&cursor);
-        let row = rows?.unchecked_into::<Array>().get(0);
-        if row.is_undefined() {
+        let Bound { texts, bytes, shape } = Bound::of(parameters);
+        let value = self.store.first(statement, &texts, &bytes, &shape, column);
+        let value = value.map_err(|fault| self.failed(fault))?;
+        if value.is_undefined() {
             return Ok(None);
         }
-        let text =
-            Reflect::get(&row, &JsValue::from_str(column)).map_err(|fault| self.failed(fault))?;
-        text.as_string().map(Some).ok_or_else(|| unreadable_column(column))
+        value.as_string().map(Some).ok_or_else(|| unreadable_column(column))
     }
 
     fn each_bytes(
@@ -78,20 +69,21 @@ impl Database for ObjectStorage {
         parameters: &[Value],
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<(), Fault> {
-        let cursor = self.exec(statement, parameters)?;
-        let rows = cursor.raw().map_err(|fault| self.failed(fault))?;
-        while let Some(row) = rows.next().map_err(|fault| self.failed(fault))?.value() {
-            let id = row.get(0).as_f64().ok_or_else(|| unreadable_column("id"))?;
-            each(id as u64, &Uint8Array::new(&row.get(1)).to_vec());
-        }
-        self.log.count(&cursor);
-        Ok(())
+        let Bound { texts, bytes, shape } = Bound::of(parameters);
+        let mut is_readable = true;
+        let mut take = |id: JsValue, held: Vec<u8>| match id.as_f64() {
+            Some(id) => each(id as u64, &held),
+            None => is_readable = false,
+        };
+        let taken = self.store.each(statement, &texts, &bytes, &shape, &mut take);
+        taken.map_err(|fault| self.failed(fault))?;
+        if is_readable { Ok(()) } else { Err(unreadable_column("id")) }
     }
 
     fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
-        // A statement without rows is done when `exec` returns: its cursor need not be read.
-        self.log.count(&self.exec(statement, parameters)?);
-        Ok(())
+        let Bound { texts, bytes, shape } = Bound::of(parameters);
+        let ran = self.store.run(statement, &texts, &bytes, &shape);
+        ran.map_err(|fault| self.failed(fault))
     }
 
     fn execute_all(&self, statements: &[&str]) -> Result<(), Fault> {
@@ -100,7 +92,7 @@ impl Database for ObjectStorage {
 
     fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
         let mut failure = None;
-        let committed = self.storage.transaction_sync(&mut || {
+        let committed = self.store.transaction(&mut || {
             writes().map(|()| JsValue::UNDEFINED).map_err(|fault| {
                 failure = Some(fault);
                 // What is thrown rolls the transaction back.
@@ -115,11 +107,30 @@ impl Database for ObjectStorage {
     }
 }
 
-fn binding(value: &Value) -> JsValue {
-    match value {
-        Value::Null => JsValue::NULL,
-        Value::Integer(number) => JsValue::from_f64(*number as f64),
-        Value::Text(text) => JsValue::from_str(text),
-        Value::Bytes(bytes) => Uint8Array::from(bytes.as_slice()).into(),
+impl Bound {
+    fn of(values: &[Value]) -> Self {
+        let mut bound = Self::default();
+        bound.shape.reserve_exact(2 * values.len());
+        for value in values {
+            let (kind, number) = match value {
+                Value::Null => (0, 0),
+                Value::Integer(number) => (1, *number),
+                Value::Text(text) => {
+                    bound.texts.push_str(text);
+                    (2, length_in_javascript(text) as i64)
+                }
+                Value::Bytes(held) => {
+                    bound.bytes.extend_from_slice(held);
+                    (3, held.len() as i64)
+                }
+            };
+            bound.shape.extend([f64::from(kind), number as f64]);
+        }
+        bound
     }
+}
+
+/// The length of a text in the units of JavaScript's strings.
+fn length_in_javascript(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }

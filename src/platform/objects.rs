@@ -2,11 +2,17 @@
 
 use std::rc::Rc;
 
-use worker::{DurableObject, Env, Request, Response, State, durable_object};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use worker::js_sys::Error;
+use worker::web_sys::{Request, Response};
+use worker::worker_sys::DurableObjectState;
+use worker::{Env, State};
 
-use super::durable_object::REFUSED;
+use super::bindings::storage::ObjectStore;
+use super::clock::stepwise;
 use super::object_log::ObjectLog;
-use super::object_request::{context_source, is_of_this_version, respond};
+use super::object_request::{context_source, reply, respond};
 use super::object_storage::ObjectStorage;
 use super::response::readable;
 use super::runtime::Runtime;
@@ -16,29 +22,36 @@ use crate::mcp::McpListsHost;
 use crate::ports::ObjectClass;
 
 /// What an object of a class stands on.
-fn opened(state: State, env: Env, class: ObjectClass) -> (Rc<Runtime>, ObjectStorage) {
-    let log = ObjectLog::new(&state, &env, class);
-    let storage = ObjectStorage::new(&state, Rc::clone(&log));
-    (Rc::new(Runtime::new(env, state, log)), storage)
+fn opened(state: DurableObjectState, env: Env, class: ObjectClass) -> (Rc<Runtime>, ObjectStorage) {
+    let store = ObjectStore::new(&state);
+    let state = State::from(state);
+    let log = ObjectLog::new(&state, &env, class, store.clone());
+    let storage = ObjectStorage::new(store.clone(), Rc::clone(&log));
+    (Rc::new(Runtime::new(env, state, store, log)), storage)
 }
 
 /// An object that clients reach, by its host. `$readable` makes a stream of the runtime's of what the host streams.
 macro_rules! hosted_object {
     ($(#[$comment:meta])* $object:ident, $host:ident, $readable:expr) => {
         $(#[$comment])*
-        #[durable_object(alarm)]
+        #[wasm_bindgen]
         pub struct $object {
             host: $host<Runtime, ObjectStorage>,
         }
 
-        impl DurableObject for $object {
-            fn new(state: State, env: Env) -> Self {
+        #[wasm_bindgen(
+            wasm_bindgen_futures = worker::wasm_bindgen_futures,
+            js_sys = worker::js_sys
+        )]
+        impl $object {
+            #[wasm_bindgen(constructor)]
+            pub fn new(state: DurableObjectState, env: Env) -> Self {
                 type Host = $host<Runtime, ObjectStorage>;
                 let (runtime, storage) = opened(state, env, Host::CLASS);
                 Self { host: Host::new(runtime, storage) }
             }
 
-            async fn fetch(&self, request: Request) -> worker::Result<Response> {
+            pub async fn fetch(&self, request: Request) -> Result<Response, JsValue> {
                 let source = context_source();
                 respond(request, async |head, body| {
                     self.host.response(&source, head, body).await.map_stream($readable)
@@ -46,10 +59,9 @@ macro_rules! hosted_object {
                 .await
             }
 
-            async fn alarm(&self) -> worker::Result<Response> {
-                let rang = self.host.alarm_rang(&context_source()).await;
-                rang.map_err(|fault| worker::Error::RustError(fault.to_string()))?;
-                Response::empty()
+            pub async fn alarm(&self) -> Result<(), JsValue> {
+                let rang = stepwise(self.host.alarm_rang(&context_source())).await;
+                rang.map_err(|fault| Error::new(&fault.to_string()).into())
             }
         }
     };
@@ -87,25 +99,28 @@ hosted_object!(
 /// State: SQLite, one row (see `identity::KeySetKeeper`). Routes: none for clients; the Worker in front asks it
 /// `ports::ObjectQuestion::Keys`. Status: 503 for a sender of another version, else 200, the failure of the provider
 /// being part of the body. No alarm.
-#[durable_object]
+#[wasm_bindgen]
 pub struct KeySetObject {
     runtime: Rc<Runtime>,
     keeper: KeySetKeeper<ObjectStorage>,
 }
 
-impl DurableObject for KeySetObject {
-    fn new(state: State, env: Env) -> Self {
+#[wasm_bindgen(wasm_bindgen_futures = worker::wasm_bindgen_futures, js_sys = worker::js_sys)]
+impl KeySetObject {
+    /// Called by the runtime, with the deployment's bindings, before the first request.
+    #[wasm_bindgen(constructor)]
+    pub fn new(state: DurableObjectState, env: Env) -> Self {
         let (runtime, storage) = opened(state, env, ObjectClass::KeySet);
         Self { runtime, keeper: KeySetKeeper::new(storage) }
     }
 
-    async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
-        if !is_of_this_version(&request) {
-            return Response::error("", REFUSED);
-        }
-        let question = request.text().await?;
-        let stale_ms = context_source().jwks_stale_ms(self.runtime.as_ref());
-        Response::ok(self.keeper.reply(self.runtime.as_ref(), stale_ms, &question).await)
+    /// Answers one question.
+    pub async fn fetch(&self, request: Request) -> Result<Response, JsValue> {
+        reply(request, async |question| {
+            let stale_ms = context_source().jwks_stale_ms(self.runtime.as_ref());
+            self.keeper.reply(self.runtime.as_ref(), stale_ms, question).await
+        })
+        .await
     }
 }
 
@@ -114,24 +129,27 @@ impl DurableObject for KeySetObject {
 /// State: SQLite, the server's last list (see `mcp::McpListsHost`). Routes: none for clients; a session's object asks it
 /// `ports::ObjectQuestion::Tools`. Status: 503 for a sender of another version, else 200, the failure of the server being
 /// part of the body. No alarm.
-#[durable_object]
+#[wasm_bindgen]
 pub struct McpLists {
     runtime: Rc<Runtime>,
     host: McpListsHost<ObjectStorage>,
 }
 
-impl DurableObject for McpLists {
-    fn new(state: State, env: Env) -> Self {
+#[wasm_bindgen(wasm_bindgen_futures = worker::wasm_bindgen_futures, js_sys = worker::js_sys)]
+impl McpLists {
+    /// Called by the runtime, with the deployment's bindings, before the first request.
+    #[wasm_bindgen(constructor)]
+    pub fn new(state: DurableObjectState, env: Env) -> Self {
         let (runtime, storage) = opened(state, env, ObjectClass::McpLists);
         Self { runtime, host: McpListsHost::new(storage) }
     }
 
-    async fn fetch(&self, mut request: Request) -> worker::Result<Response> {
-        if !is_of_this_version(&request) {
-            return Response::error("", REFUSED);
-        }
-        let key = request.text().await?;
-        let catalog = context_source().catalog(self.runtime.as_ref()).await;
-        Response::ok(self.host.reply(self.runtime.as_ref(), catalog, &key).await)
+    /// Answers one question.
+    pub async fn fetch(&self, request: Request) -> Result<Response, JsValue> {
+        reply(request, async |key| {
+            let catalog = context_source().catalog(self.runtime.as_ref()).await;
+            self.host.reply(self.runtime.as_ref(), catalog, key).await
+        })
+        .await
     }
 }

@@ -1,14 +1,15 @@
 //! The bodies of the requests that this Worker and its objects receive: a short one of an announced length is taken at
 //! once, any other is read piece by piece.
 //!
-//! A body that is read from its stream takes some eight calls into the runtime more (`tests/goldens/turn_counts.json`).
+//! A body that is read from its stream takes some calls into the runtime more (`tests/goldens/turn_counts.json`).
 //! The runtime keeps a body to the length that it announces.
 
-use worker::js_sys::Uint8Array;
-use worker::web_sys::{Headers, Request};
+use worker::web_sys::Request;
 
+use super::bindings::messages::{bytes_of, whole_body};
 use super::byte_stream::ByteReader;
 use super::promise::settled;
+use super::request_head::ReceivedHead;
 use crate::ports::{CHUNK_BYTES, HttpFault, Upload};
 
 /// A body as it arrives.
@@ -21,9 +22,9 @@ pub(super) enum ReceivedBody {
 }
 
 impl ReceivedBody {
-    /// The body of a request with these headers; `None` when it has none.
-    pub(super) fn of(request: &Request, headers: &Headers) -> Result<Option<Self>, HttpFault> {
-        let announced = headers.get("Content-Length")?.and_then(|length| length.parse().ok());
+    /// The body of a request with this head; `None` when it has none.
+    pub(super) fn of(request: &Request, head: &ReceivedHead) -> Result<Option<Self>, HttpFault> {
+        let announced = head.header("Content-Length").and_then(|length| length.parse().ok());
         if announced.is_some_and(|length: usize| length <= CHUNK_BYTES) {
             return Ok(Some(Self::Short(Clone::clone(request))));
         }
@@ -56,9 +57,9 @@ impl Upload for ReceivedBody {
                 Ok(piece)
             }
             Self::Short(request) => {
-                let taking = request.array_buffer()?;
+                let taking = whole_body(request)?;
                 *self = Self::Ended;
-                let bytes = Uint8Array::new(&settled(&taking).await?).to_vec();
+                let bytes = bytes_of(&settled(&taking).await?);
                 Ok((!bytes.is_empty()).then_some(bytes))
             }
             Self::Long(..) | Self::Ended => Ok(None),

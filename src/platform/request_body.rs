@@ -5,35 +5,39 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use wasm_bindgen::JsValue;
-use worker::js_sys::{Promise, Uint8Array};
-use worker::web_sys::{RequestInit, WritableStreamDefaultWriter};
+use worker::js_sys::Promise;
+use worker::web_sys::ReadableStream;
 
-use super::bindings::streams::FixedLengthStream;
+use super::bindings::streams::{BodyWriter, pipe_of_length};
 use super::promise::{ignore, settled};
 use crate::ports::RequestBody;
 
 /// The longest body that is sent as a whole, and the longest piece. Each piece is a wait for the runtime.
 const PIECE_BYTES: usize = 256 * 1024;
 
+/// What a request is sent with.
+pub(super) enum SentBody {
+    Whole(Vec<u8>),
+    Stream(ReadableStream),
+}
+
 /// What is still to be sent of a body.
-pub(super) struct Sending<B>(Option<(WritableStreamDefaultWriter, B)>);
+pub(super) struct Sending<B>(Option<(BodyWriter, B)>);
 
 impl<B: RequestBody> Sending<B> {
-    /// Gives the request its body.
-    pub(super) fn begin(init: &RequestInit, body: B) -> Result<Self, JsValue> {
+    /// What the request is sent with, and what is to be sent after it.
+    pub(super) fn begin(body: B) -> Result<(SentBody, Self), JsValue> {
         if body.length() <= PIECE_BYTES {
             let mut whole = body.piece(0, PIECE_BYTES).ok_or_else(cannot_be_read)?;
             while whole.len() < body.length() {
                 let next = body.piece(whole.len(), PIECE_BYTES).filter(|next| !next.is_empty());
                 whole.append(&mut next.ok_or_else(cannot_be_read)?);
             }
-            init.set_body(&Uint8Array::from(whole.as_slice()));
-            return Ok(Self(None));
+            return Ok((SentBody::Whole(whole), Self(None)));
         }
         // The request announces this length.
-        let pipe = FixedLengthStream::new(body.length() as f64)?;
-        init.set_body(&pipe.readable());
-        Ok(Self(Some((pipe.writable().get_writer()?, body))))
+        let pipe = pipe_of_length(body.length() as f64, PIECE_BYTES as u32)?;
+        Ok((SentBody::Stream(pipe.readable()), Self(Some((pipe, body)))))
     }
 
     /// Waits for the response, and sends what is still to be sent.
@@ -53,25 +57,21 @@ impl<B: RequestBody> Sending<B> {
 }
 
 /// Sends a body. The response says whether the service took it; a fault means that it cannot be read.
-async fn send(writer: WritableStreamDefaultWriter, body: impl RequestBody) -> Result<(), JsValue> {
+async fn send(writer: BodyWriter, body: impl RequestBody) -> Result<(), JsValue> {
     let mut from = 0;
-    // The runtime has taken a piece when its write is done, so that the next one can stand in the same place.
-    let buffer = Uint8Array::new_with_length(PIECE_BYTES as u32);
     while from < body.length() {
         let piece = body.piece(from, PIECE_BYTES).filter(|piece| !piece.is_empty());
         let Some(piece) = piece else {
-            ignore(&writer.abort());
+            ignore(&writer.break_off("The body cannot be read."));
             return Err(cannot_be_read());
         };
         from += piece.len();
-        let filled = buffer.subarray(0, piece.len() as u32);
-        filled.copy_from(&piece);
-        if settled(&writer.write_with_chunk(&filled)).await.is_err() {
+        if settled(&writer.write(&piece)).await.is_err() {
             return Ok(());
         }
     }
     drop(body);
-    let _ = settled(&writer.close()).await;
+    let _ = settled(&writer.finish()).await;
     Ok(())
 }
 

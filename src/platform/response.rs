@@ -1,15 +1,15 @@
 //! The product's responses as the runtime's.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
-use wasm_bindgen::{JsCast, JsValue};
-use worker::js_sys::Uint8Array;
+use serde_json::{Map, Value, json};
+use wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::spawn_local;
-use worker::web_sys::{self, ReadableStream, ResponseInit, WritableStreamDefaultWriter};
+use worker::web_sys::{self, ReadableStream};
 
-use super::bindings::streams::IdentityTransformStream;
+use super::bindings::messages::{self, respond_bytes};
+use super::bindings::streams::{BodyWriter, pipe};
+use super::clock::stepwise;
 use super::promise::settled;
-use super::values::to_js;
 use crate::entry::{Body, Header, Response, SessionStream};
 use crate::ports::{Database, Platform};
 
@@ -24,20 +24,18 @@ struct Head {
 pub(super) fn runtime_response(
     response: &Response<ReadableStream>,
 ) -> Result<web_sys::Response, JsValue> {
-    let headers: Map<String, Value> = response
-        .headers
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), value.as_str().into()))
-        .collect();
-    let head = Head { status: response.status, headers };
-    let init: ResponseInit = to_js(&head)?.unchecked_into();
+    let head = Head { status: response.status, headers: members(&response.headers) };
+    let head = json!(head).to_string();
     match &response.body {
-        Body::Empty => web_sys::Response::new_with_opt_str_and_init(None, &init),
-        Body::Json(text) => web_sys::Response::new_with_opt_str_and_init(Some(text), &init),
-        Body::Stream(stream) => {
-            web_sys::Response::new_with_opt_readable_stream_and_init(Some(stream), &init)
-        }
+        Body::Empty => messages::respond(&head, &JsValue::UNDEFINED),
+        Body::Json(text) => respond_bytes(&head, text.as_bytes()),
+        Body::Stream(stream) => messages::respond(&head, stream),
     }
+}
+
+/// A response that is a text, to another object of the deployment.
+pub(super) fn text_response(status: u16, text: &str) -> Result<web_sys::Response, JsValue> {
+    respond_bytes(&json!(Head { status, headers: Map::new() }).to_string(), text.as_bytes())
 }
 
 /// A copy of a response with more headers. The headers of an object's response are immutable.
@@ -48,42 +46,35 @@ pub(super) fn with_headers(
     if headers.is_empty() {
         return Ok(response);
     }
-    let copy = web_sys::Response::new_with_opt_readable_stream_and_init(
-        response.body().as_ref(),
-        response.unchecked_ref::<ResponseInit>(),
-    )?;
-    for (name, value) in headers {
-        copy.headers().set(name, value)?;
-    }
-    Ok(copy)
+    messages::with_headers(&response, &Value::from(members(headers)).to_string())
+}
+
+fn members(headers: &[Header]) -> Map<String, Value> {
+    headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())).collect()
 }
 
 /// A stream of chunks. The next chunk is made when the one before has been taken.
 pub(super) fn readable<P: Platform, D: Database + 'static>(
     stream: SessionStream<P, D>,
 ) -> Result<ReadableStream, JsValue> {
-    let pipe = IdentityTransformStream::new()?;
-    let writer = pipe.writable().get_writer()?;
+    let writer = pipe()?;
+    let readable = writer.readable();
     // The task serves one watcher; the turn goes on without it.
-    spawn_local(send(stream, writer));
-    Ok(pipe.readable())
+    spawn_local(stepwise(send(stream, writer)));
+    Ok(readable)
 }
 
-async fn send<P: Platform, D: Database>(
-    mut stream: SessionStream<P, D>,
-    writer: WritableStreamDefaultWriter,
-) {
+async fn send<P: Platform, D: Database>(mut stream: SessionStream<P, D>, writer: BodyWriter) {
     let ending = loop {
         match stream.next_chunk().await {
             Ok(Some(chunk)) => {
-                let bytes = Uint8Array::from(chunk.as_bytes());
-                if settled(&writer.write_with_chunk(&bytes)).await.is_err() {
+                if settled(&writer.write(chunk.as_bytes())).await.is_err() {
                     return;
                 }
             }
-            Ok(None) => break writer.close(),
+            Ok(None) => break writer.finish(),
             // A document that breaks off must not look whole.
-            Err(fault) => break writer.abort_with_reason(&JsValue::from_str(fault.code.as_str())),
+            Err(fault) => break writer.break_off(fault.code.as_str()),
         }
     };
     // Closing fails when the reader is gone, and then nothing is left to do.

@@ -11,8 +11,8 @@ use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State};
 
 use super::bindings::metering::DataSet;
-use super::bindings::storage::RuntimeStorage;
-use super::clock::{now_ms, sleep, yield_now, yield_to_others};
+use super::bindings::storage::ObjectStore;
+use super::clock::{now_ms, sleep, stepwise, yield_now, yield_to_others};
 use super::durable_object::{ask_question, id_at};
 use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
@@ -35,15 +35,16 @@ const METERING: &str = "METERING";
 pub(super) struct Runtime {
     env: Env,
     state: State,
+    store: ObjectStore,
     log: Rc<ObjectLog>,
     files: FileBucket,
     data_set: OnceCell<Option<JsValue>>,
 }
 
 impl Runtime {
-    pub(super) fn new(env: Env, state: State, log: Rc<ObjectLog>) -> Self {
+    pub(super) fn new(env: Env, state: State, store: ObjectStore, log: Rc<ObjectLog>) -> Self {
         let files = FileBucket::new(Rc::clone(&log));
-        Self { env, state, log, files, data_set: OnceCell::new() }
+        Self { env, state, store, log, files, data_set: OnceCell::new() }
     }
 
     /// The binding for data points. Bindings never change within an isolate.
@@ -137,12 +138,12 @@ impl Platform for Runtime {
     }
 
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>) {
-        spawn_local(staying(task));
+        spawn_local(stepwise(staying(task)));
     }
 
     async fn durable(&self) {
         // A failure resets the object, so that no client gets what was lost.
-        let _ = settled(&RuntimeStorage::of(&self.state).sync()).await;
+        let _ = settled(&self.store.sync()).await;
     }
 
     async fn operator_catalog(&self) -> Result<OperatorCatalog, HttpFault> {
@@ -153,7 +154,7 @@ impl Platform for Runtime {
     }
 
     fn set_alarm(&self, at_ms: u64) -> Result<(), Fault> {
-        let setting = RuntimeStorage::of(&self.state).set_alarm(at_ms as f64);
+        let setting = self.store.set_alarm(at_ms as f64);
         // The promise settles with the writes around it; a failure of theirs resets the object.
         setting.map(|_| ()).map_err(|_| storage_failed())
     }

@@ -72,15 +72,15 @@ function counting() {
   const imported = {
     setTimeout: (...given) => add('timers', `${given.find((one) => typeof one === 'number')} ms`),
     wait: (ms) => add('timers', `${ms} ms`),
-    // Bytes of WebAssembly memory, by pointer and length.
-    new_from_slice: (_, bytes) => add('bytes', 'bytes out', bytes),
-    set: (...given) => typeof given[1] === 'number' && typeof given[2] === 'number' && add('bytes', 'bytes out', given[2]),
-    prototypesetcall: (_, bytes) => add('bytes', 'bytes in', bytes),
+    // Bytes of WebAssembly memory, of which the last argument is the length.
+    ...Object.fromEntries(
+      ['askBytes', 'sendBytes', 'respondBytes', 'write'].map((name) => [name, (...given) => add('bytes', 'bytes out', given.at(-1))]),
+    ),
   };
   const exported = {
-    // The bindings ask for room for each text that comes in.
-    malloc: (bytes) => add('bytes', 'text in', bytes),
-    realloc: (_, from, to) => add('bytes', 'text in', to - from),
+    // The bindings ask for room for whatever comes in.
+    malloc: (bytes) => add('bytes', 'texts and bytes in', bytes),
+    realloc: (_, from, to) => add('bytes', 'texts and bytes in', to - from),
   };
   const { Instance } = WebAssembly;
   WebAssembly.Instance = function (module, imports) {
@@ -90,7 +90,7 @@ function counting() {
   };
   const { decode } = TextDecoder.prototype;
   TextDecoder.prototype.decode = function (bytes, ...more) {
-    if (bytes !== undefined) add('bytes', 'text out', bytes.byteLength);
+    if (bytes !== undefined) add('bytes', 'texts out', bytes.byteLength);
     return decode.call(this, bytes, ...more);
   };
   const { setTimeout } = globalThis;
