@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::ControlFlow;
 
+use serde::Deserialize;
 use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
 /// Calls `each` with the name and the JSON of every member of an object. Fails when the text is not
@@ -15,10 +14,7 @@ pub fn for_each_member<'d>(
     mut each: impl FnMut(Cow<'d, str>, &'d str),
 ) -> serde_json::Result<()> {
     let mut deserializer = serde_json::Deserializer::from_str(object);
-    deserializer.deserialize_map(Walk(&mut |name, json| {
-        each(name, json);
-        ControlFlow::Continue(())
-    }))?;
+    deserializer.deserialize_map(Walk(&mut each))?;
     deserializer.end()
 }
 
@@ -28,27 +24,35 @@ pub fn for_each_element<'d>(
     mut each: impl FnMut(&'d str),
 ) -> serde_json::Result<()> {
     let mut deserializer = serde_json::Deserializer::from_str(array);
-    deserializer.deserialize_seq(Walk(&mut |_, json| {
-        each(json);
-        ControlFlow::Continue(())
-    }))?;
+    deserializer.deserialize_seq(Walk(&mut |_, json| each(json)))?;
     deserializer.end()
 }
 
 /// The JSON of the first member `name` of the object at the start of `document`. The rest is not
 /// read, so it may be malformed. `None` when there is no such member, or malformed JSON before it.
 pub fn first_member<'d>(document: &'d str, name: &str) -> Option<&'d str> {
-    let mut first = None;
-    let mut each = |member: Cow<'d, str>, json| {
-        if member != name {
-            return ControlFlow::Continue(());
+    // A visitor stops only by an error, for which the parser counts the lines before it.
+    let mut rest = behind(document, '{')?;
+    loop {
+        let (Text(member), colon) = leading(rest)?;
+        let (json, comma): (&RawValue, _) = leading(behind(colon, ':')?)?;
+        if member == name {
+            return Some(json.get());
         }
-        first = Some(json);
-        ControlFlow::Break(())
-    };
-    // An error is the only way to stop the walk, so its result says nothing.
-    let _ = serde_json::Deserializer::from_str(document).deserialize_map(Walk(&mut each));
-    first
+        rest = behind(comma, ',')?;
+    }
+}
+
+/// The first value in `text`, and what stands behind it.
+fn leading<'d, T: Deserialize<'d>>(text: &'d str) -> Option<(T, &'d str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    let value = values.next()?.ok()?;
+    Some((value, text.get(values.byte_offset()..)?))
+}
+
+/// What stands behind a sign of JSON's, before which there may be white space.
+fn behind(text: &str, sign: char) -> Option<&str> {
+    text.trim_start_matches([' ', '\t', '\n', '\r']).strip_prefix(sign)
 }
 
 /// A string: a slice of the document, unless it holds escapes.
@@ -58,7 +62,7 @@ struct Text<'d>(#[serde(borrow)] Cow<'d, str>);
 
 /// Calls the function with every member, or with every element and an empty name. The reference
 /// lets the walk be compiled once instead of once for each closure.
-struct Walk<'f, 'd>(&'f mut dyn FnMut(Cow<'d, str>, &'d str) -> ControlFlow<()>);
+struct Walk<'f, 'd>(&'f mut dyn FnMut(Cow<'d, str>, &'d str));
 
 impl<'d> Visitor<'d> for Walk<'_, 'd> {
     type Value = ();
@@ -69,16 +73,14 @@ impl<'d> Visitor<'d> for Walk<'_, 'd> {
 
     fn visit_map<A: MapAccess<'d>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(Text(name)) = map.next_key()? {
-            if (self.0)(name, map.next_value::<&RawValue>()?.get()).is_break() {
-                return Err(de::Error::custom("found"));
-            }
+            (self.0)(name, map.next_value::<&RawValue>()?.get());
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'d>>(self, mut elements: A) -> Result<(), A::Error> {
         while let Some(element) = elements.next_element::<&RawValue>()? {
-            let _ = (self.0)(Cow::Borrowed(""), element.get());
+            (self.0)(Cow::Borrowed(""), element.get());
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::FutureExt;
+
 use super::approval::{is_made_again, question};
 use super::model_call::{Exchange, Input, Transcript, can_fall_back};
 use super::run_ending::warn_of_contents;
@@ -35,7 +37,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 let iteration = running.turn.progress.iterations + 1;
                 self.show_activity(running, Progress::ModelCall { iteration });
                 let calling = self.interruption.begin();
-                (self.resume_call(running, pending).await?, calling)
+                (self.resume_call(running, pending).boxed_local().await?, calling)
             }
             None => {
                 let Some(input) = self.next_input(running).await? else { return Ok(None) };
@@ -45,13 +47,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             }
         };
         let Some((input, exchange)) = called else { return Ok(None) };
-        let mut exchange = self.remedied(running, input, exchange).await?;
-        while can_fall_back(running, &exchange) {
-            self.fall_back(running, exchange)?;
-            let input = Input::unsent(&self.store, running)?;
-            exchange = self.call_for_output(running, &input).await?;
-            exchange = self.remedied(running, input, exchange).await?;
-        }
+        let exchange = match exchange.ending {
+            Ok(_) => exchange,
+            Err(_) => self.mended(running, input, exchange).boxed_local().await?,
+        };
         drop(calling);
         let Exchange { transcript, ending, welcomed, shown } = exchange;
         match ending {
@@ -64,6 +63,23 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             }
             Err(failure) => Err(self.record_failure(running, transcript, failure)?),
         }
+    }
+
+    /// Repeats a failed call with the remedies for it, then at other services, and returns the last call.
+    async fn mended(
+        &self,
+        running: &mut RunningTurn<'_>,
+        input: Input,
+        exchange: Exchange,
+    ) -> Result<Exchange, Fault> {
+        let mut exchange = self.remedied(running, input, exchange).await?;
+        while can_fall_back(running, &exchange) {
+            self.fall_back(running, exchange)?;
+            let input = Input::unsent(&self.store, running)?;
+            exchange = self.call_for_output(running, &input).await?;
+            exchange = self.remedied(running, input, exchange).await?;
+        }
+        Ok(exchange)
     }
 
     /// The background response that the turn reads on. One of a service that the catalog no longer names is given up.

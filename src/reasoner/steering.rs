@@ -2,6 +2,8 @@
 //! order of their acceptance, behind what the call is owed. Steers that come too late for a call of their turn are kept:
 //! the next turn's model sees them.
 
+use futures_util::FutureExt;
+
 use super::model_call::{Transcript, estimate_cost, keep_to_budget};
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::composition::compose_steer;
@@ -19,6 +21,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         if !self.store.owes_steers(&running.turn) {
             return Ok(());
         }
+        self.deliver_owed_steers(running).boxed_local().await
+    }
+
+    async fn deliver_owed_steers(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
         self.take_lease(running).await?;
         keep_to_budget(running, 0)?;
         let RunningTurn { session, turn, live_text, .. } = running;

@@ -1,10 +1,14 @@
 //! The turn loop: the pending retrieval, then the open calls, else a model call, until the turn ends or pauses.
+//!
+//! What a plain turn does not come to is boxed, here and on the rest of a turn's way: the code of a future becomes part of
+//! the function that awaits it, and the runtime compiles a function whole when it is first called.
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
 
+use futures_util::FutureExt;
 use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
 use super::model_call::{Service, Services};
@@ -47,7 +51,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             Either::Right((outcome, _)) => outcome,
             Either::Left((fault, _)) => {
                 self.stopped_by.set(Some(fault.code));
-                self.read_on_for_id(advancing).await;
+                self.read_on_for_id(advancing).boxed_local().await;
                 Err(fault)
             }
         }
@@ -118,11 +122,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<StoredOutcome, Fault> {
         let mut running = self.load(started, live_text)?;
         if let Some(pending) = running.turn.progress.retrieval.take() {
-            self.retrieve(&mut running, &pending).await?;
+            self.retrieve(&mut running, &pending).boxed_local().await?;
         }
         loop {
             if let Some(open) = running.session.open_calls_of(running.turn.ordinal) {
-                if let Some(outcome) = self.run_calls(&mut running, open).await? {
+                let calls = self.run_calls(&mut running, open).boxed_local();
+                if let Some(outcome) = calls.await? {
                     return Ok(outcome);
                 }
             } else if let Some(outcome) = self.call_model(&mut running).await? {

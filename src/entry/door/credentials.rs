@@ -1,6 +1,7 @@
 //! Who sends a request (interface §6, §13): a key, a ticket or a token, told by its form. Whatever does not hold gets the
 //! same `unauthenticated`; the reason stands in the log alone.
 
+use futures_util::FutureExt;
 use serde_json::json;
 
 use super::authentication::Keyring;
@@ -122,7 +123,8 @@ impl Credentials {
             (Presented::Ticket(ticket), ..) => self.admit_ticket(head, ticket, now_ms),
             (Presented::Token(token), _, Some(tokens)) => {
                 let tokens = tokens.as_ref().map_err(Fault::clone)?;
-                let verified = tokens.verify(gateway, token).await.map_err(refused_token)?;
+                let verified = tokens.verify(gateway, token).boxed_local().await;
+                let verified = verified.map_err(refused_token)?;
                 let caller = for_user(head, verified.caller())?;
                 Ok(Admitted { caller, ticket: None, is_in_url: false })
             }

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use futures_util::FutureExt;
 use serde_json::json;
 
 use super::addressee::addressee;
@@ -146,7 +147,7 @@ impl FrontDoor {
         let found = Found::of(head.method, head.target())?;
         let deployment = self.deployment.as_ref().map_err(Fault::clone);
         let public = match &found.route {
-            Route::Playground => return Ok(self.page(head, gateway, id).await?),
+            Route::Playground => return Ok(self.page(head, gateway, id).boxed_local().await?),
             Route::Health => {
                 let health = Health::of(self.version);
                 Response::result(&InvokeResult::success(health, Vec::new()))
@@ -158,7 +159,7 @@ impl FrontDoor {
             }
             Route::File(link) => {
                 self.credentials.admit_open(head, &self.origins)?;
-                download(head, gateway, link).await
+                download(head, gateway, link).boxed_local().await
             }
             Route::Execute
             | Route::Tickets

@@ -1,5 +1,7 @@
 //! The tools of MCP servers for a turn that is about to begin (interface §11).
 
+use futures_util::FutureExt;
+
 use super::session_host::SessionHost;
 use super::turn_draft::{first_turn, next_turn};
 use crate::contract::{ExecuteRequest, Fault, UserTurn};
@@ -29,7 +31,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             if keys.iter().all(|key| tools.iter().any(|(known, _)| known == key)) {
                 return tools;
             }
-            tools = source.tool_lists.tools_of(self.platform.as_ref(), catalog, &keys).await;
+            let lists = &source.tool_lists;
+            tools = lists.tools_of(self.platform.as_ref(), catalog, &keys).boxed_local().await;
         }
     }
 

@@ -1,6 +1,8 @@
 //! The registration of a user's session with the user's object, before the session's first row (interface §13): every
 //! session that can exist is known there.
 
+use futures_util::FutureExt;
+
 use super::erasing::was_erased;
 use super::session_host::SessionHost;
 use super::turn_draft::{first_turn, title_by};
@@ -44,7 +46,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             title: title_by(platform, catalog, turn).unwrap_or_default(),
             fork_bytes: None,
         };
-        self.ask_to_register(&question).await
+        self.ask_to_register(&question).boxed_local().await
     }
 
     /// Asks the user's object; `None` for a session of no user.

@@ -4,6 +4,7 @@
 use std::future::Future;
 use std::rc::Rc;
 
+use futures_util::FutureExt;
 use futures_util::future::join;
 use serde::Serialize;
 
@@ -136,7 +137,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         durations: &mut Durations,
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
         if let Some(asked) = ObjectQuestion::at(head.target()) {
-            return Ok(self.answer(source, asked, body).await?);
+            return Ok(self.answer(source, asked, body).boxed_local().await?);
         }
         let generation = self.erasing.generation();
         let found = Found::of(head.method, head.target())?;
@@ -181,18 +182,22 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             Route::Turn(session, turn, TurnRoute::Steer) => {
                 let steer = ReceivedSteer { session, turn, caller, generation };
-                self.receive_steer(&context, head, body, steer).await.map(Reply::Steer)
+                let steered = self.receive_steer(&context, head, body, steer).boxed_local();
+                steered.await.map(Reply::Steer)
             }
             Route::Session(parent, SessionRoute::Fork) => {
                 let fork = ReceivedFork { parent, caller };
-                self.receive_fork(&context, head, body, fork).await.map(Reply::Fork)
+                let forked = self.receive_fork(&context, head, body, fork).boxed_local();
+                forked.await.map(Reply::Fork)
             }
             Route::Session(id, route) => {
-                self.reply(&context, head, &id, route).await.map_err(Vec::from)
+                let replied = self.reply(&context, head, &id, route).boxed_local();
+                replied.await.map_err(Vec::from)
             }
             Route::Turn(session, turn, route) => {
-                let replied = self.reply_about(&context, (&session, &turn), route, progress).await;
-                replied.map_err(Vec::from)
+                let turn = (&session, &turn);
+                let replied = self.reply_about(&context, turn, route, progress).boxed_local();
+                replied.await.map_err(Vec::from)
             }
             _ => Err(answered_elsewhere().into()),
         };

@@ -11,6 +11,7 @@ use plan::{Layout, next_window};
 pub(super) use plan::{REDUCTIONS, Reduction};
 use summary::{Summary, SummaryLengths};
 
+use futures_util::FutureExt;
 use serde_json::value::RawValue;
 
 use super::model_call::{BYTES_PER_TOKEN, Input, tokens};
@@ -62,7 +63,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let most = usize::try_from(u64::from(threshold) * BYTES_PER_TOKEN).unwrap_or(usize::MAX);
         let half = Reduction::Turns { divisor: 2 };
         let reason = CompactionReason::Threshold;
-        match self.compact(running, half, whole.min(most), reason).await? {
+        match self.compact(running, half, whole.min(most), reason).boxed_local().await? {
             true => Input::whole(&self.store, &running.session.state.window),
             false => Ok(input),
         }

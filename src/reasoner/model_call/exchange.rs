@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::future::Future;
 use std::pin::pin;
 
+use futures_util::FutureExt;
 use serde_json::value::to_raw_value;
 
 use super::budget::keep_to_budget;
@@ -157,7 +158,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let ending = llm_call::call(platform, endpoint, body, &mut stream, recorder).await;
         match recorder.background {
             false => ending,
-            true => self.read_on(endpoint, &mut stream, ending, recorder).await,
+            true => self.read_on(endpoint, &mut stream, ending, recorder).boxed_local().await,
         }
     }
 
@@ -180,7 +181,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         match self.interruption.unless_requested(call.as_mut()).await {
             Some(ending) => ending,
             None => {
-                self.wait_for_id(call).await;
+                self.wait_for_id(call).boxed_local().await;
                 Err(CallFailure::interrupt())
             }
         }

@@ -1,6 +1,7 @@
 //! The tokens of a user (`UserTokensPerDay`, `UserTokensPerMonth`; interface §13): a session spends out of a lease of its
 //! user's object, and takes another one before the call for which nothing is left.
 
+use futures_util::FutureExt;
 use serde_json::json;
 
 use crate::contract::{ErrorCode, Fault};
@@ -39,11 +40,24 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         if state.lease.as_ref().is_some_and(is_good) {
             return Ok(());
         }
+        let limits = Limits { per_day, per_month, lease };
+        let object = user_name(tenant, user);
+        self.ask_for_lease(running, &object, limits).boxed_local().await
+    }
+
+    async fn ask_for_lease(
+        &self,
+        running: &mut RunningTurn<'_>,
+        object: &str,
+        limits: Limits,
+    ) -> Result<(), Fault> {
+        let platform = self.platform.as_ref();
+        let state = &running.session.state;
         let ended = state.lease.map(|known| EndedLease::of(&known, state.total_tokens));
         let session_id = running.session.session_id.clone();
-        let limits = Limits { per_day, per_month, lease };
+        let (per_day, per_month) = (limits.per_day, limits.per_month);
         let question = LeaseQuestion { session_id, ended, limits };
-        let asked = ask(platform, &user_name(tenant, user), &question).await;
+        let asked = ask(platform, object, &question).await;
         match asked.map_err(|_| no_lease())? {
             LeaseReply::Granted { id, tokens, granted_at } => {
                 let state = &running.session.state;
