@@ -14,6 +14,9 @@ use super::instance::{Crash, Instance};
 /// The longest row, in bytes, that a Durable Object's storage accepts.
 const ROW_BYTES: i32 = 2_000_000;
 
+/// The prepared statements that are kept: all that an object has.
+const STATEMENTS_KEPT: usize = 512;
+
 /// The storage that survives the end of an instance, with counters that are never reset.
 pub struct Disk {
     connection: Connection,
@@ -57,6 +60,7 @@ impl Disk {
     pub fn new() -> Rc<Self> {
         let connection = Connection::open_in_memory().unwrap();
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, ROW_BYTES).unwrap();
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
         Rc::new(Self {
             connection,
             steps: Cell::new(0),
@@ -94,7 +98,7 @@ impl Disk {
 
     /// Reads the storage for a test, past the product. Empty while the tables do not exist yet.
     pub fn read(&self, statement: &str) -> Vec<BTreeMap<String, serde_json::Value>> {
-        let Ok(mut prepared) = self.connection.prepare_cached(statement) else {
+        let Ok(mut prepared) = self.connection.prepare(statement) else {
             return Vec::new();
         };
         let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();

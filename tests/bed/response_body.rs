@@ -76,12 +76,12 @@ impl ResponseBody for TestBody {
     }
 
     async fn gathered(&mut self) -> bool {
-        let mut there = 0;
         loop {
+            let there = usize::from(matches!(self.coming.front(), Some(Piece::Bytes(_))));
             self.wait_over(there).await;
             match self.coming.get(there) {
-                Some(Piece::Bytes(_)) => there += 1,
-                Some(Piece::Silence(_)) => {}
+                Some(Piece::Bytes(_)) if there == 1 => self.join_first(),
+                Some(Piece::Bytes(_) | Piece::Silence(_)) => {}
                 Some(Piece::Broken) => return false,
                 Some(Piece::EndlessSilence) => std::future::pending().await,
                 None => return true,
@@ -103,6 +103,15 @@ impl TestBody {
             executor.sleep(until.saturating_sub(executor.now_ms())).await;
             self.coming.remove(at);
             self.until = None;
+        }
+    }
+
+    /// Joins the second chunk to the first, as the runtime does with what gathers.
+    fn join_first(&mut self) {
+        if let Some(Piece::Bytes(more)) = self.coming.remove(1)
+            && let Some(Piece::Bytes(first)) = self.coming.front_mut()
+        {
+            first.extend(more);
         }
     }
 

@@ -22,18 +22,23 @@ fn put(bed: &Bed, number: usize) -> Value {
     stamp
 }
 
-/// The catalogs of a turn's submissions, as trace and export show them.
+/// The catalogs of a turn's submissions, in its trace or as the export has it.
+fn catalogs(turn: &Value) -> Vec<Value> {
+    let submissions = turn["Submissions"].as_array().unwrap();
+    submissions.iter().map(|submission| submission["Catalog"].clone()).collect()
+}
+
+/// The catalogs of a turn's submissions, as the trace shows them.
 fn stamps(bed: &Bed, id: &str) -> Vec<Value> {
-    let trace = bed.asked("GET", &format!("/sessions/s/turns/{id}/trace"), "");
-    let catalogs = |turn: &Value| -> Vec<Value> {
-        let submissions = turn["Submissions"].as_array().unwrap();
-        submissions.iter().map(|submission| submission["Catalog"].clone()).collect()
-    };
+    catalogs(bed.asked("GET", &format!("/sessions/s/turns/{id}/trace"), "").result())
+}
+
+/// Whether the export says of each turn what the trace says.
+fn assert_exported(bed: &Bed) {
     let export = bed.export();
-    let turns = export["Result"]["Turns"].as_array().unwrap();
-    let exported = turns.iter().find(|turn| turn["TurnId"] == id).unwrap();
-    assert_eq!(catalogs(trace.result()), catalogs(exported));
-    catalogs(trace.result())
+    for turn in export["Result"]["Turns"].as_array().unwrap() {
+        assert_eq!(catalogs(turn), stamps(bed, turn["TurnId"].as_str().unwrap()));
+    }
 }
 
 /// What the log and the data points say of the submissions that ended since.
@@ -110,6 +115,7 @@ fn each_of_200_turns_names_the_catalog_that_each_of_its_submissions_began_with()
             }
         };
     }
+    assert_exported(&bed);
 }
 
 #[test]
