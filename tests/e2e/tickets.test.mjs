@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { apiKeys, clientTool, eventually, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, call, text } from './scripted_model.mjs';
 
-const [KEY, PLAIN] = ['key-with-all-rights', 'key-of-plain-sessions'];
+const [KEY, PLAIN, DESK] = ['key-with-all-rights', 'key-of-plain-sessions', 'key-of-a-desk'];
 const SECRETS = ['a', 'b'].map((letter) => Buffer.from(letter.repeat(32)));
 const CANARIES = ['canary-user-4b1e', 'canary-actor-4b1e'];
 const TICKETS = JSON.stringify([
@@ -16,6 +16,7 @@ const TICKETS = JSON.stringify([
 const keys = [
   ...JSON.parse(apiKeys({ [KEY]: 'acme' })),
   { Id: 'plain', Tenant: 'acme', Sha256: createHash('sha256').update(PLAIN).digest('hex'), May: ['Sessions'] },
+  { Id: 'desk', Tenant: 'acme', Sha256: createHash('sha256').update(DESK).digest('hex'), May: ['Tickets', 'Trace'] },
 ];
 
 const rig = rigForFile({
@@ -106,6 +107,9 @@ test('a key acts for a user by its right alone, and names the user in UTF-8', as
   const refused = await rig.get('/sessions/s', { key: PLAIN, headers: { 'aptix-user': 'alice' } });
   assert.deepEqual(refusalOf(refused), [403, 'forbidden']);
   assert.equal(refused.json.Errors[0].Details.Right, 'ActAs');
+  await mint({ User: 'alice' }, { key: DESK });
+  const acting = await rig.request('POST', '/tickets', { key: DESK, headers: { 'aptix-user': 'alice' }, body: { User: 'alice' } });
+  assert.deepEqual([...refusalOf(acting), acting.json.Errors[0].Details.Right], [403, 'forbidden', 'ActAs']);
   const ticket = await mint({ User: 'alice' });
   const both = await rig.get('/sessions/s', { key: ticket, headers: { 'aptix-user': 'alice' } });
   assert.deepEqual(refusalOf(both), [403, 'forbidden']);
