@@ -77,7 +77,7 @@ fn under(folder: &Path, prefix: &str) -> Vec<Document> {
         let name = entry.file_name().unwrap().to_string_lossy();
         if entry.is_dir() {
             documents.extend(under(&entry, &format!("{prefix}{name}/")));
-        } else if [".rs", ".mjs", ".cs", ".md"].iter().any(|end| name.ends_with(end)) {
+        } else if [".rs", ".js", ".mjs", ".cs", ".md"].iter().any(|end| name.ends_with(end)) {
             let contents = std::fs::read_to_string(&entry).unwrap();
             documents.push(document(format!("{prefix}{name}"), contents));
         }

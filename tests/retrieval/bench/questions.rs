@@ -75,7 +75,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "function that decides which URL belongs to which endpoint",
-        &[("src/entry/route.rs", "fn find(method")],
+        &[("src/entry/endpoints.rs", "fn find(method")],
     ),
     (
         "where is the body size limit enforced while reading the request",
@@ -83,7 +83,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "I get fatal: `transactionSync` is not defined. Who calls it?",
-        &[("src/platform/object_storage.rs", "transaction_sync")],
+        &[("src/platform/bindings/storage.js", "transactionSync(writes)")],
     ),
     (
         "merge of client tools and server tools when both have the same name",
