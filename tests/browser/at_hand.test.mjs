@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { answer, text } from '../e2e/scripted_model.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, DESKTOP, hasStatus, PHONE, Playground, say, signIn } from './playground.mjs';
+import { assertAccessible, DESKTOP, hasStatus, openPanel, PHONE, Playground, say, signIn } from './playground.mjs';
 
 /** Has the page believe that it is hidden, or looked at again. */
 const hide = (page, isHidden) =>
@@ -29,10 +29,8 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
       const button = page.getByRole('button', { name, exact: true });
       assert.ok((await button.innerText()).includes(name), 'in words');
     }
-    for (const [invites, panel] of [['See inside', 'Inspector'], ['Cut it off in the middle', 'Break it']]) {
-      await page.getByRole('button', { name: invites }).click();
-      await page.getByRole('complementary', { name: panel }).waitFor();
-    }
+    await page.getByRole('button', { name: 'Cut it off in the middle' }).click();
+    await page.getByRole('complementary', { name: 'Break it' }).waitFor();
     await page.setViewportSize(PHONE);
     await page.getByRole('button', { name: 'Close Break it' }).click();
     await page.getByRole('button', { name: 'See inside' }).waitFor();
@@ -105,6 +103,70 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     const turn = await say(page, 'Call the tool send_postcard with the word Joe.');
     await hasStatus(turn, 'awaiting_tools');
     await page.getByRole('button', { name: 'New session' }).click();
-    await page.locator('.sessions .dot.awaiting_approval').waitFor();
+    await page.locator('.sessions').getByText('waits for you').waitFor();
+  });
+
+  test('the list says of each session whether it runs or waits, and of one that was left when it does so no longer', async () => {
+    const page = await playground.page();
+    const row = (words) => page.locator('.sessions .session').filter({ hasText: words });
+    const says = (words, told) => row(words).filter({ hasText: told }).waitFor();
+    const asked = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await hasStatus(await say(page, 'Please read README.md.'), 'awaiting_tools');
+    await says('Please read', 'waits for you');
+    await page.keyboard.press('Alt+n');
+    await hasStatus(await say(page, 'Call the tool send_postcard with the word Ann.'), 'awaiting_tools');
+    await says('send_postcard', 'waits for you');
+    await page.keyboard.press('Alt+n');
+    await (await say(page, 'Give a slow answer.')).getByText('This answer').waitFor();
+    await says('slow', 'running');
+    await page.keyboard.press('Alt+n');
+    await hasStatus(await say(page, 'Reason about it.'), 'completed');
+    assert.match(await row('slow').innerText(), /running/);
+    await assertAccessible(page);
+    assert.deepEqual(await row('Reason').innerText(), 'Reason about it.\nnow');
+    await row('slow').filter({ hasNotText: 'running' }).waitFor();
+    // Another page of this browser knows it, too.
+    await page.reload();
+    await says('Please read', 'waits for you');
+    await says('send_postcard', 'waits for you');
+    const ids = await page.evaluate(() => JSON.parse(localStorage.getItem('aptix-edge.sessions')).map(({ id }) => id));
+    asked.length = 0;
+    await page.keyboard.press('Alt+n');
+    await page.waitForTimeout(500);
+    const expected = ids.slice(2).map((id) => `/sessions/${id}`);
+    assert.deepEqual(asked.toSorted(), expected.toSorted(), 'only those that wait are asked for');
+  });
+
+  test('what no other page has is seen first, on a desk and on a phone, and shows at once what it is about', async () => {
+    for (const viewport of [{ width: 1280, height: 720 }, { width: 390, height: 844 }]) {
+      const page = await playground.page({ viewport, address: '?stand-in&demo-catalog' });
+      for (const name of ['See inside', 'Cut it off in the middle']) {
+        const card = await page.getByRole('button', { name }).boundingBox();
+        const composer = await page.locator('.composer').boundingBox();
+        assert.ok(card.y + card.height <= composer.y, `${name} ends at ${card.y + card.height}, and the message box begins at ${composer.y}`);
+      }
+      await page.getByRole('button', { name: 'See inside' }).click();
+      await page.getByRole('img', { name: /Timeline of .*Model call 1.*Model call 2/ }).waitFor();
+      await hasStatus(page.locator('.turn'), 'completed');
+    }
+  });
+
+  test('beside a panel the title can be read, and each panel is as wide as the next and begins at its top', async () => {
+    const page = await playground.page({ viewport: { width: 1280, height: 720 } });
+    await hasStatus(await say(page, 'What can you do with a long title of this session?'), 'completed');
+    const buttons = page.getByRole('group', { name: 'Panels' });
+    for (const name of ['Session', 'Context', 'Inspector', 'Break it', 'Retrieval']) assert.ok((await buttons.innerText()).includes(name), `${name} in words`);
+    const widths = [];
+    for (const name of ['Break it', 'Inspector', 'Session', 'Context', 'Retrieval']) {
+      await openPanel(page, name);
+      const body = page.getByRole('region', { name: `${name}, contents` });
+      assert.equal(await body.evaluate(({ scrollTop }) => scrollTop), 0, name);
+      await body.evaluate((element) => element.scrollTo(0, 400));
+      widths.push((await page.getByRole('complementary', { name }).boundingBox()).width);
+      const title = await page.getByRole('heading', { level: 1 }).boundingBox();
+      assert.ok(title.width > 150, `the title has ${title.width} pixels beside ${name}`);
+    }
+    assert.deepEqual([...new Set(widths)].length, 1, `${widths}`);
   });
 });

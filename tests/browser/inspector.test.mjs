@@ -45,7 +45,9 @@ describe('the inspector', { skip: withoutBrowser }, () => {
 
   test('a turn with a tool: its calls, their tokens, first bytes and sizes are those of the trace', async () => {
     const page = await opened();
-    await panel(page).getByText('A turn is inspected here as soon as there is one.').waitFor();
+    await panel(page).getByRole('button', { name: 'Send an example' }).click();
+    await timeline(page, /Model call 1: .*; Pause for the client: .* · echo .*; Model call 2: /);
+    await page.keyboard.press('Alt+n');
     await done(page, 'Call the tool weather with the word rome.');
     const told = await timeline(page, /Model call 2: .*first byte after/);
     const trace = await traceOf(page, 0);

@@ -127,9 +127,9 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
   });
 
   test('an empty session begins with who answers, and has nothing newer to jump to', async () => {
-    const page = await playground.page({ viewport: SMALLEST });
+    const page = await playground.page({ viewport: { ...SMALLEST, height: 480 } });
     const place = page.getByRole('region', { name: 'Conversation' });
-    await page.getByRole('button', { name: 'See inside' }).waitFor({ state: 'attached' });
+    await page.getByText('Answers come from').waitFor();
     assert.equal(await place.evaluate((box) => box.scrollHeight > box.clientHeight + 100), true, 'it is longer than the screen');
     assert.equal(await place.evaluate(({ scrollTop }) => scrollTop), 0);
     await place.evaluate((box) => box.scrollTo(0, box.scrollHeight));

@@ -124,7 +124,7 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await listShows(page, page.getByRole('button', { name: 'To approve (1)' }));
     await page.getByRole('button', { name: 'To approve (1)' }).click();
     assert.deepEqual(await entries(page).allInnerTexts(), ['Call the tool send_postcard with the word Ann.']);
-    await page.getByText('waits for your approval').waitFor();
+    await page.locator('.sessions').getByText('waits for you').waitFor();
     await assertAccessible(page);
     await page.setViewportSize(PHONE);
     await page.getByRole('button', { name: 'Sessions', exact: true }).click();

@@ -9,7 +9,7 @@ import { failureOf } from '../store/failure.js';
 import { readyAnswer } from '../store/ready_answers.js';
 import { requestOf as composed } from '../store/request.js';
 import { aptix } from '../store/service.js';
-import { used } from '../store/session_list.js';
+import { noteState, used } from '../store/session_list.js';
 import * as settings from '../store/settings.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import * as turns from '../store/turn_record.js';
@@ -88,6 +88,7 @@ async function prepared(turn: ShownTurn, context: string, name: string): Promise
   const side = { ...sideOf(name, { session, turn: record.peek().turnId }), record };
   branched({ id: session, parent, of: turnId, by: side.place.turn, ...(context && { context }) });
   used(session, titleOf(parent) ?? asked.text);
+  noteState(session, 'running');
   return { side, ask: () => ask(side, record, request) };
 }
 

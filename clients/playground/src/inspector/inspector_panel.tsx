@@ -2,13 +2,14 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { now } from '../store/clock.js';
-import { chosenTurn, lookedAt, sessionId, shownTurns } from '../store/conversation.js';
+import { chosenTurn, isLoading, lookedAt, sessionId, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { namedFor } from '../store/figures.js';
 import { isLive, seconds } from '../store/turn_record.js';
 import { Icon } from '../view/icon.js';
 import { CompositionView } from './composition_view.js';
 import { EventsView } from './events_view.js';
+import { EXAMPLE, sendExample } from './example.js';
 import { ExactRequestView } from './exact_request_view.js';
 import { fault, fill, inspect, inspected, modes } from './inspected.js';
 import { RequestView } from './request_view.js';
@@ -21,7 +22,26 @@ import { WindowView } from './window_view.js';
 
 export function InspectorPanel() {
   const turn = lookedAt.value;
-  return <div class="inspector wide">{turn ? <Turn key={turn} turn={turn} /> : <p class="muted">A turn is inspected here as soon as there is one.</p>}</div>;
+  return <div class="inspector">{turn ? <Turn key={turn} turn={turn} /> : !isLoading.value && <Empty />}</div>;
+}
+
+function Empty() {
+  const begin = (event: MouseEvent) => {
+    // What was pressed is gone then.
+    (event.currentTarget as Element).closest<HTMLElement>('.panel-body')?.focus();
+    sendExample();
+  };
+  return (
+    <>
+      <p class="muted">A turn is taken apart here: what each model call was sent, byte for byte, what it cost, and where the time went.</p>
+      <div>
+        <button type="button" class="primary" onClick={begin}>
+          Send an example
+        </button>
+        <p class="muted">{`“${EXAMPLE}”`}</p>
+      </div>
+    </>
+  );
 }
 
 function Turn({ turn }: { turn: ShownTurn }) {

@@ -20,7 +20,7 @@ const MOST_PATHS = 500;
 export function RetrievalPanel() {
   useEffect(() => void tried(look), [workspace.value]);
   return (
-    <div class="retrieval wide">
+    <div class="retrieval">
       <Workspace />
       <Upload />
       {fault.value && <p class="fault" role="alert">{fault.value}</p>}

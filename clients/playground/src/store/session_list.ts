@@ -1,5 +1,5 @@
 // The sessions that the page lists, the newest first. Those of a signed-in user are the service's; those of nobody are kept
-// by this browser: ids and titles, nothing of what was said, and never a key. Owns how many are kept: a list without an end
+// by this browser: ids, titles and what they are at, nothing of what was said, and never a key. Owns how many are kept: a list without an end
 // is read whole by each page, and written whole with each message.
 import { computed, effect, signal } from '@preact/signals';
 import type { SessionEntry } from '../../../typescript/src/index.js';
@@ -13,8 +13,8 @@ export interface Listed {
   title: string;
   /** When it was last used, in milliseconds since the epoch. */
   at: number;
-  /** As the service lists it, which may be half a minute ago. */
-  status?: SessionEntry['Status'];
+  /** What it is at: of a user's session as the service lists it, which may be half a minute ago. */
+  status?: SessionEntry['Status'] | undefined;
 }
 
 const PLACE = 'aptix-edge.sessions';
@@ -41,9 +41,20 @@ export function used(id: string, words: string): void {
   const title = line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE - 1)}…` : line || 'Without words';
   if (user.peek() !== undefined) return begunByUser(id, title);
   const known = inBrowser.value.find((each) => each.id === id);
-  const first = { id, title: known?.title ?? title, at: Date.now() };
+  const first = { ...known, id, title: known?.title ?? title, at: Date.now() };
   inBrowser.value = [first, ...inBrowser.value.filter((each) => each.id !== id)].slice(0, MOST_KEPT);
 }
+
+/** What a session of this browser is at; `undefined`: at nothing that is worth telling. */
+export function noteState(id: string, status: Listed['status']): void {
+  if (user.peek() !== undefined || inBrowser.peek().find((each) => each.id === id)?.status === status) return;
+  // Another tab may have written the list a moment ago.
+  inBrowser.value = stored().map((each) => (each.id === id ? { ...each, status } : each));
+}
+
+/** The sessions of this browser that run or wait, as far as is known. */
+export const atWork = (): readonly Listed[] => inBrowser.peek().filter(({ status }) => status !== undefined && IS_AT_WORK.includes(status));
+const IS_AT_WORK: readonly Listed['status'][] = ['running', 'awaiting_tools', 'awaiting_approval'];
 
 export function unlist(id: string): void {
   forgetBranch(id);

@@ -8,7 +8,7 @@ import { isLost, onReturn } from './connection.js';
 import { isSameCalls } from './merging.js';
 import * as outbox from './outbox.js';
 import { access, aptix, isLetIn, knock } from './service.js';
-import { unlist } from './session_list.js';
+import { noteState, unlist } from './session_list.js';
 import type { ShownTurn } from './shown_turn.js';
 import * as steering from './steering.js';
 import { onTold, tell } from './tabs.js';
@@ -139,6 +139,7 @@ async function sendDetached({ session, id, text, attached, steers, whole }: outb
   try {
     await aptix.session(session).turn(request, { turnId: id }).detach();
     outbox.words.take(id);
+    noteState(session, 'running');
     tell(session);
   } catch {
     // The words wait on, and say why when their session is opened.

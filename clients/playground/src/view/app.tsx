@@ -65,15 +65,17 @@ function Head() {
   }, [title, notice.value]);
   return (
     <header class="head">
-      {(narrow.value || (medium.value && openPanel.value)) && (
-        <button type="button" class="icon-button" title="Sessions" onClick={showSessions}>
-          <Icon name="menu" />
-          <span class="hidden">Sessions</span>
-        </button>
-      )}
-      <h1 dir="auto">{title}</h1>
-      <ModeMenu />
-      <PanelButtons />
+      <div class="head-row">
+        {(narrow.value || (medium.value && openPanel.value)) && (
+          <button type="button" class="icon-button" title="Sessions" onClick={showSessions}>
+            <Icon name="menu" />
+            <span class="hidden">Sessions</span>
+          </button>
+        )}
+        <h1 dir="auto">{title}</h1>
+        <ModeMenu />
+        <PanelButtons />
+      </div>
     </header>
   );
 }
@@ -107,7 +109,7 @@ function PanelButtons() {
         {panels.map(({ id, title: name, icon, about }) => (
           <button key={id} type="button" class={`icon-button${about ? ' named' : ''}`} title={about ? `${name}: ${about}` : name} aria-pressed={openPanel.value === id} onClick={(event) => toggle(id, event)}>
             <Icon name={icon} />
-            <span class={about ? 'in-words' : 'hidden'}>{name}</span>
+            <span class="in-words">{name}</span>
           </button>
         ))}
       </div>
@@ -127,7 +129,7 @@ function PanelView({ isCovered }: { isCovered: boolean }) {
           <span class="hidden">Close {panel.title}</span>
         </button>
       </header>
-      <div class="panel-body" tabIndex={0} role="region" aria-label={`${panel.title}, contents`}>
+      <div key={panel.id} class="panel-body" tabIndex={0} role="region" aria-label={`${panel.title}, contents`}>
         <panel.View />
       </div>
     </aside>

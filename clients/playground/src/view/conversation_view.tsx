@@ -117,12 +117,12 @@ const Answerer = () => (
   <p class="muted answerer">
     {isThere.has('stand-in') ? (
       <>
-        Answers come from a <strong>stand-in</strong> for the model service, which repeats what it was given and calls tools when it is told to
+        Answers come from a <strong>stand-in</strong> for the model service, which repeats what it is given
       </>
     ) : (
       'Answers come from the model service that the catalog names'
     )}
-    , under the context <code>{conversationContext.value || 'default'}</code>, by <code>{location.host}</code>.
+    , under the context <code>{conversationContext.value || 'default'}</code>. Every turn is kept as it happens: reload, disconnect or come back tomorrow.
   </p>
 );
 
@@ -130,7 +130,20 @@ const Welcome = () => (
   <div class="welcome">
     <h2>What should the agent do?</h2>
     <Answerer />
-    <p class="muted">Every turn is kept by the service as it happens. Reload, disconnect or come back tomorrow: it goes on.</p>
+    <ul class="invitations">
+      {panels.flatMap(({ id, icon, invites }) =>
+        invites === undefined ? [] : (
+          <li key={id}>
+            <button type="button" onClick={() => ((openPanel.value = id), invites.begin?.())}>
+              <strong>
+                <Icon name={icon} /> {invites.words}
+              </strong>
+              <small>{invites.shows}</small>
+            </button>
+          </li>
+        ))}
+    </ul>
+    <h3>Or say something</h3>
     <ul class="suggestions">
       {fitting.map(([words, shows]) => (
         <li key={words}>
@@ -140,18 +153,6 @@ const Welcome = () => (
           </button>
         </li>
       ))}
-    </ul>
-    <h3>What only this page shows</h3>
-    <ul>
-      {panels.flatMap(({ id, invites, about }) =>
-        invites === undefined ? [] : (
-          <li key={id}>
-            <button type="button" onClick={() => (openPanel.value = id)}>
-              <strong>{invites}</strong>
-              <small>{about}</small>
-            </button>
-          </li>
-        ))}
     </ul>
   </div>
 );

@@ -7,6 +7,7 @@ import { failureOf } from '../store/failure.js';
 import { forgetSession } from '../store/outbox.js';
 import { aptix, version } from '../store/service.js';
 import { listed, MOST_KEPT, unlist, type Listed } from '../store/session_list.js';
+import { openState } from '../store/session_states.js';
 import { tell } from '../store/tabs.js';
 import { searchTexts, textSearch } from '../store/text_search.js';
 import { THEMES, type Theme } from '../store/theme.js';
@@ -15,6 +16,7 @@ import { forget } from '../store/unsent.js';
 import { user } from '../store/user.js';
 import { hasMore, inbox, listFault, rename, searched, showFurther } from '../store/user_sessions.js';
 import { Icon } from './icon.js';
+import { titleOf } from '../branching/branching.js';
 import { isHelpOpen } from './help.js';
 import { agreed, written } from './question.js';
 import { focusMessage } from './screen.js';
@@ -152,20 +154,23 @@ function Further({ all }: { all: number }) {
 }
 
 const STATES: Partial<Record<NonNullable<Listed['status']>, string>> = {
-  running: 'is running',
-  awaiting_tools: 'waits for a tool',
-  awaiting_approval: 'waits for your approval',
+  running: 'running',
+  awaiting_tools: 'waits for you',
+  awaiting_approval: 'waits for you',
   failed: 'failed',
 };
 
-/** What tells a branch from the session that it came from, whose title it has. */
-const whatOf = ({ of, context }: Branch): string => [of ? 'asked again' : 'goes on', context && `under ${context}`].filter(Boolean).join(' ');
+/** What tells a branch from the session that it came from. */
+const whatOf = ({ of, context }: Branch): string => [of && 'asked again', context && `under ${context}`].filter(Boolean).join(' ');
 
 function Entry({ session: { id, title, at, status } }: { session: Listed }) {
   const isOpen = sessionId.value === id;
-  // What the open session is at stands in the conversation, and is newer there.
-  const state = status && !isOpen ? STATES[status] : undefined;
+  // Of the open session the page knows more than a list that was fetched a while ago.
+  const now = isOpen ? openState.value : status;
+  const state = now && STATES[now];
   const branch = branchOf(id);
+  // One that only goes on has the title of the session that it came from.
+  const isNamesake = branch && branch.of === undefined && title === titleOf(branch.parent);
   return (
     <li class={isOpen ? 'current' : ''}>
       <button type="button" class="session" aria-current={isOpen ? 'page' : undefined} onClick={() => go(id, true)}>
@@ -173,14 +178,20 @@ function Entry({ session: { id, title, at, status } }: { session: Listed }) {
           {branch && (
             <>
               <Icon name="branch" />
-              <span class="hidden">Branch: </span>
+              <span class={isNamesake ? '' : 'hidden'}>{isNamesake ? 'Branch of ' : 'Branch: '}</span>
             </>
           )}
           {title}
         </span>
         <small>
-          {state !== undefined && <span class={`dot ${status}`} aria-hidden="true" />}
-          {[when(at), branch && whatOf(branch), state].filter(Boolean).join(' · ')}
+          {state !== undefined && (
+            <span class={`at ${now}`}>
+              <span class="dot" aria-hidden="true" />
+              {state}
+            </span>
+          )}
+          {state !== undefined && ' · '}
+          {[when(at), branch && whatOf(branch)].filter(Boolean).join(' · ')}
         </small>
       </button>
       {user.value !== undefined && (

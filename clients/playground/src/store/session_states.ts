@@ -1,0 +1,69 @@
+// What the sessions of the list are at: one runs, waits for its human, or has failed. Owns how that is known: of the open
+// session by its turns, of those that were left at work by asking for each of them, and of no other one. A user's list comes
+// from the service with its states.
+import { computed, effect, untracked } from '@preact/signals';
+import { AptixError, type SessionView } from '../../../typescript/src/index.js';
+import { isLost } from './connection.js';
+import { isLoading, liveTurn, newestTurn, sessionId } from './conversation.js';
+import { aptix, isLetIn } from './service.js';
+import { atWork, listed, noteState, type Listed } from './session_list.js';
+import { onTold } from './tabs.js';
+import { APPROVAL, unanswered, type TurnRecord } from './turn_record.js';
+import { user } from './user.js';
+
+type State = Listed['status'];
+
+/** How often sessions that run elsewhere are asked for. Those that wait do so until somebody comes. */
+const RUNNING_MS = 5_000;
+/** As many are asked for at once, the newest ones. */
+const MOST_ASKED = 8;
+
+/** What the open session is at, as its turns tell it. */
+export const openState = computed<State>(() => {
+  const turn = isLoading.value ? undefined : (liveTurn.value ?? newestTurn.value);
+  return turn && stateOf(turn.record.value);
+});
+
+function stateOf(record: TurnRecord): State {
+  const { status } = record;
+  if (status === 'awaiting_tools') {
+    const open = unanswered(record);
+    return open.length === 0 ? 'running' : open.some(({ Name }) => Name === APPROVAL) ? 'awaiting_approval' : 'awaiting_tools';
+  }
+  if (status === 'lost') return 'running';
+  return status === 'running' || status === 'failed' ? status : undefined;
+}
+
+function stateIn({ LiveTurn, LatestTurn }: SessionView): State {
+  const { Status, ToolCalls = [] } = LiveTurn ?? LatestTurn ?? {};
+  if (Status === 'awaiting_tools') return ToolCalls.some(({ Name }) => Name === APPROVAL) ? 'awaiting_approval' : Status;
+  return Status === 'running' || Status === 'failed' ? Status : undefined;
+}
+
+const isListed = computed(() => !isLoading.value && newestTurn.value !== undefined && listed.value.some(({ id }) => id === sessionId.value));
+effect(() => {
+  const [id, state] = [sessionId.value, openState.value];
+  // In a moment, when the list with it is stored.
+  if (isListed.value) queueMicrotask(() => noteState(id, state));
+});
+
+/** Asks what has become of the sessions that were left at work. */
+function look(isWanted: (state: State) => boolean = () => true): void {
+  if (document.hidden || !isLetIn.peek() || isLost.peek() || user.peek() !== undefined) return;
+  const left = atWork().filter(({ id, status }) => id !== sessionId.peek() && isWanted(status));
+  for (const { id } of left.slice(0, MOST_ASKED)) {
+    aptix.session(id).get().then(
+      (view) => id !== sessionId.peek() && noteState(id, stateIn(view)),
+      // What cannot be asked now stays as it was.
+      (error) => error instanceof AptixError && error.code === 'session_not_found' && noteState(id, undefined),
+    );
+  }
+}
+
+effect(() => {
+  if (sessionId.value && isLetIn.value) untracked(() => look());
+});
+setInterval(() => look((state) => state === 'running'), RUNNING_MS);
+addEventListener('focus', () => look());
+document.addEventListener('visibilitychange', () => look());
+onTold(() => look());
