@@ -38,7 +38,7 @@ export async function dev({ port, data, catalog, environment = process.env, say 
       tell: ({ event, level, faults = [] }) => level === 'error' && say(`${event}\n${faults.join('\n')}`),
       onServing: (origin) => {
         say(`serving on ${origin}`);
-        if (settings.PLAYGROUND === 'on') say(`the playground is at ${origin}/${brought({ isDemo: !catalog })}`);
+        if (settings.PLAYGROUND === 'on') say(`the playground is at ${origin}/${brought({ isDemo: !catalog, catalog })}`);
       },
     });
   } finally {

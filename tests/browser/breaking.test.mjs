@@ -68,7 +68,38 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     await loaded;
     await settled(trial);
     assert.equal(await page.locator('.turn').count(), 1);
-    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    assert.deepEqual(await page.evaluate(() => Object.keys(sessionStorage).filter((key) => !key.startsWith('aptix-edge.trials'))), []);
+  });
+
+  test('a conversation of the reader stays as it is, and what was found stays over reloads, with the session of the trials', async () => {
+    const page = await playground.page({ expected: REFUSED });
+    await hasStatus(await say(page, 'Reason about it.'), 'completed');
+    const own = page.url();
+    await openPanel(page, 'Break it');
+    await page.getByText('in a session of its own, so that this conversation stays as it is').waitFor();
+    await assertAccessible(page);
+    await holds(page, 'five');
+    await trialOf(page, 'five').getByText('5 answers, all equal').waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Break it' }).waitFor();
+    assert.ok(await trialOf(page, 'five').getByRole('button').evaluate((button) => button === document.activeElement), 'what was pressed keeps the focus');
+    const theirs = page.url();
+    const loaded = page.waitForEvent('load');
+    await trialOf(page, 'reload').getByRole('button', { name: 'Try it' }).click();
+    await loaded;
+    await settled(trialOf(page, 'reload'));
+    assert.equal(page.url(), theirs);
+    assert.equal(await page.locator('.turn').count(), 2);
+    for (let reloads = 0; reloads < 2; reloads += 1) {
+      await settled(trialOf(page, 'five'));
+      await page.reload();
+      await openPanel(page, 'Break it');
+    }
+    assert.doesNotMatch(await page.evaluate(() => JSON.stringify(sessionStorage)), /seen|answer|slow/i);
+    await page.locator('.sessions .session').filter({ hasText: 'Reason about it.' }).click();
+    await hasStatus(page.locator('.turn'), 'completed');
+    assert.equal(page.url(), own);
+    assert.equal(await page.locator('[data-trial]:not([data-state="idle"])').count(), 0);
+    assert.equal(await page.locator('.turn').count(), 1);
   });
 
   test('whoever leaves for a while finds the turn ended; a running turn is taken as it is', async () => {
@@ -116,7 +147,7 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'completed');
     await turn.getByText('The model service does not answer; another one takes over.').waitFor();
     await openPanel(page, 'Inspector');
-    await page.getByRole('img', { name: /Model call 1: [^;]*answered by default[^;]*;.*Model call 2: [^;]*answered by spare/ }).waitFor();
+    await page.getByRole('img', { name: /Model call 1: [^;]*answered by model service default[^;]*;.*Model call 2: [^;]*answered by model service spare/ }).waitFor();
     await openPanel(page, 'Break it');
     await asksInsteadOf(page, 'Go down in the middle.');
     const trial = trialOf(page, 'down');

@@ -43,6 +43,28 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     return (await (await fetch(new URL(`/sessions/${session}/turns/${turn}/trace`, playground.rig.url))).json()).Result;
   };
 
+  test('a turn that its user has stopped is called stopped, not failed, and both say what it has cost', async () => {
+    const page = await opened();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(turn, 'aborted');
+    await turn.getByText('This turn was stopped.').waitFor();
+    const told = await timeline(page, /Model call 1: .*stopped/);
+    assert.doesNotMatch(told, /fail|abort/);
+    await panel(page).getByText('Turn 1 of 1 · stopped').waitFor();
+    assert.equal(await panel(page).locator('.span.bad').count(), 0);
+    assert.equal(await panel(page).locator('.span.stopped').count(), 1);
+    const tokens = async () => /[\d,]+ in, [\d,]+ out/.exec(await turn.locator('.foot').innerText())?.[0];
+    await turn.locator('.foot').getByText(' in, ').waitFor();
+    const live = await tokens();
+    const figures = await panel(page).locator('.figures dd').allInnerTexts();
+    assert.equal(live, `${figures[2]} in, ${figures[3]} out`);
+    await page.reload();
+    await hasStatus(turn, 'aborted');
+    assert.equal(await tokens(), live);
+  });
+
   test('a turn with a tool: its calls, their tokens, first bytes and sizes are those of the trace', async () => {
     const page = await opened();
     await panel(page).getByRole('button', { name: 'Send an example' }).click();

@@ -162,6 +162,16 @@ describe('looking into', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'aborted');
   });
 
+  test('contexts that the address of `make dev` names are offered, and where none is known the field says why', async () => {
+    const page = await playground.page();
+    await openPanel(page, 'Context');
+    await page.getByText('The service lists its contexts nowhere').waitFor();
+    await page.goto(new URL('/?contexts=default,brief', page.url()).href);
+    await openPanel(page, 'Context');
+    await page.getByText('Known to this page: default, brief.').waitFor();
+    assert.deepEqual(await page.locator('datalist option').evaluateAll((all) => all.map(({ value }) => value)), ['default', 'brief']);
+  });
+
   test('a context that was met is offered again, after a reload and in a new session', async () => {
     const page = await playground.page();
     await openPanel(page, 'Context');
@@ -172,6 +182,7 @@ describe('looking into', { skip: withoutBrowser }, () => {
     await page.keyboard.press('Alt+n');
     await openPanel(page, 'Context');
     await page.waitForFunction(() => [...document.querySelectorAll('datalist option')].some(({ value }) => value === 'brief'));
+    await page.getByText('Known to this page: brief').waitFor();
   });
 
   test('a branch is told from the session whose title it has, and a search finds what both have once', async () => {

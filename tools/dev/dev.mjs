@@ -83,7 +83,7 @@ async function main() {
   const port = portOf(process.env.PORT || '8787');
   await mustBeFree(port);
   const { settings, receiver, spareUrl, brought } = await localServices(settingsOf(process.env), port, say);
-  const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/${brought({ isDemo: !process.env.CATALOG && !HAS_CATALOG })}` : '';
+  const shown = settings.PLAYGROUND === 'on' ? `make dev: the playground is at http://127.0.0.1:${port}/${brought({ isDemo: !process.env.CATALOG && !HAS_CATALOG, catalog: process.env.CATALOG })}` : '';
   // Two that run at once must not share what they keep, nor the inspector's port: wrangler looks for a free one from 9229
   // on, and takes it later, so of two that start together one would fail.
   const isFirst = port === 8787;

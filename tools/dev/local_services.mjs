@@ -1,14 +1,19 @@
 // What stands beside the service for local work, whoever serves it (`make dev`, or the package's `dev`): a stand-in for the
 // model service where none is configured, a receiver of webhooks, a back end that gives the playground tickets.
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { standIn } from './stand_in/service.mjs';
 import { ticketServer } from './tickets.mjs';
 import { webhookReceiver } from './webhook_receiver.mjs';
 
+/** An address has room for so many. */
+const MOST_CONTEXTS = 50;
+
 /**
  * Starts them for a service on this port, and resolves to `{ settings, receiver, spareUrl, brought }`: the settings that were
  * given with those for local work, where the stand-in's spare one is, if there is one, and what tells the playground
- * (`brought({ isDemo })`) which suggestions fit, and who gives it tickets. `say` gets a line for the terminal.
+ * (`brought({ isDemo, catalog })`, with the file of a catalog of one's own) which suggestions fit, which conversation contexts
+ * there are, and who gives it tickets. `say` gets a line for the terminal.
  */
 export async function localServices(given, port, say) {
   const settings = { ...given };
@@ -39,9 +44,20 @@ export async function localServices(given, port, say) {
   // The name under which the demo's catalog has it; a catalog of one's own may use both, too.
   settings.DEV_WEBHOOK_SECRET ||= receiver.secret;
   /** A catalog of one's own may name another model service. */
-  const brought = ({ isDemo }) => {
-    const all = [isDemo && 'demo-catalog', isDemo && isStandIn && 'stand-in', tickets && `tickets=${tickets.port}`].filter(Boolean);
+  const brought = ({ isDemo, catalog }) => {
+    const contexts = contextsIn(catalog).slice(0, MOST_CONTEXTS).map(encodeURIComponent);
+    const known = contexts.length > 1 && `contexts=${contexts.join(',')}`;
+    const all = [isDemo && 'demo-catalog', known, isDemo && isStandIn && 'stand-in', tickets && `tickets=${tickets.port}`].filter(Boolean);
     return all.length > 0 ? `?${all.join('&')}` : '';
   };
   return { settings, receiver, spareUrl, brought };
+}
+
+/** The conversation contexts of a catalog in a file. What cannot be read is told by whoever serves it. */
+function contextsIn(file) {
+  try {
+    return Object.keys(JSON.parse(readFileSync(file, 'utf8')).ConversationContexts);
+  } catch {
+    return [];
+  }
 }

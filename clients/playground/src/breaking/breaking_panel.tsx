@@ -4,6 +4,7 @@ import { Icon } from '../view/icon.js';
 import { seconds } from '../store/turn_record.js';
 import { awaySeconds, byClient } from './by_client.js';
 import { byService } from './by_service.js';
+import { goesElsewhere, isSpared } from './own_session.js';
 import { outcomes, running, start, type Finding, type Outcome, type Trial } from './trial.js';
 
 const LONGEST_AWAY_S = 600;
@@ -11,7 +12,8 @@ const LONGEST_AWAY_S = 600;
 export function BreakingPanel() {
   return (
     <>
-      <p class="lead">Each button breaks something in the conversation beside it, says what should be true all the same, and looks whether it is.</p>
+      <p class="lead">Each button breaks something, says what should be true all the same, and looks whether it is.</p>
+      <p class="muted">{isSpared() ? 'For that it talks to the agent, in a session of its own, so that this conversation stays as it is. Only a turn that runs here is itself cut, reloaded or left.' : 'For that it talks to the agent, in this session.'}</p>
       <section>
         <h3>From this side</h3>
         {byClient.map((trial) => (
@@ -42,7 +44,8 @@ const Away = () => (
 function Card({ trial, children }: { trial: Trial; children?: preact.ComponentChildren }) {
   const outcome = outcomes.value[trial.id];
   const live = liveTurn.value;
-  const isBlocked = running.value !== undefined || (live !== undefined && (trial.needsIdle || live.record.value.status === 'awaiting_tools'));
+  const isBusy = live !== undefined && !goesElsewhere(trial) && (trial.needsIdle || live.record.value.status === 'awaiting_tools');
+  const isBlocked = running.value !== undefined || isBusy;
   // A button that one has just pressed keeps the focus, so it is not disabled.
   const isRunning = running.value === trial.id;
   const title = `trial-${trial.id}`;

@@ -151,7 +151,8 @@ async function runFive(report: Report): Promise<void> {
   const own = last?.type === 'result' ? JSON.stringify(last.response) : '';
   const results = answers.map((answer) => JSON.stringify(JSON.parse(answer).Result));
   const equal = new Set(answers).size === 1 && new Set([own, ...results]).size === 1 && own !== '';
-  report.finds('equal', equal, `${new Set([own, ...results]).size} different answer`);
+  const different = new Set([own, ...results]).size;
+  report.finds('equal', equal, different === 1 ? `${answers.length + 1} answers, all equal` : `${different} different answers`);
   const trace = await traceOf(turn);
   const after = (await session.get()).TurnCount;
   report.finds('once', wasRunOnce(trace) && trace.ModelCalls.length === 1 && after === before + 1, `model calls: ${trace.ModelCalls.length}, turns: ${before} and now ${after}`);

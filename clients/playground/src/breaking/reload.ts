@@ -4,7 +4,7 @@ import { sessionId, shownTurns } from '../store/conversation.js';
 import { ofTab } from '../store/storage.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { atEnd, until } from './observing.js';
-import { start, type Report, type Trial } from './trial.js';
+import { carryOut, type Report, type Trial } from './trial.js';
 
 const PLACE = 'aptix-edge.reloaded';
 
@@ -33,7 +33,7 @@ export function afterReload(trial: Trial, check: (report: Report, turn: ShownTur
     if (sessionId.value !== session) return;
     queueMicrotask(() => {
       stop();
-      void start({ ...trial, run });
+      void carryOut({ ...trial, run });
     });
   });
 }

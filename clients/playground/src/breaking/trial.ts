@@ -1,6 +1,11 @@
-// A trial: something that breaks, what should be true all the same, and what was found. Owns running one at a time.
-import { signal } from '@preact/signals';
+// A trial: something that breaks, what should be true all the same, and what was found. Owns running one at a time, and that
+// what was found stays for the tab, with the session in which it was.
+import { computed, effect, signal } from '@preact/signals';
+import { sessionId } from '../store/conversation.js';
 import { failureOf } from '../store/failure.js';
+import { ofTab } from '../store/storage.js';
+import { user } from '../store/user.js';
+import { forgetOwn, goWhereItIsDone } from './own_session.js';
 
 /** What a trial tells while it runs. */
 export interface Report {
@@ -36,21 +41,67 @@ export interface Outcome {
   ms?: number;
 }
 
-export const outcomes = signal<Readonly<Record<string, Outcome>>>({});
+type Outcomes = Readonly<Record<string, Outcome>>;
+
+const PLACE = 'aptix-edge.trials';
+/** The sessions whose outcomes are kept, the newest ones. */
+const MOST_KEPT = 20;
+
+/** Each with its session, the newest first. */
+const all = signal<readonly (readonly [session: string, outcomes: Outcomes])[]>(stored());
+/** Those of the open session. */
+export const outcomes = computed<Outcomes>(() => all.value.find(([session]) => session === sessionId.value)?.[1] ?? {});
 /** The trial that runs. */
 export const running = signal<string | undefined>(undefined);
 
+/** What was seen may be words of an answer, which no storage is to hold. */
+const withoutWords = ({ findings, ...rest }: Outcome): Outcome => ({
+  ...rest,
+  findings: Object.fromEntries(Object.entries(findings).map(([claim, { holds }]) => [claim, { holds }])),
+});
+
+effect(() => {
+  if (all.value.length === 0) return ofTab.remove(PLACE);
+  // One that runs ends with the page.
+  const ended = (found: Outcomes) => Object.entries(found).filter(([, { state }]) => state !== 'runs').map(([id, each]) => [id, withoutWords(each)]);
+  ofTab.set(PLACE, JSON.stringify(all.value.map(([session, found]) => [session, Object.fromEntries(ended(found))])));
+});
+let foundAs = user.peek();
+effect(() => {
+  if (user.value !== foundAs) {
+    all.value = [];
+    forgetOwn();
+  }
+  foundAs = user.value;
+});
+
+function stored(): (readonly [string, Outcomes])[] {
+  return ofTab.list<readonly [string, Outcomes]>(PLACE, (each) => Array.isArray(each) && typeof each[0] === 'string' && typeof each[1] === 'object' && each[1] !== null);
+}
+
 export async function start(trial: Trial): Promise<void> {
   if (running.value !== undefined) return;
-  const began = performance.now();
-  const change = (more: Partial<Outcome>) => (outcomes.value = { ...outcomes.value, [trial.id]: { ...outcomes.value[trial.id]!, ...more } });
   running.value = trial.id;
+  await goWhereItIsDone(trial);
+  await carryOut(trial);
+}
+
+/** Runs it in the open session. */
+export async function carryOut(trial: Trial): Promise<void> {
+  const began = performance.now();
+  running.value = trial.id;
+  const session = sessionId.peek();
+  const known = (): Outcomes => all.peek().find(([id]) => id === session)?.[1] ?? {};
+  const change = (more: Partial<Outcome>) => {
+    const next = { ...known(), [trial.id]: { ...known()[trial.id]!, ...more } };
+    all.value = [[session, next] as const, ...all.peek().filter(([id]) => id !== session)].slice(0, MOST_KEPT);
+  };
   change({ state: 'runs', doing: '', findings: {}, fault: undefined, ms: undefined });
   const report: Report = {
     does: (doing) => change({ doing }),
     finds: (claim, holds, seen) => {
       const finding: Finding = { holds, ...(seen !== undefined && { seen }) };
-      change({ findings: { ...outcomes.value[trial.id]!.findings, [claim]: finding } });
+      change({ findings: { ...known()[trial.id]!.findings, [claim]: finding } });
     },
   };
   try {
@@ -59,7 +110,7 @@ export async function start(trial: Trial): Promise<void> {
     change({ fault: failureOf(error).message });
   }
   running.value = undefined;
-  const { findings, fault } = outcomes.value[trial.id]!;
+  const { findings, fault } = known()[trial.id]!;
   const found = Object.keys(trial.claims).map((claim) => findings[claim]?.holds ?? false);
   const state = fault !== undefined || found.includes(false) ? 'failed' : found.includes('unseen') ? 'partly' : 'held';
   change({ state, doing: '', ms: Math.round(performance.now() - began) });

@@ -1,7 +1,7 @@
 // Two runs beside each other: what was said, what was called, what it cost; what differs is marked.
 import { linkTo } from '../store/address.js';
 import { differenceOf, type Figures } from '../store/figures.js';
-import { answerOf, seconds } from '../store/turn_record.js';
+import { answerOf, seconds, wordsFor } from '../store/turn_record.js';
 import { Json } from '../view/json_text.js';
 import { Markdown } from '../view/markdown.js';
 import { Icon } from '../view/icon.js';
@@ -42,7 +42,7 @@ function SideView({ side, leave }: { side: Side; leave(): void }) {
     <section class="side" aria-label={name} data-status={status}>
       <h2 dir="auto">{name}</h2>
       <p class="muted">
-        {[status.replace('_', ' '), held?.mode].filter(Boolean).join(' · ')}
+        {[wordsFor(status), held?.mode].filter(Boolean).join(' · ')}
         {place && <> · <a href={linkTo(place)} onClick={leave}>Open it</a></>}
       </p>
       {place && status === 'awaiting_tools' && (

@@ -5,7 +5,7 @@ import { now } from '../store/clock.js';
 import { chosenTurn, isLoading, lookedAt, sessionId, shownTurns } from '../store/conversation.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { namedFor } from '../store/figures.js';
-import { isLive, seconds } from '../store/turn_record.js';
+import { isLive, seconds, wordsFor } from '../store/turn_record.js';
 import { Icon } from '../view/icon.js';
 import { CompositionView } from './composition_view.js';
 import { EventsView } from './events_view.js';
@@ -120,7 +120,7 @@ function Turns({ turn }: { turn: ShownTurn }) {
         <Icon name="chevron" />
         <span class="hidden">Earlier turn</span>
       </button>
-      <span>{`Turn ${at + 1} of ${all.length} · ${turn.record.value.status.replace('_', ' ')}`}</span>
+      <span>{`Turn ${at + 1} of ${all.length} · ${wordsFor(turn.record.value.status)}`}</span>
       <button type="button" class="small" disabled={at >= all.length - 1} onClick={() => go(at + 1)}>
         <Icon name="chevron" />
         <span class="hidden">Later turn</span>

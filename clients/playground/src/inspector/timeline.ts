@@ -7,7 +7,7 @@ import { bytes, tokens, type Inspected, type ModelCall, type TracedCall } from '
 export interface Span {
   from: number;
   to: number;
-  look: 'work' | 'model' | 'wait' | 'tool' | 'pause' | 'bad' | 'dropped' | 'words';
+  look: 'work' | 'model' | 'wait' | 'tool' | 'pause' | 'bad' | 'stopped' | 'dropped' | 'words';
 }
 export interface Row {
   name: string;
@@ -113,11 +113,12 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
     spans.push({ from: start, to: Math.min(to, start + ms), look: 'wait' });
     start = Math.min(to, start + ms);
   }
-  spans.push({ from: start, to, look: call.Interrupted ? 'dropped' : call.Fault ? 'bad' : 'model' });
+  const isStopped = call.Fault?.ErrorCode === 'turn_aborted';
+  spans.push({ from: start, to, look: call.Interrupted ? 'dropped' : isStopped ? 'stopped' : call.Fault ? 'bad' : 'model' });
   const statuses = call.Retries.map(({ HttpStatus }) => HttpStatus ?? 'no answer').join(', ');
   const told = [
     seconds(to - from),
-    call.Service && `answered by ${call.Service}`,
+    call.Service && `${call.Fault ? 'asked of' : 'answered by'} model service ${call.Service}`,
     firstByte !== undefined && `first byte after ${seconds(firstByte)}`,
     call.Usage && call.Usage.TotalTokens > 0 && `${tokens(call.Usage.PromptTokens)} in, ${tokens(call.Usage.CompletionTokens)} out`,
     waited.length > 0 && `repeated after ${statuses}, waited ${seconds(waited.reduce((a, b) => a + b, 0))}`,
@@ -125,7 +126,7 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
     call.Background && (call.Resumed ? `in the background, read on ${call.Resumed === 1 ? 'once' : `${call.Resumed} times`}` : 'in the background'),
     call.Rebuilt && 'the whole conversation, since the chain was lost',
     call.Reduced && `reduced to: ${call.Reduced}`,
-    call.Fault && `failed: ${call.Fault.ErrorCode}`,
+    isStopped ? 'stopped' : call.Fault && `failed: ${call.Fault.ErrorCode}`,
   ];
   return { name, told: told.filter(Boolean).join(' · '), spans, opens: { call: call.Number }, ...(firstByte !== undefined && { mark: Math.min(to, from + firstByte) }) };
 }
@@ -208,7 +209,7 @@ export function spentOn({ trace, view }: Inspected): { name: string; ms: number 
   const retrieval = trace.Composition.reduce((ms, { DurationMs = 0 }) => ms + DurationMs, 0);
   const parts = [
     { name: 'Retrieval', ms: retrieval },
-    { name: 'The model', ms: sum(['model', 'bad', 'dropped']) },
+    { name: 'The model', ms: sum(['model', 'bad', 'stopped', 'dropped']) },
     { name: 'Waits before repetitions', ms: sum(['wait']) },
     { name: 'Tools of the service', ms: sum(['tool']) },
     { name: 'The client and its user', ms: [...pauses.values()].reduce((all, ms) => all + ms, 0) },

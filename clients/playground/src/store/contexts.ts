@@ -8,6 +8,9 @@ import { user } from './user.js';
 const PLACE = 'aptix-edge.contexts';
 const MOST_KEPT = 20;
 
+/** Those of the catalog with which `make dev` serves: the address of the page names them. */
+export const toldContexts: readonly string[] = new URLSearchParams(location.search).get('contexts')?.split(',').filter(Boolean) ?? [];
+
 /** Those that were met last stand first. */
 export const metContexts = signal<readonly string[]>([]);
 

@@ -16,6 +16,7 @@ import * as answering from './answering.js';
 import { attachments, pictureAt, type Attachment } from './attachments.js';
 import * as connection from './connection.js';
 import { failureOf } from './failure.js';
+import { usageOf } from './history.js';
 import { merged } from './merging.js';
 import * as outbox from './outbox.js';
 import { Painter } from './painter.js';
@@ -324,10 +325,10 @@ export const stopping = signal<string | undefined>(undefined);
 export async function cancel(turn: ShownTurn): Promise<void> {
   stopping.value = turn.record.peek().turnId;
   try {
-    await aptix.session(turn.session).cancel(turn.record.value.turnId);
+    const view = await aptix.session(turn.session).cancel(turn.record.value.turnId);
     tell(turn.session);
     // A turn that waits is watched by nobody.
-    if (!turn.watching) turn.record.value = turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' });
+    if (!turn.watching) turn.record.value = { ...turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' }), ...usageOf(view) };
     answering.settle(turn);
     if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
   } catch (error) {
@@ -469,7 +470,14 @@ function end(turn: ShownTurn, failure: turns.Failure, error: unknown): void {
 function afterwards(turn: ShownTurn): void {
   const { status } = turn.record.peek();
   if (turn.isPartial && (status === 'completed' || status === 'failed' || status === 'aborted')) void catchUp().catch(() => {});
+  else if (turn.isTaken && (status === 'failed' || status === 'aborted')) void fetchCost(turn);
   sendWaiting();
+}
+
+/** What a turn without a response has cost, which no stream tells. */
+async function fetchCost(turn: ShownTurn): Promise<void> {
+  const view = await aptix.session(turn.session).getTurn(turn.record.peek().turnId).catch(() => undefined);
+  if (view) turn.change((record) => (turns.isOver(record) ? { ...record, ...usageOf(view) } : record));
 }
 
 /** Answers what the page answers by itself; the rest waits for the user. */

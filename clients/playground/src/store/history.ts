@@ -1,5 +1,5 @@
 // What was said in a session before this page was loaded, or elsewhere, from the session's export.
-import { AptixError, type AgentExecuteResponse, type ClipboardImage, type InputArtifact, type SessionExport, type ToolCall, type TurnRequest } from '../../../typescript/src/index.js';
+import { AptixError, type AgentExecuteResponse, type ClipboardImage, type InputArtifact, type SessionExport, type ToolCall, type TurnRequest, type Usage } from '../../../typescript/src/index.js';
 import { APPROVAL, after, begun, failed, failureOf, isLive, type Asked, type Decision, type SteerStep, type Step, type TurnRecord } from './turn_record.js';
 
 type ExportedTurn = SessionExport['Turns'][number];
@@ -35,8 +35,11 @@ function recordOf(turn: ExportedTurn, exported: SessionExport): TurnRecord {
   const steps: Step[] = text ? [...before.steps, { kind: 'text', segment: -1, text, isKept: true }] : [...before.steps];
   const aborted = { code: 'turn_aborted', message: 'The turn was cancelled.' };
   const failure = turn.Status === 'aborted' ? aborted : failureOf(last?.Errors ?? [], new AptixError(HttpStatus, last?.Errors ?? []));
-  return { ...failed({ ...before, steps }, failure), endedAt };
+  return { ...failed({ ...before, steps }, failure), endedAt, ...usageOf(turn) };
 }
+
+/** What a turn without a response has cost, as far as its model calls have told it. */
+export const usageOf = ({ Usage }: { Usage?: Usage }): Pick<TurnRecord, 'usage'> => (Usage && Usage.TotalTokens > 0 ? { usage: Usage } : {});
 
 interface Outcome {
   Result?: AgentExecuteResponse;

@@ -121,6 +121,9 @@ export const begun = (turnId: string, asked: Asked, startedAt = now()): TurnReco
   warnings: [],
 });
 
+/** What a turn is at, in one word or two. */
+export const wordsFor = (status: TurnRecord['status']): string => (status === 'aborted' ? 'stopped' : status === 'awaiting_tools' ? 'waits for an answer' : status);
+
 export const isLive = ({ status }: Pick<TurnRecord, 'status'>): boolean => status === 'running' || status === 'awaiting_tools';
 
 /** Whether the turn has come to its end, however it did. */

@@ -193,8 +193,8 @@ function Foot({ record: { usage, startedAt, endedAt, mode, status } }: { record:
   );
 }
 
-function tokens({ PromptTokens, CachedTokens, CompletionTokens, ReasoningTokens }: Usage): string {
+function tokens({ PromptTokens, CachedTokens, CompletionTokens, ReasoningTokens, Estimated }: Usage): string {
   const cached = CachedTokens > 0 ? ` (${count(CachedTokens)} cached)` : '';
   const reasoning = ReasoningTokens > 0 ? ` (${count(ReasoningTokens)} reasoning)` : '';
-  return `${count(PromptTokens)}${cached} in, ${count(CompletionTokens)}${reasoning} out`;
+  return `${Estimated ? 'about ' : ''}${count(PromptTokens)}${cached} in, ${count(CompletionTokens)}${reasoning} out`;
 }
