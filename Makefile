@@ -141,14 +141,20 @@ package: setup build-server/.complete ## the package aptix-edge-server: one's ow
 	@node server/build.mjs --pack
 
 # What `make release` makes, once.
-packages: setup build-server/.complete client
+packages: setup build-server/.complete client ## the packages for machines that have no compilers, in build-release/
 	@node tools/release/packages.mjs
 
 release: packages ## the packages of server and clients with checksums and SBOM, in build-release/; all of it is built twice, which takes ten minutes, and a difference fails
 	@APTIX_COMMIT='$(commit)' node tools/release/release.mjs
 
-deploy: $(if $(CONFIG),setup build-server/.complete,build) ## upload to Cloudflare (wrangler asks for the account); the version's tag is the commit; CONFIG=../my-agent/server.json for a configuration of your own, ENV=staging for one of its environments, DRY_RUN=1 uploads nothing
-	$(if $(CONFIG),node build-server/dist/cli.mjs deploy --config '$(CONFIG)' $(if $(ENV),--env '$(ENV)'),wrangler deploy $(addprefix --tag ,$(commit))) $(if $(DRY_RUN),--dry-run)
+# There is no default: of two Workers, the wrong one would get the upload.
+ifneq ($(filter deploy,$(MAKECMDGOALS)),)
+ifeq ($(CONFIG),)
+$(error name what is deployed: make deploy CONFIG=../my-agent/server.json, a configuration of your own (docs/operations.md, Deploy), or CONFIG=wrangler.toml, the checkout as it is)
+endif
+endif
+deploy: $(if $(filter %.toml,$(CONFIG)),build,setup build-server/.complete) ## upload to Cloudflare (wrangler asks for the account): CONFIG=../my-agent/server.json, a configuration of your own, ENV=staging for one of its environments; or CONFIG=wrangler.toml; the version's tag is the commit; DRY_RUN=1 uploads nothing
+	$(if $(filter %.toml,$(CONFIG)),wrangler deploy --config '$(CONFIG)' $(addprefix --tag ,$(commit)),node build-server/dist/cli.mjs deploy --config '$(CONFIG)' $(if $(ENV),--env '$(ENV)')) $(if $(DRY_RUN),--dry-run)
 
 fmt: ## format the Rust code
 	cargo fmt

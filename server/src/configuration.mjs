@@ -84,15 +84,16 @@ export function configuration(file, environment) {
 /** What is configured without a file. */
 export const nothing = () => ({ Variables: {}, Secrets: {} });
 
-/** The values of the secrets. A file that others may read holds no secret. */
+/** The values of the secrets. A file that others may read holds no secret, and neither does one that is empty. */
 export function secretsOf({ Secrets }) {
   const faults = [];
   const values = {};
   for (const [called, file] of Object.entries(Secrets)) {
     try {
       const mode = statSync(file).mode & 0o777;
-      if (mode === 0o600) values[called] = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-      else faults.push(`/Secrets/${called}: ${file} has the mode 0${mode.toString(8)}; it has to be 0600: chmod 600 ${file}`);
+      values[called] = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+      if (values[called].trim() === '') faults.push(`/Secrets/${called}: ${file} is empty; write the secret into it, or leave ${called} out`);
+      if (mode !== 0o600) faults.push(`/Secrets/${called}: ${file} has the mode 0${mode.toString(8)}; it has to be 0600: chmod 600 ${file}`);
     } catch (error) {
       faults.push(`/Secrets/${called}: ${file} cannot be read: ${error.code}`);
     }

@@ -12,21 +12,26 @@ import { PRODUCT } from './package_files.mjs';
 import { workerdConfig } from './workerd_config.mjs';
 import { wranglerConfig } from './wrangler_config.mjs';
 
-/** Uploads what `settings` configure, with the secrets of their files, then the catalog; resolves to the exit code. */
-export async function deploy({ settings, dryRun, print }) {
+/**
+ * Uploads what `settings` configure, with the secrets of their files, then the catalog; resolves to the exit code. What wrangler
+ * reads stays in `wranglerFile`, for its other commands about this Worker.
+ */
+export async function deploy({ settings, wranglerFile, dryRun, print }) {
   const { Catalog, Cloudflare = {} } = settings;
   refuseShared(settings);
   const wrangler = found();
   if (Catalog) {
-    if (!Cloudflare.CatalogId) throw new Fault('/Cloudflare/CatalogId: is missing; wrangler kv namespace create CATALOG prints it');
+    if (!/[^0]/.test(Cloudflare.CatalogId ?? '')) throw new Fault(`/Cloudflare/CatalogId: is ${Cloudflare.CatalogId ? 'no id' : 'missing'}; wrangler kv namespace create CATALOG prints it`);
     const faults = await faultsOf(read(Catalog));
     if (faults.length > 0) throw new Fault(`the catalog ${Catalog} is wrong:\n${faults.join('\n')}`);
   }
   const folder = mkdtempSync(path.join(tmpdir(), 'aptix-edge-deploy-'));
   try {
     const config = path.join(folder, 'wrangler.toml');
-    writeFileSync(config, wranglerConfig(settings, wrangler.version));
     const secrets = secretsOf(settings);
+    const toml = wranglerConfig(settings, wrangler.version);
+    writeFileSync(config, toml);
+    keep(wranglerFile, toml, print);
     const file = path.join(folder, 'secrets.json');
     writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });
     const given = Object.keys(secrets).length > 0 ? ['--secrets-file', file] : [];
@@ -36,6 +41,16 @@ export async function deploy({ settings, dryRun, print }) {
     return await run(wrangler.program, ['kv', 'key', 'put', '--remote', '--config', config, '--binding', 'CATALOG', 'catalog', '--path', Catalog]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Writes the file that stays, beside the configuration; a folder that takes none hinders no upload. */
+function keep(file, toml, print) {
+  try {
+    writeFileSync(file, toml);
+    print(`wrangler's other commands about this Worker take --config ${file}`);
+  } catch (error) {
+    print(`${file} cannot be written: ${error.code}`);
   }
 }
 

@@ -25,6 +25,9 @@ const settingsOf = ({ config, env }) => {
   return config === undefined ? nothing() : configuration(config, env);
 };
 
+/** `server.wrangler.toml` beside `server.json`; of an environment, `server.staging.wrangler.toml`. */
+const wranglerFileOf = ({ config, env }) => `${config.replace(/\.json$/, '')}${env === undefined ? '' : `.${env}`}.wrangler.toml`;
+
 const COMMANDS = {
   dev: {
     usage: 'dev [--port 8787] [--catalog FILE] [--data DIR]',
@@ -96,9 +99,12 @@ const COMMANDS = {
   },
   deploy: {
     usage: 'deploy --config FILE [--env NAME] [--dry-run]',
-    does: 'uploads the service to Cloudflare; wrangler has to be installed',
+    does: "uploads the service to Cloudflare by the wrangler that is installed, and writes FILE.wrangler.toml for wrangler's other commands",
     options: { ...CONFIGURED, 'dry-run': flag },
-    run: ({ 'dry-run': dryRun = false, ...values }) => deploy({ settings: configuration(required(values, 'config'), values.env), dryRun, print }),
+    run: ({ 'dry-run': dryRun = false, ...values }) => {
+      const settings = configuration(required(values, 'config'), values.env);
+      return deploy({ settings, wranglerFile: wranglerFileOf(values), dryRun, print });
+    },
   },
 };
 

@@ -1,6 +1,6 @@
 // The package aptix-edge-server: what is in it, that it is made the same twice, and what it makes of a configuration.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -111,11 +111,43 @@ test('one configuration becomes what wrangler uploads, with all that the project
     assert.ok(upload.out.includes(said), `${said} is in\n${upload.out}`);
   }
   assert.ok(!(upload.out + upload.err).includes('sk-never-shown'));
+  assert.match(upload.out, /take --config \S+server\.staging\.wrangler\.toml$/m);
   const careless = await command(['deploy', '--config', config, '--env', 'careless', '--dry-run'], { cwd: ROOT, env: { CI: '1' } });
   assert.equal(careless.code, 1);
   assert.match(careless.err, /\/Environments\/careless\/Cloudflare\/CatalogId: is missing/);
   const unknown = await command(['deploy', '--config', config, '--env', 'stagign']);
   assert.match(unknown.err, /\/Environments: has no stagign; did you mean staging\?/);
+});
+
+test("what wrangler reads stays beside the configuration, so that its other commands reach the same Worker and catalog", async () => {
+  const { folder, config } = ownConfiguration();
+  const dry = (...env) => command(['deploy', '--config', config, ...env, '--dry-run'], { cwd: ROOT, env: { CI: '1' } });
+  const upload = await dry('--env', 'staging');
+  assert.equal(upload.code, 0, upload.err + upload.out);
+  const file = path.join(folder, 'server.staging.wrangler.toml');
+  assert.match(readFileSync(file, 'utf8'), /^name = "my-agent-staging"$/m);
+  const wrangler = (...args) => spawnSync(path.join(ROOT, 'node_modules/.bin/wrangler'), [...args, '--config', file], { cwd: ROOT, encoding: 'utf8', env: { ...process.env, CI: '1' } });
+  const local = ['--local', '--persist-to', folder, '--binding', 'CATALOG'];
+  const put = wrangler('kv', 'key', 'put', ...local, 'catalog', '--path', path.join(folder, 'catalog.json'));
+  assert.equal(put.status, 0, put.stderr + put.stdout);
+  assert.ok(put.stdout.includes('1'.repeat(32)), put.stdout);
+  assert.ok(!readFileSync(file, 'utf8').includes('sk-never-shown'));
+
+  const nowhere = await dry();
+  assert.deepEqual([nowhere.code, nowhere.err], [1, 'aptix-edge-server: /Cloudflare/CatalogId: is no id; wrangler kv namespace create CATALOG prints it\n']);
+  assert.ok(!existsSync(path.join(folder, 'server.wrangler.toml')));
+});
+
+test('an empty secret is refused by its file, before anything is uploaded or judged', async () => {
+  const { folder, config } = ownConfiguration();
+  for (const nothing of ['', ' \n']) {
+    writeFileSync(path.join(folder, 'key'), nothing);
+    const fault = `aptix-edge-server: /Secrets/OPENAI_API_KEY: ${path.join(folder, 'key')} is empty; write the secret into it, or leave OPENAI_API_KEY out\n`;
+    for (const args of [['deploy', '--dry-run', '--env', 'staging'], ['check', path.join(folder, 'catalog.json')]]) {
+      const { code, out, err } = await command([...args, '--config', config], { cwd: ROOT });
+      assert.deepEqual([code, out, err], [1, '', fault]);
+    }
+  }
 });
 
 test('a newer wrangler is told how long objects keep the old code, and to leave queries out of logs; an older one is not', async () => {
