@@ -20,6 +20,7 @@ const listOf = (isOne, what) => (value) => (Array.isArray(value) && value.every(
 const any = () => undefined;
 const name = (value) => (/^[a-z0-9][a-z0-9-]{0,62}$/.test(value) ? undefined : 'is a name of small letters, digits and hyphens');
 
+const NAMES = listOf((one) => typeof one === 'string', 'names');
 const RATE = { Limit: whole(1), PeriodS: oneOf(10, 60) };
 const MEMBERS = {
   Variables: any,
@@ -43,7 +44,8 @@ const MEMBERS = {
     MeteringDataset: text,
     RateNamespaces: { Keys: text, Users: text },
     CpuMs: whole(10, 300_000),
-    Traces: { Destinations: listOf((one) => typeof one === 'string', 'names'), SamplingRate: (value) => (value >= 0 && value <= 1 ? undefined : 'is a number from 0 to 1') },
+    Logs: { Destinations: NAMES, InvocationLogs: flag },
+    Traces: { Destinations: NAMES, SamplingRate: (value) => (value >= 0 && value <= 1 ? undefined : 'is a number from 0 to 1') },
     Placement: oneOf('smart', 'off'),
   },
   Environments: any,

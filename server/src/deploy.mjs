@@ -21,7 +21,7 @@ export async function deploy({ settings, wranglerFile, dryRun, print }) {
   refuseShared(settings);
   const wrangler = found();
   if (Catalog) {
-    if (!/[^0]/.test(Cloudflare.CatalogId ?? '')) throw new Fault(`/Cloudflare/CatalogId: is ${Cloudflare.CatalogId ? 'no id' : 'missing'}; wrangler kv namespace create CATALOG prints it`);
+    if (!/[^0]/.test(Cloudflare.CatalogId ?? '')) throw new Fault(`/Cloudflare/CatalogId: is ${Cloudflare.CatalogId ? 'no id' : 'missing'}; wrangler kv namespace create my-agent-catalog prints one`);
     const faults = await faultsOf(read(Catalog));
     if (faults.length > 0) throw new Fault(`the catalog ${Catalog} is wrong:\n${faults.join('\n')}`);
   }

@@ -13,7 +13,7 @@ const KNOWS_NEWER = [4, 141];
 
 /** `wrangler` is the version that reads it; without one, it is not known to be new. */
 export function wranglerConfig({ Variables, Rates = {}, Metering, Catalog, Environment, Cloudflare = {} }, wrangler = '0.0') {
-  const { Name = NAME, AccountId, Routes, Zone, WorkersDev, CatalogId, FilesBucket, MeteringDataset, RateNamespaces = {}, CpuMs, Traces, Placement } = Cloudflare;
+  const { Name = NAME, AccountId, Routes, Zone, WorkersDev, CatalogId, FilesBucket, MeteringDataset, RateNamespaces = {}, CpuMs, Logs, Traces, Placement } = Cloudflare;
   const [major, minor] = wrangler.split('.').map(Number);
   const isNewer = major > KNOWS_NEWER[0] || (major === KNOWS_NEWER[0] && minor >= KNOWS_NEWER[1]);
   const name = Environment === undefined ? Name : `${Name}-${Environment}`;
@@ -48,6 +48,7 @@ export function wranglerConfig({ Variables, Rates = {}, Metering, Catalog, Envir
     ...(Metering ? table('[analytics_engine_datasets]', { binding: 'METERING', dataset: MeteringDataset ?? 'aptix_submissions' }) : []),
     // Signatures of links to files stand in queries, and tickets of watched streams.
     ...table('observability', { enabled: true, redact_query_string: isNewer || undefined }),
+    ...(Logs ? table('observability.logs', { enabled: true, invocation_logs: Logs.InvocationLogs, destinations: Logs.Destinations }) : []),
     ...(Traces ? table('observability.traces', { enabled: true, head_sampling_rate: Traces.SamplingRate ?? 1, destinations: Traces.Destinations }) : []),
     ...(CpuMs ? table('limits', { cpu_ms: CpuMs }) : []),
     ...(Placement ? table('placement', { mode: Placement }) : []),

@@ -57,8 +57,9 @@ const problemsOfCommandLine = async ([name, ...words]) => {
   return stdout === '' ? [`aptix-edge has no command ${name}`] : unknown.map((word) => `aptix-edge ${name} has no option ${word}`);
 };
 
-const SERVER = path.join(ROOT, 'build-server/dist/cli.mjs');
-/** The commands of the package that serves, and their options, as its help has them. */
+/** The commands of the package that serves. */
+export const SERVER = path.join(ROOT, 'build-server/dist/cli.mjs');
+/** What is wrong with one of them, by its help. */
 async function problemsOfServer([name, ...words]) {
   const { stdout } = await promisify(execFile)(process.execPath, [SERVER, 'help']);
   const options = words.filter((word) => word.startsWith('--')).map((word) => word.split('=')[0]);

@@ -23,8 +23,9 @@ const LANGUAGES = {
   // Commands in the page's first terminal, or with `serves`, a port, in a terminal of their own.
   // `fails`: the service refuses; `until`: repeated until this is in the output; `creates`: a file in the checkout.
   sh: ['serves', 'fails', 'until', 'creates', 'not-run'],
-  // Saved as `file`; `catalog`: members that take the place of the built-in catalog's; `output`: of the block before.
-  json: ['file', 'catalog', 'output'],
+  // Saved as `file`; `catalog`: members that take the place of the built-in catalog's; `configuration`: members of server.json;
+  // `output`: of the block before.
+  json: ['file', 'catalog', 'configuration', 'output'],
   js: ['file'],
   html: ['file'],
   // Run where it is not saved as `file`.

@@ -9,7 +9,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { commandsOf } from './commands.mjs';
+import { SERVER, commandsOf } from './commands.mjs';
 import { checkOutput } from './output.mjs';
 import { ROOT } from './pages.mjs';
 
@@ -80,6 +80,7 @@ export class Reader {
     if (marks.output || marks.shows) await this.#compare(language, text);
     else if (marks.file) await this.#save(marks.file, text);
     else if (marks.catalog) await this.#check(this.#withCatalog(text));
+    else if (marks.configuration) await this.#configure(text);
     else if (language === 'ts') await this.#runProgram(text);
     else if (marks.serves) await this.#serve(marks.serves, text);
     else await this.#run(marks, text);
@@ -126,6 +127,13 @@ export class Reader {
   async #check(file) {
     const { code, output } = await this.#options.checkCatalog(file);
     assert.equal(code, 0, `the catalog has faults:\n${output}`);
+  }
+
+  /** What the package makes of members of a configuration. */
+  async #configure(text) {
+    const args = ['config', '--config', this.#scratch('json', text), '--to', path.join(this.#folder, 'made')];
+    const { code, stderr } = await ended(spawn(process.execPath, [SERVER, ...args], { cwd: ROOT }));
+    assert.equal(code, 0, `the configuration has faults:\n${stderr}`);
   }
 
   #scratch(extension, text) {

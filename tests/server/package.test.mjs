@@ -28,7 +28,7 @@ function ownConfiguration() {
     Metering: true,
     Cloudflare: { Name: 'my-agent', CatalogId: '0'.repeat(32), CpuMs: 60000 },
     Environments: {
-      staging: { Variables: { OPENAI_MODEL: 'small' }, Rates: { Users: { Limit: 5, PeriodS: 10 } }, Cloudflare: { CatalogId: '1'.repeat(32) } },
+      staging: { Variables: { OPENAI_MODEL: 'small' }, Rates: { Users: { Limit: 5, PeriodS: 10 } }, Cloudflare: { CatalogId: '1'.repeat(32), Logs: { Destinations: ['receiver'], InvocationLogs: false } } },
       careless: { Variables: { OPENAI_MODEL: 'small' } },
       production: { Cloudflare: { CatalogId: '2'.repeat(32), Routes: ['agent.example.com', 'example.com/agent/*'], Zone: 'example.com' } },
     },
@@ -112,6 +112,9 @@ test('one configuration becomes what wrangler uploads, with all that the project
   }
   assert.ok(!(upload.out + upload.err).includes('sk-never-shown'));
   assert.match(upload.out, /take --config \S+server\.staging\.wrangler\.toml$/m);
+  assert.doesNotMatch(upload.out + upload.err, /Unexpected fields/);
+  const staged = readFileSync(path.join(folder, 'server.staging.wrangler.toml'), 'utf8');
+  assert.ok(staged.includes('[observability.logs]\nenabled = true\ninvocation_logs = false\ndestinations = ["receiver"]\n'), staged);
   const careless = await command(['deploy', '--config', config, '--env', 'careless', '--dry-run'], { cwd: ROOT, env: { CI: '1' } });
   assert.equal(careless.code, 1);
   assert.match(careless.err, /\/Environments\/careless\/Cloudflare\/CatalogId: is missing/);
@@ -134,7 +137,7 @@ test("what wrangler reads stays beside the configuration, so that its other comm
   assert.ok(!readFileSync(file, 'utf8').includes('sk-never-shown'));
 
   const nowhere = await dry();
-  assert.deepEqual([nowhere.code, nowhere.err], [1, 'aptix-edge-server: /Cloudflare/CatalogId: is no id; wrangler kv namespace create CATALOG prints it\n']);
+  assert.deepEqual([nowhere.code, nowhere.err], [1, 'aptix-edge-server: /Cloudflare/CatalogId: is no id; wrangler kv namespace create my-agent-catalog prints one\n']);
   assert.ok(!existsSync(path.join(folder, 'server.wrangler.toml')));
 });
 
