@@ -32,8 +32,6 @@ const LANGUAGES = {
   ts: ['file'],
   // What the terminal shows in which that port is served: `shows`.
   text: ['output', 'shows'],
-  // Added to wrangler.toml, or in the place of its members.
-  toml: [],
   // Asked of Workers Analytics Engine.
   sql: [],
   dotenv: [],

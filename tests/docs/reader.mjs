@@ -74,7 +74,7 @@ export class Reader {
   }
 
   async #take({ language, marks, text }) {
-    if (marks['not-run'] || ['toml', 'sql', 'dotenv', 'mermaid', 'ini', 'nginx', 'caddy', 'dockerfile'].includes(language)) return;
+    if (marks['not-run'] || ['sql', 'dotenv', 'mermaid', 'ini', 'nginx', 'caddy', 'dockerfile'].includes(language)) return;
     if (marks.creates) this.#ownFiles.push(marks.creates);
     if (marks.shows) this.#output = this.#servers.get(marks.shows).output;
     if (marks.output || marks.shows) await this.#compare(language, text);
