@@ -141,7 +141,7 @@ package: setup build-server/.complete ## the package aptix-edge-server: one's ow
 	@node server/build.mjs --pack
 
 # What `make release` makes, once.
-packages: setup build-server/.complete client ## the packages for machines that have no compilers, in build-release/
+packages: setup build-server/.complete client ## the packages of server and clients, for machines without compilers, in build-packages/
 	@node tools/release/packages.mjs
 
 release: packages ## the packages of server and clients with checksums and SBOM, in build-release/; all of it is built twice, which takes ten minutes, and a difference fails
