@@ -451,6 +451,31 @@ def test_an_edit_changes_what_it_names_and_a_text_that_is_no_json_refuses_the_ca
     assert "wrong recipient" in told
 
 
+def test_a_decision_that_the_service_refuses_is_asked_for_again_and_the_same_one_twice_is_an_error(
+    aptix: Any, bed: Bed
+) -> None:
+    twice = '{"to":"Ann","to":"Bob"}'
+    told: list[Any] = []
+
+    def decide(request: Any, _: ToolContext) -> Any:
+        told.append(request.get("Refusal"))
+        return True if told[-1] else {"Approved": True, "ArgumentsJson": twice}
+
+    assert ran(aptix, bed, "pay", decide)[0] == [WRITTEN]
+    assert [bool(each) for each in told] == [False, True]
+    assert "twice" in told[1]
+
+    session = aptix.session(new_id())
+    instruction, _ = script([["call", "pay", [WRITTEN]]], [["text", "Done."]])
+    turn = session.turn(instruction, on_approval=lambda *_: {"Approved": True, "ArgumentsJson": twice})
+    with pytest.raises(AptixError) as caught:
+        turn.final()
+    assert code_of(caught) == "invalid_field"
+    asked: list[Any] = []
+    session.attach(turn.turn_id, on_approval=lambda request, _: asked.append(request) is None).final()
+    assert len(asked) == 1
+
+
 def test_a_decision_outlives_a_reload_and_a_question_that_was_cut_off_is_asked_again(world: World, bed: Bed) -> None:
     store = MemoryStore()
     session_id = new_id()

@@ -27,6 +27,8 @@ export interface RequestOptions {
   timeoutMs?: number;
   /** The longest that all attempts may take together, the waits between them and a whole turn included, in ms. No limit. */
   deadlineMs?: number;
+  /** Is told of every attempt, as the client's own is. */
+  onLog?(entry: LogEntry): void;
 }
 
 /** Stands around each attempt: sees and changes what is sent and what comes back. For tracing, and for tests. */
@@ -57,8 +59,6 @@ export interface HttpOptions extends RequestOptions {
   retryDelayMs?: number;
   /** The longest silence of a stream, in ms, after which it is taken for dead and resumed. 30000. */
   idleTimeoutMs?: number;
-  /** Is told of every attempt. */
-  onLog?(entry: LogEntry): void;
 }
 
 /** The same, as the parts of one client share it. */
@@ -74,6 +74,7 @@ export interface Http extends HttpOptions {
 export const withOptions = (http: Http, options: RequestOptions): Http => ({
   ...http,
   ...options,
+  onLog: (entry) => (http.onLog?.(entry), options.onLog?.(entry)),
   headers: { ...http.headers, ...options.headers },
 });
 

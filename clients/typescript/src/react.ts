@@ -1,7 +1,7 @@
 // A session in a page with React: `useSession`. React is an optional peer; this entry alone needs it. Owns that a page which
 // comes back shows what the service has, and that words which are sent again are the same turn.
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import type { ApprovalRequest, Aptix, AptixError, Decision, Session, SteerContent, Tool, Turn, TurnEvent, TurnOptions, TurnRequest } from "./index.js";
+import type { ApprovalRequest, Aptix, AptixError, Decision, LogEntry, Session, SteerContent, Tool, Turn, TurnEvent, TurnOptions, TurnRequest } from "./index.js";
 import { newId } from "./ids.js";
 import { type Said, answerId, isLive, saidIn } from "./said.js";
 
@@ -18,6 +18,7 @@ export interface UseSessionOptions {
 /** A call that waits for consent. */
 export interface Approval extends ApprovalRequest {
   turnId: string;
+  /** Throws a `SyntaxError` for `ArgumentsJson` that is no JSON; the question stays. */
   decide(decision: Decision): void;
 }
 
@@ -29,6 +30,8 @@ interface Shown {
   approvals: readonly Approval[];
   /** Why the newest turn, or the watching, came to no answer. `resume` goes on. */
   error: AptixError | undefined;
+  /** The service is not reached just now, and asked again. */
+  connecting: boolean;
 }
 
 export interface UseSession extends Shown {
@@ -44,7 +47,7 @@ export interface UseSession extends Shown {
 
 /** The session of this id, as the service has it. `client` is made once, outside of the component. */
 export function useSession(client: Aptix, sessionId: string, options: UseSessionOptions = {}): UseSession {
-  const watched = useMemo(() => new WatchedSession(client.session(sessionId)), [client, sessionId]);
+  const watched = useMemo(() => new WatchedSession(client, sessionId), [client, sessionId]);
   // Before the subscription, which may go on with a turn whose tools these are.
   useEffect(() => void (watched.options = options));
   const shown = useSyncExternalStore(watched.subscribe, watched.shown, watched.shown);
@@ -56,7 +59,8 @@ export function useSession(client: Aptix, sessionId: string, options: UseSession
 class WatchedSession {
   options: UseSessionOptions = {};
   readonly #listeners = new Set<() => void>();
-  #shown: Shown = { messages: [], status: "loading", approvals: [], error: undefined };
+  #shown: Shown = { messages: [], status: "loading", approvals: [], error: undefined, connecting: false };
+  private readonly session: Session;
   /** Ends with the last component. */
   #present = new AbortController();
   #loaded: Promise<void> = Promise.resolve();
@@ -68,22 +72,40 @@ class WatchedSession {
   /** Steers that drop the model call under way, and what it has said. */
   readonly #interrupting = new Set<string>();
 
-  constructor(private readonly session: Session) {}
+  /** The tools of the page run, or what they gave is on its way. */
+  #isAnswering = false;
+
+  constructor(client: Aptix, sessionId: string) {
+    const onLog = ({ status, error }: LogEntry) => {
+      const connecting = status === undefined && error !== "AbortError";
+      if (connecting !== this.#shown.connecting) this.#show({ connecting });
+    };
+    this.session = client.session(sessionId, { onLog });
+  }
 
   shown = (): Shown => this.#shown;
 
   subscribe = (listener: () => void): (() => void) => {
-    if (this.#listeners.size === 0) this.#open();
+    if (this.#listeners.size === 0 && !this.#isAnswering) this.#open();
     this.#listeners.add(listener);
+    globalThis.addEventListener?.("online", this.#back);
     return () => {
       this.#listeners.delete(listener);
-      if (this.#listeners.size > 0) return;
-      this.#present.abort();
-      globalThis.removeEventListener?.("online", this.#back);
+      this.#leave();
     };
   };
 
+  /** Ends the watching where nobody is left; a tool that runs comes to its end before that, and its result is sent. */
+  #leave(): void {
+    if (this.#listeners.size > 0) return;
+    globalThis.removeEventListener?.("online", this.#back);
+    if (this.#isAnswering && this.#shown.status !== "waiting") return;
+    this.#isAnswering = false;
+    this.#present.abort();
+  }
+
   send = async (words: string | TurnRequest): Promise<void> => {
+    if (isEmpty(words)) return;
     await this.#loaded;
     if (this.#turn) return this.steer(words as SteerContent);
     const request = { ...this.options.request, ...contentOf(words) };
@@ -91,6 +113,7 @@ class WatchedSession {
   };
 
   steer = async (words: string | SteerContent, { interrupt }: { interrupt?: boolean } = {}): Promise<void> => {
+    if (isEmpty(words)) return;
     await this.#loaded;
     const turn = this.#turn;
     if (!turn) return this.send(words as TurnRequest);
@@ -118,7 +141,7 @@ class WatchedSession {
     }
     // While a human is asked, nobody reads that the turn has ended.
     if (this.#shown.status !== "waiting") return;
-    this.#sent = undefined;
+    this.#answered(this.#turn);
     await this.resume();
   };
 
@@ -138,7 +161,6 @@ class WatchedSession {
 
   #open(): void {
     this.#present = new AbortController();
-    globalThis.addEventListener?.("online", this.#back);
     this.#loaded = this.#load(this.#present.signal);
   }
 
@@ -159,7 +181,10 @@ class WatchedSession {
     try {
       const exported = await this.session.export();
       if (signal.aborted) return undefined;
-      this.#show({ messages: saidIn(exported) });
+      const messages = saidIn(exported);
+      // What the service did not take stays to be seen, until it is sent again.
+      const failed = this.#shown.messages.filter(({ id, role, state }) => role === "user" && state === "failed" && !messages.some((message) => message.id === id));
+      this.#show({ messages: [...messages, ...failed] });
       const last = exported.Turns.at(-1);
       return last && isLive(last.Status) ? last.TurnId : undefined;
     } catch (error) {
@@ -186,6 +211,7 @@ class WatchedSession {
     const onApproval = (request: ApprovalRequest, context: { signal: AbortSignal }) =>
       new Promise<Decision>((resolve) => {
         const decide = (decision: Decision) => {
+          if (typeof decision === "object" && decision.ArgumentsJson !== undefined) JSON.parse(decision.ArgumentsJson);
           const approvals = this.#shown.approvals.filter((each) => each !== approval);
           this.#show({ approvals, ...(approvals.length === 0 && this.#turn && { status: "running" }) });
           resolve(decision);
@@ -193,6 +219,7 @@ class WatchedSession {
         const approval: Approval = { ...request, turnId: this.#turn?.turnId ?? "", decide };
         this.#show({ approvals: [...this.#shown.approvals, approval], status: "waiting" });
         context.signal.addEventListener("abort", () => decide(false), { once: true });
+        this.#leave();
       });
     const { tools } = this.options;
     return { signal, onApproval, ...(tools && { tools }) };
@@ -205,15 +232,24 @@ class WatchedSession {
     const { signal } = this.#present;
     this.#reading = (async () => {
       try {
-        for await (const event of turn) if (!signal.aborted) this.#take(turn, event);
-        this.#sent = undefined;
+        for await (const event of turn) {
+          this.#isAnswering = event.type === "tool_calls" || event.type === "tool_results";
+          this.#leave();
+          if (!signal.aborted) this.#take(turn, event);
+        }
+        this.#answered(turn);
       } catch (error) {
         if (!signal.aborted) this.#ended(turn, error as AptixError);
       } finally {
         // Another reading may have begun since.
-        if (this.#turn === turn) this.#turn = undefined;
+        if (this.#turn === turn) {
+          this.#turn = undefined;
+          this.#isAnswering = false;
+        }
         if (!signal.aborted) this.#show({ status: "ready", approvals: [] });
       }
+      // What was refused because this turn ran.
+      if (!signal.aborted && this.#sent && this.#sent.turnId !== turn.turnId && !this.#shown.error) this.#begin(this.#sent);
     })();
   }
 
@@ -267,14 +303,18 @@ class WatchedSession {
   #ended(turn: Turn, error: AptixError): void {
     const isStopped = error.code === "turn_aborted";
     if (this.#openAnswer(turn) >= 0) this.#answer(turn, { state: isStopped ? "stopped" : "failed" });
-    if (isStopped) this.#sent = undefined;
-    else this.#failed(error, this.#sent && turn.turnId);
+    if (isStopped) this.#answered(turn);
+    else this.#failed(error, this.#sent?.turnId);
+  }
+
+  #answered(turn: Turn | undefined): void {
+    if (this.#sent?.turnId === turn?.turnId) this.#sent = undefined;
   }
 
   /** Words that failed are marked: they are in no answer. */
   #failed(error: unknown, id?: string): void {
     const messages = this.#shown.messages.map((message) => (message.id === id ? { ...message, state: "failed" as const } : message));
-    this.#show({ messages, error: error as AptixError, ...(!this.#turn && { status: "ready" }) });
+    this.#show({ messages, error: error as AptixError, connecting: false, ...(!this.#turn && { status: "ready" }) });
   }
 
   #show(change: Partial<Shown>): void {
@@ -283,4 +323,8 @@ class WatchedSession {
   }
 }
 
+const isEmpty = (words: string | TurnRequest) => {
+  const { Instruction, InputArtifacts, ClipboardImages } = contentOf<TurnRequest>(words);
+  return !Instruction?.trim() && !InputArtifacts?.length && !ClipboardImages?.length;
+};
 const contentOf = <T extends object>(words: string | T) => (typeof words === "string" ? { Instruction: words } : words) as T & TurnRequest;

@@ -1,5 +1,6 @@
 // The tools of the client, and the questions whether a tool of the service may run. Owns that each call is run once, and
 // that a decision changes no argument but those that it names.
+import type { AptixError } from "./errors.js";
 import { isSameJson, membersOf } from "./json_text.js";
 import { abortable, unlessAborted } from "./signals.js";
 import type { SubmittedToolResult, ToolCall } from "./types.js";
@@ -45,6 +46,8 @@ export interface ApprovalRequest {
   Message?: string;
   /** Whether the decision may bring other arguments. */
   AllowEdit: boolean;
+  /** Where the service did not take the decision before: why. */
+  Refusal?: string;
 }
 /**
  * `true` and `false` are short for `{Approved}`. Other arguments come as an object, or as `ArgumentsJson`, a text that is
@@ -103,6 +106,9 @@ export class ToolRunner {
     private readonly key: string,
   ) {}
 
+  /** Of questions the decision that the service did not take, and why. */
+  readonly #refused = new Map<string, (string | undefined)[]>();
+
   /** Whether there is anybody to answer. */
   get answers(): boolean {
     return !!(this.options.tools || this.options.onApproval);
@@ -113,6 +119,19 @@ export class ToolRunner {
     const results: SubmittedToolResult[] = [];
     for (const call of calls) results.push(await this.#once(call, signal));
     return results;
+  }
+
+  /** Forgets the decision that the service has refused. Whether to ask again: the same one twice is the program's own fault. */
+  async refused(calls: ToolCall[], error: unknown): Promise<boolean> {
+    const { path, message: why } = error as AptixError;
+    const call: ToolCall | undefined = calls[path?.split("/")[2] as never];
+    if (call?.Name !== APPROVAL) return false;
+    const id = call.ToolCallId;
+    const { [id]: sent, ...others } = (await this.store.get<Records>(this.key)) ?? {};
+    await this.store.update(this.key, others);
+    const [, before] = this.#refused.get(id) ?? [];
+    this.#refused.set(id, [why, sent?.ResultJson]);
+    return before !== sent?.ResultJson;
   }
 
   /** The turn has ended: nothing of it will be asked for again. */
@@ -178,7 +197,8 @@ export class ToolRunner {
     if (!onApproval) throw new Error("Nobody here can be asked for consent.");
     const asked = membersOf(context.argumentsJson);
     const argumentsJson = asked.get("Arguments") ?? "null";
-    const request: ApprovalRequest = { ...JSON.parse(context.argumentsJson), ArgumentsJson: argumentsJson };
+    const [Refusal] = this.#refused.get(context.toolCallId) ?? [];
+    const request: ApprovalRequest = { ...JSON.parse(context.argumentsJson), ArgumentsJson: argumentsJson, Refusal };
     // Not of the request itself, whose arguments may be changed in place.
     const before = JSON.stringify(JSON.parse(argumentsJson));
     const decision = await onApproval(request, { ...context, argumentsJson });

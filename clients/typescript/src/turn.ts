@@ -249,30 +249,36 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
       try {
         response = yield* this.#submitted(submission, signal);
       } catch (error) {
-        if (answered.length === 0 || refusal || !MOVED_ON.includes((error as AptixError).code)) throw error;
-        refusal = error;
-        submission = followed(this.first.turnPath, this.options);
-        continue;
+        if (!answered[0]) throw error;
+        // Where a decision was refused, the turn waits as before, and who decided is asked again.
+        if (!(await this.runner.refused(answered, error))) {
+          if (refusal || !MOVED_ON.includes((error as AptixError).code)) throw error;
+          refusal = error;
+          submission = followed(this.first.turnPath, this.options);
+          continue;
+        }
       }
-      if (response.Kind === "final") {
-        await this.runner.forget();
-        this.#settle.resolve(response);
-        return yield { type: "result", response };
+      if (response) {
+        if (response.Kind === "final") {
+          await this.runner.forget();
+          this.#settle.resolve(response);
+          return yield { type: "result", response };
+        }
+        const { ToolCalls: calls, ToolContinuationMessage: message } = response;
+        // The turn still waits for what was refused: it has not gone on.
+        if (refusal && calls[0]?.ToolCallId === answered[0]?.ToolCallId) throw refusal;
+        refusal = undefined;
+        yield { type: "result", response };
+        yield { type: "tool_calls", calls, ...(message !== undefined && { message }) };
+        if (!this.runner.answers) return this.#settle.reject(awaiting(response));
+        if (++pauses > maxPauses) throw awaiting(response);
+        answered = calls;
       }
-      const { ToolCalls: calls, ToolContinuationMessage: message } = response;
-      // The turn still waits for what was refused: it has not gone on.
-      if (refusal && calls[0]?.ToolCallId === answered[0]?.ToolCallId) throw refusal;
-      refusal = undefined;
-      yield { type: "result", response };
-      yield { type: "tool_calls", calls, ...(message !== undefined && { message }) };
-      if (!this.runner.answers) return this.#settle.reject(awaiting(response));
-      if (++pauses > maxPauses) throw awaiting(response);
-      const results = await this.runner.results(calls, signal);
+      const results = await this.runner.results(answered, signal);
       yield { type: "tool_results", results };
       const continuation = { SessionId: this.sessionId, TurnId: this.turnId, ToolResults: results };
       // A continuation is delivered as its turn was, which is known of a turn that began here.
       submission = posted(continuation, { live: this.first.call.method === "POST", progress: this.options.progress });
-      answered = calls;
     }
   }
 

@@ -86,6 +86,24 @@ test('an edit as text changes nothing besides, one as an object is sent, and a t
   }
 });
 
+test('whoever gives a decision that the service refuses is asked again and told why, and a program that repeats it has the error', async () => {
+  const twice = '{"to":"Ann","to":"Bob"}';
+  const told = [];
+  const sent = await ran('pay', ({ Refusal }) => (told.push(Refusal), Refusal ? true : { Approved: true, ArgumentsJson: twice }));
+  assert.deepEqual([sent, told.length, told[0]], [[WRITTEN], 2, undefined]);
+  assert.match(told[1], /twice/);
+
+  // Neither the same client nor another one over the same store sends it again.
+  const store = memoryStore();
+  rig.model.script(answer(call('pay', [WRITTEN])), answer(text('Done.')));
+  const session = () => client(rig.url, { store }).session('refused-twice');
+  const turn = session().turn({ Instruction: 'Pay.' }, { onApproval: () => ({ Approved: true, ArgumentsJson: twice }) });
+  await assert.rejects(turn.final(), { code: 'invalid_field' });
+  let asked = 0;
+  await session().attach(turn.turnId, { onApproval: () => (asked += 1) > 0 }).final();
+  assert.equal(asked, 1);
+});
+
 test('a tool of the client has its arguments as the model wrote them', async () => {
   const written = '{"id":12345678901234567890, "most":1e400,"name":"\u0041"}';
   rig.model.script(answer(call('look_up', [written])), answer(text('Done.')));

@@ -52,7 +52,8 @@ test('one message is one turn, and what is kept of it is shown, exported and era
   await says(['export', 'kept', '--output', 'kept.json']);
   assert.equal(JSON.parse(readFileSync(path.join(folder, 'kept.json'), 'utf8')).Turns.length, 1);
   assert.equal(statSync(path.join(folder, 'kept.json')).mode & 0o777, 0o600);
-  assert.equal((await run(['export', 'kept', '-o', 'kept.json'])).code, 1);
+  const again = await run(['export', 'kept', '-o', 'kept.json']);
+  assert.deepEqual([again.code, again.err], [1, 'kept.json is there already, and is kept. Remove it, or name another file.\n']);
 
   const refused = await run(['erase', 'kept']);
   assert.deepEqual([refused.code, /--yes/.test(refused.err)], [2, true]);
@@ -72,6 +73,17 @@ test('a script gives the form of the answer as a file', async () => {
     const { code, err } = await run(['chat', 'x', '--no-tools', '--schema', file]);
     assert.deepEqual([code, why.test(err)], [2, true], err);
   }
+});
+
+test('a message has what standard input has where it asks for that, and says so where it does not', async () => {
+  const piped = (words) => {
+    rig.model.script(answer(text('Short.')));
+    const line = `printf 'It is\\nlong.\\n' | '${process.execPath}' '${PROGRAM}' chat --no-tools --session piped ${words}`;
+    return spawnSync('sh', ['-c', line], { encoding: 'utf8', env: { PATH: process.env.PATH, ...env } });
+  };
+  assert.match(piped('In short:').stderr, /^Standard input is not read: - in the message appends it\.\n/);
+  assert.doesNotMatch(piped('In short: -').stderr, /Standard input/);
+  assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /In short:\\n\\nIt is\\nlong\."/);
 });
 
 test('a search shows how well a chunk fits, however little that is', async () => {

@@ -18,7 +18,7 @@ test('the help of a command says what each option means, and what holds without 
   for (const name of COMMANDS) {
     const [options, usage] = [[...said('help', name).matchAll(/^ {2}(--[\w-]+)/gm)].map(([, option]) => option), said('help', name).split('\n')[2]];
     const own = options.filter((option) => !['--url', '--user', '--json', '--help', '--version'].includes(option));
-    assert.deepEqual(own.filter((option) => !usage.includes(option) && !['--scope', '--context', '--query'].includes(option)), [], name);
+    assert.deepEqual(own.filter((option) => !usage.includes(option) && !['--context', '--query'].includes(option)), [], name);
   }
 });
 
@@ -34,6 +34,9 @@ test('bash completes commands, their options, and files', () => {
   assert.deepEqual(offered('aptix-edge', 'sync', '--w'), ['--workspace', '--watch']);
   assert.deepEqual(offered('aptix-edge', 'sync', 'do'), [], 'a folder is the shell\'s own matter');
   assert.deepEqual(offered('aptix-edge', 'help', 'tr'), ['trace']);
+  assert.deepEqual(offered('aptix-edge', '--json', 'sync', '--w'), ['--workspace', '--watch']);
+  assert.deepEqual(offered('aptix-edge', 'sessions', '--status', 'a'), ['awaiting_tools', 'awaiting_approval']);
+  assert.deepEqual(offered('aptix-edge', 'completion', ''), ['bash', 'zsh', 'fish']);
 });
 
 for (const shell of ['zsh', 'fish']) {
@@ -62,6 +65,26 @@ test('whoever misspells a command or an option is told what was meant, and the h
   assert.doesNotMatch(told('bicycle').stderr, /Did you mean/);
   assert.match(told('sync', '.', '--dry-rn').stderr, /^There is no option --dry-rn here\. Did you mean --dry-run\?\nUsage: aptix-edge sync /);
   assert.match(told('--help').stdout, /^aptix-edge COMMAND: .*\nTo begin, "aptix-edge dev" serves/);
+});
+
+test('options of every command may stand before it, and what is wrong of options is wrong usage, named', () => {
+  const told = (...args) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], { encoding: 'utf8', env: { PATH: process.env.PATH, APTIX_URL: 'http://127.0.0.1:9' } });
+    return `${status} ${stdout}${stderr}`;
+  };
+  assert.match(told('--url', 'http://127.0.0.1:7', 'turns', 'wk'), /^3 [^]*http:\/\/127\.0\.0\.1:7 cannot be reached/);
+  assert.match(told('--user=ann', '--json', 'turns', 'wk'), /^3 \{"error":/);
+  assert.match(told('--folder', '.', 'chat'), /^2 A command comes before --folder\./);
+  assert.match(told('help', 'help'), /^0 aptix-edge COMMAND:/);
+  const wrong = {
+    'chat hi --folder /nope': /\/nope is no folder that can be read/,
+    [`chat hi --folder ${PROGRAM}`]: /is no folder that can be read/,
+    'chat hi --continue --session x': /--continue and --session exclude each other/,
+    'chat hi --folder . --no-tools': /--no-tools and --folder exclude each other/,
+    'sessions --status foo': /--status foo is none of running, awaiting_tools, awaiting_approval, idle, failed\./,
+    'ticket --sessions x': /--for is required/,
+  };
+  for (const [line, why] of Object.entries(wrong)) assert.match(told(...line.split(' ')), new RegExp(`^2 ${why.source}`.replace('2 is no', '2 .*is no')), line);
 });
 
 test('a shell that is not known is refused with those that are', () => {

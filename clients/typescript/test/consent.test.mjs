@@ -89,6 +89,8 @@ test('a paste is one message, however many lines it has, and its lines answer no
   assert.match(JSON.stringify(rig.model.bodies[0].input), /Mail bob:\\ny\\n\\ny"/);
   chat.paste('y\ny');
   chat.keys('\r');
+  await chat.until('Run it?', 2);
+  chat.type('n');
   await chat.until('Not sent.');
   await leave(chat);
   assert.deepEqual([rig.tools.requests, rig.model.bodies.length], [[], 2]);
@@ -120,6 +122,30 @@ test('arguments are edited from what they are', { timeout: 60_000, skip: noTermi
   await leave(chat);
   const [{ body }] = rig.tools.requests;
   assert.match(JSON.stringify(body), /125/);
+});
+
+test('only yes and no answer a question; arguments that are no JSON, or that the service refuses, stay to be mended', { timeout: 60_000, skip: noTerminal }, async () => {
+  rig.tools.on('/pay', '"paid"');
+  rig.model.script(answer(call('pay', { to: 'ann' })), answer(text('Paid.')));
+  const chat = atTerminal(['chat', 'Pay ann.', '--no-tools']);
+  for (const [at, words] of ['ok', 'yes please', 'nobody'].entries()) {
+    await chat.until('Run it?', at + 1);
+    chat.type(words);
+  }
+  await chat.until('Run it?', 4);
+  chat.type('e');
+  await chat.until('Arguments: { "to": "ann" }');
+  chat.keys('\u007f\u007f, "to": "bob"\r');
+  await chat.until('Arguments: { "to": "ann", "to": "bob"', 2);
+  chat.keys('}\r');
+  await chat.until('That was refused: ');
+  await chat.until('Run it?', 5);
+  chat.type('edit');
+  await chat.until('Arguments: { "to": "ann", "to": "bob"}', 2);
+  chat.keys(`${'\u007f'.repeat(14)}, "sum": 1}\r`);
+  await chat.until('Paid.');
+  assert.equal(await chat.ended, 0, chat.shown);
+  assert.deepEqual(rig.tools.requests.map(({ body }) => body.Arguments), [{ to: 'ann', sum: 1 }]);
 });
 
 test('a question before an erasure is not answered by what was typed before it', { timeout: 60_000, skip: noTerminal }, async () => {

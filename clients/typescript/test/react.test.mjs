@@ -7,13 +7,34 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { withoutBrowser } from '../../../tests/browser/chromium.mjs';
 import { pages } from '../../../tests/docs/pages.mjs';
-import { Gate, answer, text } from '../../../tests/e2e/scripted_model.mjs';
+import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { sendMail } from './approvals.mjs';
 import { inChromium } from './in_chromium.mjs';
 
 const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
 const blockOf = (file) => pages().find(({ name }) => name === 'docs/react.md').blocks.find(({ marks }) => marks.file === `../my-agent/${file}`).text;
 
+/** A page that hands out the hook, with a tool that is answered by hand, and can be left and come back to. */
+const BARE = `
+  import { useState } from 'react';
+  import { createRoot } from 'react-dom/client';
+  import { Aptix } from 'aptix-edge';
+  import { useSession } from 'aptix-edge/react';
+  const { searchParams } = new URL(location.href);
+  const client = new Aptix({ baseUrl: searchParams.get('service') });
+  window.runs = 0;
+  const tools = [{ name: 'look', parameters: { type: 'object' }, run: () => new Promise((resolve) => ((window.runs += 1), (window.finish = resolve))) }];
+  function Session() {
+    window.hook = useSession(client, searchParams.get('session'), { tools });
+    return null;
+  }
+  function Page() {
+    const [isThere, setThere] = useState(true);
+    window.show = setThere;
+    return isThere && <Session />;
+  }
+  createRoot(document.body).render(<Page />);
+`;
 let page;
 const { rig, faults, open } = inChromium(
   async (folder) => {
@@ -24,6 +45,12 @@ const { rig, faults, open } = inChromium(
     await build({
       stdin: { contents: `import { StrictMode } from 'react';\n${source}`, loader: 'jsx', resolveDir: DIST },
       outfile: path.join(folder, 'page.js'), bundle: true, format: 'esm', jsx: 'automatic',
+      alias: { 'aptix-edge/react': path.join(DIST, 'react.js'), 'aptix-edge': path.join(DIST, 'index.js') },
+      define: { 'process.env.NODE_ENV': '"development"' },
+    });
+    writeFileSync(path.join(folder, 'bare.html'), '<!doctype html><body></body><script type="module" src="bare.js"></script>');
+    await build({
+      stdin: { contents: BARE, loader: 'jsx', resolveDir: DIST }, outfile: path.join(folder, 'bare.js'), bundle: true, format: 'esm', jsx: 'automatic',
       alias: { 'aptix-edge/react': path.join(DIST, 'react.js'), 'aptix-edge': path.join(DIST, 'index.js') },
       define: { 'process.env.NODE_ENV': '"development"' },
     });
@@ -105,6 +132,7 @@ test('what the network has lost is sent again as the same turn, by a click or wh
   rig.model.script(answer(text('It came once.')));
   await page.context().setOffline(true);
   await say('Is anybody there?');
+  await page.getByText('Connecting…').waitFor();
   await page.getByRole('alert').waitFor({ timeout: 60_000 });
   await page.context().setOffline(false);
   await shows('It came once.');
@@ -112,4 +140,69 @@ test('what the network has lost is sent again as the same turn, by a click or wh
   assert.equal(await page.getByRole('alert').count(), 0);
   assert.deepEqual((await said()).slice(-2), ['Is anybody there?', 'It came once.']);
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+/** The bare page of a session, as soon as it is ready; `until(expression)` waits for something of `hook`. */
+async function bare(session) {
+  const page = await open(`bare.html?session=${session}`);
+  const until = (expression) => page.waitForFunction(expression, undefined, { timeout: 20_000 });
+  await until("window.hook?.status === 'ready'");
+  return { page, until, texts: () => page.evaluate(() => window.hook.messages.map(({ text, state }) => `${text} ${state}`)) };
+}
+
+test('a decision that is no JSON fails in the page, and one that the service refuses is asked for again with its words', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  rig.tools.requests.length = 0;
+  rig.tools.on('/pay', '"paid"');
+  rig.model.script(answer(call('pay', { to: 'Ann' })), answer(text('Paid.')));
+  const { page, until, texts } = await bare('edited');
+  await page.evaluate(() => window.hook.send(' \n'));
+  await page.evaluate(() => window.hook.send('Pay.'));
+  await until("window.hook.status === 'waiting'");
+  const decide = (ArgumentsJson) => page.evaluate((ArgumentsJson) => window.hook.approvals[0].decide({ Approved: true, ArgumentsJson }), ArgumentsJson);
+  await assert.rejects(decide('{"to":'), /SyntaxError/);
+  await decide('{"to":"Bob","to":"Eve"}');
+  await until("window.hook.approvals[0]?.Refusal?.includes('twice')");
+  await decide('{"to":"Bob"}');
+  await until("window.hook.status === 'ready'");
+  assert.deepEqual(await texts(), ['Pay. done', 'Paid. done']);
+  assert.deepEqual([rig.tools.requests.map(({ body }) => body.Arguments), faults, rig.model.leftovers], [[{ to: 'Bob' }], [], []]);
+});
+
+test('words that came while another page\'s turn ran are seen as failed, and sent when that has ended', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(answer(text('One', gate, '.')), answer(text('Two.')));
+  const [other, { page, until, texts }] = [await bare('two-tabs'), await bare('two-tabs')];
+  await other.page.evaluate(() => window.hook.send('First.'));
+  await other.until("window.hook.messages.length === 2");
+  await page.evaluate(() => window.hook.send('Second.'));
+  await until("window.hook.error?.code === 'turn_in_progress'");
+  await page.evaluate(() => window.hook.resume());
+  await until("window.hook.status === 'running'");
+  assert.ok((await texts()).includes('Second. failed'));
+  gate.open();
+  await until("window.hook.status === 'ready' && window.hook.messages.length === 4");
+  assert.deepEqual(await texts(), ['First. done', 'One. done', 'Second. done', 'Two. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('a tool that runs while the component is away gives its result, and is not run again', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  rig.model.script(answer(call('look', {})), answer(text('Seen.')), answer(call('look', {})), answer(text('Seen again.')));
+  const { page, until, texts } = await bare('away');
+  await page.evaluate(() => window.hook.send('Look.'));
+  await until('window.finish');
+  await page.evaluate(() => window.show(false));
+  await page.evaluate(() => window.show(true));
+  await until("window.hook.status === 'running'");
+  await page.evaluate(() => window.finish('blue'));
+  await until("window.hook.status === 'ready' && window.hook.messages.length === 2");
+  assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /blue/);
+  // With nobody there, the result is sent as well.
+  await page.evaluate(() => (delete window.finish, window.hook.send('Again.')));
+  await until('window.finish');
+  await page.evaluate(() => (window.show(false), window.finish('green')));
+  while (rig.model.leftovers.length > 0) await new Promise((later) => setTimeout(later, 20));
+  await page.evaluate(() => window.show(true));
+  await until("window.hook.messages.at(-1)?.text === 'Seen again.' && window.hook.status === 'ready'");
+  assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /green/);
+  assert.deepEqual([await page.evaluate(() => window.runs), (await texts()).length, faults], [2, 4, []]);
 });

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from typing_extensions import NotRequired, TypedDict
 
+from ._errors import AptixError
 from ._io import Io, TookTooLong
 from ._json_text import is_same_json, members_of, strict_json
 from ._stores import Store
@@ -41,6 +43,8 @@ class ApprovalRequest(TypedDict):
     Message: NotRequired[str]
     AllowEdit: bool
     """Whether the decision may bring other arguments."""
+    Refusal: NotRequired[str]
+    """Where the service did not take the decision before: why."""
 
 
 class Verdict(TypedDict):
@@ -96,6 +100,8 @@ class Answerer:
         self._key = f"aptix:{turn[0]}/{turn[1]}"
         self._tools = tools
         self._on_approval = on_approval
+        # Of questions the decision that the service did not take, and why.
+        self._refused: dict[str, tuple[str | None, str]] = {}
 
     @property
     def answers(self) -> bool:
@@ -105,6 +111,21 @@ class Answerer:
     async def results(self, calls: Sequence[ToolCall]) -> list[SubmittedToolResult]:
         """The results of these calls, in their order, one after the other."""
         return [await self._once(call) for call in calls]
+
+    async def refused(self, calls: Sequence[ToolCall], error: AptixError) -> bool:
+        """Forgets the decision that the service has refused. Whether to ask again: the same one twice is the program's
+        own fault.
+        """
+        at = re.match(r"/ToolResults/(\d+)", error.path or "")
+        call = calls[int(at[1])] if at and int(at[1]) < len(calls) else None
+        if call is None or call["Name"] != APPROVAL:
+            return False
+        records = await self._records()
+        sent = (records.pop(call["ToolCallId"], None) or {}).get("ResultJson")
+        await self._io.resolve(self._shared.store.update(self._key, records or None))
+        before, _ = self._refused.get(call["ToolCallId"], (None, ""))
+        self._refused[call["ToolCallId"]] = (sent, str(error))
+        return before != sent
 
     async def forget(self) -> None:
         """The turn has ended: nothing of it will be asked for again."""
@@ -184,6 +205,8 @@ class Answerer:
         written = members_of(context.arguments_json).get("Arguments", "null")
         asked: Any = json.loads(context.arguments_json)
         request = cast("ApprovalRequest", {**asked, "ArgumentsJson": written})
+        if context.tool_call_id in self._refused:
+            request["Refusal"] = self._refused[context.tool_call_id][1]
         # Not of the request itself, whose arguments may be changed in place.
         before = json.dumps(json.loads(written))
         about = replace(context, arguments_json=written)

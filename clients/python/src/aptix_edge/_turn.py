@@ -278,37 +278,40 @@ class AsyncTurn(Generic[T]):
                         else:
                             yield event
             except AptixError as error:
-                if not answered or refusal is not None or error.code not in MOVED_ON:
-                    raise
-                refusal = error
-                submission = self._followed()
-                continue
-            if response["Kind"] == "final":
-                await self._answerer.forget()
-                self._response = cast("FinalResponse", response)
-                yield ResultEvent(self._response)
-                return
-            pause = cast("ToolContinuationResponse", response)
-            calls = pause["ToolCalls"]
-            # The turn still waits for what was refused: it has not gone on.
-            if refusal is not None and answered and calls[0]["ToolCallId"] == answered[0]["ToolCallId"]:
-                raise refusal
-            refusal = None
-            yield ResultEvent(pause)
-            yield ToolCallsEvent(calls, pause.get("ToolContinuationMessage"))
-            if not self._answerer.answers:
-                self._failure = _awaiting(pause)
-                return
-            pauses += 1
-            if pauses > self._watching.max_pauses:
-                raise _awaiting(pause)
-            results = await self._results(calls, deadline)
+                # Where a decision was refused, the turn waits as before, and who decided is asked again.
+                if not await self._answerer.refused(answered, error):
+                    if not answered or refusal is not None or error.code not in MOVED_ON:
+                        raise
+                    refusal = error
+                    submission = self._followed()
+                    continue
+            if response is not None:
+                if response["Kind"] == "final":
+                    await self._answerer.forget()
+                    self._response = cast("FinalResponse", response)
+                    yield ResultEvent(self._response)
+                    return
+                pause = cast("ToolContinuationResponse", response)
+                calls = pause["ToolCalls"]
+                # The turn still waits for what was refused: it has not gone on.
+                if refusal is not None and calls[0]["ToolCallId"] == answered[0]["ToolCallId"]:
+                    raise refusal
+                refusal = None
+                yield ResultEvent(pause)
+                yield ToolCallsEvent(calls, pause.get("ToolContinuationMessage"))
+                if not self._answerer.answers:
+                    self._failure = _awaiting(pause)
+                    return
+                pauses += 1
+                if pauses > self._watching.max_pauses:
+                    raise _awaiting(pause)
+                answered = calls
+            results = await self._results(answered, deadline)
             yield ToolResultsEvent(results)
             continuation = {"SessionId": self.session_id, "TurnId": self.turn_id, "ToolResults": results}
             # A continuation is delivered as its turn was, which is known of a turn that began here.
             live = self._first.call.method == "POST"
             submission = posted(continuation, live=live, progress=self._watching.progress)
-            answered = calls
 
     async def _results(self, calls: list[ToolCall], deadline: Deadline | None) -> list[SubmittedToolResult]:
         if deadline is None:

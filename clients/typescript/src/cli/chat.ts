@@ -1,13 +1,14 @@
 // `chat`: a conversation in the terminal, with tools on the files of a folder and a person who is asked. A turn that was
 // left goes on with the same session.
 import { randomBytes } from "node:crypto";
+import { stat } from "node:fs/promises";
 import path from "node:path";
 import { type ApprovalRequest, type Aptix, AptixError, type Decision, type Store, type Turn, type TurnRequest, formatJson } from "../index.js";
 import { difference } from "./difference.js";
 import { type Consent, fileTools, isHidden } from "./file_tools.js";
 import { Person } from "./person.js";
 import { show } from "./shown_turn.js";
-import { EXIT, type Terminal, failed, shown, shownLines } from "./terminal.js";
+import { EXIT, type Terminal, UsageError, failed, shown, shownLines } from "./terminal.js";
 
 export interface ChatArguments {
   url: string;
@@ -28,15 +29,18 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
   const folder = path.resolve(options.folder);
   const newest = `newest ${folder}`;
   const continued = options.continues ? await store.get<string>(newest) : undefined;
-  const sessionId = options.session ?? continued ?? `chat-${randomBytes(6).toString("hex")}`;
+  const isFolder = !options.tools || (await stat(folder).then((found) => found.isDirectory(), () => false));
+  if (!isFolder) throw new UsageError(`${options.folder} is no folder that can be read.`);
+  const sessionId = (terminal.session = options.session ?? continued ?? `chat-${randomBytes(6).toString("hex")}`);
   const session = aptix.session(sessionId);
   // One message that comes from a script leaves standard input alone.
   const person = options.words === undefined || terminal.isInteractive ? new Person(terminal) : undefined;
   // Only a person at a terminal can be asked.
   const asked = terminal.isInteractive ? person : undefined;
+  const edited = new Map<string, string>();
   const answers = {
     ...(options.tools && { tools: fileTools(folder, consent(asked, options.allowWrites, terminal)) }),
-    onApproval: (request: ApprovalRequest) => (asked ? decided(asked, request, terminal) : refused(request, terminal)),
+    onApproval: (request: ApprovalRequest) => (asked ? decided(asked, request, edited, terminal) : refused(request, terminal)),
     progress: true,
     cancelOnAbort: true,
   };
@@ -109,20 +113,26 @@ function refused({ Name }: ApprovalRequest, { err }: Terminal): Decision {
   return { Approved: false, Reason: "Nobody could be asked." };
 }
 
-/** Puts the question of a tool of the service. */
-async function decided(person: Person, { Name, ArgumentsJson, Message, AllowEdit }: ApprovalRequest, { err }: Terminal): Promise<Decision> {
+/** Puts the question of a tool of the service. `edited`: what was written in place of arguments, by calls. */
+async function decided(person: Person, request: ApprovalRequest, edited: Map<string, string>, { err }: Terminal): Promise<Decision> {
+  const { ToolCallId, Name, ArgumentsJson, Message, AllowEdit, Refusal } = request;
   const call = `${Message ? `${shown(Message)}\n` : ""}${shown(Name)} ${shownLines(formatJson(ArgumentsJson))}`;
-  for (let about = `\n${call}\n`; ; about = "") {
+  for (let about = `\n${Refusal ? `That was refused: ${shownLines(Refusal)}\n` : ""}${call}\n`; ; about = "") {
     const answer = (await person.answer(`${about}Run it? (y)es, (n)o, or no and why${AllowEdit ? ", (e)dit" : ""}: `))?.trim() ?? "n";
     if (/^y(es)?$/i.test(answer)) return true;
-    if (AllowEdit && /^e(dit)?$/i.test(answer)) {
-      const edited = (await person.answer("Arguments: ", formatJson(ArgumentsJson).replace(/\n */g, " "))) ?? "";
+    if (/^no?\b/i.test(answer)) return { Approved: false, ...(!/^no?$/i.test(answer) && { Reason: answer.replace(/^no?[ ,:]*/i, "") }) };
+    if (!AllowEdit || !/^e(dit)?$/i.test(answer)) continue;
+    // What is no JSON stays to be mended; an empty line leaves it.
+    for (;;) {
+      const text = await person.answer("Arguments: ", edited.get(ToolCallId) ?? formatJson(ArgumentsJson).replace(/\n */g, " "));
+      if (!text?.trim()) break;
+      edited.set(ToolCallId, text);
       try {
-        JSON.parse(edited);
-        return { Approved: true, ArgumentsJson: edited };
+        JSON.parse(text);
+        return { Approved: true, ArgumentsJson: text };
       } catch (error) {
         err(`${(error as Error).message}\n`);
       }
-    } else if (answer !== "") return { Approved: false, ...(!/^no?$/i.test(answer) && { Reason: answer.replace(/^no?[ ,:]+/i, "") }) };
+    }
   }
 }

@@ -1,11 +1,11 @@
 // The completion of commands and options for shells, made of what the help says, so that it never differs from that. Nothing is
 // asked of the service: a key at each press of a key would be too much.
 /** The options of a command, as `parseArgs` takes them; `about` is what the help and the completion say. */
-export type Options = Record<string, { type: "string" | "boolean"; multiple?: boolean; short?: string; about: string }>;
+export type Options = Record<string, { type: "string" | "boolean"; multiple?: boolean; short?: string; about: string; values?: readonly string[] }>;
 
 export const SHELLS = ["bash", "zsh", "fish"];
 
-type Commands = Record<string, { does: string; options: Options }>;
+type Commands = Record<string, { does: string; options: Options; values?: readonly string[] }>;
 
 /** What a shell reads, as `source <(aptix-edge completion bash)`; `undefined` for a shell that is not known. */
 export function completion(shell: string, commands: Commands, common: Options): string | undefined {
@@ -15,20 +15,36 @@ export function completion(shell: string, commands: Commands, common: Options): 
 
 const options = (of: Options) => Object.keys(of).map((name) => `--${name}`);
 
+/** The options that are one of a few values. */
+const choices = (commands: Commands) => Object.values(commands).flatMap(({ options }) => Object.entries(options).flatMap(([name, { values }]) => (values ? [[name, values.join(" ")] as const] : [])));
+
 function bash(commands: Commands, common: Options): string {
-  const cases = Object.entries(commands).map(([name, command]) => `    ${name}) words="${options({ ...command.options, ...common }).join(" ")}" ;;`);
+  const cases = Object.entries(commands).map(([name, { options: own, values }]) =>
+    `    ${name}) words="${options({ ...own, ...common }).join(" ")}"${values ? ` named="${values.join(" ")}"` : ""} ;;`);
+  const valued = choices(commands).map(([name, values]) => `    --${name}) COMPREPLY=($(compgen -W "${values}" -- "$current")); return ;;`);
   return `_aptix_edge() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" words
-  if [ "$COMP_CWORD" = 1 ]; then
+  local current="\${COMP_WORDS[COMP_CWORD]}" words named="" at=1
+  while [ "$at" -lt "$COMP_CWORD" ]; do
+    case "\${COMP_WORDS[at]}" in
+      --url|--user) at=$((at + 2)) ;;
+      -*) at=$((at + 1)) ;;
+      *) break ;;
+    esac
+  done
+  if [ "$at" -ge "$COMP_CWORD" ]; then
     COMPREPLY=($(compgen -W "${[...Object.keys(commands), "help", ...options(common)].join(" ")}" -- "$current"))
     return
   fi
-  case "\${COMP_WORDS[1]}" in
+  case "\${COMP_WORDS[COMP_CWORD - 1]}" in
+${valued.join("\n")}
+  esac
+  case "\${COMP_WORDS[at]}" in
 ${cases.join("\n")}
-    help) words="${Object.keys(commands).join(" ")}"; COMPREPLY=($(compgen -W "$words" -- "$current")); return ;;
+    help) named="${Object.keys(commands).join(" ")}" ;;
   esac
   case "$current" in
     -*) COMPREPLY=($(compgen -W "$words" -- "$current")) ;;
+    *) COMPREPLY=($(compgen -W "$named" -- "$current")) ;;
   esac
 }
 complete -o default -F _aptix_edge aptix-edge
@@ -49,6 +65,10 @@ function zsh(commands: Commands, common: Options): string {
     _describe command told
     return
   fi
+  case $words[CURRENT-1] in
+${choices(commands).map(([name, values]) => `    --${name}) compadd ${values}; return ;;`).join("\n")}
+${Object.entries(commands).flatMap(([name, { values }]) => (values ? [`    ${name}) compadd ${values.join(" ")}; return ;;`] : [])).join("\n")}
+  esac
   case $words[2] in
 ${cases.join("\n")}
   esac
@@ -59,9 +79,11 @@ compdef _aptix_edge aptix-edge
 }
 
 function fish(commands: Commands, common: Options): string {
-  const told = (of: Options, when: string) => Object.entries(of).map(([name, { type, about }]) => `complete -c aptix-edge ${when} -l ${name}${type === "string" ? " -r" : ""} -d ${inFish(about)}`);
+  const told = (of: Options, when: string) => Object.entries(of).map(([name, { type, about, values }]) =>
+    `complete -c aptix-edge ${when} -l ${name}${values ? ` -x -a '${values.join(" ")}'` : type === "string" ? " -r" : ""} -d ${inFish(about)}`);
   const lines = Object.entries(commands).flatMap(([name, command]) => [
     `complete -c aptix-edge -n __fish_use_subcommand -a ${name} -d ${inFish(command.does)}`,
+    ...(command.values ? [`complete -c aptix-edge -n '__fish_seen_subcommand_from ${name}' -x -a '${command.values.join(" ")}'`] : []),
     ...told(command.options, `-n '__fish_seen_subcommand_from ${name}'`),
   ]);
   return `${[...lines, ...told(common, "")].join("\n").replaceAll("  ", " ")}\n`;

@@ -2,7 +2,7 @@
 // The command line: which command is meant, where the service is, and with which key. A key is never an argument, since
 // every user of a computer can see those.
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { fstatSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { parseArgs } from "node:util";
@@ -36,6 +36,8 @@ interface Command {
   usage: string;
   does: string;
   options: Options;
+  /** What its argument may be, where that is one of a few. */
+  values?: readonly string[];
   /** Of positional arguments: the least and the most. */
   takes: [number, number];
   run(call: Call): Promise<number>;
@@ -43,6 +45,7 @@ interface Command {
 
 const text = (about: string) => ({ type: "string", about }) as const;
 const flag = (about: string) => ({ type: "boolean", about }) as const;
+const choice = (otherwise: string, ...values: string[]) => ({ type: "string", about: `${values.slice(0, -1).join(", ")} or ${values.at(-1)}; ${otherwise}`, values }) as const;
 const list = (about: string) => ({ type: "string", multiple: true, about }) as const;
 const SCOPED = "a condition on documents, KEY=VALUE; the operators are = != ~ (contains) !~";
 
@@ -58,6 +61,27 @@ function count(values: Values, name: string, most: number): number | undefined {
   const number = Number(value);
   if (!Number.isInteger(number) || number < 1 || number > most) throw new UsageError(`--${name} is a whole number from 1 to ${most}.`);
   return number;
+}
+function excluded(values: Values, one: string, other: string): void {
+  if (values[one] && values[other] !== undefined) throw new UsageError(`--${one} and --${other} exclude each other.`);
+}
+/** The words of a message. Standard input is read where they ask for it alone: it may be a script's own. */
+async function message(words: string[], terminal: Terminal): Promise<string> {
+  if (!words.includes("-")) {
+    if (!terminal.json && isPipe()) terminal.err("Standard input is not read: - in the message appends it.\n");
+    return words.join(" ");
+  }
+  if (process.stdin.isTTY) throw new UsageError("- stands for standard input, which is a terminal here.");
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  return [words.filter((word) => word !== "-").join(" "), Buffer.concat(chunks).toString().trimEnd()].filter(Boolean).join("\n\n");
+}
+function isPipe(): boolean {
+  try {
+    return fstatSync(0).isFIFO();
+  } catch {
+    return false;
+  }
 }
 const SCOPE = /^([^=!~]+?)(==?|!=|~|!~)(.*)$/s;
 type Operator = NonNullable<SearchRequest["RagScope"]>["Conditions"][number]["Operator"];
@@ -93,8 +117,8 @@ function schema(values: Values): string | undefined {
 
 const COMMANDS: Record<string, Command> = {
   chat: {
-    usage: "chat [MESSAGE…] [--session ID | --continue] [--folder DIR | --no-tools] [--allow-writes] [--workspace W] [--context ID] [--schema FILE]",
-    does: "Talks with the agent, with tools on the files of a folder. With a MESSAGE, one turn.",
+    usage: "chat [MESSAGE…] [--session ID | --continue] [--folder DIR | --no-tools] [--allow-writes] [--workspace W] [--context ID] [--schema FILE] [--scope KEY=VALUE]…",
+    does: "Talks with the agent, with tools on the files of a folder. With a MESSAGE, one turn; - appends what standard input has.",
     options: {
       session: text("goes on with this session, or begins it; a new one, unless given"),
       continue: flag("goes on with the folder's newest session"),
@@ -107,7 +131,9 @@ const COMMANDS: Record<string, Command> = {
       scope: list(SCOPED),
     },
     takes: [0, Infinity],
-    run: ({ aptix, url, owner, positionals, values, terminal }) => {
+    run: async ({ aptix, url, owner, positionals, values, terminal }) => {
+      excluded(values, "continue", "session");
+      excluded(values, "no-tools", "folder");
       const [workspace, context] = [optional(values, "workspace"), optional(values, "context")];
       const RagScope = scope(values);
       const OutputSchema = schema(values);
@@ -119,7 +145,7 @@ const COMMANDS: Record<string, Command> = {
       };
       const options = {
         url,
-        words: positionals.length > 0 ? positionals.join(" ") : undefined,
+        words: positionals.length > 0 ? await message(positionals, terminal) : undefined,
         session: optional(values, "session"),
         continues: values.continue === true,
         folder: optional(values, "folder") ?? ".",
@@ -145,7 +171,7 @@ const COMMANDS: Record<string, Command> = {
     takes: [1, 1],
     run: ({ aptix, positionals, values, terminal }) => {
       const isSet = (name: string) => values[name] === true;
-      if (isSet("watch") && isSet("dry-run")) throw new UsageError("--watch and --dry-run exclude each other.");
+      excluded(values, "watch", "dry-run");
       const options = {
         folder: positionals[0]!,
         workspace: required(values, "workspace"),
@@ -172,7 +198,7 @@ const COMMANDS: Record<string, Command> = {
   sessions: {
     usage: "sessions [--status S] [--query WORDS] [--order Activity|Created] [--limit N]",
     does: "The sessions of a user: that of the ticket, or of --user.",
-    options: { status: text("running, awaiting_tools, awaiting_approval, idle or failed; all"), query: text("words of the title"), order: text("Activity or Created; Activity"), limit: text("the most sessions; all") },
+    options: { status: choice("all", "running", "awaiting_tools", "awaiting_approval", "idle", "failed"), query: text("words of the title"), order: choice("Activity", "Activity", "Created"), limit: text("the most sessions; all") },
     takes: [0, 0],
     run: ({ aptix, values, terminal }) => {
       const options = { status: optional(values, "status") as SessionStatus, query: optional(values, "query"), order: optional(values, "order") as "Activity" };
@@ -261,7 +287,7 @@ const COMMANDS: Record<string, Command> = {
     run: ({ aptix, values, terminal }) => {
       const all = (name: string) => optional(values, name)?.split(",");
       const grant = {
-        User: optional(values, "for"),
+        User: optional(values, "user") === undefined ? required(values, "for") : optional(values, "for"),
         Actor: optional(values, "actor"),
         Sessions: all("sessions"),
         Turns: all("turns"),
@@ -304,6 +330,7 @@ const COMMANDS: Record<string, Command> = {
     usage: `completion ${SHELLS.join("|")}`,
     does: "Prints what makes a shell complete commands and options: source <(aptix-edge completion bash).",
     options: {},
+    values: SHELLS,
     takes: [1, 1],
     run: async ({ positionals: [shell], terminal }) => {
       const made = completion(shell!, COMMANDS, COMMON);
@@ -404,9 +431,10 @@ async function main(args: string[]): Promise<number> {
   };
   let url = process.env.APTIX_URL ?? DEFAULT_URL;
   try {
-    const [name, ...rest] = args;
+    const at = nameAt(args);
+    const [name, rest] = [args[at], [...args.slice(0, at), ...args.slice(at + 1)]];
     if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-      const about = name === "help" ? rest[0] : undefined;
+      const about = name === "help" && args[at + 1] !== "help" ? args[at + 1] : undefined;
       if (about !== undefined && !Object.hasOwn(COMMANDS, about)) throw unknown(about);
       terminal.out(usage(about));
       return name === undefined ? EXIT.usage : EXIT.done;
@@ -416,7 +444,7 @@ async function main(args: string[]): Promise<number> {
       return EXIT.done;
     }
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-    if (!command) throw unknown(name);
+    if (!command) throw name.startsWith("-") ? new UsageError(`A command comes before ${name}. Usage: aptix-edge COMMAND; aptix-edge --help names them.`) : unknown(name);
     const { values, positionals } = parsed(command, rest);
     if (values.help) {
       terminal.out(usage(name));
@@ -449,12 +477,23 @@ function isOpenToOthers(url: string): boolean {
   return protocol === "http:" && !/^(?:localhost|(?:.+\.)localhost|127(?:\.\d+){3}|\[::1\])\.?$/i.test(hostname);
 }
 
+/** Where the command is named: options that every command has may stand before it. */
+function nameAt(args: string[]): number {
+  let at = 0;
+  for (; ["--url", "--user", "--json"].some((each) => args[at] === each || args[at]?.startsWith(`${each}=`)); at += 1) {
+    if (args[at] === "--url" || args[at] === "--user") at += 1;
+  }
+  return at;
+}
+
 function parsed(command: Command, args: string[]): { values: Values; positionals: string[] } {
   if (args.some((each) => /^--?(api-?)?(key|token|credential)\b/i.test(each))) {
     throw new UsageError("A key is no argument, since every user of this computer can see those. Give it in APTIX_KEY, or keep it with: aptix-edge login");
   }
+  const options: Options = { ...COMMON, ...command.options };
+  let read;
   try {
-    return parseArgs({ args, options: { ...COMMON, ...command.options }, allowPositionals: true, strict: true }) as { values: Values; positionals: string[] };
+    read = parseArgs({ args, options, allowPositionals: true, strict: true }) as { values: Values; positionals: string[] };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const [, option = ""] = /'(-[^'\s]*)'/.exec(message) ?? [];
@@ -462,6 +501,11 @@ function parsed(command: Command, args: string[]): { values: Values; positionals
     const what = code === "ERR_PARSE_ARGS_UNKNOWN_OPTION" ? `There is no option ${option} here.${meant(option, known)}` : message;
     throw new UsageError(`${what}\nUsage: aptix-edge ${command.usage}`);
   }
+  for (const [name, { values: known, about }] of Object.entries(options)) {
+    const value = optional(read.values, name);
+    if (known && value !== undefined && !known.includes(value)) throw new UsageError(`--${name} ${value} is none of ${about.replace(/ or (\w+);.*/, ", $1")}.`);
+  }
+  return read;
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -14,6 +14,8 @@ export interface Terminal {
   /** Whether what is told may move: colours, a progress bar. */
   isTerminal: boolean;
   json: boolean;
+  /** The session that is spoken with. */
+  session?: string;
   /** Ends what is under way. */
   signal: AbortSignal;
   out(text: string): void;
@@ -63,17 +65,17 @@ export function failed(terminal: Terminal, error: unknown, url: string): number 
   } else if (error instanceof AptixConnectionError) {
     terminal.err(`${shownLines(error.message)}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service${error.status ? "" : "; aptix-edge dev serves one here"}.\n`);
   } else if (told) {
-    terminal.err(`${told.code}: ${shownLines(told.message)}\n${hint(told)}`);
+    terminal.err(`${told.code}: ${shownLines(told.message)}\n${hint(told, terminal.session)}`);
   } else terminal.err(`${shownLines(String((error as Error)?.message ?? error))}\n`);
   if (error instanceof UsageError) return EXIT.usage;
   if (error instanceof AptixConnectionError) return EXIT.unreachable;
   return told?.code === "turn_awaiting_tools" || told?.code === "turn_in_progress" ? EXIT.waiting : EXIT.failed;
 }
 
-function hint({ code, path }: AptixError): string {
+function hint({ code, path }: AptixError, session = "ID"): string {
   if (path === "/User") return "Here --user names the user.\n";
   if (code === "unauthenticated") return "Give the key in APTIX_KEY, or keep it in this system's keychain with: aptix-edge login\n";
   if (code === "forbidden" || code === "credential_expired") return "Another key or ticket is needed: APTIX_KEY, or aptix-edge login\n";
-  if (code === "turn_awaiting_tools" || code === "turn_in_progress") return "Go on with it: aptix-edge chat --session ID; or give it up: aptix-edge cancel ID\n";
+  if (code === "turn_awaiting_tools" || code === "turn_in_progress") return `Go on with it: aptix-edge chat --session ${session}; or give it up: aptix-edge cancel ${session}\n`;
   return "";
 }

@@ -15,7 +15,8 @@ export async function search(aptix: Aptix, workspace: string, query: SearchReque
     const text = shownLines(Text).trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
     return `${place}${Score === undefined ? "" : `  ${Number(Score.toPrecision(2))}`}\n${text}`;
   });
-  tell(terminal, found, chunks.join("\n\n") || "Nothing has any of these words.");
+  const none = async () => ((await new Workspace(aptix, workspace).get()).Documents > 0 ? "Nothing has any of these words." : `The workspace ${workspace} has no documents.`);
+  tell(terminal, found, chunks.join("\n\n") || (terminal.json ? "" : await none()));
   return EXIT.done;
 }
 
@@ -52,7 +53,11 @@ export async function exportSession(aptix: Aptix, sessionId: string, file: strin
   const text = `${jsonOf(await aptix.session(sessionId).export(), terminal.json ? 0 : 2)}\n`;
   if (file === undefined) terminal.out(text);
   // It is a conversation: for its owner alone.
-  else await writeFile(file, text, { mode: 0o600, flag: "wx" });
+  else {
+    await writeFile(file, text, { mode: 0o600, flag: "wx" }).catch(({ code, message }: NodeJS.ErrnoException) => {
+      throw new Error(code === "EEXIST" ? `${file} is there already, and is kept. Remove it, or name another file.` : message);
+    });
+  }
   return EXIT.done;
 }
 
