@@ -27,6 +27,7 @@ const LANGUAGES = {
   // `output`: of the block before.
   json: ['file', 'catalog', 'configuration', 'output'],
   js: ['file'],
+  tsx: ['file'],
   html: ['file'],
   // Run where it is not saved as `file`.
   ts: ['file'],

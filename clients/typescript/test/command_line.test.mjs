@@ -78,11 +78,11 @@ test('a script gives the form of the answer as a file', async () => {
 test('a message has what standard input has where it asks for that, and says so where it does not', async () => {
   const piped = (words) => {
     rig.model.script(answer(text('Short.')));
-    const line = `printf 'It is\\nlong.\\n' | '${process.execPath}' '${PROGRAM}' chat --no-tools --session piped ${words}`;
-    return spawnSync('sh', ['-c', line], { encoding: 'utf8', env: { PATH: process.env.PATH, ...env } });
+    const line = `printf 'It is\\nlong.\\n' | '${process.execPath}' '${fileURLToPath(new URL('../dist/cli.js', import.meta.url))}' chat --no-tools --session piped ${words}`;
+    return run([line], { node: 'sh', program: '-c' });
   };
-  assert.match(piped('In short:').stderr, /^Standard input is not read: - in the message appends it\.\n/);
-  assert.doesNotMatch(piped('In short: -').stderr, /Standard input/);
+  assert.match((await piped('In short:')).err, /^Standard input is not read: - in the message appends it\.\n/);
+  assert.doesNotMatch((await piped('In short: -')).err, /Standard input/);
   assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /In short:\\n\\nIt is\\nlong\."/);
 });
 

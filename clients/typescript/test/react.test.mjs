@@ -1,6 +1,8 @@
 // The hook for React in a real Chromium: the page of docs/react.md as it stands there, and the Worker behind another origin.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -39,11 +41,11 @@ let page;
 const { rig, faults, open } = inChromium(
   async (folder) => {
     // As an application in development: effects are run twice there.
-    const source = blockOf('page.jsx').replace(/<Chat (.*?) \/>\)/, '<StrictMode><Chat $1 /></StrictMode>)');
+    const source = blockOf('page.tsx').replace(/<Chat (.*?) \/>\)/, '<StrictMode><Chat $1 /></StrictMode>)');
     assert.ok(source.includes('StrictMode'));
     writeFileSync(path.join(folder, 'index.html'), blockOf('page.html'));
     await build({
-      stdin: { contents: `import { StrictMode } from 'react';\n${source}`, loader: 'jsx', resolveDir: DIST },
+      stdin: { contents: `import { StrictMode } from 'react';\n${source}`, loader: 'tsx', resolveDir: DIST },
       outfile: path.join(folder, 'page.js'), bundle: true, format: 'esm', jsx: 'automatic',
       alias: { 'aptix-edge/react': path.join(DIST, 'react.js'), 'aptix-edge': path.join(DIST, 'index.js') },
       define: { 'process.env.NODE_ENV': '"development"' },
@@ -205,4 +207,38 @@ test('a tool that runs while the component is away gives its result, and is not 
   await until("window.hook.messages.at(-1)?.text === 'Seen again.' && window.hook.status === 'ready'");
   assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /green/);
   assert.deepEqual([await page.evaluate(() => window.runs), (await texts()).length, faults], [2, 4, []]);
+});
+
+test('the page is sound TypeScript', () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-tsx-'));
+  try {
+    const modules = path.join(folder, 'node_modules');
+    const installed = fileURLToPath(new URL('../node_modules/', import.meta.url));
+    mkdirSync(path.join(modules, '@types'), { recursive: true });
+    symlinkSync(fileURLToPath(new URL('..', import.meta.url)), path.join(modules, 'aptix-edge'));
+    for (const name of ['react', 'react-dom']) symlinkSync(path.join(installed, '@types', name), path.join(modules, '@types', name));
+    writeFileSync(path.join(folder, 'page.tsx'), blockOf('page.tsx'));
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--jsx', 'react-jsx', '--module', 'esnext', '--moduleResolution', 'bundler', '--target', 'es2022', 'page.tsx'];
+    const { stdout } = spawnSync(process.execPath, [path.join(installed, 'typescript/bin/tsc'), ...options], { cwd: folder, encoding: 'utf8' });
+    assert.equal(stdout, '');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+const npm = (...args) => spawnSync('npm', args, { cwd: fileURLToPath(new URL('../../../', import.meta.url)), encoding: 'utf8', timeout: 90_000 });
+const noRegistry = npm('ping', '--fetch-retries=0', '--fetch-timeout=5000').status === 0 ? false : 'no registry of packages is reached';
+
+test('what the page installs has one React, and a copy of the client', { skip: noRegistry, timeout: 120_000 }, () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-installed-'));
+  try {
+    const [, written] = /^npm (install .*)$/m.exec(pages().find(({ name }) => name === 'docs/react.md').blocks.find(({ text }) => text.includes('npm install')).text);
+    const { status, stderr } = npm(...written.replace('../my-agent', folder).split(' '), '--no-audit', '--no-fund');
+    assert.equal(status, 0, stderr);
+    assert.ok(!lstatSync(path.join(folder, 'node_modules/aptix-edge')).isSymbolicLink());
+    const found = readdirSync(path.join(folder, 'node_modules'), { recursive: true }).filter((name) => /(^|[/])node_modules[/]react[/]package\.json$|^react[/]package\.json$/.test(name));
+    assert.deepEqual(found, ['react/package.json']);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
