@@ -121,7 +121,8 @@ class Answerer:
         if call is None or call["Name"] != APPROVAL:
             return False
         records = await self._records()
-        sent = (records.pop(call["ToolCallId"], None) or {}).get("ResultJson")
+        result = records.pop(call["ToolCallId"], None)
+        sent = result.get("ResultJson") if result else None
         await self._io.resolve(self._shared.store.update(self._key, records or None))
         before, _ = self._refused.get(call["ToolCallId"], (None, ""))
         self._refused[call["ToolCallId"]] = (sent, str(error))
