@@ -12,6 +12,9 @@ const EXPECTED = [/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION|ERR_FAILED/, /status
 /** What asks the service; the page itself comes. */
 const CALLS = /\/(execute|sessions|health)/;
 
+/** What the tab keeps besides where calls were answered, which are ids. */
+const waitingInTab = (page) => page.evaluate(() => Object.keys(sessionStorage).filter((key) => key !== 'aptix-edge.decided'));
+
 describe('decisions and results of the page', { skip: withoutBrowser }, () => {
   let playground, rig;
 
@@ -88,7 +91,7 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
       await head(turn, /you decided\s*approved/).waitFor();
       assert.equal(await given(turn).count(), 0);
       assert.deepEqual(payments(), [{ amount: looks }]);
-      assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+      assert.deepEqual(await waitingInTab(page), []);
       rig.clear();
     }
   });
@@ -107,7 +110,7 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'completed');
     await head(turn, 'run by this page').waitFor();
     assert.deepEqual(rig.model.bodies[1].input.map(({ output }) => output), ['"my own words"']);
-    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    assert.deepEqual(await waitingInTab(page), []);
   });
 
   test('a decision whose acceptance was lost is the same one when it is sent again, also after a reload', async () => {
@@ -126,7 +129,7 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
       await hasStatus(turn, 'completed');
       await head(turn, isReloaded ? /a human decided\s*approved/ : /you decided\s*approved/).waitFor();
       assert.equal(payments().length, 1);
-      assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+      assert.deepEqual(await waitingInTab(page), []);
       rig.clear();
     }
   });
@@ -155,7 +158,7 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'completed');
     assert.deepEqual(await decisions(page), ['refused', 'approved']);
     assert.deepEqual(await turn.locator('.state').allInnerTexts().then((all) => all.map((each) => each.split(' ·')[0]).filter((each) => each !== 'done')), ['refused', 'approved']);
-    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    assert.deepEqual(await waitingInTab(page), []);
     await hasStatus(other.locator('.turn'), 'completed');
     assert.deepEqual(await other.locator('.by').filter({ hasText: 'decided' }).allInnerTexts(), ['you decided in another tab', 'you decided in another tab']);
   });
@@ -173,7 +176,7 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
     await head(turn, /you decided in another tab\s*refused/).nth(1).waitFor();
     await hasStatus(turn, 'completed');
     assert.equal(await turn.getByText('approved').count(), 0);
-    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    assert.deepEqual(await waitingInTab(page), []);
     assert.deepEqual(payments(), []);
   });
 
@@ -215,7 +218,7 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
     assert.equal(await turn.getByText(/approved|you decided/).count(), 0);
     await page.reload();
     await head(turn, /a human decided\s*refused/).waitFor();
-    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    assert.deepEqual(await waitingInTab(page), []);
 
     rig.clear();
     rig.model.script(answer(reading()), answer(text('Done.')));
@@ -253,7 +256,7 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
     await page.keyboard.press('Alt+n');
     await page.getByText('What should the agent do?').waitFor();
     await offline(page, false);
-    await page.waitForFunction(() => sessionStorage.length === 0);
+    await page.waitForFunction(() => Object.keys(sessionStorage).every((key) => key === 'aptix-edge.decided'));
     await page.getByRole('button', { name: 'Pay.', exact: false }).first().click();
     await hasStatus(page.locator('.turn'), 'completed');
     assert.equal(sessionOf(page), left);
@@ -270,7 +273,7 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
     await refuse(turn);
     await hasStatus(turn, 'aborted');
     assert.equal(await turn.getByText('not answered').count(), 2);
-    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    assert.deepEqual(await waitingInTab(page), []);
     rig.clear();
   });
 });

@@ -61,6 +61,26 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     }
   });
 
+  test('whoever writes while a card waits is told what Enter does, and an empty result is asked about once', async () => {
+    const page = await playground.page();
+    const turn = await say(page, 'Please read README.md.');
+    await hasStatus(turn, 'awaiting_tools');
+    const box = page.getByRole('textbox', { name: 'Message' });
+    await page.getByText('Enter adds words that go with your answer').waitFor();
+    assert.match(await box.getAttribute('placeholder'), /go with your answer/);
+    await box.fill('And be brief.');
+    await box.press('Enter');
+    await turn.locator('.steer').getByText('And be brief.').waitFor();
+    assert.equal(await turn.getAttribute('data-status'), 'awaiting_tools');
+    await turn.getByRole('button', { name: 'Send result' }).click();
+    const question = page.getByRole('dialog', { name: 'Send an empty result?' });
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal(await turn.getAttribute('data-status'), 'awaiting_tools');
+    await turn.getByRole('button', { name: 'Send result' }).click();
+    await question.getByRole('button', { name: 'Send it' }).click();
+    await hasStatus(turn, 'completed');
+  });
+
   test('A and R decide about a call whose card has the focus, and no letter that is written does', async () => {
     const page = await playground.page();
     const turn = await say(page, 'Call the tool send_postcard with the word Ann.');

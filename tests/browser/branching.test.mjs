@@ -119,9 +119,21 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     const link = await page.evaluate(() => navigator.clipboard.readText());
     assert.equal(new URL(link).hash, `#${parent}/${Turns[0].TurnId}`);
 
+    // Where the browser does not let a page copy, the link is shown.
+    await page.evaluate(() => (navigator.clipboard.writeText = () => Promise.reject(new DOMException('Write permission denied.', 'NotAllowedError'))));
+    await first.getByRole('button', { name: 'Copy a link to this turn' }).click();
+    const shown = page.getByRole('dialog', { name: /copy it here/ });
+    assert.equal(await shown.getByRole('textbox').inputValue(), link);
+    await assertAccessible(page);
+    await shown.getByRole('button', { name: 'Done' }).click();
+    assert.equal(await page.getByText('denied').count(), 0);
+
+    assert.equal(await first.getByRole('toolbar').innerText().then((words) => words.replace(/\s+/g, ' ')), 'Copy Regenerate Fork Compare Link');
     await first.getByRole('button', { name: 'Fork from here' }).click();
     await hasLeft(page, parent);
     await page.getByText('Branched from').waitFor();
+    const row = page.locator('.sessions .current .session');
+    assert.match(await row.innerText(), /^Branch of Remember the word pelican\.\s+now$/);
     await hasStatus(page.locator('.turn').first(), 'completed');
     assert.deepEqual(await questions(page), ['Remember the word pelican.']);
     const said = await done(page, 'Which word did I ask you to remember?');
@@ -163,7 +175,7 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `${overflow} pixels`);
-    const focused = () => page.evaluate(() => document.activeElement.textContent.trim());
+    const focused = () => page.evaluate(() => document.activeElement.ariaLabel ?? document.activeElement.textContent.trim());
     for (let tries = 0; (await focused()) !== 'Copy the answer'; tries += 1) {
       assert.ok(tries < 20);
       await page.keyboard.press('Shift+Tab');

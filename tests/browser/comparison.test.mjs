@@ -100,7 +100,7 @@ describe('the comparison', { skip: withoutBrowser }, () => {
     const turn = page.locator('.turn').first();
     await hasStatus(turn, 'completed');
     await open(page, turn);
-    await dialog(page).getByLabel('Ask it again on the left, too').check();
+    await dialog(page).getByLabel('Ask both sides again').check();
     await compare(page);
     const both = dialog(page).locator('.side[data-status="completed"]');
     await both.nth(1).waitFor();

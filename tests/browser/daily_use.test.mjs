@@ -76,6 +76,15 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     assert.equal(await panel.count(), 1);
     await press(page, 'Escape');
     assert.equal(await panel.count(), 0);
+    await page.getByRole('button', { name: 'Inspector' }).press('Enter');
+    await hasFocus(page, 'Inspector, contents');
+    await press(page, 'Escape');
+    await panel.waitFor({ state: 'detached' });
+    await hasFocus(page, 'Inspector');
+    await page.getByRole('button', { name: 'Sign in as a user' }).click();
+    await page.getByLabel('Any name that you make up').press('Escape');
+    assert.equal(await page.getByLabel('Any name that you make up').count(), 0);
+    await hasFocus(page, 'Sign in as a user');
   });
 
   test('what is typed at once goes into what was opened, from its first letter', async () => {
@@ -132,7 +141,7 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Session', exact: true }).press('Enter');
     await hasFocus(page, 'Session, contents');
     await press(page, 'Shift+Tab', 'Enter');
-    await hasFocus(page, 'Message');
+    await hasFocus(page, 'Session');
     const sessions = page.getByRole('navigation', { name: 'Sessions' });
     assert.equal(await sessions.isVisible(), true);
     const back = page.getByRole('button', { name: 'Sessions', exact: true });

@@ -74,7 +74,7 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     const told = await timeline(page, /Model call 2: .*first byte after/);
     const trace = await traceOf(page, 0);
     const [first, second] = trace.ModelCalls;
-    assert.match(told, /Composition: .*; Model call 1: .*; weather: .* · result of 14 B; Model call 2: /);
+    assert.match(told, /Preparing the message: .*; Model call 1: .*; weather: .* · result of 14 B; Model call 2: /);
     for (const { Usage } of [first, second]) {
       const { PromptTokens, CompletionTokens } = Usage;
       assert.ok(told.includes(`${PromptTokens.toLocaleString('en')} in, ${CompletionTokens} out`), told);

@@ -146,7 +146,7 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
   const inspector = (page) => panel(page, 'Inspector');
   /** What is copied of each model call of the newest turn. */
   async function bodies(page) {
-    await inspector(page).getByRole('button', { name: 'Build the bodies again' }).click();
+    await inspector(page).getByRole('button', { name: 'Show the exact bodies' }).click();
     const tabs = inspector(page).getByRole('group', { name: 'Model call whose body is shown' }).getByRole('button');
     await tabs.first().waitFor();
     const found = [];

@@ -156,6 +156,9 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     await hasStatus(page.locator('.turn').nth(2), 'awaiting_tools');
     await assertFingers(page);
     await page.shot('smallest-touch-question');
+    const actions = page.getByRole('toolbar').first();
+    assert.equal((await actions.innerText()).replace(/\s+/g, ' '), 'Copy Regenerate Fork Compare Link');
+    await fits(page);
     for (const panel of ['Session', 'Context', 'Inspector', 'Break it', 'Retrieval']) {
       await openPanel(page, panel);
       await page.getByRole('complementary', { name: panel }).waitFor();
@@ -179,6 +182,7 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     await page.shot('smallest-touch-sessions');
     await fits(page);
     await page.getByRole('button', { name: 'Keys', exact: true }).tap();
+    await page.getByRole('dialog', { name: 'Help' }).getByText('a tap chooses it for the inspector').waitFor();
     await assertFingers(page);
     await page.getByRole('button', { name: 'Close the help' }).tap();
     await page.getByRole('button', { name: 'Close the list of sessions' }).tap();

@@ -53,8 +53,13 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
     await steer(turn, 'What can you do?', 'pending').waitFor();
     await steer(seen, 'What can you do?', 'pending').waitFor();
     await page.shot('desktop-light-steer-pending');
+    /** Whether the words that wait stand below the text that comes. */
+    const isBelow = () => turn.locator('.answer').evaluate((answer) => [...answer.querySelectorAll('.markdown, .steer')].map(({ className }) => className.split(' ').find((name) => /^(markdown|steer)$/.test(name))).join());
+    assert.equal(await isBelow(), 'markdown,steer');
     await page.reload();
     await steer(turn, 'What can you do?', 'pending').waitFor();
+    await turn.getByText('This answer').waitFor();
+    assert.equal(await isBelow(), 'markdown,steer', 'as before the reload');
     for (const each of [turn, seen]) {
       await steer(each, 'What can you do?', 'delivered').waitFor();
       await hasStatus(each, 'completed');

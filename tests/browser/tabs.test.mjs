@@ -31,9 +31,10 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
   };
   /** What an answer shows, and apart from it how long the turn took: each tab measures by what came to it. */
   const answerIn = async (turn) => {
-    const told = await turn.locator('.foot span').last().innerText();
-    const [, seconds] = /^([\d.]+) s$/.exec(told);
-    return { words: (await turn.locator('.answer').innerText()).replace(told, ''), seconds: Number(seconds) };
+    // In one reading: the time is told anew when the service has told it.
+    const words = await turn.locator('.answer').innerText();
+    const [told, seconds] = /\b([\d.]+) s\b/.exec(words);
+    return { words: words.replace(told, ''), seconds: Number(seconds) };
   };
   const soon = (place) => place.waitFor({ timeout: SOON_MS });
 

@@ -25,7 +25,7 @@ test('tools of the service follow their call one after the other, and the pause 
   const ToolCalls = [tool('a', 'server', 50), tool('mine', 'client', 7), tool('b', 'server', 30)];
   const inspected = turn({ ModelCalls: [call(1, 20, 100), call(2, 900, 100)], ToolCalls }, 1010);
   assert.deepEqual(spans(timelineOf(inspected, [], 0)), [
-    ['Composition', 'work 0-20'],
+    ['Preparing the message', 'work 0-20'],
     ['Model call 1', 'model 20-120'],
     ['a', 'tool 120-170'],
     ['b', 'tool 170-200'],
@@ -69,7 +69,7 @@ test('a call that was refused for length stands before the compaction that follo
   assert.equal(timeline.rows[2].told, 'the service refused the length · items: 9, then 3 · summary: 120 bytes · turns left out: 1');
   // One without a summary has no time of its own, and is told all the same.
   const without = timelineOf(turn({ ModelCalls: [call(1, 10, 30)], Compactions }, 50), [], 0);
-  assert.deepEqual(spans(without).map(([name]) => name), ['Composition', 'Compaction', 'Model call 1']);
+  assert.deepEqual(spans(without).map(([name]) => name), ['Preparing the message', 'Compaction', 'Model call 1']);
 });
 
 test('waits stand before the attempt that succeeded; the first byte is that of the call whose text it is, by the clock of the page', () => {
@@ -101,7 +101,7 @@ test('a turn that runs is drawn up to now, by the time that this page has counte
 test('of a turn that runs the call under way has its time, and composition ends where that begins', () => {
   const Running = { Kind: 'model_call', Since: time(3) };
   const first = timelineOf(turn({ Running }), [], 4400);
-  assert.deepEqual(spans(first), [['Composition', 'work 0-3'], ['Model call 1', 'model 3-4400']]);
+  assert.deepEqual(spans(first), [['Preparing the message', 'work 0-3'], ['Model call 1', 'model 3-4400']]);
   assert.equal(first.rows[1].told, '4.4 s, under way');
   const tools = { ModelCalls: [call(1, 3, 100)], ToolCalls: [], Running: { Kind: 'server_tool', Since: time(110) } };
   assert.deepEqual(spans(timelineOf(turn(tools), [], 900)).slice(1), [['Model call 1', 'model 3-103'], ['A tool of the service', 'tool 110-900']]);

@@ -68,6 +68,17 @@ test('words that were added stand where they came, and what is told late takes n
   assert.deepEqual(steers(after(steer('accepted'))), [['a', 'pending', undefined]], 'another tab has added it');
 });
 
+test('words that no model has got stay below what comes, and those that it has got stand between what was said before and after', () => {
+  const asked = { text: 'Shorter.', pictures: [], files: [] };
+  const sent = turns.steered(after(text(0, 'The')), { id: 'a', state: 'sending', asked });
+  const steer = (State) => progress('steer', { SteerId: 'a', State });
+  const kinds = ({ steps }) => steps.map(({ kind }) => kind);
+  const waiting = [steer('accepted'), text(0, ' long'), text(1, 'one')].reduce(turns.after, sent);
+  assert.deepEqual(kinds(waiting), ['text', 'text', 'steer']);
+  assert.deepEqual(kinds([steer('delivered'), text(2, 'Short.')].reduce(turns.after, waiting)), ['text', 'text', 'steer', 'text']);
+  assert.deepEqual(kinds([steer('kept'), final('The long one.')].reduce(turns.after, waiting)), ['text', 'steer'], 'the next turn has them');
+});
+
 test('text is dropped when it was not the answer, however often that is said, and may come again under its number', () => {
   assert.deepEqual(texts(after(text(0, 'I lo'), text(0, 'ok'), discard(0), discard(0), discard(7))), []);
   assert.deepEqual(texts(after(text(0, 'I look'), discard(0), text(0, 'Yes'), text(0, '!'))), ['Yes!']);

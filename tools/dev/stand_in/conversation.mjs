@@ -154,7 +154,7 @@ function shown(given, body) {
   if (body.tools?.length > 0) lines.push(`- Tools: ${body.tools.map(({ name }) => name).join(', ')}`);
   lines.push(
     '',
-    'Try “switch to DDR authoring”, “remember the word pelican” and later “which word?”, “read README.md” with a tool that reads files. Or ask for a state of a model service:',
+    'Try “switch to DDR authoring”, a mode for design records, “remember the word pelican” and later “which word?”, “read README.md” with a tool that reads files. Or ask for a state of a model service:',
     '',
     LISTED,
   );

@@ -20,19 +20,18 @@ export function TurnActions({ turn }: { turn: ShownTurn }) {
   if (!hasEnded(turn)) return null;
   const answer = answerOf(turn.record.value);
   const copy = async (text: string, name: string, told: string) => {
-    await copyText(text, told);
-    setCopied(name);
+    if (await copyText(text, told)) setCopied(name);
   };
   const place = { session: turn.session, turn: turn.record.value.turnId };
   // Files that are gone have to be attached again, so its question is edited.
   const again = () => (attachedTo(turn) ? askAgain(turn) : (edited.value = turn));
   return (
     <div class="turn-actions" role="toolbar" aria-label="Actions of this turn" onKeyDown={moveFocus}>
-      {answer && <Action name="Copy the answer" icon={copied === 'answer' ? 'check' : 'copy'} isFirst act={() => copy(answer, 'answer', 'The answer is copied.')} />}
-      <Action name="Regenerate" icon="retry" isFirst={!answer} act={again} />
-      <Action name="Fork from here" icon="branch" act={() => forkFrom(turn)} />
-      <Action name="Compare" icon="compare" act={() => (comparison.value = { turn })} />
-      <Action name="Copy a link to this turn" icon={copied === 'link' ? 'check' : 'link'} act={() => copy(linkTo(place), 'link', 'The link is copied.')} />
+      {answer && <Action name="Copy the answer" word="Copy" icon={copied === 'answer' ? 'check' : 'copy'} isFirst act={() => copy(answer, 'answer', 'The answer is copied.')} />}
+      <Action name="Regenerate" word="Regenerate" icon="retry" isFirst={!answer} act={again} />
+      <Action name="Fork from here" word="Fork" does="goes on from here in a branch; this conversation stays as it is" icon="branch" act={() => forkFrom(turn)} />
+      <Action name="Compare" word="Compare" does="this answer beside another one" icon="compare" act={() => (comparison.value = { turn })} />
+      <Action name="Copy a link to this turn" word="Link" icon={copied === 'link' ? 'check' : 'link'} act={() => copy(linkTo(place), 'link', 'The link is copied.')} />
       {underWay.value === turn && <span class="muted">Branching…</span>}
       {faultOf(turn) && <span class="fault" role="alert">{faultOf(turn)}</span>}
     </div>
@@ -40,17 +39,20 @@ export function TurnActions({ turn }: { turn: ShownTurn }) {
 }
 
 interface ActionProps {
+  /** Its whole name; `word` is what is seen of it, `does` what it does where the name does not tell. */
   name: string;
+  word: string;
+  does?: string;
   icon: IconName;
   isFirst?: boolean;
   act(): void;
 }
 
 /** A toolbar is one stop of the Tab key. */
-const Action = ({ name, icon, isFirst, act }: ActionProps) => (
-  <button type="button" class="small" title={name} tabIndex={isFirst ? 0 : -1} onClick={act}>
+const Action = ({ name, word, does, icon, isFirst, act }: ActionProps) => (
+  <button type="button" class="small" title={does ? `${name}: ${does}` : name} aria-label={name} tabIndex={isFirst ? 0 : -1} onClick={act}>
     <Icon name={icon} />
-    <span class="hidden">{name}</span>
+    <span>{word}</span>
   </button>
 );
 

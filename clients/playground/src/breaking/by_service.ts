@@ -103,8 +103,8 @@ export const byService: readonly Trial[] = [
   },
   {
     id: 'chain',
-    title: 'Lose the chain',
-    does: 'The model service forgets every response that it has given.',
+    title: 'Forget the conversation',
+    does: 'The model service forgets every response that it has given, and with them what the next call builds on.',
     needsIdle: true,
     claims: { rebuilt: 'The next call is refused, and made again with the whole conversation from storage.', word: WORD_CLAIM },
     run: async (report) => {

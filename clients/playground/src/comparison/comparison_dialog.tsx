@@ -56,7 +56,7 @@ function RehearsedChoice({ rehearsed, shown }: Extract<Comparison, { rehearsed: 
 
 const ANEW = 'anew';
 const nameOf = ({ session, turn }: TurnPlace): string => `${session}/${turn}`;
-const SHORT = 50;
+const SHORT = 36;
 const short = (text: string): string => (text.length > SHORT ? `${text.slice(0, SHORT - 1)}…` : text);
 
 function Choice({ turn }: { turn: ShownTurn }) {
@@ -90,7 +90,7 @@ function Choice({ turn }: { turn: ShownTurn }) {
     <form onSubmit={compare}>
       <label for={`${id}-with`}>Compare this turn with</label>
       <select id={`${id}-with`} value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value={ANEW}>The same question, asked again in a branch</option>
+        <option value={ANEW}>The question, asked again</option>
         {all.map(({ place, name }) => (
           <option key={nameOf(place)} value={nameOf(place)}>
             {name}
@@ -103,8 +103,8 @@ function Choice({ turn }: { turn: ShownTurn }) {
           <label class="check">
             <input type="checkbox" checked={both} onChange={(event) => setBoth(event.currentTarget.checked)} />
             <span>
-              Ask it again on the left, too
-              <small>Both then begin at the same time, from the same conversation.</small>
+              Ask both sides again
+              <small>Instead of the answer that there is: both then begin at the same time, from the same conversation.</small>
             </span>
           </label>
         </>

@@ -29,9 +29,9 @@ export function ExactRequestView({ turn }: { turn: ShownTurn }) {
   if (!calls) {
     return (
       <>
-        <p class="muted">The trace has no content. The session's export has, and from it each body is built again.</p>
+        <p class="muted">No copy of a body is kept. Each is made again from the session's export, and its SHA-256 says whether it is the one that was sent.</p>
         <button type="button" disabled={isLive(turn.record.value)} onClick={fetchThem}>
-          Build the bodies again
+          Show the exact bodies
         </button>
         {fault && <p class="fault" role="alert">{fault}</p>}
       </>

@@ -62,7 +62,7 @@ function Turn({ turn }: { turn: ShownTurn }) {
         <>
           <Time found={found} turn={turn} />
           <section>
-            <h3>Composition</h3>
+            <h3>What the model was given</h3>
             <CompositionView trace={found.trace} />
           </section>
           <section>
@@ -134,7 +134,9 @@ function Time({ found, turn }: { found: Inspected; turn: ShownTurn }) {
   const events = turn.events.value;
   const passed = useNow(isLive(turn.record.value));
   const calls = trace.ModelCalls.length + (isCalling(trace) ? 1 : 0);
-  const timeline = timelineOf(found, events, (passed ?? events.at(-1)?.at ?? now()) - turn.record.value.startedAt);
+  // The page's own beginning is earlier by the way to the service, and would make the end seem to come back by that.
+  const began = Math.max(turn.record.value.startedAt, Date.parse(found.view.StartedAt));
+  const timeline = timelineOf(found, events, (passed ?? events.at(-1)?.at ?? now()) - began);
   const [opened, setOpened] = useState<string>();
   const openRow = timeline.rows.find((row) => opened !== undefined && keyOf(row) === opened);
   const sum = (of: 'PromptTokens' | 'CompletionTokens') => trace.ModelCalls.reduce((all, { Usage }) => all + (Usage?.[of] ?? 0), 0);

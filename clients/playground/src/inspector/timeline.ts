@@ -102,7 +102,7 @@ function compactionRow(compaction: Inspected['trace']['Compactions'][number] | u
 function compositionRow(blocks: Inspected['trace']['Composition'], until: number): Row {
   const retrieval = blocks.find(({ DurationMs }) => DurationMs !== undefined)?.DurationMs;
   const told = retrieval === undefined ? seconds(until) : `${seconds(until)}, of it retrieval ${seconds(retrieval)}`;
-  return { name: 'Composition', told, spans: [{ from: 0, to: until, look: 'work' }] };
+  return { name: 'Preparing the message', told, spans: [{ from: 0, to: until, look: 'work' }] };
 }
 
 function callRow(call: ModelCall, name: string, from: number, to: number, firstByte: number | undefined): Row {
@@ -124,7 +124,7 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
     waited.length > 0 && `repeated after ${statuses}, waited ${seconds(waited.reduce((a, b) => a + b, 0))}`,
     call.Interrupted && 'dropped for words that were added',
     call.Background && (call.Resumed ? `in the background, read on ${call.Resumed === 1 ? 'once' : `${call.Resumed} times`}` : 'in the background'),
-    call.Rebuilt && 'the whole conversation, since the chain was lost',
+    call.Rebuilt && 'the whole conversation, since the model service had forgotten it',
     call.Reduced && `reduced to: ${call.Reduced}`,
     isStopped ? 'stopped' : call.Fault && `failed: ${call.Fault.ErrorCode}`,
   ];

@@ -113,8 +113,7 @@ function Saving({ session }: { session: string }) {
     save(`session-${session}.md`, new Blob([text], { type: 'text/markdown' }));
   });
   const copyLink = tried(async () => {
-    await copyText(linkTo({ session }), 'The link is copied.');
-    setCopied(true);
+    setCopied(await copyText(linkTo({ session }), 'The link is copied.'));
   });
   return (
     <section>
@@ -179,6 +178,7 @@ function Rehearsal() {
   return (
     <section>
       <h3>Compare a rehearsal</h3>
+      <p class="muted">A rehearsal runs recorded sessions again under another catalog, with no tool of the real world.</p>
       <label for={id}>The file that <code>make rehearse JSON=…</code> has written</label>
       <input id={id} type="file" accept=".json,application/json" onChange={(event) => void open(event.currentTarget)} />
       {fault && <p class="fault" role="alert">{fault}</p>}

@@ -1,6 +1,6 @@
 // What was said in a session before this page was loaded, or elsewhere, from the session's export.
 import { AptixError, type AgentExecuteResponse, type ClipboardImage, type InputArtifact, type SessionExport, type ToolCall, type TurnRequest, type Usage } from '../../../typescript/src/index.js';
-import { APPROVAL, after, begun, failed, failureOf, isLive, type Asked, type Decision, type SteerStep, type Step, type TurnRecord } from './turn_record.js';
+import { APPROVAL, after, begun, failed, failureOf, inOrder, isLive, type Asked, type Decision, type SteerStep, type Step, type TurnRecord } from './turn_record.js';
 
 type ExportedTurn = SessionExport['Turns'][number];
 type Errors = ConstructorParameters<typeof AptixError>[1];
@@ -35,7 +35,7 @@ function recordOf(turn: ExportedTurn, exported: SessionExport): TurnRecord {
   const steps: Step[] = text ? [...before.steps, { kind: 'text', segment: -1, text, isKept: true }] : [...before.steps];
   const aborted = { code: 'turn_aborted', message: 'The turn was cancelled.' };
   const failure = turn.Status === 'aborted' ? aborted : failureOf(last?.Errors ?? [], new AptixError(HttpStatus, last?.Errors ?? []));
-  return { ...failed({ ...before, steps }, failure), endedAt, ...usageOf(turn) };
+  return { ...failed(inOrder({ ...before, steps }), failure), endedAt, ...usageOf(turn) };
 }
 
 /** What a turn without a response has cost, as far as its model calls have told it. */

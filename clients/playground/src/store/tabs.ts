@@ -1,5 +1,7 @@
 // What the tabs of one browser tell each other: that something has happened to a session, and which calls were decided.
 // What it was, the service says: nothing that was said goes from tab to tab.
+// Owns which calls were answered where, as far as this tab has seen it, also after a reload.
+import { ofTab } from './storage.js';
 import { user } from './user.js';
 
 interface Told {
@@ -10,12 +12,31 @@ interface Told {
 }
 
 const channel = new BroadcastChannel('aptix-edge.sessions');
-/** The calls that a human has decided here or in another tab, as far as this page has seen it. */
-const deciders = new Map<string, 'this tab' | 'another tab'>();
+const PLACE = 'aptix-edge.decided';
+/** The newest ones that are kept. */
+const MOST_KEPT = 500;
+type Decider = 'this tab' | 'another tab';
+/** The calls that were answered here or in another tab: their ids alone. */
+const deciders = new Map(ofTab.list<[string, Decider]>(PLACE, (each) => Array.isArray(each) && typeof each[0] === 'string' && ['this tab', 'another tab'].includes(each[1])));
+
+function note(calls: readonly string[], by: Decider): void {
+  if (calls.length === 0) return;
+  for (const call of calls) deciders.set(call, by);
+  ofTab.set(PLACE, JSON.stringify([...deciders].slice(-MOST_KEPT)));
+}
+
+let seenAs = user.peek();
+user.subscribe((name) => {
+  if (name !== seenAs) {
+    deciders.clear();
+    ofTab.remove(PLACE);
+  }
+  seenAs = name;
+});
 
 /** Tells the other tabs that something has happened to a session, once the service knows of it. */
 export function tell(session: string, decided: readonly string[] = []): void {
-  for (const call of decided) deciders.set(call, 'this tab');
+  note(decided, 'this tab');
   channel.postMessage({ user: user.peek(), session, decided } satisfies Told);
 }
 
@@ -23,7 +44,7 @@ export function tell(session: string, decided: readonly string[] = []): void {
 export function onTold(listener: (session: string) => void): void {
   channel.addEventListener('message', ({ data }: MessageEvent<Told>) => {
     if (data.user !== user.peek()) return;
-    for (const call of data.decided) deciders.set(call, 'another tab');
+    note(data.decided, 'another tab');
     listener(data.session);
   });
 }

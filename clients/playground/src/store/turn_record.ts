@@ -160,7 +160,19 @@ export const answerOf = ({ steps }: TurnRecord): string => {
 const replaced = <T>(list: readonly T[], at: number, item: T): T[] => list.map((each, i) => (i === at ? item : each));
 const withStep = (record: TurnRecord, step: Step): TurnRecord => ({ ...record, steps: [...record.steps, step] });
 
-export function after(record: TurnRecord, event: StreamEvent): TurnRecord {
+export const after = (record: TurnRecord, event: StreamEvent): TurnRecord => inOrder(afterEvent(record, event));
+
+/** Words that no model has got yet stand below all that was said before they are got. */
+const isWaiting = (step: Step): boolean => step.kind === 'steer' && step.state !== 'delivered' && step.state !== 'refused';
+
+export function inOrder(record: TurnRecord): TurnRecord {
+  const { steps } = record;
+  const first = steps.findIndex(isWaiting);
+  if (first < 0 || steps.slice(first).every(isWaiting)) return record;
+  return { ...record, steps: [...steps.filter((step) => !isWaiting(step)), ...steps.filter(isWaiting)] };
+}
+
+function afterEvent(record: TurnRecord, event: StreamEvent): TurnRecord {
   switch (event.type) {
     case 'text': {
       const { segment, delta, position } = event;
@@ -320,10 +332,10 @@ export function answersTo({ steps }: TurnRecord, calls: readonly ToolCall[]): Su
 export function steered(record: TurnRecord, told: Omit<SteerStep, 'kind'>): TurnRecord {
   const at = record.steps.findIndex((step) => step.kind === 'steer' && step.id === told.id);
   const held = record.steps[at];
-  if (held?.kind !== 'steer') return withStep(record, { kind: 'steer', ...told });
+  if (held?.kind !== 'steer') return inOrder(withStep(record, { kind: 'steer', ...told }));
   const isLate = told.state === 'pending' && ['delivered', 'kept', 'refused'].includes(held.state);
   const { message: _, ...before } = held;
-  return { ...record, steps: replaced(record.steps, at, { ...before, ...told, state: isLate ? held.state : told.state }) };
+  return inOrder({ ...record, steps: replaced(record.steps, at, { ...before, ...told, state: isLate ? held.state : told.state }) });
 }
 
 /** Words that are on their way, and do not get there. */

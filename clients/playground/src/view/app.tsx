@@ -7,6 +7,7 @@ import { attach } from '../store/attachments.js';
 import { announced, sessionId, shownTurns } from '../store/conversation.js';
 import { access } from '../store/service.js';
 import { listed } from '../store/session_list.js';
+import { closePanel } from './closing.js';
 import { Composer } from './composer.js';
 import { Conversation } from './conversation_view.js';
 import { find, FindBar } from './find_bar.js';
@@ -18,7 +19,7 @@ import { useMenu } from './menu.js';
 import { ModeMenu } from './mode_menu.js';
 import { notice } from './notice.js';
 import { Question } from './question.js';
-import { focusMessage, medium, narrow } from './screen.js';
+import { medium, narrow } from './screen.js';
 import { Separator } from './separator.js';
 import { isSidebarOpen, Sidebar } from './sidebar.js';
 import { ConnectionSign } from './unsent_card.js';
@@ -107,7 +108,7 @@ function PanelButtons() {
           <span class="hidden">Search in the conversation</span>
         </button>
         {panels.map(({ id, title: name, icon, about }) => (
-          <button key={id} type="button" class={`icon-button${about ? ' named' : ''}`} title={about ? `${name}: ${about}` : name} aria-pressed={openPanel.value === id} onClick={(event) => toggle(id, event)}>
+          <button key={id} type="button" data-panel={id} class={`icon-button${about ? ' named' : ''}`} title={about ? `${name}: ${about}` : name} aria-pressed={openPanel.value === id} onClick={(event) => toggle(id, event)}>
             <Icon name={icon} />
             <span class="in-words">{name}</span>
           </button>
@@ -124,7 +125,7 @@ function PanelView({ isCovered }: { isCovered: boolean }) {
     <aside id="panel" class="panel" aria-label={panel.title} inert={isCovered}>
       <header>
         <h2>{panel.title}</h2>
-        <button type="button" class="icon-button" onClick={() => ((openPanel.value = undefined), focusMessage())}>
+        <button type="button" class="icon-button" onClick={closePanel}>
           <Icon name="close" />
           <span class="hidden">Close {panel.title}</span>
         </button>

@@ -72,7 +72,7 @@ export function Composer() {
           dir="auto"
           rows={1}
           aria-label="Message"
-          placeholder={turn ? 'Add to what runs…' : 'Ask the agent…'}
+          placeholder={waits ? 'Add words that go with your answer…' : turn ? 'Add to what runs…' : 'Ask the agent…'}
           value={draft.value}
           onInput={(event) => (draft.value = event.currentTarget.value)}
           onKeyDown={onKeyDown}
@@ -87,7 +87,12 @@ export function Composer() {
           {turn && isLost.value && stopping.value === turn.record.value.turnId ? (
             <span class="hint" role="status">The turn is stopped when the network is back.</span>
           ) : waits ? (
-            <WaitsForYou />
+            <>
+              <WaitsForYou />
+              <span class="hint">
+                <kbd>Enter</kbd> adds words that go with your answer
+              </span>
+            </>
           ) : (
             <span class="hint">
               <kbd>Enter</kbd> {turn ? 'adds' : 'sends'}, <kbd>Shift</kbd> <kbd>Enter</kbd> breaks the line
@@ -100,7 +105,7 @@ export function Composer() {
                   Interrupt
                 </button>
               )}
-              <button type="button" onClick={() => submit()} title="The model gets these words with its next call">
+              <button type="button" onClick={() => submit()} title={waits ? 'The model gets these words with your answer' : 'The model gets these words with its next call'}>
                 Add
               </button>
             </>

@@ -52,7 +52,7 @@ export function ContextPanel() {
       <Tools />
       <section>
         <h3>Solution context</h3>
-        <Field label="Text about the whole solution" value={settings.solution} rows={4} hint="Sent when it has changed. The session keeps it; an empty one clears it." />
+        <Field label="Text about the whole solution" value={settings.solution} rows={4} hint="What the agent is to know of all that you work on, in each turn. Sent when it has changed. The session keeps it; an empty one clears it." />
       </section>
       <section>
         <h3>Retrieval</h3>

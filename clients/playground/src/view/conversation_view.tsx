@@ -103,7 +103,7 @@ function useFocusAfterAnswer(): void {
 /** What to say, what it shows, and what of `make dev` it needs; the address of the page tells what is there. */
 const SUGGESTIONS: readonly (readonly [words: string, shows: string, needs?: 'demo-catalog' | 'stand-in'])[] = [
   ['What can you do?', 'a streamed answer'],
-  ['Switch to DDR authoring.', 'the mode changes', 'demo-catalog'],
+  ['Switch to DDR authoring.', 'another mode: the agent helps to write a design record', 'demo-catalog'],
   ['Please read README.md.', 'a tool that you answer'],
   ['Call the tool send_postcard with the word Ann.', 'a call that you approve', 'demo-catalog'],
   ['Reason about it.', 'what the model thinks, folded', 'stand-in'],

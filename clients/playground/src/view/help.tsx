@@ -1,7 +1,8 @@
-// The help that lists the keys.
+// The help: the keys, or, where fingers do it, what is where.
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from './icon.js';
+import { hasTouchKeyboard } from './screen.js';
 
 export const isHelpOpen = signal(false);
 
@@ -20,20 +21,36 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   [`? or ${CONTROL} /`, 'this help'],
 ];
 
+/** The same where fingers do it. */
+const TOUCHES: readonly (readonly [place: string, does: string])[] = [
+  ['☰', 'the sessions, and a search in them'],
+  ['⋮', 'the panels: the inspector and Break it among them'],
+  ['A turn', 'a tap chooses it for the inspector'],
+  ['Below it', 'regenerate it, fork from it, compare it with another'],
+  ['Mode', 'what the agent is told to be; the head shows it'],
+];
+
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="sheet" aria-labelledby="help-title" onClose={() => (isHelpOpen.value = false)}>
       <header>
-        <h1 id="help-title">Keys</h1>
+        <h1 id="help-title">{hasTouchKeyboard() ? 'Help' : 'Keys'}</h1>
         <button type="button" class="icon-button" onClick={() => dialog.current?.close()}>
           <Icon name="close" />
           <span class="hidden">Close the help</span>
         </button>
       </header>
       <dl class="keys">
-        {KEYS.map(([keys, does]) => (
+        {hasTouchKeyboard() &&
+          TOUCHES.map(([place, does]) => (
+            <div key={place}>
+              <dt>{place}</dt>
+              <dd>{does}</dd>
+            </div>
+          ))}
+        {!hasTouchKeyboard() && KEYS.map(([keys, does]) => (
           <div key={does}>
             <dt>
               {keys.split(' ').map((key) => (key === 'or' ? ' or ' : <kbd>{key}</kbd>))}

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { openPanel } from '../panels.js';
 import { announced, cancel, liveTurn } from '../store/conversation.js';
 import { searched } from '../store/user_sessions.js';
+import { closePanel } from './closing.js';
 import { find, isFinding, stopFinding } from './find_bar.js';
 import { isHelpOpen } from './help.js';
 import { focusMessage, medium, narrow } from './screen.js';
@@ -56,7 +57,7 @@ function leave(): void {
     isSidebarOpen.value = false;
     searched.value = '';
   } else if (openPanel.peek() && (isIn('.panel') || narrow.peek())) {
-    openPanel.value = undefined;
+    return closePanel();
   } else if (turn?.record.peek().status === 'running') {
     announced.value = 'The turn is being stopped.';
     void cancel(turn);

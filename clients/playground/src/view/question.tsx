@@ -10,6 +10,8 @@ interface Asked {
   does: string;
   /** What is written so far, where something is to be written. */
   text?: string;
+  /** It is only shown, to be copied by hand. */
+  isFixed?: boolean;
 }
 
 const question = signal<(Asked & { answered(text: string | undefined): void }) | undefined>(undefined);
@@ -25,17 +27,21 @@ export const agreed = async (title: string, more: string, does = 'Erase'): Promi
 /** What the user writes; `undefined` where nothing is to be changed. */
 export const written = (title: string, text: string, does: string): Promise<string | undefined> => ask({ title, text, does });
 
+/** Shows a text that is to be copied by hand. */
+export const shownToCopy = (title: string, text: string): Promise<unknown> => ask({ title, text, does: 'Done', isFixed: true });
+
 export function Question() {
   const asked = question.value;
   const dialog = useRef<HTMLDialogElement>(null);
   const input = useRef<HTMLInputElement>(null);
+  const fixed = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
     if (!asked) return;
     dialog.current?.showModal();
-    input.current?.select();
+    (input.current ?? fixed.current)?.select();
   }, [asked]);
   if (!asked) return null;
-  const { title, more, does, text, answered } = asked;
+  const { title, more, does, text, isFixed, answered } = asked;
   // A dialog that is closed gives the focus back to what was pressed.
   const leave = (event: Event, given?: string) => {
     event.preventDefault();
@@ -47,15 +53,18 @@ export function Question() {
       <form onSubmit={(event) => leave(event, input.current?.value ?? '')}>
         <h1 id="question-title" dir="auto">{title}</h1>
         {more && <p class="muted">{more}</p>}
-        {text !== undefined && <input ref={input} dir="auto" aria-labelledby="question-title" autocomplete="off" maxLength={200} required defaultValue={text} />}
+        {isFixed && <textarea ref={fixed} class="mono" rows={4} readOnly aria-labelledby="question-title" value={text} />}
+        {text !== undefined && !isFixed && <input ref={input} dir="auto" aria-labelledby="question-title" autocomplete="off" maxLength={200} required defaultValue={text} />}
         <div class="actions">
           <button type="submit" class={text === undefined ? 'danger' : 'primary'}>
             {does}
           </button>
           {/* Whoever presses Enter without reading loses nothing. */}
-          <button type="button" autofocus={text === undefined} onClick={leave}>
-            Cancel
-          </button>
+          {!isFixed && (
+            <button type="button" autofocus={text === undefined} onClick={leave}>
+              Cancel
+            </button>
+          )}
         </div>
       </form>
     </dialog>

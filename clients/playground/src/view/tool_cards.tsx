@@ -13,6 +13,7 @@ import { deciderOf } from '../store/tabs.js';
 import { pauseMs, seconds, standingOf, type Answering, type ClientCall, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { Json } from './json_text.js';
+import { agreed } from './question.js';
 import { OUTLIVES } from './unsent_card.js';
 
 type ServerStep = Extract<Step, { kind: 'server_tool' }>;
@@ -166,6 +167,10 @@ function ToolQuestion({ turn, call, refused }: { turn: ShownTurn; call: ToolCall
   const id = useId();
   const give = (result: Pick<SubmittedToolResult, 'ResultJson'> | Pick<SubmittedToolResult, 'ErrorMessage'>) =>
     answer(turn, { ToolCallId: call.ToolCallId, ExecutionMs: pauseMs(turn.record.peek()), ...result } as SubmittedToolResult);
+  const send = async () => {
+    const isMeant = text.trim() !== '' || (await agreed('Send an empty result?', `The model is then told that ${call.Name} gave an empty text.`, 'Send it'));
+    if (isMeant) give({ ResultJson: asJson(text) });
+  };
   const takeFile = async (file: File | undefined) => {
     if (file) give({ ResultJson: JSON.stringify({ path: file.name, text: await file.text() }) });
   };
@@ -183,7 +188,7 @@ function ToolQuestion({ turn, call, refused }: { turn: ShownTurn; call: ToolCall
       <textarea id={id} dir="auto" rows={3} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
       {refused && <p class="fault">{refused.message}</p>}
       <div class="actions">
-        <button type="button" class="primary" onClick={() => give({ ResultJson: asJson(text) })}>
+        <button type="button" class="primary" onClick={send}>
           Send result
         </button>
         <label class="button">

@@ -39,9 +39,16 @@ export function UserMenu({ onChange }: { onChange(): void }) {
       isErasing.value = false;
     }
   };
+  const button = useRef<HTMLButtonElement>(null);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || event.isComposing || !isOpen.value) return;
+    event.stopPropagation();
+    isOpen.value = false;
+    button.current?.focus();
+  };
   return (
-    <section class="user" aria-label="User">
-      <button type="button" class="plain who" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
+    <section class="user" aria-label="User" onKeyDown={onKeyDown}>
+      <button ref={button} type="button" class="plain who" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
         <Icon name="user" /> <span dir="auto">{name ?? 'Sign in as a user'}</span>
       </button>
       {isOpen.value && name === undefined && <SignIn onName={change} />}
