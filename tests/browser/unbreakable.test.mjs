@@ -66,6 +66,7 @@ describe('the page', { skip: withoutBrowser }, () => {
       const turn = await say(page, 'Read.');
       await hasStatus(turn, 'awaiting_tools');
       await page.context().setOffline(true);
+      await turn.getByLabel('Result, as JSON or as plain text').fill('a');
       await turn.getByRole('button', { name: 'Send result' }).click();
       // Nothing is promised that the browser does not keep.
       await turn.getByText('A reload would lose it').waitFor();
