@@ -179,7 +179,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         };
         if calls.is_empty() {
             let flaws = flaws_of(progress, &output, cut_off.as_deref());
-            let text = self.final_text(running, segment, &output, welcomed);
+            let text = self.final_text(running, segment, &output);
             let ended = self.complete(running, segment, text, flaws, &record).await?;
             self.note_recorded(transcript.number);
             return Ok(ended);
@@ -257,13 +257,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// The final text, behind the welcome message of a mode that was entered in this turn, and before the
     /// pages that it cites and does not name.
-    fn final_text(
-        &self,
-        running: &RunningTurn<'_>,
-        segment: u32,
-        output: &ModelOutput,
-        welcomed: bool,
-    ) -> String {
+    fn final_text(&self, running: &RunningTurn<'_>, segment: u32, output: &ModelOutput) -> String {
         let mut text = output.text.clone();
         if !self.parameters(running).text_is_json
             && let Some(sources) = sources(&text, &output.citations)
@@ -277,10 +271,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 running.live_text.append(segment, welcome);
                 welcome.to_owned()
             }
-            Some(welcome) => {
-                debug_assert!(welcomed, "the live text shows the welcome before any text");
-                format!("{welcome}\n\n{text}")
-            }
+            // The live text has shown it before any other text.
+            Some(welcome) => format!("{welcome}\n\n{text}"),
         }
     }
 }
