@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::names::{quoted, shortened};
-use crate::json::{Kind, NearestName, Node, Problem, Report, for_each_member};
+use crate::json::{Kind, NearestName, Node, Problem, Problems, for_each_member};
 
 /// The most faults that are listed before the note on the rest: a report must not grow with the
 /// document.
@@ -218,7 +218,7 @@ impl Findings {
     }
 }
 
-impl Report for Findings {
+impl Problems for Findings {
     const NULL_IS_ABSENT: bool = false;
 
     fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>) {

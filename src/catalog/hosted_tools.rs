@@ -11,7 +11,7 @@ use super::definitions::HostedTool;
 use super::findings::Findings;
 use super::names::quoted;
 use super::values::{readable, tool_list};
-use crate::json::{Node, Problem, Report};
+use crate::json::{Node, Problem, Problems};
 
 /// In bytes, as the document writes it. Every call sends it.
 const TOOL_BYTES: usize = 64 * 1024;

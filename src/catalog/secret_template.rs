@@ -13,11 +13,11 @@ use super::names::{is_header_value_character, is_secret_name};
 /// A `$` without a brace stands for itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecretTemplate {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Literal(String),
     Secret(String),
     /// The user whose session makes the call.
@@ -46,25 +46,29 @@ impl SecretTemplate {
                     "does not hold a secret's name (letters, digits and _, not starting with a digit)",
                 ));
             }
-            parts.push(Part::Literal(literal.to_owned()));
-            parts.push(if name == USER { Part::User } else { Part::Secret(name.to_owned()) });
+            parts.push(TemplatePart::Literal(literal.to_owned()));
+            parts.push(if name == USER {
+                TemplatePart::User
+            } else {
+                TemplatePart::Secret(name.to_owned())
+            });
             rest = after;
         }
-        parts.push(Part::Literal(rest.to_owned()));
+        parts.push(TemplatePart::Literal(rest.to_owned()));
         Ok(Self { parts })
     }
 
     /// The names of the secrets that it needs, in order, with repetitions.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Secret(name) => Some(name.as_str()),
-            Part::Literal(_) | Part::User => None,
+            TemplatePart::Secret(name) => Some(name.as_str()),
+            TemplatePart::Literal(_) | TemplatePart::User => None,
         })
     }
 
     /// Whether it names the user.
     pub fn names_user(&self) -> bool {
-        self.parts.contains(&Part::User)
+        self.parts.contains(&TemplatePart::User)
     }
 
     /// The header value, with every placeholder replaced by the secret of its name, and `${USER}` by `user`, which is
@@ -81,9 +85,9 @@ impl SecretTemplate {
         let mut value = String::new();
         for part in &self.parts {
             match part {
-                Part::Literal(literal) => value.push_str(literal),
-                Part::User => value.push_str(user),
-                Part::Secret(name) => {
+                TemplatePart::Literal(literal) => value.push_str(literal),
+                TemplatePart::User => value.push_str(user),
+                TemplatePart::Secret(name) => {
                     let fault = |problem: &str| format!("the secret {name} {problem}");
                     let held =
                         secret(name).ok_or_else(|| fault("is not set in this deployment"))?;

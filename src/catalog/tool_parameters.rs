@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::findings::{Findings, Seen};
 use super::names::quoted;
 use super::values::{choice, entries, readable};
-use crate::json::{Kind, Node, Problem, Report, for_each_element, for_each_member};
+use crate::json::{Kind, Node, Problem, Problems, for_each_element, for_each_member};
 
 /// Members of a schema that hold one schema or a list of them.
 const HOLD_SCHEMAS: [&str; 6] = ["items", "prefixItems", "anyOf", "oneOf", "allOf", "not"];

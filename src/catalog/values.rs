@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::findings::{DeclaredNames, Findings};
 use super::names::quoted;
 use crate::json::{
-    Kind, NearestName, Node, Problem, Report, for_each_element, for_each_member, nearest_name,
+    Kind, NearestName, Node, Problem, Problems, for_each_element, for_each_member, nearest_name,
 };
 
 /// The longest description by which the model chooses a mode or a tool, in bytes.

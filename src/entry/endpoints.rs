@@ -18,14 +18,14 @@ use crate::identity::{Needs, Right, TicketNeeds};
 
 /// Every endpoint. Of a path with several, `Allow` of a refusal has the order of the rows.
 pub static ENDPOINTS: &[Endpoint] = &[
-    row("POST /execute", SUBMIT, |_| Ok(Route::Execute)).with_body().sending(Form::Events),
+    row("POST /execute", SUBMIT, |_| Ok(Route::Execute)).with_body().sending(ResponseForm::Events),
     row("GET /sessions/{SessionId}", READ, |at| at.session(SessionRoute::View)),
     row("GET /sessions/{SessionId}/turns", READ, |at| {
         Ok(Route::Session(at.session_id()?, SessionRoute::Turns(turn_page(at.query)?)))
     }),
     row("GET /sessions/{SessionId}/turns/{TurnId}", READ, |at| at.turn(TurnRoute::View)),
     row("GET /sessions/{SessionId}/turns/{TurnId}/stream", WATCH, |at| at.turn(TurnRoute::Stream))
-        .sending(Form::Events),
+        .sending(ResponseForm::Events),
     row("GET /sessions/{SessionId}/turns/{TurnId}/trace", TRACE, |at| at.turn(TurnRoute::Trace)),
     row("POST /sessions/{SessionId}/turns/{TurnId}/cancel", CANCEL, |at| {
         at.turn(TurnRoute::Cancel)
@@ -35,7 +35,7 @@ pub static ENDPOINTS: &[Endpoint] = &[
     row("POST /sessions/{SessionId}/fork", FORK, |at| at.session(SessionRoute::Fork)).with_body(),
     row("GET /sessions/{SessionId}/modes", READ, |at| at.session(SessionRoute::Modes)),
     row("GET /sessions/{SessionId}/export", EXPORT, |at| at.session(SessionRoute::Export))
-        .sending(Form::Pieces),
+        .sending(ResponseForm::Pieces),
     row("PATCH /sessions/{SessionId}", RENAME, |at| at.session(SessionRoute::Rename)).with_body(),
     row("DELETE /sessions/{SessionId}", ERASE, |at| at.session(SessionRoute::Erase)),
     row("GET /sessions", LIST, |at| session_filter(at.query).map(Route::Sessions)),
@@ -111,13 +111,13 @@ pub struct Endpoint {
     pub needs: Option<Needs>,
     /// Whether the request has a JSON body.
     pub has_body: bool,
-    form: Form,
+    form: ResponseForm,
     read: fn(&Target<'_>) -> Result<Route, Fault>,
 }
 
 /// How the response is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum ResponseForm {
     Whole,
     Pieces,
     /// It can be a turn's stream of events.
@@ -142,7 +142,7 @@ const fn row(
     needs: Option<Needs>,
     read: fn(&Target<'_>) -> Result<Route, Fault>,
 ) -> Endpoint {
-    Endpoint { label, needs, has_body: false, form: Form::Whole, read }
+    Endpoint { label, needs, has_body: false, form: ResponseForm::Whole, read }
 }
 
 impl Endpoint {
@@ -150,7 +150,7 @@ impl Endpoint {
         Self { has_body: true, ..self }
     }
 
-    const fn sending(self, form: Form) -> Self {
+    const fn sending(self, form: ResponseForm) -> Self {
         Self { form, ..self }
     }
 
@@ -195,7 +195,7 @@ impl Found {
         let endpoint = at_path().find(|row| row.method() == method).ok_or_else(not_allowed)?;
         let route = (endpoint.read)(&Target { segments: &segments, query })?;
         // The body of a stream would have to run to its end.
-        if is_head && endpoint.form != Form::Whole {
+        if is_head && endpoint.form != ResponseForm::Whole {
             return Err(not_allowed());
         }
         Ok(Self { endpoint, route })
@@ -206,7 +206,7 @@ impl Found {
     /// # Errors
     /// `invalid_field` for a value of `Progress` that is neither `true` nor `false`.
     pub(super) fn asks_for_progress(&self, target: &str) -> Result<bool, Fault> {
-        Ok(self.endpoint.form == Form::Events && asks_for("Progress", target)?)
+        Ok(self.endpoint.form == ResponseForm::Events && asks_for("Progress", target)?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::request::{RequestHead, sent_caller};
+use super::request::{RequestHead, forwarded_caller};
 use super::request_id::RequestId;
 use super::response::refusal_line;
 use crate::contract::{CallerRecord, Fault};
@@ -44,7 +44,7 @@ pub(super) fn refusal_line_of_object<P: Platform>(
     id: Option<&RequestId>,
 ) -> Value {
     let mut line = refusal_line(faults, id);
-    if let (Some(members), Ok(sent)) = (line.as_object_mut(), sent_caller(head)) {
+    if let (Some(members), Ok(sent)) = (line.as_object_mut(), forwarded_caller(head)) {
         members.extend(logged_in_object(platform, sent.caller));
     }
     line

@@ -8,7 +8,6 @@
 //! Architecture Invariant: pure. `crate::platform` turns the runtime's requests into these calls, and
 //! their responses into the runtime's.
 
-mod context;
 mod door;
 mod endpoints;
 mod logged_caller;
@@ -19,6 +18,7 @@ mod other_version;
 mod page_query;
 mod removed_path;
 mod request;
+mod request_context;
 mod request_id;
 mod residence;
 mod response;
@@ -28,13 +28,13 @@ mod trace_header;
 mod user;
 mod workspace;
 
-pub use context::{AdmissionContext, ContextSource};
 pub use door::{FrontDoor, FrontResponse, Keyring, openapi, warm_up};
 pub use endpoints::{ENDPOINTS, Endpoint};
 pub use object_host::ObjectHost;
 pub use page_query::TurnPage;
 pub use removed_path::RemovedPath;
 pub use request::RequestHead;
+pub use request_context::{IsolateSettings, RequestContext};
 pub use request_id::RequestId;
 pub use response::{Body, Header, PlainResponse, Response};
 pub use route::{Route, SessionRoute, TurnRoute, UserRoute, WorkspaceRoute};

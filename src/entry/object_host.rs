@@ -3,13 +3,13 @@
 use std::future::Future;
 use std::rc::Rc;
 
-use super::context::ContextSource;
 use super::logged_caller::refusal_line_of_object;
-use super::request::{RequestHead, sent_caller};
+use super::request::{RequestHead, forwarded_caller};
+use super::request_context::IsolateSettings;
 use super::request_id::RequestId;
 use super::response::Response;
 use crate::contract::Fault;
-use crate::identity::SentCaller;
+use crate::identity::ForwardedCaller;
 use crate::object::{Alarm, NewerForm};
 use crate::ports::{Database, HttpFault, ObjectClass, Platform, failure_line};
 
@@ -25,7 +25,7 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
     /// Responds to a request. `body` is awaited only by an endpoint that has one.
     fn response(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> impl Future<Output = Response<Self::Stream>>;
@@ -34,7 +34,7 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
     ///
     /// # Errors
     /// The next alarm cannot be set: the runtime then repeats this one.
-    fn alarm_rang(&self, source: &ContextSource) -> impl Future<Output = Result<(), Fault>>;
+    fn alarm_rang(&self, source: &IsolateSettings) -> impl Future<Output = Result<(), Fault>>;
 }
 
 /// The response to a request: whoever asks speaks the protocol of this version, or nothing is done; a refusal is logged, and
@@ -42,10 +42,10 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
 pub(super) async fn responded<P: Platform, S>(
     platform: &P,
     head: &RequestHead<'_>,
-    respond: impl AsyncFnOnce(Option<&RequestId>, SentCaller) -> Result<Response<S>, Vec<Fault>>,
+    respond: impl AsyncFnOnce(Option<&RequestId>, ForwardedCaller) -> Result<Response<S>, Vec<Fault>>,
 ) -> Response<S> {
     let id = RequestId::sent(head);
-    let responded = match sent_caller(head) {
+    let responded = match forwarded_caller(head) {
         Ok(caller) => respond(id.as_ref(), caller).await,
         Err(fault) => Err(fault.into()),
     };
@@ -62,8 +62,8 @@ const AWAY_TIMES: u64 = 20;
 /// The wait, in milliseconds, after which the alarm of an object rings again that is not where its tenant is
 /// (`Platform::is_at_home`): it does nothing else, because whatever it asks or tells would be of another place. `None` for
 /// an object that is there.
-pub(super) fn away_ms<P: Platform>(platform: &P, interval_ms: u64) -> Option<u64> {
-    (!platform.is_at_home()).then(|| interval_ms.saturating_mul(AWAY_TIMES))
+pub(super) fn away_ms<P: Platform>(platform: &P, alarm_interval_ms: u64) -> Option<u64> {
+    (!platform.is_at_home()).then(|| alarm_interval_ms.saturating_mul(AWAY_TIMES))
 }
 
 /// Does the work of an alarm that has rung, which gets `TURN_ALARM_MS`. Where the work fails, the alarm rings again after
@@ -75,20 +75,20 @@ pub(super) fn away_ms<P: Platform>(platform: &P, interval_ms: u64) -> Option<u64
 pub(super) async fn rang<P: Platform>(
     platform: &P,
     alarm: &Alarm,
-    source: &ContextSource,
+    source: &IsolateSettings,
     work: impl AsyncFnOnce(u64) -> Result<(), Fault>,
     is_newer: impl FnOnce() -> bool,
     again_ms: impl FnOnce(u64) -> u64,
 ) -> Result<(), Fault> {
     alarm.forget();
-    let interval_ms = source.alarm_interval_ms(platform);
-    if let Some(away_ms) = away_ms(platform, interval_ms) {
+    let alarm_interval_ms = source.alarm_interval_ms(platform);
+    if let Some(away_ms) = away_ms(platform, alarm_interval_ms) {
         return alarm.set_in(platform, away_ms);
     }
-    let Err(fault) = work(interval_ms).await else { return Ok(()) };
+    let Err(fault) = work(alarm_interval_ms).await else { return Ok(()) };
     if is_newer() {
-        return alarm.set_in(platform, NewerForm::WAIT_MS.max(interval_ms));
+        return alarm.set_in(platform, NewerForm::WAIT_MS.max(alarm_interval_ms));
     }
     platform.log(failure_line("alarm_failed", "error", &fault));
-    alarm.set_in(platform, again_ms(interval_ms))
+    alarm.set_in(platform, again_ms(alarm_interval_ms))
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::other_version::other_version;
 use crate::contract::{ErrorCode, Fault};
-use crate::identity::SentCaller;
+use crate::identity::ForwardedCaller;
 use crate::ports::{CALLER, Platform, RECEIVED_AT, caller_in_protocol};
 
 /// A request without its body, as the Worker and the objects both get it.
@@ -41,11 +41,11 @@ impl RequestHead<'_> {
 ///
 /// # Errors
 /// `overloaded` where the sender is of a version with another inner protocol. An object looks here before it does anything.
-pub(super) fn sent_caller(head: &RequestHead<'_>) -> Result<SentCaller, Fault> {
+pub(super) fn forwarded_caller(head: &RequestHead<'_>) -> Result<ForwardedCaller, Fault> {
     let sent = head.header(CALLER).unwrap_or_default();
     let caller = caller_in_protocol(&sent).ok_or_else(other_version)?;
     if caller.is_empty() {
-        return Ok(SentCaller::default());
+        return Ok(ForwardedCaller::default());
     }
     let unreadable = || Fault::internal("The request does not say who asks.");
     serde_json::from_str(&decoded(caller)?).map_err(|_| unreadable())

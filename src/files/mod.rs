@@ -3,22 +3,22 @@
 //!
 //! Architecture Invariant: this folder names only `contract`, `encoding`, `json` and `ports`.
 
-mod contents;
+mod data_urls;
 mod download;
-mod inline_contents;
+mod files_member;
+mod hashed_contents;
+mod keep;
 mod link;
-mod listed_files;
 mod output_file;
-mod part_contents;
 mod pictures;
-mod tool_files;
+mod text_check;
 
+pub use data_urls::{embeds_contents_of_its_own, keep_part_contents, without_part_contents};
 pub use download::{
     LinkRefusal, RequestedRange, file_headers, is_known, no_such_file, open_link, requested_range,
 };
-pub use inline_contents::embeds_contents;
+pub use keep::{FileFailure, FileLinks, keep_files};
 pub use link::{FileId, FileLink, PresentedLink};
 pub use output_file::OutputFile;
-pub use part_contents::{embeds_contents_of_its_own, keep_part_contents, without_part_contents};
 pub use pictures::keep_picture;
-pub use tool_files::{FileFailure, FileLinks, keep_files};
+pub use text_check::embeds_contents;

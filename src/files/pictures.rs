@@ -4,9 +4,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::contents::Contents;
-use super::listed_files::ListedFile;
-use super::tool_files::{keep, yield_after_long_work};
+use super::files_member::ListedFile;
+use super::hashed_contents::HashedContents;
+use super::keep::{keep, yield_after_long_work};
 use super::{FileFailure, FileLinks, OutputFile};
 use crate::contract::FileRef;
 use crate::ports::Platform;
@@ -32,7 +32,7 @@ pub async fn keep_picture<P: Platform>(
     let bytes = STANDARD.decode(base64).map_err(|_| no_picture())?;
     let kind = KINDS.iter().find(|(start, ..)| bytes.starts_with(start));
     let (_, mime_type, ending) = kind.ok_or_else(no_picture)?;
-    let contents = Contents::of(bytes, &yield_after).await;
+    let contents = HashedContents::of(bytes, &yield_after).await;
     let reference = FileRef {
         name: format!("picture_{number}.{ending}"),
         mime_type: (*mime_type).to_owned(),

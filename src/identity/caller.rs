@@ -1,6 +1,6 @@
 //! The sender of a request, as the Worker in front knows it.
 
-use super::grants::{Grants, SentCaller};
+use super::grants::{ForwardedCaller, Grants};
 use super::rights::{Right, Rights};
 use crate::contract::{CallerRecord, UserId};
 use crate::ports::{object_name, user_name};
@@ -96,8 +96,8 @@ impl Caller {
     }
 
     /// The caller as an object gets it.
-    pub fn sent(&self) -> SentCaller {
-        SentCaller { caller: self.record(), grants: self.grants.clone() }
+    pub fn sent(&self) -> ForwardedCaller {
+        ForwardedCaller { caller: self.record(), grants: self.grants.clone() }
     }
 }
 

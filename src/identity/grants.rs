@@ -32,7 +32,7 @@ pub struct Grants {
 /// A caller as an object gets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
-pub struct SentCaller {
+pub struct ForwardedCaller {
     #[serde(skip_serializing_if = "CallerRecord::is_empty")]
     pub caller: CallerRecord,
     #[serde(skip_serializing_if = "Grants::are_all")]
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_plain_key_is_short_on_its_way_to_an_object() {
         let key = Some("k1".to_owned());
-        let sent = SentCaller {
+        let sent = ForwardedCaller {
             caller: CallerRecord { key, ..CallerRecord::default() },
             grants: Grants::default(),
         };

@@ -24,11 +24,11 @@ const MOST_QUESTIONS: usize = 3;
 
 /// The known keys by their address.
 #[derive(Debug, Default)]
-pub struct KeySetCache(RefCell<Vec<(String, Known)>>);
+pub struct KeySetCache(RefCell<Vec<(String, CachedKeys)>>);
 
 /// What a keeper said. Times are milliseconds since the Unix epoch by this isolate's clock.
 #[derive(Clone, Debug)]
-struct Known {
+struct CachedKeys {
     version: Option<u64>,
     /// `None` where the keeper has no keys.
     keys: Option<Rc<KeySet>>,
@@ -64,7 +64,7 @@ impl KeySetCache {
         known.key(header, gateway.now_ms())
     }
 
-    fn known(&self, provider: &Provider) -> Option<Known> {
+    fn known(&self, provider: &Provider) -> Option<CachedKeys> {
         let all = self.0.borrow();
         all.iter().find(|(url, _)| *url == provider.jwks_url).map(|(_, known)| known.clone())
     }
@@ -75,19 +75,19 @@ impl KeySetCache {
         gateway: &G,
         provider: &Provider,
         lacking: Option<u64>,
-    ) -> Known {
+    ) -> CachedKeys {
         let (jwks_url, issuer) = (provider.jwks_url.clone(), provider.issuer.clone());
         let question = KeyQuestion { jwks_url, issuer, lacking };
         let keeper = sha256_hex(provider.jwks_url.as_bytes());
         let reply = ask_in_time(gateway, &keeper, &question, WAIT_MS).await;
         let reply = reply.map_err(|fault| fault.0);
         let (now, earlier) = (gateway.now_ms(), self.known(provider));
-        let known = reply.and_then(|reply| Known::of(reply, earlier.as_ref(), now));
+        let known = reply.and_then(|reply| CachedKeys::of(reply, earlier.as_ref(), now));
         let known = known.unwrap_or_else(|failure| {
             let serves_until = earlier.as_ref().map_or(0, |earlier| earlier.serves_until);
             let serve_ms = serves_until.saturating_sub(now);
             gateway.log(jwks_failed(&provider.issuer, &failure, serve_ms));
-            Known::after_failure(earlier, now)
+            CachedKeys::after_failure(earlier, now)
         });
         let mut all = self.0.borrow_mut();
         all.retain(|(url, _)| *url != provider.jwks_url);
@@ -96,7 +96,7 @@ impl KeySetCache {
     }
 }
 
-impl Known {
+impl CachedKeys {
     fn of(reply: KeySetReply, earlier: Option<&Self>, now: u64) -> Result<Self, String> {
         let same =
             earlier.filter(|earlier| reply.version.is_some() && earlier.version == reply.version);

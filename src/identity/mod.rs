@@ -3,7 +3,7 @@
 //!
 //! [`TokenCheck`] takes a token through its steps: form and header ([`Jws`]), the provider by its issuer
 //! ([`Providers`]), the key ([`KeySet`]), the signature (`ports::SignatureCheck`), the claims ([`Claims`]). Keys come
-//! from one object for each address, the [`KeySetKeeper`]: a provider is asked at most once in 30 seconds, whatever
+//! from one object for each address, the [`KeySetHost`]: a provider is asked at most once in 30 seconds, whatever
 //! the number of isolates and of forged tokens.
 //!
 //! Architecture Invariant: nothing here knows of a session's storage. Whose a session is says its object's name
@@ -15,7 +15,7 @@ mod grants;
 mod jose;
 mod key_set;
 mod key_set_cache;
-mod key_set_keeper;
+mod key_set_host;
 mod key_set_reply;
 mod permission;
 mod presented;
@@ -31,11 +31,11 @@ mod variable;
 
 pub use caller::{ALL_TENANTS, Caller, Credential};
 pub use claims::Claims;
-pub use grants::{Grants, SentCaller};
+pub use grants::{ForwardedCaller, Grants};
 pub use jose::{Algorithm, Header, Jws};
 pub use key_set::{Choice, KeySet, NoKeySet, UnusableKey};
 pub use key_set_cache::KeySetCache;
-pub use key_set_keeper::KeySetKeeper;
+pub use key_set_host::KeySetHost;
 pub use key_set_reply::{KeyQuestion, KeySetReply};
 pub use permission::{Needs, Subject, TicketNeeds};
 pub use presented::Presented;

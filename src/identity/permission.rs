@@ -5,7 +5,7 @@
 //! asked for its operations, and for the sessions, turns and workspaces that it names.
 
 use super::caller::{Caller, Credential};
-use super::grants::{Grants, SentCaller};
+use super::grants::{ForwardedCaller, Grants};
 use super::rights::{Right, Rights};
 use crate::catalog::Approvers;
 use crate::contract::{ErrorCode, Fault, Operation, SessionId, TurnId, no_session, no_turn};
@@ -121,7 +121,7 @@ impl Grants {
     }
 }
 
-impl SentCaller {
+impl ForwardedCaller {
     /// Permits a decision on a call of a tool, which those may decide on. `has_asked` says whether the caller asked for
     /// what the turn does.
     pub fn permit_decision(

@@ -9,7 +9,7 @@ use super::variable::{
 use crate::catalog::url_problem;
 use crate::contract::{Fault, Operation, UserId};
 use crate::encoding::is_sent_openly;
-use crate::json::{Node, Problem, Report, declared_object};
+use crate::json::{Node, Problem, Problems, declared_object};
 
 /// The most of `ClockSkewS`, and of `MaxAgeS`.
 const MOST_SKEW_S: u64 = 300;

@@ -11,7 +11,7 @@ use super::variable::{
 };
 use crate::contract::{ClosedList, Fault, closed_list};
 use crate::encoding::Jurisdiction;
-use crate::json::{Node, Problem, Report, declared_object};
+use crate::json::{Node, Problem, Problems, declared_object};
 use crate::ports::{ObjectClass, ObjectIdentity};
 
 /// The name of all tenants that have no entry of their own.
@@ -116,7 +116,7 @@ impl Tenants {
             ObjectClass::Session
             | ObjectClass::User
             | ObjectClass::Workspace
-            | ObjectClass::McpLists => name.split_once('/').map(|(tenant, _)| self.of(tenant)),
+            | ObjectClass::McpList => name.split_once('/').map(|(tenant, _)| self.of(tenant)),
             ObjectClass::KeySet => None,
         };
         let (jurisdiction, placement) =

@@ -2,7 +2,7 @@
 
 use crate::contract::{Fault, is_tenant_name};
 use crate::json::{
-    Malformed, NearestName, Node, Problem, Report, check, for_each_member, not_json,
+    Malformed, NearestName, Node, Problem, Problems, check, for_each_member, not_json,
 };
 
 /// The longest name of a member in a fault, in characters.
@@ -41,7 +41,7 @@ pub(super) struct FirstFault {
     words: Option<String>,
 }
 
-impl Report for FirstFault {
+impl Problems for FirstFault {
     const NULL_IS_ABSENT: bool = false;
 
     fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>) {

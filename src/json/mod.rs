@@ -15,8 +15,8 @@ mod node;
 mod object;
 mod object_shape;
 mod place;
+mod problems;
 mod reading;
-mod report;
 mod schema;
 mod string_text;
 mod walk;
@@ -30,7 +30,7 @@ pub use node::{Kind, Node};
 pub use object::{Object, from_object};
 pub use object_shape::{ForbiddenMembers, ObjectShape};
 pub use place::{Location, Place};
-pub use report::{Problem, Report};
+pub use problems::{Problem, Problems};
 pub use schema::schema_problem;
 pub use walk::{first_member, for_each_element, for_each_member};
 pub use well_formed::{

@@ -5,7 +5,7 @@
 
 use super::nearest_name::nearest_name;
 use super::node::Node;
-use super::report::{Problem, Report};
+use super::problems::{Problem, Problems};
 use super::walk::for_each_member;
 
 /// The members an object may have.
@@ -51,7 +51,7 @@ impl ObjectShape {
     /// Reads an object: calls `member` once with every known member that is present, and reports all
     /// others. Reports come in document order, those of `member` included; missing members come
     /// last.
-    pub fn read<'d, R: Report>(
+    pub fn read<'d, R: Problems>(
         &self,
         object: Node<'d, '_>,
         report: &mut R,
@@ -61,7 +61,7 @@ impl ObjectShape {
         self.walk(object, report, &mut member);
     }
 
-    fn walk<'d, R: Report>(
+    fn walk<'d, R: Problems>(
         &self,
         object: Node<'d, '_>,
         report: &mut R,

@@ -5,12 +5,12 @@
 use std::borrow::Cow;
 
 use super::node::{Kind, Node};
-use super::report::{Problem, Report};
+use super::problems::{Problem, Problems};
 use super::walk::for_each_element;
 
 impl<'d> Node<'d, '_> {
     /// The text of a string.
-    pub fn text<R: Report>(&self, report: &mut R) -> Option<Cow<'d, str>> {
+    pub fn text<R: Problems>(&self, report: &mut R) -> Option<Cow<'d, str>> {
         let text = self.as_text();
         if self.kind() != Kind::String {
             report.add(*self, Problem::WrongKind("a string"));
@@ -22,7 +22,7 @@ impl<'d> Node<'d, '_> {
     }
 
     /// The boolean; `None`, with a finding, where the value is of another kind.
-    pub fn flag<R: Report>(&self, report: &mut R) -> Option<bool> {
+    pub fn flag<R: Problems>(&self, report: &mut R) -> Option<bool> {
         match self.json {
             "true" => Some(true),
             "false" => Some(false),
@@ -34,7 +34,7 @@ impl<'d> Node<'d, '_> {
     }
 
     /// Calls `each` with the elements in order, and gives their number.
-    pub fn elements<R: Report>(
+    pub fn elements<R: Problems>(
         &self,
         report: &mut R,
         mut each: impl FnMut(Node<'d, '_>, &mut R),

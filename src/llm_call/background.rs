@@ -8,7 +8,7 @@ use futures_util::future::{Either, select};
 
 use super::failure::Cause;
 use super::reading::CallObserver;
-use super::{CallFailure, Endpoint, Form, UsableOutput, ended, headers_of_call};
+use super::{CallFailure, Endpoint, ResponseForm, UsableOutput, ended, headers_of_call};
 use crate::ports::{HttpMethod, HttpRequest, Platform};
 use crate::responses_api::{ResponseStream, StreamFault};
 
@@ -81,7 +81,7 @@ pub async fn read_response_on<P: Platform>(
     let headers = headers_of_call(endpoint, "text/event-stream");
     let request =
         HttpRequest { method: HttpMethod::Get, url, headers, body: String::new(), reads: &[] };
-    ended(platform, endpoint, request, Form::Events, stream, observer).await
+    ended(platform, endpoint, request, ResponseForm::Events, stream, observer).await
 }
 
 /// Asks for a response as it stands. One that has not ended is a failure, too, [`Reading::GoesOn`]; so is one that the
@@ -98,7 +98,7 @@ pub async fn poll_response<P: Platform>(
     let headers = headers_of_call(endpoint, "application/json");
     let request =
         HttpRequest { method: HttpMethod::Get, url, headers, body: String::new(), reads: &[] };
-    let ending = ended(platform, endpoint, request, Form::Object, stream, observer).await;
+    let ending = ended(platform, endpoint, request, ResponseForm::Object, stream, observer).await;
     ending.map_err(|failure| match failure.denies_response() {
         true => CallFailure { cause: Cause::Lost, ..failure },
         false => failure,

@@ -8,7 +8,7 @@ use super::refusal::{Refusal, needs_operator, status_can_pass, with_plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::outbound::as_repeated;
 use crate::responses_api::{
-    ErrorBody, RefusedTool, ResponseReport, StreamFault, code_concerns_input, concerns_background,
+    ErrorBody, RefusedTool, ResponseFacts, StreamFault, code_concerns_input, concerns_background,
     concerns_encrypted_reasoning, concerns_input, concerns_previous_response, concerns_schema,
     concerns_sent_reasoning, concerns_storage, refused_tool,
 };
@@ -20,7 +20,7 @@ pub struct CallFailure {
     /// The service's id for the request, when a response had begun.
     pub request_id: Option<String>,
     /// What the service had reported about the response by then.
-    pub reported: ResponseReport,
+    pub reported: ResponseFacts,
 }
 
 /// Why a model call gave no usable output.
@@ -64,7 +64,7 @@ impl CallFailure {
         request_id: Option<String>,
         secrets: impl Iterator<Item = &'s str>,
     ) -> Self {
-        let mut failure = Self { cause, request_id, reported: ResponseReport::default() };
+        let mut failure = Self { cause, request_id, reported: ResponseFacts::default() };
         let secrets: Vec<&str> = secrets.filter_map(as_repeated).collect();
         let (error, reason) = match &mut failure.cause {
             Cause::Refused(refusal) => (Some(&mut refusal.body), None),
@@ -97,7 +97,7 @@ impl CallFailure {
     }
 
     fn own(cause: Cause) -> Self {
-        Self { cause, request_id: None, reported: ResponseReport::default() }
+        Self { cause, request_id: None, reported: ResponseFacts::default() }
     }
 
     /// Whether nothing was sent.
@@ -338,7 +338,7 @@ mod tests {
 
     impl From<Cause> for CallFailure {
         fn from(cause: Cause) -> Self {
-            Self { cause, request_id: None, reported: ResponseReport::default() }
+            Self { cause, request_id: None, reported: ResponseFacts::default() }
         }
     }
 

@@ -56,12 +56,12 @@ pub async fn call<P: Platform>(
         body,
         reads: &[],
     };
-    ended(platform, endpoint, request, Form::Events, stream, observer).await
+    ended(platform, endpoint, request, ResponseForm::Events, stream, observer).await
 }
 
 /// The form in which a response is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ResponseForm {
     /// Its events, or one JSON object in their place.
     Events,
     /// The response object.
@@ -73,7 +73,7 @@ async fn ended<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
     request: HttpRequest<impl RequestBody>,
-    form: Form,
+    form: ResponseForm,
     stream: &mut ResponseStream,
     observer: &mut dyn CallObserver,
 ) -> Result<UsableOutput, CallFailure> {
@@ -133,7 +133,7 @@ pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id:
 async fn exchange<P: Platform>(
     reader: &Reader<'_, P>,
     request: HttpRequest<impl RequestBody>,
-    form: Form,
+    form: ResponseForm,
     request_id: &Cell<Option<String>>,
     stream: &mut ResponseStream,
     observer: &mut dyn CallObserver,
@@ -147,8 +147,8 @@ async fn exchange<P: Platform>(
         return Err(Cause::Refused(Box::new(read_refusal(*platform, response).await)));
     }
     match form {
-        Form::Events => reader.read_output(response.body, stream, observer).await,
-        Form::Object => reader.read_object(response.body, stream, observer).await,
+        ResponseForm::Events => reader.read_output(response.body, stream, observer).await,
+        ResponseForm::Object => reader.read_object(response.body, stream, observer).await,
     }
 }
 

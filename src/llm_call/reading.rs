@@ -14,7 +14,7 @@ use super::endpoint::Endpoint;
 use super::failure::Cause;
 use crate::ports::{CHUNK_BYTES, Platform, ResponseBody};
 use crate::responses_api::{
-    ResponseEnd, ResponseReport, ResponseStream, StreamFault, StreamLimits, TextProgress,
+    ResponseEnd, ResponseFacts, ResponseStream, StreamFault, StreamLimits, TextProgress,
 };
 
 /// The fewest bytes that a read waits for where an event may begin. The runtime's first read of an HTTP
@@ -53,7 +53,7 @@ pub trait CallObserver {
     fn on_request_id(&mut self, _id: Option<&str>) {}
 
     /// Takes what the service has reported about the response itself, whenever it is more than before.
-    fn on_report(&mut self, reported: &ResponseReport);
+    fn on_report(&mut self, reported: &ResponseFacts);
 
     /// Whether a report has to be durable before the response is read on.
     fn stores_reports(&self) -> bool;
@@ -73,7 +73,7 @@ pub(super) struct Reader<'a, P> {
     /// An event of the response has come.
     pub(super) has_events: Cell<bool>,
     /// What the service has reported about the response.
-    pub(super) reported: RefCell<ResponseReport>,
+    pub(super) reported: RefCell<ResponseFacts>,
 }
 
 impl<P: Platform> Reader<'_, P> {

@@ -12,6 +12,6 @@ pub use client::{
     list_tools,
 };
 pub use lists::{
-    AllowedTools, ChangedTool, McpListsHost, Reach, StoredToolList, ToolListCache, ToolListReply,
+    AllowedTools, ChangedTool, McpListHost, Reach, StoredToolList, ToolListCache, ToolListReply,
     ToolsByServer, pin_of,
 };

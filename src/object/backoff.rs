@@ -12,9 +12,9 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The wait before the next try, in milliseconds, at most `most_ms`.
-    pub fn wait_ms(&self, most_ms: u64) -> u64 {
-        most_ms.min(FIRST_WAIT_MS << self.failures.get().min(20))
+    /// The wait before the next try, in milliseconds, at most `longest_ms`.
+    pub fn wait_ms(&self, longest_ms: u64) -> u64 {
+        longest_ms.min(FIRST_WAIT_MS << self.failures.get().min(20))
     }
 
     /// Notes how a try ended.

@@ -39,9 +39,9 @@ pub async fn ask_in_time<Q: Question>(
     machine: &impl Machine,
     object: &str,
     question: &Q,
-    most_ms: u64,
+    longest_ms: u64,
 ) -> Result<Q::Reply, HttpFault> {
-    let (reply, time_out) = (pin!(ask(machine, object, question)), pin!(machine.sleep(most_ms)));
+    let (reply, time_out) = (pin!(ask(machine, object, question)), pin!(machine.sleep(longest_ms)));
     match select(reply, time_out).await {
         Either::Left((reply, _)) => reply,
         Either::Right(_) => Err(HttpFault("there was no reply in time".to_owned())),

@@ -64,14 +64,14 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
         Self { platform, tasks, alarm, under_way, handler, waiting }
     }
 
-    /// Begins to attempt what is due. The alarm is set before any work, `every_ms` milliseconds from now, so an object that
+    /// Begins to attempt what is due. The alarm is set before any work, `alarm_interval_ms` milliseconds from now, so an object that
     /// is lost meanwhile finds its tasks again. `handler` is made only where something is due.
     ///
     /// # Errors
     /// The storage fails, or the alarm cannot be set.
     pub fn start(
         self: &Rc<Self>,
-        every_ms: u64,
+        alarm_interval_ms: u64,
         handler: impl FnOnce() -> Rc<dyn TaskHandler>,
     ) -> Result<(), Fault> {
         if !self.tasks.is_there()? {
@@ -81,7 +81,7 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
         if due.is_empty() {
             return Ok(());
         }
-        self.alarm.set_in(self.platform.as_ref(), every_ms)?;
+        self.alarm.set_in(self.platform.as_ref(), alarm_interval_ms)?;
         self.handler.replace(Some(handler()));
         for kind in due {
             if self.under_way.borrow().contains(&kind) {
@@ -110,14 +110,14 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
     /// Those of [`TaskRunner::start`].
     pub fn resume(
         self: &Rc<Self>,
-        every_ms: u64,
+        alarm_interval_ms: u64,
         handler: impl FnOnce() -> Rc<dyn TaskHandler>,
     ) -> Result<(), Fault> {
         match self.tasks.next_at()? {
             Some(next_at) if next_at > self.platform.now_ms() => {
                 self.alarm.set_by(self.platform.as_ref(), next_at)
             }
-            Some(_) => self.start(every_ms, handler),
+            Some(_) => self.start(alarm_interval_ms, handler),
             None => Ok(()),
         }
     }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::schema::has_table;
 use crate::contract::{Fault, closed_list};
-use crate::ports::{Database, Row, Value};
+use crate::ports::{Database, Row, SqlValue};
 
 /// An object has the table from its first task on. `next_at`: when the next attempt is due; `attempts`: those so far;
 /// `work`: what there is to do, in words of the kind, empty once the task has ended; `last_status`: the newest HTTP
@@ -230,7 +230,7 @@ impl<D: Database> Tasks<D> {
         };
         let same =
             "state = 'pending' AND kind = ?1 AND id = ?2 AND created_at = ?3 AND attempts = ?4";
-        let mut bound: Vec<Value> = vec![
+        let mut bound: Vec<SqlValue> = vec![
             task.kind.as_str().into(),
             task.id.as_str().into(),
             task.created_at.into(),
@@ -309,12 +309,12 @@ impl<D: Database> Tasks<D> {
     }
 
     /// Rows of the table; none where it is not there.
-    fn rows(&self, statement: &str, bound: &[Value]) -> Result<Vec<Row>, Fault> {
+    fn rows(&self, statement: &str, bound: &[SqlValue]) -> Result<Vec<Row>, Fault> {
         if self.is_there()? { self.database.query(statement, bound) } else { Ok(Vec::new()) }
     }
 
     /// Changes rows of the table, where it is there.
-    fn change(&self, statement: &str, bound: &[Value]) -> Result<(), Fault> {
+    fn change(&self, statement: &str, bound: &[SqlValue]) -> Result<(), Fault> {
         if self.is_there()? { self.database.execute(statement, bound) } else { Ok(()) }
     }
 

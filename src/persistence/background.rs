@@ -60,7 +60,7 @@ impl<D: Database> SessionStore<D> {
         }
         turn.status = TurnStatus::Running;
         turn.updated_at = now_ms;
-        session.live_turn = Some(turn.ordinal);
+        session.open_turn = Some(turn.ordinal);
         session.updated_at = now_ms;
         self.durable_step(|| {
             self.save_turn(turn, None, None, None)?;

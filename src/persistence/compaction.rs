@@ -90,7 +90,7 @@ impl<D: Database> SessionStore<D> {
         take_compactions_back(session, turn);
         // This statement looks through the conversation, and only a turn that does not fit alone runs it.
         let its_own = "SELECT seq, kind FROM conversation
-             WHERE turn = ? AND standing <> 'forgotten' AND kind NOT IN ('system', 'stand_in')";
+             WHERE turn = ? AND entry_state <> 'forgotten' AND kind NOT IN ('system', 'stand_in')";
         let its_own = self.database.query(its_own, &[turn.ordinal.into()])?;
         for entry in &its_own {
             if entry.get::<EntryKind>("kind")? == EntryKind::ModelOutput {
@@ -103,7 +103,7 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| {
             for entry in &its_own {
                 let seq: EntrySeq = entry.get("seq")?;
-                let forget = "UPDATE conversation SET standing = 'forgotten' WHERE seq = ?";
+                let forget = "UPDATE conversation SET entry_state = 'forgotten' WHERE seq = ?";
                 self.database.execute(forget, &[seq.0.into()])?;
             }
             self.save_turn(turn, None, None, None)?;

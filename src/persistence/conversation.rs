@@ -20,19 +20,19 @@ impl<D: Database> SessionStore<D> {
         }
         self.list(
             "seq > ? AND kind <> 'stand_in'
-             AND (standing = 'kept' OR (standing = 'withheld' AND kind = 'tool_outputs'))",
+             AND (entry_state = 'kept' OR (entry_state = 'withheld' AND kind = 'tool_outputs'))",
             seq,
         )
     }
 
     /// The entry at a place, if it is sent as it is stored.
     pub fn entry(&self, seq: EntrySeq) -> Result<Option<Entry>, Fault> {
-        Ok(self.list("seq = ? AND standing = 'kept'", seq)?.pop())
+        Ok(self.list("seq = ? AND entry_state = 'kept'", seq)?.pop())
     }
 
     fn list(&self, which: &str, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
         let statement = format!(
-            "SELECT seq, turn, kind, standing, service, OCTET_LENGTH(items) AS bytes,
+            "SELECT seq, turn, kind, entry_state, service, OCTET_LENGTH(items) AS bytes,
                 COUNT(part) AS kept_parts, SUM(OCTET_LENGTH(text)) AS kept_bytes
              FROM conversation LEFT JOIN texts ON hash = {}
              WHERE {which} GROUP BY seq ORDER BY seq",
@@ -110,7 +110,7 @@ impl<D: Database> SessionStore<D> {
         let seq = EntrySeq(newest + 1);
         let column = texts::to_entry_column(self.database.as_ref(), seq.0, items)?;
         self.database.execute(
-            "INSERT INTO conversation (seq, turn, kind, standing, items, service)
+            "INSERT INTO conversation (seq, turn, kind, entry_state, items, service)
              VALUES (?, ?, ?, 'kept', ?, ?)",
             &[seq.0.into(), turn.into(), kind.as_str().into(), column.into(), service.into()],
         )?;
@@ -146,10 +146,10 @@ fn entry(row: &Row) -> Result<Entry, Fault> {
         turn: row.get("turn")?,
         kind: row.get("kind")?,
         service: row.get("service")?,
-        withheld: match row.get::<String>("standing")?.as_str() {
+        withheld: match row.get::<String>("entry_state")?.as_str() {
             "kept" => false,
             "withheld" => true,
-            _ => return Err(unreadable_column("standing")),
+            _ => return Err(unreadable_column("entry_state")),
         },
         bytes: match row.get("kept_bytes")? {
             Some(kept) => kept,

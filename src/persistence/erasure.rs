@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::SessionStore;
 use super::records::{Session, from_json, to_json};
-use super::responses::{DeletionEnd, ResponseStanding};
+use super::responses::{DeletionEnd, DeletionState};
 use super::schema::{RECEIPT, SCHEMA, session_tables};
 use super::spent::is_zero;
 use crate::contract::{Fault, SessionId, TurnStatus};
@@ -54,7 +54,7 @@ impl ErasureReceipt {
 struct StoredReceipt {
     #[serde(flatten)]
     receipt: ErasureReceipt,
-    /// The number of the life of a user's session whose receipt the user's object has not counted yet; 0 for none.
+    /// The number of the incarnation of a user's session whose receipt the user's object has not counted yet; 0 for none.
     #[serde(default, skip_serializing_if = "is_zero")]
     for_user: u64,
 }
@@ -149,10 +149,10 @@ impl<D: Database> SessionStore<D> {
                 self.add_cancel(id, service, now)?;
             }
             for (id, service) in &ids {
-                self.add_response(id, service, ResponseStanding::Pending)?;
+                self.add_response(id, service, DeletionState::Pending)?;
             }
             self.release_responses(&|service| any_deletes && deletes(service))?;
-            let for_user = session.state.registration;
+            let for_user = session.state.incarnation;
             let receipt = self.save_receipt(StoredReceipt { receipt, for_user })?;
             if self.count_responses()?.0 > 0 {
                 self.tasks.add(TaskKind::Deletion, "", "", now)?;
@@ -200,10 +200,10 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// Notes that the user's object has counted the receipt of that life. The receipt goes unless responses are to be
+    /// Notes that the user's object has counted the receipt of that incarnation. The receipt goes unless responses are to be
     /// deleted.
-    pub(crate) fn receipt_collected(&self, registration: u64) -> Result<(), Fault> {
-        let stored = self.stored_receipt()?.filter(|stored| stored.for_user == registration);
+    pub(crate) fn receipt_collected(&self, incarnation: u64) -> Result<(), Fault> {
+        let stored = self.stored_receipt()?.filter(|stored| stored.for_user == incarnation);
         let Some(stored) = stored else { return Ok(()) };
         self.durable_step(|| self.save_receipt(StoredReceipt { for_user: 0, ..stored }).map(|_| ()))
     }
@@ -223,14 +223,14 @@ impl<D: Database> SessionStore<D> {
     /// holds one. The erasure ends when none is left. `None` when it has ended before.
     pub(crate) fn settle_erasure(
         &self,
-        asked: &[(String, Option<ResponseStanding>)],
+        asked: &[(String, Option<DeletionState>)],
     ) -> Result<Option<ErasureReceipt>, Fault> {
         // Another erasure may have added to the list while the service was asked.
         let Some(mut stored) = self.stored_receipt()? else { return Ok(None) };
         self.durable_step(|| {
             let counts = stored.receipt.stored_responses.get_or_insert_default();
-            for (id, standing) in asked {
-                match self.settle_response(id, *standing)? {
+            for (id, deletion_state) in asked {
+                match self.settle_response(id, *deletion_state)? {
                     Some(DeletionEnd::Deleted) => counts.deleted += 1,
                     Some(DeletionEnd::Refused) => counts.refused += 1,
                     Some(DeletionEnd::Unreachable) => counts.unreachable += 1,
@@ -286,7 +286,7 @@ impl<D: Database> SessionStore<D> {
         lost_calls_too: bool,
     ) -> Result<u64, Fault> {
         let (mut session, mut pending) = (session.clone(), None);
-        if let Some(ordinal) = session.live_turn {
+        if let Some(ordinal) = session.open_turn {
             // A turn that ran in this instance was stopped before.
             let turn = self.turn_at(ordinal)?;
             if turn.status == TurnStatus::Running {

@@ -174,7 +174,7 @@ struct ExportedEntry {
     /// As [`super::EntryKind`] names it.
     kind: String,
     /// `kept`, `withheld` or `forgotten`.
-    standing: String,
+    entry_state: String,
     /// Responses API items.
     items: Box<RawValue>,
 }
@@ -245,7 +245,7 @@ impl<D: Database> SessionStore<D> {
             Ok(ExportedEntry {
                 sequence: row.get("seq")?,
                 kind: row.get("kind")?,
-                standing: row.get("standing")?,
+                entry_state: row.get("entry_state")?,
                 items: self.json(row, "items")?,
             })
         };

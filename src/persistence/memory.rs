@@ -10,7 +10,7 @@ use super::records::{Entry, EntryKind, Session, Turn};
 
 /// What is known without a query.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct SessionMemory {
     pub(super) tables: Tables,
     pub(super) session: Option<Session>,
     /// The turn read or written last.
@@ -65,7 +65,7 @@ impl UnsentEntries {
 /// The most that is remembered of the conversation, in bytes.
 const OWED_BYTES: usize = 32 * 1024;
 
-impl Memory {
+impl SessionMemory {
     /// Remembers a turn whose progress was saved apart, where it is the remembered one.
     pub(super) fn remember_progress(&mut self, turn: &Turn) {
         if let Some(known) = self.turn.as_mut().filter(|known| known.ordinal == turn.ordinal) {

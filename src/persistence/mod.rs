@@ -49,7 +49,7 @@ pub(crate) use erasure::StoredAtServices;
 pub use erasure::{ErasureReceipt, StoredResponses};
 pub(crate) use export::ToolOnServer;
 pub(crate) use fork::{
-    ForkBuild, ForkContexts, ForkHead, ForkPlan, ForkStep, OutcomePlace, RowPage, RowPlace,
+    ForkContexts, ForkHead, ForkPlan, ForkStep, OutcomePlace, RowPage, RowPlace, StoredCopy,
     TextPage, TextPlace,
 };
 pub use fork::{ForkOrigin, ForkParent};
@@ -61,7 +61,7 @@ pub use records::{
     Chain, ChainEnd, Entry, EntryKind, ModeChange, Session, SessionState, StoredOutcome,
     StoredSchema, Turn, TurnProgress,
 };
-pub use responses::ResponseStanding;
+pub use responses::DeletionState;
 pub(crate) use responses::StoredResponse;
 pub use schema::SESSION_FORM;
 pub use session_store::SessionStore;

@@ -12,7 +12,7 @@ use super::call::{Call, CallApproval, OpenCalls, RefusedCall, question_ids};
 use super::records::{EntryKind, Session};
 use super::session_store::SessionStore;
 use crate::contract::{Fault, ToolResult};
-use crate::ports::{Database, Row, Value};
+use crate::ports::{Database, Row, SqlValue};
 
 impl<D: Database> SessionStore<D> {
     /// The calls of one model call, in the model's order.
@@ -69,10 +69,10 @@ impl<D: Database> SessionStore<D> {
 
     /// The bytes of the results that server tools gave in a turn.
     pub fn result_bytes(&self, turn: u64) -> Result<usize, Fault> {
-        let statement = "SELECT answer FROM calls
-            WHERE turn = ? AND runs_on = 'server' AND answer IS NOT NULL";
+        let statement = "SELECT result FROM calls
+            WHERE turn = ? AND runs_on = 'server' AND result IS NOT NULL";
         let rows = self.rows_of_calls(statement, &[turn.into()])?;
-        let bytes = |row| Ok(self.json::<ToolResult>(row, "answer")?.outcome.text().len());
+        let bytes = |row| Ok(self.json::<ToolResult>(row, "result")?.outcome.text().len());
         rows.iter().map(bytes).sum()
     }
 
@@ -117,7 +117,7 @@ impl<D: Database> SessionStore<D> {
         self.ensure_call_tables()?;
         self.database.execute(
             "INSERT INTO calls (turn, model_call, position, call_id, tool_call_id, name, arguments,
-                runs_on, answer, approval)
+                runs_on, result, approval)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
                 turn.into(),
@@ -128,7 +128,7 @@ impl<D: Database> SessionStore<D> {
                 call.name.as_str().into(),
                 self.json_column("arguments", &call.arguments)?,
                 call.runs_on.as_str().into(),
-                self.optional_column("answer", call.result.as_ref())?,
+                self.optional_column("result", call.result.as_ref())?,
                 self.optional_column("approval", call.approval.as_ref())?,
             ],
         )
@@ -137,10 +137,10 @@ impl<D: Database> SessionStore<D> {
     /// Saves what becomes of a call: its result, and a human's decision with its effect on who runs it.
     pub(super) fn save_call(&self, turn: u64, call: &Call) -> Result<(), Fault> {
         self.database.execute(
-            "UPDATE calls SET answer = ?, runs_on = ?, approval = ?
+            "UPDATE calls SET result = ?, runs_on = ?, approval = ?
              WHERE turn = ? AND model_call = ? AND position = ?",
             &[
-                self.optional_column("answer", call.result.as_ref())?,
+                self.optional_column("result", call.result.as_ref())?,
                 call.runs_on.as_str().into(),
                 self.optional_column("approval", call.approval.as_ref())?,
                 turn.into(),
@@ -154,11 +154,11 @@ impl<D: Database> SessionStore<D> {
         &self,
         column: &str,
         value: Option<&impl Serialize>,
-    ) -> Result<Value, Fault> {
-        value.map_or(Ok(Value::Null), |value| self.json_column(column, value))
+    ) -> Result<SqlValue, Fault> {
+        value.map_or(Ok(SqlValue::Null), |value| self.json_column(column, value))
     }
 
-    fn calls_by(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Call>, Fault> {
+    fn calls_by(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Call>, Fault> {
         let rows = self.rows_of_calls(statement, parameters)?;
         let call = |row: &Row| {
             Ok(Call {
@@ -169,7 +169,7 @@ impl<D: Database> SessionStore<D> {
                 name: row.get("name")?,
                 arguments: self.json(row, "arguments")?,
                 runs_on: row.get("runs_on")?,
-                result: self.json(row, "answer")?,
+                result: self.json(row, "result")?,
                 approval: self.json(row, "approval")?,
             })
         };

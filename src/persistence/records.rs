@@ -49,7 +49,7 @@ pub struct Session {
     /// The last conversation entry that the model service has received.
     pub acknowledged: EntrySeq,
     /// Ordinal of the turn that is running or awaiting tools.
-    pub live_turn: Option<u64>,
+    pub open_turn: Option<u64>,
     /// The calls whose outputs the model has not received yet.
     pub open_calls: Option<OpenCalls>,
     /// What adds up over its model calls.
@@ -106,10 +106,10 @@ pub struct SessionState {
     pub untaken_tools_turn: u64,
     /// The number under which the user's object registered the session; 0 for a session of no user.
     #[serde(skip_serializing_if = "is_zero")]
-    pub registration: u64,
-    /// Credentials that were issued before are void, in milliseconds since the epoch; 0 for none.
+    pub incarnation: u64,
+    /// Credentials that were issued earlier are revoked, in milliseconds since the epoch; 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
-    pub tickets_before: u64,
+    pub credentials_valid_from: u64,
     /// Ordinal of an ended turn whose kept steers wait until its calls have their outputs; 0 for none.
     #[serde(skip_serializing_if = "is_zero")]
     pub waiting_steers_turn: u64,
@@ -228,7 +228,6 @@ pub struct TurnProgress {
     /// Sent on the turn's first model call only.
     pub tool_choice: Option<String>,
     /// The text beside the calls that the model made last, with its segment.
-    #[serde(rename = "said_with_calls")]
     pub text_with_calls: Option<(u32, String)>,
     /// Hash of the client tools that the turn's request brought, which its first model output latches.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -13,7 +13,7 @@ const MAX_ATTEMPTS: u64 = 10;
 
 closed_list! {
     /// What is to become of a response that the service keeps.
-    pub enum ResponseStanding {
+    pub enum DeletionState {
         /// Its session lives.
         Kept = "kept",
         /// The response is to be deleted.
@@ -46,7 +46,7 @@ pub(super) enum DeletionEnd {
 impl<D: Database> SessionStore<D> {
     /// Keeps the id of a response that the model service stores. Keeping it again writes nothing.
     pub(crate) fn keep_response(&self, id: &str, agent_context: &str) -> Result<(), Fault> {
-        self.durable_step(|| self.add_response(id, agent_context, ResponseStanding::Kept))
+        self.durable_step(|| self.add_response(id, agent_context, DeletionState::Kept))
     }
 
     /// Responses to delete, those first that were asked for the fewest times.
@@ -54,7 +54,8 @@ impl<D: Database> SessionStore<D> {
         if !self.has_receipt()? {
             return Ok(Vec::new());
         }
-        let statement = "SELECT response_id, agent_context FROM responses WHERE standing <> 'kept'
+        let statement =
+            "SELECT response_id, agent_context FROM responses WHERE deletion_state <> 'kept'
              ORDER BY attempts, response_id LIMIT ?";
         let response = |row: &Row| {
             let (id, agent_context) = (row.get("response_id")?, row.get("agent_context")?);
@@ -66,7 +67,7 @@ impl<D: Database> SessionStore<D> {
     /// The ids of the living session's responses.
     pub(super) fn kept_responses(&self) -> Result<Vec<String>, Fault> {
         self.ensure_responses()?;
-        let statement = "SELECT response_id FROM responses WHERE standing = 'kept'";
+        let statement = "SELECT response_id FROM responses WHERE deletion_state = 'kept'";
         let rows = self.database.query(statement, &[])?;
         rows.iter().map(|row| row.get("response_id")).collect()
     }
@@ -76,7 +77,9 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn count_responses(&self) -> Result<(u64, u64), Fault> {
         self.ensure_responses()?;
         let count = |which| {
-            self.number(&format!("SELECT COUNT(*) AS number FROM responses WHERE standing {which}"))
+            self.number(&format!(
+                "SELECT COUNT(*) AS number FROM responses WHERE deletion_state {which}"
+            ))
         };
         Ok((count("<> 'kept'")?, count("= 'unreachable'")?))
     }
@@ -86,13 +89,13 @@ impl<D: Database> SessionStore<D> {
         &self,
         id: &str,
         agent_context: &str,
-        standing: ResponseStanding,
+        deletion_state: DeletionState,
     ) -> Result<(), Fault> {
         self.ensure_responses()?;
         self.database.execute(
-            "INSERT OR IGNORE INTO responses (response_id, agent_context, standing, attempts)
+            "INSERT OR IGNORE INTO responses (response_id, agent_context, deletion_state, attempts)
              VALUES (?, ?, ?, 0)",
-            &[id.into(), agent_context.into(), standing.as_str().into()],
+            &[id.into(), agent_context.into(), deletion_state.as_str().into()],
         )
     }
 
@@ -100,15 +103,17 @@ impl<D: Database> SessionStore<D> {
     /// context that they were made under.
     pub(super) fn release_responses(&self, deletes: &dyn Fn(&str) -> bool) -> Result<(), Fault> {
         self.ensure_responses()?;
-        let kept = "SELECT DISTINCT agent_context FROM responses WHERE standing = 'kept'";
+        let kept = "SELECT DISTINCT agent_context FROM responses WHERE deletion_state = 'kept'";
         for row in self.database.query(kept, &[])? {
             let agent_context: String = row.get("agent_context")?;
             let statement = match deletes(&agent_context) {
                 true => {
-                    "UPDATE responses SET standing = 'pending'
-                     WHERE standing = 'kept' AND agent_context = ?"
+                    "UPDATE responses SET deletion_state = 'pending'
+                     WHERE deletion_state = 'kept' AND agent_context = ?"
                 }
-                false => "DELETE FROM responses WHERE standing = 'kept' AND agent_context = ?",
+                false => {
+                    "DELETE FROM responses WHERE deletion_state = 'kept' AND agent_context = ?"
+                }
             };
             self.database.execute(statement, &[agent_context.into()])?;
         }
@@ -120,23 +125,25 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn settle_response(
         &self,
         id: &str,
-        standing: Option<ResponseStanding>,
+        deletion_state: Option<DeletionState>,
     ) -> Result<Option<DeletionEnd>, Fault> {
-        let known = "SELECT attempts FROM responses WHERE response_id = ? AND standing <> 'kept'";
+        let known =
+            "SELECT attempts FROM responses WHERE response_id = ? AND deletion_state <> 'kept'";
         let Some(row) = self.database.first(known, &[id.into()])? else { return Ok(None) };
         let attempts = row.get::<u64>("attempts")? + 1;
-        let settled = match standing {
+        let settled = match deletion_state {
             None => DeletionEnd::Deleted,
-            Some(standing) if attempts < MAX_ATTEMPTS => {
-                let asked = "UPDATE responses SET standing = ?, attempts = ? WHERE response_id = ?";
-                let standing = standing.as_str().into();
-                self.database.execute(asked, &[standing, attempts.into(), id.into()])?;
+            Some(deletion_state) if attempts < MAX_ATTEMPTS => {
+                let asked =
+                    "UPDATE responses SET deletion_state = ?, attempts = ? WHERE response_id = ?";
+                let deletion_state = deletion_state.as_str().into();
+                self.database.execute(asked, &[deletion_state, attempts.into(), id.into()])?;
                 return Ok(None);
             }
-            Some(ResponseStanding::Refused) => DeletionEnd::Refused,
-            Some(
-                ResponseStanding::Kept | ResponseStanding::Pending | ResponseStanding::Unreachable,
-            ) => DeletionEnd::Unreachable,
+            Some(DeletionState::Refused) => DeletionEnd::Refused,
+            Some(DeletionState::Kept | DeletionState::Pending | DeletionState::Unreachable) => {
+                DeletionEnd::Unreachable
+            }
         };
         self.database.execute("DELETE FROM responses WHERE response_id = ?", &[id.into()])?;
         Ok(Some(settled))

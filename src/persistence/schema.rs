@@ -32,7 +32,7 @@ pub(super) const TABLES: &[&str] = &[
         tools_sent TEXT,
         chain_head TEXT,
         acknowledged INTEGER NOT NULL,
-        live_turn INTEGER,
+        open_turn INTEGER,
         open_calls_turn INTEGER,
         open_calls_model_call INTEGER,
         state TEXT NOT NULL DEFAULT '{}'
@@ -61,7 +61,7 @@ pub(super) const TABLES: &[&str] = &[
         session_after TEXT
     )",
     // The conversation, sent to the model service or still to be sent: one row for each addition,
-    // `items` being a JSON array of Responses API items. `standing` is `kept`, `withheld` (refused by
+    // `items` being a JSON array of Responses API items. `entry_state` is `kept`, `withheld` (refused by
     // the model service: not sent any more, tool outputs replaced) or `forgotten` (calls whose
     // outputs the model service never accepted, with those outputs). `service`: the agent context whose
     // model service made an output, NULL for the session's own.
@@ -69,7 +69,7 @@ pub(super) const TABLES: &[&str] = &[
         seq INTEGER PRIMARY KEY,
         turn INTEGER NOT NULL,
         kind TEXT NOT NULL,
-        standing TEXT NOT NULL,
+        entry_state TEXT NOT NULL,
         items TEXT NOT NULL,
         service TEXT
     )",
@@ -86,7 +86,7 @@ pub(super) const TABLES: &[&str] = &[
 /// The tables that a session has once one of its turns took more than one model call. SQLite compiles
 /// every table when it opens a database, and many sessions need none of these.
 pub(super) const CALL_TABLES: &[&str] = &[
-    // The calls that the model made. `answer` holds the result, NULL while the call is open; `approval`
+    // The calls that the model made. `result` holds the result, NULL while the call is open; `approval`
     // the question to a human and the decision, NULL where nobody is asked.
     // `call_id` is the model's, `tool_call_id` the one that clients and tools know: some services
     // number the calls of each response anew.
@@ -99,7 +99,7 @@ pub(super) const CALL_TABLES: &[&str] = &[
         name TEXT NOT NULL,
         arguments TEXT NOT NULL,
         runs_on TEXT NOT NULL,
-        answer TEXT,
+        result TEXT,
         approval TEXT,
         PRIMARY KEY (turn, model_call, position)
     ) WITHOUT ROWID",
@@ -175,11 +175,11 @@ pub(super) const NO_FORK: &[&str] =
 
 /// The responses that the model service stores and is to delete with the session. A session has this
 /// table from the first such response on, and it outlives the session until all are deleted.
-/// `standing`: see `erasure.rs`.
+/// `entry_state`: see `erasure.rs`.
 pub(super) const RESPONSES: &str = "CREATE TABLE IF NOT EXISTS responses (
     response_id TEXT PRIMARY KEY,
     agent_context TEXT NOT NULL,
-    standing TEXT NOT NULL,
+    entry_state TEXT NOT NULL,
     attempts INTEGER NOT NULL
 ) WITHOUT ROWID";
 

@@ -23,7 +23,7 @@ struct Changes {
     updated_at: u64,
     chain_head: Option<String>,
     acknowledged: EntrySeq,
-    live_turn: Option<u64>,
+    open_turn: Option<u64>,
     state: SessionState,
 }
 
@@ -43,8 +43,8 @@ impl Session {
         if changes.state.writes <= session.state.writes {
             return Ok(session);
         }
-        let Changes { updated_at, chain_head, acknowledged, live_turn, state } = changes;
-        Ok(Self { updated_at, chain_head, acknowledged, live_turn, state, ..session })
+        let Changes { updated_at, chain_head, acknowledged, open_turn, state } = changes;
+        Ok(Self { updated_at, chain_head, acknowledged, open_turn, state, ..session })
     }
 
     /// Whether it differs from `other` in what [`Changes`] do not tell.
@@ -62,7 +62,7 @@ impl Session {
             tools_sent,
             chain_head: _,
             acknowledged: _,
-            live_turn: _,
+            open_turn: _,
             open_calls,
             state: _,
         } = self;
@@ -92,7 +92,7 @@ impl Session {
             tools_sent: row.get("tools_sent")?,
             chain_head: row.get("chain_head")?,
             acknowledged: row.get("acknowledged")?,
-            live_turn: row.get::<Option<_>>("live_turn")?.or(row.get("running_turn")?),
+            open_turn: row.get::<Option<_>>("open_turn")?.or(row.get("running_turn")?),
             open_calls: match row.get("open_calls_turn")? {
                 None => None,
                 Some(turn) => {
@@ -124,7 +124,7 @@ impl<D: Database> SessionStore<D> {
             updated_at: session.updated_at,
             chain_head: session.chain_head.clone(),
             acknowledged: session.acknowledged,
-            live_turn: session.live_turn,
+            open_turn: session.open_turn,
             state: session.state.clone(),
         };
         let after = to_json("session_after", &changes)?;
@@ -133,24 +133,24 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Credentials that were issued before this time are revoked, as far as the session knows; 0 for none.
-    pub fn tickets_before(&self) -> Result<u64, Fault> {
+    pub fn credentials_valid_from(&self) -> Result<u64, Fault> {
         // The first read of the session takes the stored time over.
         self.session()?;
-        Ok(self.tickets_before.get())
+        Ok(self.credentials_valid_from.get())
     }
 
-    /// Notes that credentials that were issued before are void. The next write of the session keeps it.
-    pub fn note_tickets_before(&self, at_ms: u64) {
-        self.tickets_before.set(self.tickets_before.get().max(at_ms));
+    /// Notes that credentials that were issued earlier are revoked. The next write of the session keeps it.
+    pub fn note_credentials_valid_from(&self, at_ms: u64) {
+        self.credentials_valid_from.set(self.credentials_valid_from.get().max(at_ms));
         if let Some(session) = &mut self.memory.borrow_mut().session {
             self.keep_tickets_before(session);
         }
     }
 
-    /// Makes credentials void that were issued before, durably where the session has a row.
+    /// Revokes credentials that were issued earlier than a time, durably where the session has a row.
     pub fn revoke(&self, before_ms: u64) -> Result<(), Fault> {
         let session = self.session()?;
-        self.note_tickets_before(before_ms);
+        self.note_credentials_valid_from(before_ms);
         session.map_or(Ok(()), |session| self.save_session(&session))
     }
 
@@ -169,9 +169,9 @@ impl<D: Database> SessionStore<D> {
 
     /// Brings the session and this instance to the later one of their times.
     pub(super) fn keep_tickets_before(&self, session: &mut Session) {
-        let known = self.tickets_before.get().max(session.state.tickets_before);
-        self.tickets_before.set(known);
-        session.state.tickets_before = known;
+        let known = self.credentials_valid_from.get().max(session.state.credentials_valid_from);
+        self.credentials_valid_from.set(known);
+        session.state.credentials_valid_from = known;
     }
 
     /// The session as it is about to be written.
@@ -190,7 +190,7 @@ impl<D: Database> SessionStore<D> {
         self.database.execute(
             "REPLACE INTO session (id, schema_version, session_id, created_at, updated_at,
                 agent_context, conversation_context, mode, client_tools, solution_context,
-                solution_context_sent, tools_sent, chain_head, acknowledged, live_turn,
+                solution_context_sent, tools_sent, chain_head, acknowledged, open_turn,
                 open_calls_turn, open_calls_model_call, state)
              VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
@@ -207,7 +207,7 @@ impl<D: Database> SessionStore<D> {
                 session.tools_sent.as_deref().into(),
                 session.chain_head.as_deref().into(),
                 session.acknowledged.0.into(),
-                session.live_turn.into(),
+                session.open_turn.into(),
                 session.open_calls.map(|open| open.turn).into(),
                 session.open_calls.map(|open| open.model_call).into(),
                 to_json("state", &session.state)?.into(),

@@ -10,13 +10,13 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json};
 
 use super::entry_seq::EntrySeq;
-use super::memory::{Memory, Tables, UnsentEntries};
+use super::memory::{SessionMemory, Tables, UnsentEntries};
 use super::records::{ModeChange, Session, StoredOutcome, Submission, Turn, from_json, to_json};
 use super::{schema, texts};
 use crate::contract::{Fault, TurnId};
 use crate::encoding::timestamp;
 use crate::object::Tasks;
-use crate::ports::{Database, Row, Value};
+use crate::ports::{Database, Row, SqlValue};
 
 /// The storage of one session.
 ///
@@ -29,9 +29,9 @@ pub struct SessionStore<D> {
     pub(super) tasks: Rc<Tasks<D>>,
     /// Whether a step has begun and is not complete.
     in_step: Cell<bool>,
-    pub(super) memory: RefCell<Memory>,
-    /// Credentials that were issued before are void, as the user's object told this instance.
-    pub(super) tickets_before: Cell<u64>,
+    pub(super) memory: RefCell<SessionMemory>,
+    /// Credentials that were issued earlier are revoked, as the user's object told this instance.
+    pub(super) credentials_valid_from: Cell<u64>,
     /// The turn that took the newest steer of this instance, and the number and the bytes of its steers.
     pub(super) steers_accepted: Cell<(u64, u32, u64)>,
 }
@@ -49,7 +49,7 @@ impl<D: Database> SessionStore<D> {
             database,
             in_step: Cell::default(),
             memory: RefCell::default(),
-            tickets_before: Cell::default(),
+            credentials_valid_from: Cell::default(),
             steers_accepted: Cell::default(),
         }
     }
@@ -240,13 +240,13 @@ impl<D: Database> SessionStore<D> {
         if self.find_tables()? == Tables::Absent {
             self.durable_step(|| self.database.execute_all(schema::TABLES))?;
             let known = self.memory.take();
-            self.memory.replace(Memory {
+            self.memory.replace(SessionMemory {
                 has_fork: known.has_fork,
                 tables: Tables::Present { calls: false },
                 newest_turn: Some(0),
                 newest_entry: Some(EntrySeq::START),
                 unsent: Some(UnsentEntries::none_after(EntrySeq::START)),
-                ..Memory::default()
+                ..SessionMemory::default()
             });
         }
         Ok(())
@@ -269,7 +269,7 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn rows_of_calls(
         &self,
         statement: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
     ) -> Result<Vec<Row>, Fault> {
         if self.has_call_tables()? {
             self.database.query(statement, parameters)
@@ -322,7 +322,7 @@ impl<D: Database> SessionStore<D> {
         Ok(row.map_or(Ok(None), |row| row.get("number"))?.unwrap_or(0))
     }
 
-    pub(super) fn turns(&self, which: &str, parameters: &[Value]) -> Result<Vec<Turn>, Fault> {
+    pub(super) fn turns(&self, which: &str, parameters: &[SqlValue]) -> Result<Vec<Turn>, Fault> {
         let statement = format!("SELECT {TURN} FROM turns {which}");
         let rows = self.database.query(&statement, parameters)?;
         let turn = |row: &Row| {
@@ -352,7 +352,11 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// What a JSON column holds for a value.
-    pub(super) fn json_column(&self, column: &str, value: &impl Serialize) -> Result<Value, Fault> {
+    pub(super) fn json_column(
+        &self,
+        column: &str,
+        value: &impl Serialize,
+    ) -> Result<SqlValue, Fault> {
         Ok(texts::to_column(self.database.as_ref(), &to_json(column, value)?)?.into())
     }
 

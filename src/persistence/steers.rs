@@ -77,7 +77,7 @@ pub(crate) struct UnplacedSteer {
 }
 
 /// The statement of the rows that a [`Steer`] is made of, with what became of its message.
-const STEERS: &str = "SELECT steers.*, standing FROM steers
+const STEERS: &str = "SELECT steers.*, entry_state FROM steers
     LEFT JOIN conversation ON conversation.seq = steers.seq";
 
 impl<D: Database> SessionStore<D> {
@@ -210,7 +210,7 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| {
             for seq in refused {
                 self.database.execute(
-                    "UPDATE conversation SET standing = 'withheld' WHERE seq = ?",
+                    "UPDATE conversation SET entry_state = 'withheld' WHERE seq = ?",
                     &[seq.0.into()],
                 )?;
             }
@@ -261,12 +261,12 @@ impl<D: Database> SessionStore<D> {
 
 fn steer(turn: &Turn, row: &Row) -> Result<Steer, Fault> {
     let seq: Option<EntrySeq> = row.get("seq")?;
-    let standing: Option<String> = row.get("standing")?;
+    let entry_state: Option<String> = row.get("entry_state")?;
     let delivered = match row.get("delivered_at")? {
         Some(at) => Some((at, row.get("model_call")?)),
         None => None,
     };
-    let state = match (standing.as_deref(), delivered) {
+    let state = match (entry_state.as_deref(), delivered) {
         (Some("kept"), Some(_)) => SteerState::Delivered,
         (Some("kept"), None) => SteerState::Kept,
         (Some(_), _) => SteerState::Refused,

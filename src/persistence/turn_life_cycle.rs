@@ -103,7 +103,7 @@ impl<D: Database> SessionStore<D> {
                 accepted_at: new.now_ms,
                 has_transcript: false,
             };
-            session.live_turn = Some(ordinal);
+            session.open_turn = Some(ordinal);
             session.updated_at = new.now_ms;
             let session_after = self.save_session_with(session, ordinal)?;
             self.database.execute(
@@ -155,7 +155,7 @@ impl<D: Database> SessionStore<D> {
         turn.progress.restart_iterations();
         fingerprint.clone_into(&mut turn.fingerprint);
         turn.accepted_at = now_ms;
-        session.live_turn = Some(turn.ordinal);
+        session.open_turn = Some(turn.ordinal);
         session.updated_at = now_ms;
         self.durable_step(|| {
             self.database.execute(
@@ -198,7 +198,7 @@ impl<D: Database> SessionStore<D> {
         turn.updated_at = now_ms;
         turn.progress.restart_iterations();
         turn.progress.next_segment += segments;
-        session.live_turn = Some(turn.ordinal);
+        session.open_turn = Some(turn.ordinal);
         session.updated_at = now_ms;
         self.durable_step(|| {
             if let Some(items) = repeated_message {
@@ -351,8 +351,8 @@ impl<D: Database> SessionStore<D> {
         ending: Ending<'_>,
     ) -> Result<(), Fault> {
         let Ending { outcome, webhooks, now_ms } = ending;
-        if turn.status != TurnStatus::AwaitingTools && session.live_turn == Some(turn.ordinal) {
-            session.live_turn = None;
+        if turn.status != TurnStatus::AwaitingTools && session.open_turn == Some(turn.ordinal) {
+            session.open_turn = None;
             session.return_contexts();
         }
         session.updated_at = now_ms;
@@ -379,7 +379,7 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| {
             for seq in entries {
                 self.database.execute(
-                    "UPDATE conversation SET standing = 'withheld' WHERE seq = ?",
+                    "UPDATE conversation SET entry_state = 'withheld' WHERE seq = ?",
                     &[seq.0.into()],
                 )?;
             }
@@ -394,16 +394,16 @@ impl<D: Database> SessionStore<D> {
         self.memory.borrow_mut().unsent = None;
         self.durable_step(|| {
             self.database.execute(
-                "UPDATE conversation SET standing = 'forgotten' WHERE seq IN (
+                "UPDATE conversation SET entry_state = 'forgotten' WHERE seq IN (
                     SELECT MAX(answers.seq) FROM conversation AS answers, conversation AS outputs
-                    WHERE outputs.kind = 'tool_outputs' AND outputs.standing = 'withheld'
+                    WHERE outputs.kind = 'tool_outputs' AND outputs.entry_state = 'withheld'
                         AND answers.kind = 'answer' AND answers.seq < outputs.seq
                     GROUP BY outputs.seq)",
                 &[],
             )?;
             self.database.execute(
-                "UPDATE conversation SET standing = 'forgotten'
-                 WHERE kind = 'tool_outputs' AND standing = 'withheld'",
+                "UPDATE conversation SET entry_state = 'forgotten'
+                 WHERE kind = 'tool_outputs' AND entry_state = 'withheld'",
                 &[],
             )?;
             self.save_session(session)

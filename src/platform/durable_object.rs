@@ -31,7 +31,7 @@ thread_local! {
 
 /// A `RequestInit`.
 #[derive(Serialize)]
-struct Head<'a> {
+struct RequestInit<'a> {
     method: &'a str,
     headers: Value,
 }
@@ -42,7 +42,7 @@ fn binding_of(class: ObjectClass) -> &'static str {
         ObjectClass::Session => "SESSIONS",
         ObjectClass::User => "USERS",
         ObjectClass::Workspace => "WORKSPACES",
-        ObjectClass::McpLists => "MCP_LISTS",
+        ObjectClass::McpList => "MCP_LISTS",
         ObjectClass::KeySet => "KEY_SETS",
     }
 }
@@ -101,7 +101,8 @@ pub(super) async fn ask(
     let placement = placement.map(|placement| placement.as_str());
     let object = object_at(env, bound, jurisdiction, &name, placement)?;
     let object = object.ok_or_else(|| unbound(bound))?;
-    let head = json!(Head { method: request.method, headers: request.headers() }).to_string();
+    let head =
+        json!(RequestInit { method: request.method, headers: request.headers() }).to_string();
     let url = request.url;
     let response = match body.map(Sending::begin).transpose()? {
         Some((SentBody::Whole(bytes), sending)) => {

@@ -36,7 +36,7 @@ const HEADERS_OF_REFUSAL: &[&str] = &[
 
 /// A `RequestInit`.
 #[derive(Serialize)]
-struct Head {
+struct RequestInit {
     method: &'static str,
     redirect: &'static str,
     headers: Map<String, Value>,
@@ -56,7 +56,7 @@ pub(super) async fn fetch(
         HttpMethod::Get => "GET",
         HttpMethod::Delete => "DELETE",
     };
-    let head = json!(Head { method, redirect: "manual", headers }).to_string();
+    let head = json!(RequestInit { method, redirect: "manual", headers }).to_string();
     let url = &request.url;
     let sending = match request.method {
         HttpMethod::Post => Some(Sending::begin(request.body)?),

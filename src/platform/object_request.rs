@@ -12,21 +12,21 @@ use super::clock::stepwise;
 use super::received_body::ReceivedBody;
 use super::request_head::ReceivedHead;
 use super::response::{runtime_response, text_response};
-use crate::entry::{ContextSource, RequestHead, Response};
+use crate::entry::{IsolateSettings, RequestHead, Response};
 use crate::ports::{CALLER, HttpFault, caller_in_protocol};
 
 /// The status under which an object of another version refuses a question; no reply has it.
 pub(super) const REFUSED: u16 = 503;
 
 thread_local! {
-    static SOURCE: Rc<ContextSource> = Rc::default();
+    static SOURCE: Rc<IsolateSettings> = Rc::default();
 }
 
 /// A body that is read when it is awaited.
 pub(super) type ObjectBody<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, HttpFault>> + 'a>>;
 
 /// The settings and the catalog, one source for all objects of an isolate.
-pub(super) fn context_source() -> Rc<ContextSource> {
+pub(super) fn context_source() -> Rc<IsolateSettings> {
     SOURCE.with(Rc::clone)
 }
 

@@ -8,7 +8,7 @@ use wasm_bindgen::JsValue;
 use super::bindings::storage::ObjectStore;
 use super::object_log::ObjectLog;
 use crate::contract::Fault;
-use crate::ports::{Database, Row, Value, storage_failed, unreadable_column};
+use crate::ports::{Database, Row, SqlValue, storage_failed, unreadable_column};
 
 /// The storage of one object.
 pub(super) struct ObjectStorage {
@@ -41,7 +41,7 @@ impl ObjectStorage {
 }
 
 impl Database for ObjectStorage {
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
+    fn query(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>, Fault> {
         let Bound { texts, bytes, shape } = Bound::of(parameters);
         let rows = self.store.rows(statement, &texts, &bytes, &shape);
         let rows = rows.map_err(|fault| self.failed(fault))?;
@@ -51,7 +51,7 @@ impl Database for ObjectStorage {
     fn text(
         &self,
         statement: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
         column: &str,
     ) -> Result<Option<String>, Fault> {
         let Bound { texts, bytes, shape } = Bound::of(parameters);
@@ -66,7 +66,7 @@ impl Database for ObjectStorage {
     fn each_bytes(
         &self,
         statement: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<(), Fault> {
         let Bound { texts, bytes, shape } = Bound::of(parameters);
@@ -80,7 +80,7 @@ impl Database for ObjectStorage {
         if is_readable { Ok(()) } else { Err(unreadable_column("id")) }
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
+    fn execute(&self, statement: &str, parameters: &[SqlValue]) -> Result<(), Fault> {
         let Bound { texts, bytes, shape } = Bound::of(parameters);
         let ran = self.store.run(statement, &texts, &bytes, &shape);
         ran.map_err(|fault| self.failed(fault))
@@ -108,18 +108,18 @@ impl Database for ObjectStorage {
 }
 
 impl Bound {
-    fn of(values: &[Value]) -> Self {
+    fn of(values: &[SqlValue]) -> Self {
         let mut bound = Self::default();
         bound.shape.reserve_exact(2 * values.len());
         for value in values {
             let (kind, number) = match value {
-                Value::Null => (0, 0),
-                Value::Integer(number) => (1, *number),
-                Value::Text(text) => {
+                SqlValue::Null => (0, 0),
+                SqlValue::Integer(number) => (1, *number),
+                SqlValue::Text(text) => {
                     bound.texts.push_str(text);
                     (2, length_in_javascript(text) as i64)
                 }
-                Value::Bytes(held) => {
+                SqlValue::Bytes(held) => {
                     bound.bytes.extend_from_slice(held);
                     (3, held.len() as i64)
                 }

@@ -17,8 +17,8 @@ use super::object_storage::ObjectStorage;
 use super::response::readable;
 use super::runtime::Runtime;
 use crate::entry::{ObjectHost, SessionHost, UserHost, WorkspaceHost};
-use crate::identity::KeySetKeeper;
-use crate::mcp::McpListsHost;
+use crate::identity::KeySetHost;
+use crate::mcp::McpListHost;
 use crate::ports::ObjectClass;
 
 /// What an object of a class stands on.
@@ -96,13 +96,13 @@ hosted_object!(
 
 /// The Durable Object that keeps the public keys of an identity provider, named by the SHA-256 of their address.
 ///
-/// State: SQLite, one row (see `identity::KeySetKeeper`). Routes: none for clients; the Worker in front asks it
+/// State: SQLite, one row (see `identity::KeySetHost`). Routes: none for clients; the Worker in front asks it
 /// `ports::ObjectQuestion::Keys`. Status: 503 for a sender of another version, else 200, the failure of the provider
 /// being part of the body. No alarm.
 #[wasm_bindgen]
 pub struct KeySetObject {
     runtime: Rc<Runtime>,
-    keeper: KeySetKeeper<ObjectStorage>,
+    keeper: KeySetHost<ObjectStorage>,
 }
 
 #[wasm_bindgen(wasm_bindgen_futures = worker::wasm_bindgen_futures, js_sys = worker::js_sys)]
@@ -111,7 +111,7 @@ impl KeySetObject {
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, env: Env) -> Self {
         let (runtime, storage) = opened(state, env, ObjectClass::KeySet);
-        Self { runtime, keeper: KeySetKeeper::new(storage) }
+        Self { runtime, keeper: KeySetHost::new(storage) }
     }
 
     /// Answers one question.
@@ -126,22 +126,22 @@ impl KeySetObject {
 
 /// The Durable Object that keeps the tools of one MCP server for a tenant, named `{tenant}/{server}`.
 ///
-/// State: SQLite, the server's last list (see `mcp::McpListsHost`). Routes: none for clients; a session's object asks it
+/// State: SQLite, the server's last list (see `mcp::McpListHost`). Routes: none for clients; a session's object asks it
 /// `ports::ObjectQuestion::Tools`. Status: 503 for a sender of another version, else 200, the failure of the server being
 /// part of the body. No alarm.
 #[wasm_bindgen]
-pub struct McpLists {
+pub struct McpListObject {
     runtime: Rc<Runtime>,
-    host: McpListsHost<ObjectStorage>,
+    host: McpListHost<ObjectStorage>,
 }
 
 #[wasm_bindgen(wasm_bindgen_futures = worker::wasm_bindgen_futures, js_sys = worker::js_sys)]
-impl McpLists {
+impl McpListObject {
     /// Called by the runtime, with the deployment's bindings, before the first request.
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, env: Env) -> Self {
-        let (runtime, storage) = opened(state, env, ObjectClass::McpLists);
-        Self { runtime, host: McpListsHost::new(storage) }
+        let (runtime, storage) = opened(state, env, ObjectClass::McpList);
+        Self { runtime, host: McpListHost::new(storage) }
     }
 
     /// Answers one question.

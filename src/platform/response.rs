@@ -15,7 +15,7 @@ use crate::ports::{Database, Platform};
 
 /// A `ResponseInit`.
 #[derive(Serialize)]
-struct Head {
+struct ResponseInit {
     status: u16,
     headers: Map<String, Value>,
 }
@@ -24,7 +24,7 @@ struct Head {
 pub(super) fn runtime_response(
     response: &Response<ReadableStream>,
 ) -> Result<web_sys::Response, JsValue> {
-    let head = Head { status: response.status, headers: members(&response.headers) };
+    let head = ResponseInit { status: response.status, headers: members(&response.headers) };
     let head = json!(head).to_string();
     match &response.body {
         Body::Empty => messages::respond(&head, &JsValue::UNDEFINED),
@@ -35,7 +35,7 @@ pub(super) fn runtime_response(
 
 /// A response that is a text, to another object of the deployment.
 pub(super) fn text_response(status: u16, text: &str) -> Result<web_sys::Response, JsValue> {
-    respond_bytes(&json!(Head { status, headers: Map::new() }).to_string(), text.as_bytes())
+    respond_bytes(&json!(ResponseInit { status, headers: Map::new() }).to_string(), text.as_bytes())
 }
 
 /// A copy of a response with more headers. The headers of an object's response are immutable.

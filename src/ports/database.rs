@@ -12,10 +12,10 @@ use crate::contract::Fault;
 /// Runs statements. A method fails with [`storage_failed`] when the database refuses one.
 pub trait Database {
     /// Runs one statement and returns its rows.
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault>;
+    fn query(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>, Fault>;
 
     /// Runs one statement and returns its first row.
-    fn first(&self, statement: &str, parameters: &[Value]) -> Result<Option<Row>, Fault> {
+    fn first(&self, statement: &str, parameters: &[SqlValue]) -> Result<Option<Row>, Fault> {
         Ok(self.query(statement, parameters)?.into_iter().next())
     }
 
@@ -24,7 +24,7 @@ pub trait Database {
     fn text(
         &self,
         statement: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
         column: &str,
     ) -> Result<Option<String>, Fault> {
         self.first(statement, parameters)?.map(|row| row.get(column)).transpose()
@@ -35,12 +35,12 @@ pub trait Database {
     fn each_bytes(
         &self,
         statement: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<(), Fault>;
 
     /// Runs one statement that returns no rows.
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault>;
+    fn execute(&self, statement: &str, parameters: &[SqlValue]) -> Result<(), Fault>;
 
     /// Runs statements that bind nothing and return no rows, one after the other.
     fn execute_all(&self, statements: &[&str]) -> Result<(), Fault> {
@@ -66,7 +66,7 @@ pub trait Database {
 /// A value that a statement binds: no bool, which the object's storage binds as the text `'true'`, and
 /// no integer above 2^53, which it does not read back.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum SqlValue {
     Null,
     /// A whole number up to 2^53.
     Integer(i64),
@@ -76,25 +76,25 @@ pub enum Value {
     Bytes(Vec<u8>),
 }
 
-impl From<&str> for Value {
+impl From<&str> for SqlValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Value {
+impl From<String> for SqlValue {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<Vec<u8>> for Value {
+impl From<Vec<u8>> for SqlValue {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Bytes(bytes)
     }
 }
 
-impl<T: Into<Self>> From<Option<T>> for Value {
+impl<T: Into<Self>> From<Option<T>> for SqlValue {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }
@@ -102,7 +102,7 @@ impl<T: Into<Self>> From<Option<T>> for Value {
 
 macro_rules! from_unsigned {
     ($($number:ty),*) => {$(
-        impl From<$number> for Value {
+        impl From<$number> for SqlValue {
             fn from(number: $number) -> Self {
                 Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
             }

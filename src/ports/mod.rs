@@ -17,7 +17,7 @@ mod request_body;
 mod signature;
 mod tracing;
 
-pub use database::{Database, Row, Value, storage_failed, unreadable_column};
+pub use database::{Database, Row, SqlValue, storage_failed, unreadable_column};
 pub use deployment::Deployment;
 pub use failure_line::failure_line;
 pub use gateway::{

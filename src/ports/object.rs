@@ -17,7 +17,7 @@ pub enum ObjectClass {
     /// One object per workspace.
     Workspace,
     /// One object per MCP server and tenant.
-    McpLists,
+    McpList,
     /// One object per address of an identity provider's keys, which belongs to no tenant.
     KeySet,
 }
@@ -60,7 +60,7 @@ impl ObjectIdentity {
         let owned = name.and_then(|name| {
             let (tenant, rest) = name.split_once('/')?;
             let (user, id) = match class {
-                ObjectClass::Session | ObjectClass::McpLists => {
+                ObjectClass::Session | ObjectClass::McpList => {
                     rest.split_once('/').map_or((None, rest), |(user, id)| {
                         (user.strip_prefix('~').and_then(user_of), id)
                     })
@@ -92,7 +92,7 @@ impl ObjectIdentity {
                 ObjectClass::Session
                 | ObjectClass::User
                 | ObjectClass::Workspace
-                | ObjectClass::McpLists
+                | ObjectClass::McpList
                 | ObjectClass::KeySet,
                 user,
             ) => object_name(tenant, user.as_ref(), id),
@@ -121,7 +121,7 @@ impl ObjectIdentity {
             ObjectClass::Session => Some("session"),
             ObjectClass::User => None,
             ObjectClass::Workspace => Some("workspace"),
-            ObjectClass::McpLists => Some("server"),
+            ObjectClass::McpList => Some("server"),
             // Its name is a hash, and names no tenant.
             ObjectClass::KeySet => None,
         };
@@ -158,11 +158,11 @@ pub enum ObjectQuestion {
     /// A session without a row asks its user's object to register it: `users::Registration`. The object's name is
     /// `{tenant}/~{user}`.
     Register,
-    /// A session tells its user's object what the list shows of it: `users::Report`.
+    /// A session tells its user's object what the list shows of it: `users::SessionNews`.
     Report,
     /// A session asks its user's object for tokens: `users::LeaseQuestion`.
     Lease,
-    /// Whoever lets a user's credential in asks the user's object which are void; the reply is a `users::Revocation`.
+    /// Whoever lets a user's credential in asks the user's object which are revoked; the reply is a `users::Revocation`.
     Revoked,
     /// A user's object asks a session what the list shows of it: `users::SummaryQuestion`. The session's name is
     /// `{tenant}/~{user}/{SessionId}`.
@@ -171,7 +171,7 @@ pub enum ObjectQuestion {
     Erase,
     /// A user's object lets a session forget the receipt of its erasure: `users::Collection`.
     Collected,
-    /// A user's object makes credentials void for a session: `users::Revocation`.
+    /// A user's object revokes credentials for a session: `users::Revocation`.
     Revoke,
     /// A session has the object of a new one become a fork of it. The body is that of `entry`'s questions, as is the next.
     Fork,
@@ -205,7 +205,7 @@ impl ObjectQuestion {
     pub fn class(self) -> ObjectClass {
         match self {
             Self::Search => ObjectClass::Workspace,
-            Self::Tools => ObjectClass::McpLists,
+            Self::Tools => ObjectClass::McpList,
             Self::Keys => ObjectClass::KeySet,
             Self::Register | Self::Report | Self::Lease | Self::Revoked => ObjectClass::User,
             Self::Summary
@@ -248,7 +248,7 @@ mod tests {
         for (class, kind) in [
             (ObjectClass::Session, "session"),
             (ObjectClass::Workspace, "workspace"),
-            (ObjectClass::McpLists, "server"),
+            (ObjectClass::McpList, "server"),
         ] {
             let mut line = json!({ "event": "e" });
             ObjectIdentity::new(class, None).sign(&mut line, LoggedUsers::Plain);

@@ -12,7 +12,7 @@ use super::settlement::missing_result;
 use crate::catalog::{APPROVE_TOOL, Approval, Approvers};
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, Operation, ToolCall, ToolOutcome, ToolResult};
-use crate::identity::{SentCaller, Subject};
+use crate::identity::{ForwardedCaller, Subject};
 use crate::json::{for_each_member, is_ambiguous, schema_problem};
 use crate::persistence::{
     Call, CallApproval, Decision, RefusedCall, RunsOn, Session, SessionStore, Turn,
@@ -139,7 +139,7 @@ impl ResultIntake {
         store: &SessionStore<D>,
         turn: &Turn,
         calls: &[Call],
-        sent: &SentCaller,
+        sent: &ForwardedCaller,
     ) -> Result<(), Fault> {
         let next = turn.progress.submission + 1;
         for call in calls.iter().filter(|call| call.is_pending()) {
@@ -185,7 +185,7 @@ pub(crate) fn refuse_other_repeater<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
     turn: &Turn,
-    sent: &SentCaller,
+    sent: &ForwardedCaller,
 ) -> Result<(), Fault> {
     let Some(open) = session.open_calls_of(turn.ordinal) else { return Ok(()) };
     let mut calls = store.calls(open)?;
@@ -205,7 +205,7 @@ fn refuse_other_decider<D: Database>(
     submission: u32,
     tools: &ToolList,
     call: &Call,
-    sent: &SentCaller,
+    sent: &ForwardedCaller,
 ) -> Result<(), Fault> {
     let by = tools.get(&call.name).and_then(|tool| tool.approval.as_ref());
     let by = by.map_or(Approvers::Anyone, |approval| approval.by);

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::model_call::{FailedServices, Interruption, RestingServices, Services, Transcript};
-use super::run_report::RunReport;
+use super::run_summary::RunSummary;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::{OutputFormat, ToolList};
 use crate::contract::{ErrorCode, Fault, Progress, TraceContext};
@@ -70,7 +70,7 @@ pub struct Reasoner<P, D> {
     pub(super) interruption: Rc<Interruption>,
     /// Begins what the run makes owed.
     pub(super) tasks: Rc<dyn TaskStart>,
-    pub(crate) report: RefCell<RunReport>,
+    pub(crate) report: RefCell<RunSummary>,
     /// The model call that is under way; it outlives a run that is cut off.
     pub(super) under_way: RefCell<Option<Transcript>>,
     /// The calls that have ended and are not recorded yet; they outlive a run that is cut off, too.

@@ -19,7 +19,7 @@ use crate::contract::{
     CatalogStamp, Fault, ToolResult, TraceContext, TurnStatus, UserTurn, UserWarning,
 };
 use crate::encoding::sha256_hex;
-use crate::identity::SentCaller;
+use crate::identity::ForwardedCaller;
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
     Call, ContextChange, Contexts, EntryKind, NewContexts, NewMessage, NewMode, NewSubmission,
@@ -44,7 +44,7 @@ pub(crate) struct NewUserTurn<'a> {
     pub(crate) mode: &'a Mode,
     /// The tools of the MCP servers that the turn names.
     pub(crate) tools_by_server: &'a ToolsByServer,
-    pub(crate) caller: &'a SentCaller,
+    pub(crate) caller: &'a ForwardedCaller,
     /// Where the client reached the deployment, scheme and authority.
     pub(crate) origin: &'a str,
     pub(crate) trace: Option<&'a TraceContext>,
@@ -63,7 +63,7 @@ pub(crate) struct NewContinuation<'a> {
     /// What the results may hand to the model; `None` for anything.
     pub(crate) sources: Option<FileSources<'a>>,
     pub(crate) fingerprint: &'a str,
-    pub(crate) caller: &'a SentCaller,
+    pub(crate) caller: &'a ForwardedCaller,
     pub(crate) trace: Option<&'a TraceContext>,
     pub(crate) stamp: &'a CatalogStamp,
     pub(crate) now_ms: u64,
@@ -212,7 +212,7 @@ pub(crate) fn continue_turn<D: Database>(
 ) -> Result<(StartedTurn, Vec<Call>), Vec<Fault>> {
     let NewContinuation { mut session, mut turn, open, now_ms, .. } = new;
     let mut calls = store.calls(open)?;
-    let SentCaller { caller, grants } = new.caller;
+    let ForwardedCaller { caller, grants } = new.caller;
     let intake = ResultIntake::new(store, &turn, &calls, caller.decider(), now_ms)?;
     intake.refuse_other_sender(store, &turn, &calls, new.caller)?;
     let given = match_results(&mut calls, new.results, &intake, new.sources)?;

@@ -9,7 +9,7 @@ use crate::composition::Abandonment;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
 use crate::persistence::{Ending, ModelOutputRecord, Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
-use crate::webhooks::due_webhooks;
+use crate::webhooks::messages_of;
 
 /// The end of a submission.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub(crate) fn end_turn<P: Platform, D: Database>(
     let TurnEnd { status, outcome, last, gives_up, catalog, now_ms } = end;
     turn.status = status;
     let webhooks = match catalog {
-        Some(catalog) => due_webhooks(platform, catalog, session, turn, outcome, now_ms)?,
+        Some(catalog) => messages_of(platform, catalog, session, turn, outcome, now_ms)?,
         None => Vec::new(),
     };
     if !webhooks.is_empty() {

@@ -20,7 +20,7 @@ use super::open_items::OpenItems;
 use super::ordered_text::{BLANK_LINE, OrderedText, TextProgress};
 use super::output_item::{ItemHead, ItemKind, Message, MessagePart, OutputItem, Phase};
 use super::response_end::{ResponseEnd, ResponseView};
-use super::response_report::ResponseReport;
+use super::response_facts::ResponseFacts;
 
 /// Collects the events of one response.
 ///
@@ -45,7 +45,7 @@ pub(super) struct ResponseAccumulator {
     /// The bytes of text and calls that have come.
     pub(super) heard_bytes: usize,
     /// What the service has reported about the response.
-    pub(super) reported: ResponseReport,
+    pub(super) reported: ResponseFacts,
 }
 
 #[derive(Debug, Default)]

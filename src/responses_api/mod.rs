@@ -28,7 +28,7 @@ mod refused_tool;
 mod replay_item;
 mod request;
 mod response_end;
-mod response_report;
+mod response_facts;
 mod split_character;
 mod stream;
 mod token_counts;
@@ -58,7 +58,7 @@ pub(crate) use request::{
     with_text, without_text,
 };
 pub use response_end::{ModelOutput, ResponseEnd, end_of_json};
-pub use response_report::ResponseReport;
+pub use response_facts::ResponseFacts;
 pub use stream::{ResponseStream, StreamLimits};
 pub use token_counts::TokenCounts;
 pub use unanswered_call::holds_unanswered_call;

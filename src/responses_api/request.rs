@@ -185,7 +185,7 @@ impl<'a> ContentPart<'a> {
 
 /// `{"type":"message","role":"system","content":[{"type":"input_text","text"}]}`: the boot prompt.
 pub(crate) fn system_message(text: &str) -> serde_json::Result<Box<RawValue>> {
-    to_raw_value(&Message { role: "system", content: &[ContentPart::text(text)] })
+    to_raw_value(&InputMessage { role: "system", content: &[ContentPart::text(text)] })
 }
 
 /// `{"type":"message","role":"user","content":[…]}`.
@@ -195,7 +195,7 @@ pub(crate) fn user_message(content: &[ContentPart<'_>]) -> serde_json::Result<Bo
 
 /// The same, as text: one as long as a request is not read again only to see that it is JSON.
 pub(crate) fn user_message_json(content: &[ContentPart<'_>]) -> serde_json::Result<String> {
-    exact_json(&Message { role: "user", content })
+    exact_json(&InputMessage { role: "user", content })
 }
 
 /// `{"type":"function_call_output","call_id","output"}`; `call_id` is the call's, never its
@@ -223,7 +223,7 @@ pub(crate) fn with_text(
         }
         None => content.insert(place.min(content.len()), to_raw_value(&ContentPart::text(text))?),
     }
-    to_raw_value(&Message { role: "user", content: &content })
+    to_raw_value(&InputMessage { role: "user", content: &content })
 }
 
 /// A user message without its text parts that begin so; `None` when no part is left. Everything else stays byte for
@@ -241,7 +241,9 @@ pub(crate) fn without_text<'a>(
     match content.len() {
         0 => Ok(None),
         left if left == before => Ok(Some(Cow::Borrowed(message))),
-        _ => to_raw_value(&Message { role: "user", content: &content }).map(Cow::Owned).map(Some),
+        _ => to_raw_value(&InputMessage { role: "user", content: &content })
+            .map(Cow::Owned)
+            .map(Some),
     }
 }
 
@@ -283,7 +285,7 @@ impl Write for Length {
 /// The service needs no `type` where there is a role, but gateways drop messages without one.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "message")]
-struct Message<'a, P> {
+struct InputMessage<'a, P> {
     role: &'static str,
     content: &'a [P],
 }

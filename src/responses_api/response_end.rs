@@ -14,7 +14,7 @@ use super::event::TerminalStatus;
 use super::hosted_items::Citation;
 use super::ordered_text::BLANK_LINE;
 use super::output_item::{FunctionCall, Message, OutputItem, Phase};
-use super::response_report::{ResponseReport, usable_id};
+use super::response_facts::{ResponseFacts, usable_id};
 use super::token_counts::{TokenCounts, token_counts};
 
 use crate::json::{Object, from_object};
@@ -99,7 +99,7 @@ impl<'a> StandingResponse<'a> {
         };
         let object: &RawValue =
             serde_json::from_str(body).map_err(|error| fault(error.is_eof()))?;
-        let view = ResponseView::read(object, &mut ResponseReport::default())?;
+        let view = ResponseView::read(object, &mut ResponseFacts::default())?;
         Ok(Self { status: status_of(&view)?, object, view })
     }
 }
@@ -147,7 +147,7 @@ impl<'a> ResponseView<'a> {
     /// Reads a response object, and notes what it says about itself.
     pub(super) fn read(
         raw: &'a RawValue,
-        reported: &mut ResponseReport,
+        reported: &mut ResponseFacts,
     ) -> Result<Self, StreamFault> {
         let Ok(view) = from_object::<Self>(raw.get()) else {
             reported.read_object(raw.get());

@@ -10,7 +10,7 @@ use super::event::ResponseEvent;
 use super::event_order::EventOrder;
 use super::ordered_text::TextProgress;
 use super::response_end::{ResponseEnd, StandingResponse, end_of_json};
-use super::response_report::ResponseReport;
+use super::response_facts::ResponseFacts;
 use super::split_character::SplitCharacter;
 use crate::encoding::{SseDecoder, SseEvent, SseFault};
 
@@ -203,7 +203,7 @@ impl ResponseStream {
     }
 
     /// What the service has reported about the response so far, whatever becomes of it.
-    pub fn reported(&self) -> &ResponseReport {
+    pub fn reported(&self) -> &ResponseFacts {
         &self.accumulator.reported
     }
 
@@ -310,7 +310,7 @@ impl ResponseStream {
 }
 
 /// Refuses the report of another response than the one that is read on, whose id stays.
-fn check_id(read_on: Option<&String>, reported: &mut ResponseReport) -> Result<(), StreamFault> {
+fn check_id(read_on: Option<&String>, reported: &mut ResponseFacts) -> Result<(), StreamFault> {
     match (read_on, &mut reported.response_id) {
         (Some(expected), Some(id)) if expected != id => {
             id.clone_from(expected);

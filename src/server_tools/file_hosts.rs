@@ -36,14 +36,14 @@ impl FileSources<'_> {
             return None;
         }
         // A list with another element is data.
-        let parts: Vec<Object<Part<'_>>> = serde_json::from_str(result).unwrap_or_default();
+        let parts: Vec<Object<ContentPart<'_>>> = serde_json::from_str(result).unwrap_or_default();
         let is_content =
-            |part: &Part<'_>| matches!(part.kind.as_ref(), "input_image" | "input_file");
+            |part: &ContentPart<'_>| matches!(part.kind.as_ref(), "input_image" | "input_file");
         let parts = parts.iter().map(|Object(part)| part).filter(|part| is_content(part));
         parts.filter_map(|part| self.foreign_part(part)).next()
     }
 
-    fn foreign_part(self, part: &Part<'_>) -> Option<ForeignFile> {
+    fn foreign_part(self, part: &ContentPart<'_>) -> Option<ForeignFile> {
         let is_foreign = |address: &Cow<'_, str>| {
             !address.starts_with("data:")
                 && !host_of(address).is_some_and(|host| {
@@ -62,7 +62,7 @@ impl FileSources<'_> {
 }
 
 #[derive(Deserialize)]
-struct Part<'a> {
+struct ContentPart<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow)]

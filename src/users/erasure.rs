@@ -85,7 +85,7 @@ impl UserErasure {
         user: &'a str,
         (pending, failed): (u64, u64),
         underway: impl IntoIterator<Item = &'a ErasureReceipt>,
-        tickets_before: u64,
+        credentials_valid_from: u64,
     ) -> UserReceipt<'a> {
         let mut counts = self.counts.clone();
         underway.into_iter().for_each(|receipt| counts.add(receipt));
@@ -95,7 +95,7 @@ impl UserErasure {
             completed_at: self.completed_at.map(timestamp),
             sessions: SessionCounts { erased: self.erased, pending, failed },
             counts,
-            tickets_before: timestamp(tickets_before),
+            tickets_before: timestamp(credentials_valid_from),
             kept: KEPT,
         }
     }

@@ -1,6 +1,6 @@
 //! The index of a user's sessions: the storage of the user's object.
 //!
-//! Every change is conditional on the life of the session that it is about (`registration`) and on its standing, because
+//! Every change is conditional on the incarnation of the session that it is about (`incarnation`) and on its listing_state, because
 //! the object asks sessions meanwhile. When a method fails, nothing was written.
 
 use std::cell::Cell;
@@ -8,12 +8,12 @@ use std::cell::Cell;
 use super::erasure::UserErasure;
 use super::lease::{EndedLease, LeaseQuestion, LeaseReply, Spent};
 use super::questions::Registration;
-use super::records::{IndexedSession, Standing, UserRow};
+use super::records::{IndexedSession, ListingState, UserRow};
 use super::schema::{SCHEMA, TABLES};
 use super::summary::SessionSummary;
 use crate::contract::{Fault, SessionId};
 use crate::persistence::ErasureReceipt;
-use crate::ports::{Database, Value};
+use crate::ports::{Database, SqlValue};
 
 /// The longest life of a credential, in milliseconds, where no provider's token lives longer: a day, and the largest
 /// difference of clocks. The object of a user without sessions keeps the time of the last revocation for so long.
@@ -28,7 +28,7 @@ pub struct UserIndex<D> {
     pub(super) database: D,
     /// Whether there are tables; `None` before this instance has looked.
     has_tables: Cell<Option<bool>>,
-    /// The newest registration that this instance has given.
+    /// The newest incarnation that this instance has given.
     newest: Cell<u64>,
 }
 
@@ -37,7 +37,7 @@ pub struct UserIndex<D> {
 pub enum Registering {
     /// The session is known, durably, under this number.
     Registered(u64),
-    /// An earlier life of it is still to be erased.
+    /// An earlier incarnation of it is still to be erased.
     Leaving(Box<IndexedSession>),
 }
 
@@ -56,20 +56,24 @@ impl<D: Database> UserIndex<D> {
         row.map(|row| UserRow::from_row(&row)).transpose()
     }
 
-    /// A session of the user, whatever its standing.
+    /// A session of the user, whatever its listing_state.
     pub fn session(&self, id: &SessionId) -> Result<Option<IndexedSession>, Fault> {
         Ok(self.sessions("WHERE session_id = ?", &[id.as_str().into()])?.pop())
     }
 
-    /// Sessions in that standing, the newest first.
-    pub fn in_standing(&self, standing: Standing, most: u32) -> Result<Vec<IndexedSession>, Fault> {
-        let which = "WHERE standing = ? ORDER BY active_at DESC, session_id LIMIT ?";
-        self.sessions(which, &[standing.as_str().into(), most.into()])
+    /// Sessions in that listing_state, the newest first.
+    pub fn in_state(
+        &self,
+        listing_state: ListingState,
+        most: u32,
+    ) -> Result<Vec<IndexedSession>, Fault> {
+        let which = "WHERE listing_state = ? ORDER BY active_at DESC, session_id LIMIT ?";
+        self.sessions(which, &[listing_state.as_str().into(), most.into()])
     }
 
     /// Sessions on their way out, those with the fewest failures first.
     pub fn leaving(&self, most: u32) -> Result<Vec<IndexedSession>, Fault> {
-        let which = "WHERE standing IN ('expiring', 'erasing', 'collected')
+        let which = "WHERE listing_state IN ('expiring', 'erasing', 'collected')
              ORDER BY attempts, session_id LIMIT ?";
         self.sessions(which, &[most.into()])
     }
@@ -81,7 +85,7 @@ impl<D: Database> UserIndex<D> {
         }
         let statement =
             "SELECT COUNT(*) AS leaving, COALESCE(SUM(attempts > 0), 0) AS failed FROM sessions
-             WHERE standing IN ('expiring', 'erasing', 'collected')";
+             WHERE listing_state IN ('expiring', 'erasing', 'collected')";
         let Some(row) = self.database.first(statement, &[])? else { return Ok((0, 0)) };
         Ok((row.get("leaving")?, row.get("failed")?))
     }
@@ -91,7 +95,7 @@ impl<D: Database> UserIndex<D> {
         if !self.find_tables()? {
             return Ok(Vec::new());
         }
-        let statement = "SELECT session_id FROM sessions WHERE standing <> 'collected'";
+        let statement = "SELECT session_id FROM sessions WHERE listing_state <> 'collected'";
         let rows = self.database.query(statement, &[])?;
         rows.iter().map(|row| row.get("session_id")).collect()
     }
@@ -102,26 +106,28 @@ impl<D: Database> UserIndex<D> {
         let known = self.session(&new.session_id)?;
         let (id, title) = (new.session_id.as_str(), new.title.as_str());
         match known {
-            Some(known) if known.standing.is_leaving() => Ok(Registering::Leaving(Box::new(known))),
+            Some(known) if known.listing_state.is_leaving() => {
+                Ok(Registering::Leaving(Box::new(known)))
+            }
             Some(known) => {
                 self.database.execute(
                     "UPDATE sessions SET registered_at = ?,
-                        title = CASE WHEN renamed = 1 OR standing = 'listed' THEN title ELSE ? END
+                        title = CASE WHEN renamed = 1 OR listing_state = 'listed' THEN title ELSE ? END
                      WHERE session_id = ?",
                     &[now_ms.into(), title.into(), id.into()],
                 )?;
-                Ok(Registering::Registered(known.summary.registration))
+                Ok(Registering::Registered(known.summary.incarnation))
             }
             None => {
-                let registration = now_ms.max(self.newest.get().saturating_add(1));
+                let incarnation = now_ms.max(self.newest.get().saturating_add(1));
                 self.step(now_ms, || {
                     self.database.execute(
-                        "INSERT INTO sessions (session_id, standing, registration, registered_at, created_at,
+                        "INSERT INTO sessions (session_id, listing_state, incarnation, registered_at, created_at,
                             active_at, status, mode, turns, tokens, title, renamed, waiting, attempts)
                          VALUES (?, 'registered', ?, ?, ?, ?, 'running', ?, 0, 0, ?, 0, NULL, 0)",
                         &[
                             id.into(),
-                            registration.into(),
+                            incarnation.into(),
                             now_ms.into(),
                             now_ms.into(),
                             now_ms.into(),
@@ -130,8 +136,8 @@ impl<D: Database> UserIndex<D> {
                         ],
                     )
                 })?;
-                self.newest.set(registration);
-                Ok(Registering::Registered(registration))
+                self.newest.set(incarnation);
+                Ok(Registering::Registered(incarnation))
             }
         }
     }
@@ -141,18 +147,18 @@ impl<D: Database> UserIndex<D> {
         &self,
         id: &SessionId,
         told: &SessionSummary,
-        standing: Standing,
+        listing_state: ListingState,
         now_ms: u64,
     ) -> Result<(), Fault> {
         self.step(now_ms, || {
             self.database.execute(
-                "INSERT INTO sessions (session_id, standing, registration, registered_at, created_at,
+                "INSERT INTO sessions (session_id, listing_state, incarnation, registered_at, created_at,
                     active_at, status, mode, turns, tokens, title, renamed, waiting, attempts)
                  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, 0)",
                 &[
                     id.as_str().into(),
-                    standing.as_str().into(),
-                    told.registration.into(),
+                    listing_state.as_str().into(),
+                    told.incarnation.into(),
                     now_ms.into(),
                     told.created_at.into(),
                     told.active_at.into(),
@@ -164,16 +170,20 @@ impl<D: Database> UserIndex<D> {
                 ],
             )
         })?;
-        self.newest.set(self.newest.get().max(told.registration));
+        self.newest.set(self.newest.get().max(told.incarnation));
         Ok(())
     }
 
-    /// Takes over what a session tells of itself. Nothing is written where that is known, or about another life of the
+    /// Takes over what a session tells of itself. Nothing is written where that is known, or about another incarnation of the
     /// session.
     pub fn report(&self, id: &SessionId, told: &SessionSummary) -> Result<(), Fault> {
         let Some(known) = self.session(id)? else { return Ok(()) };
-        let is_current = known.summary.registration == told.registration;
-        if is_current && !known.standing.is_leaving() { self.list(&known, told) } else { Ok(()) }
+        let is_current = known.summary.incarnation == told.incarnation;
+        if is_current && !known.listing_state.is_leaving() {
+            self.list(&known, told)
+        } else {
+            Ok(())
+        }
     }
 
     /// Lists a session that has begun, or one whose retention is not over after all, with what it tells of itself.
@@ -182,11 +192,11 @@ impl<D: Database> UserIndex<D> {
         let waiting = waiting.map_err(|_| Fault::unwritable("What a session waits for"))?;
         let tokens = told.tokens.min(LARGEST);
         self.database.execute(
-            "UPDATE sessions SET standing = 'listed', created_at = ?1, active_at = ?2, status = ?3, mode = ?4,
+            "UPDATE sessions SET listing_state = 'listed', created_at = ?1, active_at = ?2, status = ?3, mode = ?4,
                 turns = ?5, tokens = ?6, title = CASE renamed WHEN 1 THEN title ELSE ?7 END, waiting = ?8,
                 attempts = 0
-             WHERE session_id = ?9 AND registration = ?10 AND standing IN ('registered', 'listed', 'expiring')
-                AND NOT (standing = 'listed' AND created_at = ?1 AND active_at = ?2 AND status = ?3 AND mode = ?4
+             WHERE session_id = ?9 AND incarnation = ?10 AND listing_state IN ('registered', 'listed', 'expiring')
+                AND NOT (listing_state = 'listed' AND created_at = ?1 AND active_at = ?2 AND status = ?3 AND mode = ?4
                     AND turns = ?5 AND tokens = ?6 AND (renamed = 1 OR title = ?7) AND waiting IS ?8)",
             &[
                 told.created_at.into(),
@@ -198,7 +208,7 @@ impl<D: Database> UserIndex<D> {
                 told.title.as_str().into(),
                 waiting.into(),
                 known.session_id.as_str().into(),
-                known.summary.registration.into(),
+                known.summary.incarnation.into(),
             ],
         )
     }
@@ -206,20 +216,20 @@ impl<D: Database> UserIndex<D> {
     /// Sets the title of a listed session for good.
     pub fn rename(&self, id: &SessionId, title: &str) -> Result<(), Fault> {
         self.database.execute(
-            "UPDATE sessions SET title = ?, renamed = 1 WHERE session_id = ? AND standing = 'listed'",
+            "UPDATE sessions SET title = ?, renamed = 1 WHERE session_id = ? AND listing_state = 'listed'",
             &[title.into(), id.as_str().into()],
         )
     }
 
     /// Marks a session that is to erase itself, for good or if its retention is over, and hides it.
-    pub fn mark(&self, known: &IndexedSession, standing: Standing) -> Result<(), Fault> {
+    pub fn mark(&self, known: &IndexedSession, listing_state: ListingState) -> Result<(), Fault> {
         self.database.execute(
-            "UPDATE sessions SET standing = ?, attempts = 0
-             WHERE session_id = ? AND registration = ? AND standing IN ('registered', 'listed', 'expiring')",
+            "UPDATE sessions SET listing_state = ?, attempts = 0
+             WHERE session_id = ? AND incarnation = ? AND listing_state IN ('registered', 'listed', 'expiring')",
             &[
-                standing.as_str().into(),
+                listing_state.as_str().into(),
                 known.session_id.as_str().into(),
-                known.summary.registration.into(),
+                known.summary.incarnation.into(),
             ],
         )
     }
@@ -228,8 +238,8 @@ impl<D: Database> UserIndex<D> {
     pub fn attempt_failed(&self, known: &IndexedSession) -> Result<(), Fault> {
         self.database.execute(
             "UPDATE sessions SET attempts = attempts + 1
-             WHERE session_id = ? AND registration = ? AND standing IN ('expiring', 'erasing', 'collected')",
-            &[known.session_id.as_str().into(), known.summary.registration.into()],
+             WHERE session_id = ? AND incarnation = ? AND listing_state IN ('expiring', 'erasing', 'collected')",
+            &[known.session_id.as_str().into(), known.summary.incarnation.into()],
         )
     }
 
@@ -237,10 +247,11 @@ impl<D: Database> UserIndex<D> {
     /// before or it never began.
     pub fn remove(&self, known: &IndexedSession) -> Result<(), Fault> {
         self.database.transaction(|| {
-            let Some(current) = self.current(known)?.filter(|it| it.standing.is_leaving()) else {
+            let Some(current) = self.current(known)?.filter(|it| it.listing_state.is_leaving())
+            else {
                 return Ok(());
             };
-            if current.standing != Standing::Collected && current.summary.turns > 0 {
+            if current.listing_state != ListingState::Collected && current.summary.turns > 0 {
                 self.count(None)?;
             }
             let statement = "DELETE FROM sessions WHERE session_id = ?";
@@ -252,23 +263,23 @@ impl<D: Database> UserIndex<D> {
     pub fn collect(&self, known: &IndexedSession, receipt: &ErasureReceipt) -> Result<(), Fault> {
         self.database.transaction(|| {
             let current = self.current(known)?;
-            let is_new = |it: &IndexedSession| match it.standing {
-                Standing::Expiring | Standing::Erasing => true,
-                Standing::Registered | Standing::Listed | Standing::Collected => false,
+            let is_new = |it: &IndexedSession| match it.listing_state {
+                ListingState::Expiring | ListingState::Erasing => true,
+                ListingState::Registered | ListingState::Listed | ListingState::Collected => false,
             };
             if !current.is_some_and(|current| is_new(&current)) {
                 return Ok(());
             }
             self.count(Some(receipt))?;
-            let statement = "UPDATE sessions SET standing = 'collected' WHERE session_id = ?";
+            let statement = "UPDATE sessions SET listing_state = 'collected' WHERE session_id = ?";
             self.database.execute(statement, &[known.session_id.as_str().into()])
         })
     }
 
-    /// The session's row as it is now, where it is of the same life.
+    /// The session's row as it is now, where it is of the same incarnation.
     fn current(&self, known: &IndexedSession) -> Result<Option<IndexedSession>, Fault> {
         let current = self.session(&known.session_id)?;
-        let is_same = |it: &IndexedSession| it.summary.registration == known.summary.registration;
+        let is_same = |it: &IndexedSession| it.summary.incarnation == known.summary.incarnation;
         Ok(current.filter(is_same))
     }
 
@@ -284,21 +295,21 @@ impl<D: Database> UserIndex<D> {
         self.save_erasure(Some(&erasure))
     }
 
-    /// Begins to erase the user: each session is to erase itself, and credentials issued before are void.
+    /// Begins to erase the user: each session is to erase itself, and credentials issued earlier are revoked.
     pub fn begin_erasure(
         &self,
         received_at: u64,
-        tickets_before: u64,
+        credentials_valid_from: u64,
         now_ms: u64,
     ) -> Result<(), Fault> {
         self.step(now_ms, || {
             let erasure = UserErasure::started(now_ms);
             self.database.execute(
-                "UPDATE user SET erased_at = MAX(erased_at, ?), tickets_before = MAX(tickets_before, ?)",
-                &[received_at.into(), tickets_before.into()],
+                "UPDATE user SET erased_at = MAX(erased_at, ?), credentials_valid_from = MAX(credentials_valid_from, ?)",
+                &[received_at.into(), credentials_valid_from.into()],
             )?;
-            let statement = "UPDATE sessions SET standing = 'erasing', attempts = 0
-                 WHERE standing IN ('registered', 'listed', 'expiring')";
+            let statement = "UPDATE sessions SET listing_state = 'erasing', attempts = 0
+                 WHERE listing_state IN ('registered', 'listed', 'expiring')";
             self.database.execute(statement, &[])?;
             self.save_erasure(Some(&erasure))
         })
@@ -345,11 +356,12 @@ impl<D: Database> UserIndex<D> {
         self.step(now_ms, || self.database.execute("UPDATE user SET spent = ?", &[text.into()]))
     }
 
-    /// Makes credentials void that were issued before.
-    pub fn revoke(&self, tickets_before: u64, now_ms: u64) -> Result<(), Fault> {
+    /// Revokes credentials that were issued earlier than a time.
+    pub fn revoke(&self, credentials_valid_from: u64, now_ms: u64) -> Result<(), Fault> {
         self.step(now_ms, || {
-            let statement = "UPDATE user SET tickets_before = MAX(tickets_before, ?)";
-            self.database.execute(statement, &[tickets_before.into()])
+            let statement =
+                "UPDATE user SET credentials_valid_from = MAX(credentials_valid_from, ?)";
+            self.database.execute(statement, &[credentials_valid_from.into()])
         })
     }
 
@@ -362,7 +374,7 @@ impl<D: Database> UserIndex<D> {
         if has_sessions {
             return Ok(Forgetting::Kept);
         }
-        let known_until = match user.tickets_before {
+        let known_until = match user.credentials_valid_from {
             0 => 0,
             before => before.saturating_add(LONGEST_CREDENTIAL_MS.max(longest_token_ms)),
         };
@@ -385,7 +397,7 @@ impl<D: Database> UserIndex<D> {
             if !has_tables {
                 self.database.execute_all(TABLES)?;
                 self.database.execute(
-                    "INSERT INTO user (id, schema_version, created_at, tickets_before, erased_at, spent)
+                    "INSERT INTO user (id, schema_version, created_at, credentials_valid_from, erased_at, spent)
                      VALUES (1, ?, ?, 0, 0, '{}')",
                     &[SCHEMA.form().into(), now_ms.into()],
                 )?;
@@ -414,7 +426,7 @@ impl<D: Database> UserIndex<D> {
     pub(super) fn sessions(
         &self,
         which: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
     ) -> Result<Vec<IndexedSession>, Fault> {
         if !self.find_tables()? {
             return Ok(Vec::new());

@@ -7,7 +7,7 @@ use super::records::IndexedSession;
 use super::summary::SessionStatus;
 use crate::contract::closed_list;
 use crate::contract::{Fault, SessionId};
-use crate::ports::{Database, Value};
+use crate::ports::{Database, SqlValue};
 
 closed_list! {
     /// The order of a list; each has the newest sessions first.
@@ -107,14 +107,14 @@ impl<D: Database> UserIndex<D> {
         most: usize,
     ) -> Result<Vec<IndexedSession>, Fault> {
         let column = filter.order.column();
-        let mut which = "WHERE standing IN ('registered', 'listed')".to_owned();
-        let mut parameters: Vec<Value> = Vec::new();
+        let mut which = "WHERE listing_state IN ('registered', 'listed')".to_owned();
+        let mut parameters: Vec<SqlValue> = Vec::new();
         if let Some(Cursor { at_ms, session_id }) = &filter.after {
             which += &format!(" AND {column} <= ? AND ({column} < ? OR session_id > ?)");
             parameters.extend([(*at_ms).into(), (*at_ms).into(), session_id.as_str().into()]);
         }
         if let Some(status) = filter.status {
-            which += " AND (status = ? OR standing = 'registered')";
+            which += " AND (status = ? OR listing_state = 'registered')";
             parameters.push(status.as_str().into());
         }
         if let Some(query) = &filter.query {
@@ -141,7 +141,8 @@ impl<D: Database> UserIndex<D> {
         if !self.find_tables()? {
             return Ok(counts);
         }
-        let statement = "SELECT status, COUNT(*) AS number FROM sessions WHERE standing = 'listed'
+        let statement =
+            "SELECT status, COUNT(*) AS number FROM sessions WHERE listing_state = 'listed'
              GROUP BY status";
         for row in self.database.query(statement, &[])? {
             let number = row.get("number")?;

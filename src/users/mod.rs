@@ -22,10 +22,10 @@ pub use index::{Forgetting, LONGEST_CREDENTIAL_MS, Registering, UserIndex};
 pub use lease::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, Spent};
 pub use listing::{Cursor, ListOrder, SessionFilter, StatusCounts};
 pub use questions::{
-    Collection, Done, EraseQuestion, EraseReply, Registration, RegistrationReply, Report,
-    ReportReply, Revocation, RevokedQuestion, SummaryQuestion, SummaryReply,
+    Collection, Done, EraseQuestion, EraseReply, Registration, RegistrationReply, Revocation,
+    RevokedQuestion, SessionNews, SessionNewsReply, SummaryQuestion, SummaryReply,
 };
-pub use records::{IndexedSession, Standing, UserRow};
+pub use records::{IndexedSession, ListingState, UserRow};
 pub use schema::USER_FORM;
 pub use summary::{SessionStatus, SessionSummary, Waiting};
 pub use title::title_of;

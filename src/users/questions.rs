@@ -38,14 +38,14 @@ impl Question for Registration {
 pub enum RegistrationReply {
     /// The session is known, durably.
     Registered {
-        /// The number of this life of the session. A later life has a greater one.
-        registration: u64,
-        /// Credentials that were issued before are void, in milliseconds since the Unix epoch.
-        tickets_before: u64,
+        /// The number of this incarnation of the session. A later incarnation has a greater one.
+        incarnation: u64,
+        /// Credentials that were issued earlier are revoked, in milliseconds since the Unix epoch.
+        credentials_valid_from: u64,
     },
     /// The submission was received before the user was erased.
     Erased,
-    /// The submission's credential is void.
+    /// The submission's credential is revoked.
     Revoked,
     /// The user's forks have copied as many bytes as they may.
     CopiedTooMuch {
@@ -60,7 +60,7 @@ pub enum RegistrationReply {
 /// A session reports what the list shows of it (`ObjectQuestion::Report`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct Report {
+pub struct SessionNews {
     pub session_id: SessionId,
     pub summary: SessionSummary,
     /// The session's retention is over, and it asks to be erased.
@@ -71,24 +71,24 @@ pub struct Report {
     pub ended_lease: Option<EndedLease>,
 }
 
-impl Question for Report {
+impl Question for SessionNews {
     const ASKED: ObjectQuestion = ObjectQuestion::Report;
-    type Reply = ReportReply;
+    type Reply = SessionNewsReply;
 }
 
-/// The reply to a [`Report`].
+/// The reply to a [`SessionNews`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub struct ReportReply {
-    /// Credentials that were issued before are void, in milliseconds since the Unix epoch.
-    pub tickets_before: u64,
+pub struct SessionNewsReply {
+    /// Credentials that were issued earlier are revoked, in milliseconds since the Unix epoch.
+    pub credentials_valid_from: u64,
 }
 
 /// The user's object asks whether a registered session has begun (`ObjectQuestion::Summary`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct SummaryQuestion {
-    pub registration: u64,
+    pub incarnation: u64,
 }
 
 impl Question for SummaryQuestion {
@@ -108,8 +108,8 @@ pub struct SummaryReply {
 #[serde(rename_all = "PascalCase")]
 pub struct EraseQuestion {
     pub session_id: SessionId,
-    /// The life that ends, and every earlier one.
-    pub registration: u64,
+    /// The incarnation that ends, and every earlier one.
+    pub incarnation: u64,
     /// When the request to erase was received, in milliseconds since the Unix epoch.
     pub received_at: u64,
     /// Only a session that has not begun, or whose retention is over, is erased.
@@ -125,7 +125,7 @@ impl Question for EraseQuestion {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "State", rename_all = "snake_case", rename_all_fields = "PascalCase")]
 pub enum EraseReply {
-    /// There is no such life of the session, and no receipt.
+    /// There is no such incarnation of the session, and no receipt.
     Gone,
     /// Its rows are erased. It keeps the receipt until `ObjectQuestion::Collected`, so that no crash loses the counts.
     Erased {
@@ -143,8 +143,8 @@ pub enum EraseReply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Collection {
-    /// The life whose receipt it is.
-    pub registration: u64,
+    /// The incarnation whose receipt it is.
+    pub incarnation: u64,
 }
 
 impl Question for Collection {
@@ -156,7 +156,7 @@ impl Question for Collection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {}
 
-/// Whoever lets a user's credential in asks which are void (`ObjectQuestion::Revoked`).
+/// Whoever lets a user's credential in asks which are revoked (`ObjectQuestion::Revoked`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevokedQuestion {}
 
@@ -165,13 +165,13 @@ impl Question for RevokedQuestion {
     type Reply = Revocation;
 }
 
-/// Which credentials of a user are void: what the user's object tells sessions (`ObjectQuestion::Revoke`), and whoever
+/// Which credentials of a user are revoked: what the user's object tells sessions (`ObjectQuestion::Revoke`), and whoever
 /// asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Revocation {
-    /// Credentials that were issued before are void, in milliseconds since the Unix epoch.
-    pub tickets_before: u64,
+    /// Credentials that were issued earlier are revoked, in milliseconds since the Unix epoch.
+    pub credentials_valid_from: u64,
 }
 
 impl Question for Revocation {
@@ -180,8 +180,8 @@ impl Question for Revocation {
 }
 
 impl Revocation {
-    /// Whether a credential is void. `issued_at` is absent for a key, which nothing but its removal voids.
-    pub fn voids(self, issued_at: Option<u64>) -> bool {
-        issued_at.is_some_and(|issued_at| issued_at < self.tickets_before)
+    /// Whether a credential is revoked. `issued_at` is absent for a key, which nothing but its removal revokes.
+    pub fn revokes(self, issued_at: Option<u64>) -> bool {
+        issued_at.is_some_and(|issued_at| issued_at < self.credentials_valid_from)
     }
 }

@@ -9,7 +9,7 @@ use crate::ports::{Row, unreadable_column};
 
 closed_list! {
     /// How a session stands in the index of its user.
-    pub enum Standing {
+    pub enum ListingState {
         /// The session may have begun: it is asked when the list is read.
         Registered = "registered",
         /// The session has begun.
@@ -23,7 +23,7 @@ closed_list! {
     }
 }
 
-impl Standing {
+impl ListingState {
     /// Whether the session is on its way out, and hidden.
     pub fn is_leaving(self) -> bool {
         match self {
@@ -36,8 +36,8 @@ impl Standing {
 /// The user's one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserRow {
-    /// Credentials that were issued before are void; 0 for none.
-    pub tickets_before: u64,
+    /// Credentials that were issued earlier are revoked; 0 for none.
+    pub credentials_valid_from: u64,
     /// The latest request to erase the user; 0 for none.
     pub erased_at: u64,
     /// The user's tokens and leases.
@@ -48,13 +48,13 @@ pub struct UserRow {
 
 impl UserRow {
     pub(super) const SELECT: &str =
-        "SELECT tickets_before, erased_at, spent, receipt FROM user WHERE id = 1";
+        "SELECT credentials_valid_from, erased_at, spent, receipt FROM user WHERE id = 1";
 
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
         let erasure = row.get::<Option<String>>("receipt")?;
         let erasure = erasure.map(|text| serde_json::from_str(&text)).transpose();
         Ok(Self {
-            tickets_before: row.get("tickets_before")?,
+            credentials_valid_from: row.get("credentials_valid_from")?,
             erased_at: row.get("erased_at")?,
             spent: serde_json::from_str(&row.get::<String>("spent")?)
                 .map_err(|_| unreadable_column("spent"))?,
@@ -67,7 +67,7 @@ impl UserRow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexedSession {
     pub session_id: SessionId,
-    pub standing: Standing,
+    pub listing_state: ListingState,
     /// When the session last asked to be registered.
     pub registered_at: u64,
     /// The failures in a row to erase it.
@@ -78,7 +78,7 @@ pub struct IndexedSession {
 
 impl IndexedSession {
     pub(super) const COLUMNS: &str =
-        "session_id, standing, registration, registered_at, created_at, active_at,
+        "session_id, listing_state, incarnation, registered_at, created_at, active_at,
         status, mode, turns, tokens, title, waiting, attempts";
 
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
@@ -86,11 +86,11 @@ impl IndexedSession {
         let waiting = waiting.map(|text| serde_json::from_str::<Waiting>(&text)).transpose();
         Ok(Self {
             session_id: row.get("session_id")?,
-            standing: row.get("standing")?,
+            listing_state: row.get("listing_state")?,
             registered_at: row.get("registered_at")?,
             attempts: row.get("attempts")?,
             summary: SessionSummary {
-                registration: row.get("registration")?,
+                incarnation: row.get("incarnation")?,
                 created_at: row.get("created_at")?,
                 active_at: row.get("active_at")?,
                 status: row.get::<SessionStatus>("status")?,

@@ -10,25 +10,25 @@ pub(super) const SCHEMA: Schema =
 pub const USER_FORM: usize = SCHEMA.form();
 
 pub(super) const TABLES: &[&str] = &[
-    // One row. Credentials issued before `tickets_before` are void; `erased_at` is the time of the latest request to
+    // One row. Credentials issued before `credentials_valid_from` are revoked; `erased_at` is the time of the latest request to
     // erase the user. `spent`: the user's tokens and leases, JSON. `receipt`: of an erasure whose last receipt no client
     // has got yet, JSON.
     "CREATE TABLE user (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         schema_version INTEGER NOT NULL,
         created_at INTEGER NOT NULL,
-        tickets_before INTEGER NOT NULL,
+        credentials_valid_from INTEGER NOT NULL,
         erased_at INTEGER NOT NULL,
         spent TEXT NOT NULL,
         receipt TEXT
     )",
-    // One row for each session. `standing`: see `records.rs`. `registration` numbers the session's lives,
+    // One row for each session. `listing_state`: see `records.rs`. `incarnation` numbers the session's incarnations: what lies between two erasures,
     // `registered_at` is the time of the latest question to be registered. `renamed`: 1 where a client has set the
     // title. `waiting`: JSON. `attempts`: the failures in a row to erase the session.
     "CREATE TABLE sessions (
         session_id TEXT PRIMARY KEY,
-        standing TEXT NOT NULL,
-        registration INTEGER NOT NULL,
+        listing_state TEXT NOT NULL,
+        incarnation INTEGER NOT NULL,
         registered_at INTEGER NOT NULL,
         created_at INTEGER NOT NULL,
         active_at INTEGER NOT NULL,

@@ -37,7 +37,7 @@ pub struct Waiting {
 #[serde(rename_all = "PascalCase")]
 pub struct SessionSummary {
     /// The number under which the session was registered.
-    pub registration: u64,
+    pub incarnation: u64,
     /// When its first turn was accepted.
     pub created_at: u64,
     /// When a turn last changed it.

@@ -18,7 +18,7 @@ const LONGEST_OUTCOME: usize = 256 * 1024;
 const ID_DIGITS: usize = 32;
 
 #[derive(Serialize)]
-struct Message<'a, T> {
+struct WebhookMessage<'a, T> {
     r#type: &'a str,
     /// When the event happened: ISO 8601, UTC.
     timestamp: &'a str,
@@ -84,7 +84,7 @@ struct OutcomeError {
 ///
 /// # Errors
 /// `internal` for an outcome that is no `InvokeResult`.
-pub fn due_webhooks<P: Platform>(
+pub fn messages_of<P: Platform>(
     platform: &P,
     catalog: &Catalog,
     session: &Session,
@@ -117,7 +117,7 @@ pub fn due_webhooks<P: Platform>(
             tool_calls: read.result.iter().flat_map(|result| &result.tool_calls).collect(),
             outcome: stored.transpose().map_err(unreadable)?,
         };
-        let message = Message { r#type: event.as_str(), timestamp: &happened_at, data };
+        let message = WebhookMessage { r#type: event.as_str(), timestamp: &happened_at, data };
         Ok(DueWebhook {
             message_id: id.clone(),
             webhook: name.to_owned(),
@@ -139,7 +139,7 @@ pub fn ping(webhook: &str, now_ms: u64) -> Result<String, Fault> {
         webhook: &'a str,
     }
     let happened_at = timestamp(now_ms);
-    written(&Message { r#type: "ping", timestamp: &happened_at, data: Ping { webhook } })
+    written(&WebhookMessage { r#type: "ping", timestamp: &happened_at, data: Ping { webhook } })
 }
 
 fn written(message: &impl Serialize) -> Result<String, Fault> {

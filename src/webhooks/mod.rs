@@ -13,6 +13,6 @@ mod schedule;
 mod signature;
 
 pub use delivery::{Attempt, attempt};
-pub use message::{due_webhooks, ping};
+pub use message::{messages_of, ping};
 pub use schedule::next_wait_ms;
 pub use signature::SigningKey;

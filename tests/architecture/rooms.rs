@@ -23,8 +23,8 @@ const MAY_IMPORT: [(&str, &[&str]); 22] = [
     ("platform/bindings", &[]),
     ("platform", &["platform/bindings"]),
     // The model call has a wall: of the loop it knows the running turn alone.
-    ("reasoner/run_report.rs", &[]),
-    ("reasoner/running_turn.rs", &["reasoner/model_call", "reasoner/run_report.rs"]),
+    ("reasoner/run_summary.rs", &[]),
+    ("reasoner/running_turn.rs", &["reasoner/model_call", "reasoner/run_summary.rs"]),
     ("reasoner/model_call", &["reasoner/compaction", "reasoner/running_turn.rs"]),
     ("reasoner/compaction", &["reasoner/model_call", "reasoner/running_turn.rs"]),
     ("reasoner", &["reasoner/compaction", "reasoner/model_call", "reasoner/running_turn.rs"]),

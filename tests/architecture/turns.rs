@@ -11,7 +11,7 @@ fn says(file: &Source, text: &str) -> bool {
 fn a_turn_ends_in_one_file() {
     let ending = ["reasoner/turn_ending.rs"];
     assert_only(&ending, |file| says(file, ". end_submission ("));
-    assert_only(&ending, |file| says(file, " due_webhooks (") && !says(file, "fn due_webhooks"));
+    assert_only(&ending, |file| says(file, " messages_of (") && !says(file, "fn messages_of"));
     // Every way to end a turn leads there: of a run, and without one.
     assert_only(&["entry/session/recovery.rs", "reasoner/run_ending.rs"], |file| {
         says(file, " end_turn (") && !says(file, "fn end_turn")

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use aptix_edge::contract::Fault;
-use aptix_edge::ports::{Database, Row, Value, storage_failed};
+use aptix_edge::ports::{Database, Row, SqlValue, storage_failed};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, StatementStatus, types};
 
@@ -171,7 +171,7 @@ impl SqliteDatabase {
         }
     }
 
-    fn run(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
+    fn run(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>, Fault> {
         if !self.instance.alive() {
             return Err(storage_failed());
         }
@@ -188,7 +188,7 @@ impl SqliteDatabase {
                 return Err(storage_failed());
             }
         }
-        let bound: Vec<types::Value> = parameters.iter().map(bound).collect();
+        let bound: Vec<types::SqlValue> = parameters.iter().map(bound).collect();
 
         let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
         let changed = disk.connection.total_changes();
@@ -226,14 +226,14 @@ impl SqliteDatabase {
 }
 
 impl Database for SqliteDatabase {
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
+    fn query(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>, Fault> {
         self.run(statement, parameters)
     }
 
     fn each_bytes(
         &self,
         statement: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<(), Fault> {
         if !self.instance.alive() {
@@ -241,7 +241,7 @@ impl Database for SqliteDatabase {
         }
         let fault = |_: rusqlite::Error| storage_failed();
         let mut prepared = self.disk.connection.prepare_cached(statement).map_err(fault)?;
-        let bound: Vec<types::Value> = parameters.iter().map(bound).collect();
+        let bound: Vec<types::SqlValue> = parameters.iter().map(bound).collect();
         let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
         let mut passed = 0;
         while let Some(row) = rows.next().map_err(fault)? {
@@ -257,7 +257,7 @@ impl Database for SqliteDatabase {
         Ok(())
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
+    fn execute(&self, statement: &str, parameters: &[SqlValue]) -> Result<(), Fault> {
         let given = self.run(statement, parameters)?;
         assert!(given.is_empty(), "these rows would be lost: {statement}");
         Ok(())
@@ -285,26 +285,26 @@ impl Database for SqliteDatabase {
     }
 }
 
-fn bound(value: &Value) -> types::Value {
+fn bound(value: &SqlValue) -> types::SqlValue {
     match value {
-        Value::Null => types::Value::Null,
-        Value::Integer(number) => {
+        SqlValue::Null => types::SqlValue::Null,
+        SqlValue::Integer(number) => {
             assert!(number.unsigned_abs() <= 1 << 53, "{number} would not read back");
-            types::Value::Integer(*number)
+            types::SqlValue::Integer(*number)
         }
-        Value::Text(text) => types::Value::Text(text.clone()),
-        Value::Bytes(bytes) => types::Value::Blob(bytes.clone()),
+        SqlValue::Text(text) => types::SqlValue::Text(text.clone()),
+        SqlValue::Bytes(bytes) => types::SqlValue::Blob(bytes.clone()),
     }
 }
 
 /// The cells of a row by the names of their columns.
 fn cells<C: FromIterator<(String, serde_json::Value)>>(names: &[String], row: &rusqlite::Row) -> C {
-    let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
-        types::Value::Null => serde_json::Value::Null,
-        types::Value::Integer(number) => number.into(),
-        types::Value::Text(text) => text.into(),
-        types::Value::Blob(bytes) => format!("{} bytes", bytes.len()).into(),
-        types::Value::Real(_) => panic!("the product stores no fractions"),
+    let cell = |place: usize| match row.get::<_, types::SqlValue>(place).unwrap() {
+        types::SqlValue::Null => serde_json::Value::Null,
+        types::SqlValue::Integer(number) => number.into(),
+        types::SqlValue::Text(text) => text.into(),
+        types::SqlValue::Blob(bytes) => format!("{} bytes", bytes.len()).into(),
+        types::SqlValue::Real(_) => panic!("the product stores no fractions"),
     };
     names.iter().enumerate().map(|(place, name)| (name.clone(), cell(place))).collect()
 }

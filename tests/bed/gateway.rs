@@ -6,7 +6,7 @@ use std::rc::Rc;
 use aptix_edge::contract::Fault;
 use aptix_edge::encoding::Jurisdiction;
 use aptix_edge::entry::{
-    Body, ContextSource, ObjectHost, RequestHead, Response, SessionHost, SessionStream,
+    Body, IsolateSettings, ObjectHost, RequestHead, Response, SessionHost, SessionStream,
 };
 use aptix_edge::ports::{
     FileFault, Gateway, HttpFault, Machine, ObjectClass, ObjectQuestion, ObjectRequest, PublicKey,
@@ -26,7 +26,7 @@ pub struct TestGateway {
     pub platform: TestPlatform,
     /// The session's object.
     pub host: Rc<Host>,
-    pub source: Rc<ContextSource>,
+    pub source: Rc<IsolateSettings>,
     /// The pieces in which the body comes.
     pub body: Vec<Piece>,
 }
@@ -157,7 +157,7 @@ impl Gateway for TestGateway {
                 let response = workspace.response(&self.world, &self.source, &head, body).await?;
                 response.map_stream(|never| match never {})
             }
-            (ObjectClass::McpLists, name) => {
+            (ObjectClass::McpList, name) => {
                 Err(HttpFault(format!("no client asks for the list {name}")))
             }
             (ObjectClass::KeySet, name) => {

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use aptix_edge::entry::ContextSource;
-use aptix_edge::mcp::McpListsHost;
+use aptix_edge::entry::IsolateSettings;
+use aptix_edge::mcp::McpListHost;
 use aptix_edge::ports::ObjectClass;
 
 use super::database::{Disk, SqliteDatabase};
@@ -15,7 +15,7 @@ use super::world::World;
 /// The object of one server and tenant.
 pub struct McpListsObject {
     platform: TestPlatform,
-    host: McpListsHost<SqliteDatabase>,
+    host: McpListHost<SqliteDatabase>,
 }
 
 impl McpListsObject {
@@ -23,14 +23,14 @@ impl McpListsObject {
         let number = FIRST_INSTANCE + world.executor.number();
         let instance = Instance::new(number, None, Rc::clone(&world.executor));
         let database = SqliteDatabase::new(Disk::new(), Rc::clone(&instance));
-        let own = (ObjectClass::McpLists, name);
+        let own = (ObjectClass::McpList, name);
         let platform = TestPlatform::new(Rc::clone(world), instance, own, Rc::default());
-        Self { platform, host: McpListsHost::new(database) }
+        Self { platform, host: McpListHost::new(database) }
     }
 
     /// The reply to a session that asks for the tools of the server with this key.
     pub async fn reply(&self, key: &str) -> String {
-        let catalog = ContextSource::default().catalog(&self.platform).await;
+        let catalog = IsolateSettings::default().catalog(&self.platform).await;
         self.host.reply(&self.platform, catalog, key).await
     }
 }

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use aptix_edge::entry::{Body, ContextSource, ObjectHost, RequestHead, Response};
+use aptix_edge::entry::{Body, IsolateSettings, ObjectHost, RequestHead, Response};
 use aptix_edge::ports::{CALLER, HttpFault};
 
 use super::database::{Disk, SqliteDatabase};
@@ -106,7 +106,7 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
     pub async fn response(
         &self,
         world: &Rc<World>,
-        source: &ContextSource,
+        source: &IsolateSettings,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<Response<H::Stream>, HttpFault> {
@@ -130,7 +130,7 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
             let header = |name: &str| asked_by(&task_world, name);
             let head = RequestHead { method: "POST", url: &url, header: &header };
             let body = std::future::ready(Ok(body.into_bytes()));
-            let source = ContextSource::default();
+            let source = IsolateSettings::default();
             let response = object.response(&task_world, &source, &head, body).await;
             giver.0.give(response.and_then(|response| match response.body {
                 _ if response.status == 503 => Err(HttpFault::of_other_version()),
@@ -149,7 +149,7 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
     }
 
     /// Begins the work of the alarm.
-    pub fn ring(self: &Rc<Self>, world: &Rc<World>, source: Rc<ContextSource>) {
+    pub fn ring(self: &Rc<Self>, world: &Rc<World>, source: Rc<IsolateSettings>) {
         let Life { instance, host } = self.life(world);
         self.alarm_at.set(None);
         self.rings.set(true);

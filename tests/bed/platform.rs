@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use aptix_edge::encoding::Jurisdiction;
-use aptix_edge::entry::{Body, ContextSource, PlainResponse, RequestHead};
+use aptix_edge::entry::{Body, IsolateSettings, PlainResponse, RequestHead};
 use aptix_edge::ports::{
     DataPoint, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Machine, ObjectClass,
     ObjectIdentity, ObjectQuestion, OperatorCatalog, Platform, RequestBody, storage_failed,
@@ -272,7 +272,7 @@ impl Machine for TestPlatform {
         let name = &self.world.asked_for(question.class(), name)?;
         let workspace = match question.class() {
             ObjectClass::Workspace => self.world.workspace(name),
-            ObjectClass::McpLists => return Ok(self.world.lists(name).reply(&body).await),
+            ObjectClass::McpList => return Ok(self.world.lists(name).reply(&body).await),
             ObjectClass::KeySet => return Err(HttpFault("no object asks this".to_owned())),
             ObjectClass::Session => {
                 let reply = self.world.ask_session(name, path, body).await;
@@ -291,7 +291,7 @@ impl Machine for TestPlatform {
         let url = format!("https://object{path}");
         let header = |name: &str| asked_by(&self.world, name);
         let head = RequestHead { method: "POST", url: &url, header: &header };
-        let (source, body) = (ContextSource::default(), ready(Ok(body.into_bytes())));
+        let (source, body) = (IsolateSettings::default(), ready(Ok(body.into_bytes())));
         let response: Pin<Box<dyn Future<Output = Result<PlainResponse, HttpFault>> + '_>> =
             Box::pin(workspace.response(&self.world, &source, &head, body));
         match response.await?.body {

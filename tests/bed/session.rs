@@ -6,7 +6,7 @@ use std::future::Future;
 use std::rc::Rc;
 
 use aptix_edge::encoding::sha256_hex;
-use aptix_edge::entry::{Body, ContextSource, FrontDoor, FrontResponse, ObjectHost, RequestHead};
+use aptix_edge::entry::{Body, FrontDoor, FrontResponse, IsolateSettings, ObjectHost, RequestHead};
 use aptix_edge::live_text::Position;
 use aptix_edge::ports::OperatorCatalog;
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub struct Bed {
     pub world: Rc<World>,
     pub disk: Rc<Disk>,
     /// The settings that an isolate has read; dropped when a test changes them.
-    settings: RefCell<(Option<Rc<FrontDoor>>, Rc<ContextSource>)>,
+    settings: RefCell<(Option<Rc<FrontDoor>>, Rc<IsolateSettings>)>,
     life: RefCell<(Rc<Instance>, Rc<Host>)>,
     lives: Cell<u64>,
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use aptix_edge::contract::Fault;
 use aptix_edge::encoding::Jurisdiction;
-use aptix_edge::identity::{KeySetKeeper, Providers, Refusal, TokenCheck};
+use aptix_edge::identity::{KeySetHost, Providers, Refusal, TokenCheck};
 use aptix_edge::ports::{
     FileFault, Gateway, HttpFault, Machine, ObjectQuestion, ObjectRequest, PublicKey, RequestBody,
     SignatureCheck, Upload,
@@ -22,7 +22,7 @@ pub(crate) type Answer = Rc<RefCell<Result<HttpReply, HttpFault>>>;
 pub(crate) struct Door {
     pub(crate) step: LoneStep,
     pub(crate) disk: Rc<Disk>,
-    pub(crate) keeper: KeySetKeeper<SqliteDatabase>,
+    pub(crate) keeper: KeySetHost<SqliteDatabase>,
     pub(crate) answer: Answer,
     /// The requests that the provider has got.
     pub(crate) asked: Rc<Cell<u32>>,
@@ -58,7 +58,7 @@ impl Door {
         let disk = Disk::new();
         Self {
             step: step.logging(),
-            keeper: KeySetKeeper::new(disk.database()),
+            keeper: KeySetHost::new(disk.database()),
             disk,
             answer,
             asked,

@@ -166,7 +166,7 @@ fn the_gate_is_shut_by_an_attempt_that_an_instance_did_not_live_to_see() {
         let _ = door.step.run(futures_util::future::select(asking, waiting));
     }
     assert_eq!(door.asked.get(), 1);
-    let next = aptix_edge::identity::KeySetKeeper::new(door.disk.database());
+    let next = aptix_edge::identity::KeySetHost::new(door.disk.database());
     let reply = door.step.run(next.keys(&door.step.platform, 0, &question)).unwrap();
     assert_eq!((door.asked.get(), reply.asks_again_ms), (1, RETRY_MS - 10));
 }
@@ -296,7 +296,7 @@ fn max_age_says_how_long_a_set_is_fresh_from_five_minutes_to_a_day() {
 fn a_set_outlives_the_instance_and_is_one_row() {
     let door = Door::with_keys(json!([point(Some("a"), 7)]));
     let first = keys_of(&door, None);
-    let next = aptix_edge::identity::KeySetKeeper::new(door.disk.database());
+    let next = aptix_edge::identity::KeySetHost::new(door.disk.database());
     let question = KeyQuestion { jwks_url: JWKS_URL.into(), issuer: ISSUER.into(), lacking: None };
     let reply = door.step.run(next.keys(&door.step.platform, 0, &question)).unwrap();
     assert_eq!(json!(reply.keys), json!(first.keys));

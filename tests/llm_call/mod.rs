@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use aptix_edge::contract::Fault;
 use aptix_edge::llm_call::{CallFailure, CallObserver, Endpoint, UsableOutput, call};
-use aptix_edge::responses_api::{ResponseReport, ResponseStream, StreamLimits, TextProgress};
+use aptix_edge::responses_api::{ResponseFacts, ResponseStream, StreamLimits, TextProgress};
 use bed::{HttpReply, LoneStep};
 use serde_json::json;
 
@@ -48,7 +48,7 @@ struct Ear<'a> {
     step: &'a LoneStep,
     from_ms: u64,
     heard: Vec<(u64, TextProgress)>,
-    learned: Vec<ResponseReport>,
+    learned: Vec<ResponseFacts>,
 }
 
 impl<'a> Ear<'a> {
@@ -62,7 +62,7 @@ impl CallObserver for Ear<'_> {
         self.heard.push((self.step.now_ms(), progress));
     }
 
-    fn on_report(&mut self, reported: &ResponseReport) {
+    fn on_report(&mut self, reported: &ResponseFacts) {
         self.learned.push(reported.clone());
     }
 

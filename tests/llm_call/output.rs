@@ -2,7 +2,7 @@
 
 use aptix_edge::contract::{ErrorCode, Fault};
 use aptix_edge::llm_call::{UsableOutput, call};
-use aptix_edge::responses_api::{FunctionCall, ResponseReport, TextProgress, TokenCounts};
+use aptix_edge::responses_api::{FunctionCall, ResponseFacts, TextProgress, TokenCounts};
 use bed::{HttpReply, LoneStep, Piece};
 
 use super::{
@@ -129,6 +129,6 @@ fn an_audience_learns_of_a_response_once_for_each_thing_that_is_said() {
     step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut stream(), &mut ear)).unwrap();
     let usage = TokenCounts { input: 3, output: 4, total: 7, ..TokenCounts::default() };
     let (response_id, model) = (Some("resp_1".to_owned()), None);
-    let whole = ResponseReport { response_id, usage: Some(usage), model };
+    let whole = ResponseFacts { response_id, usage: Some(usage), model };
     assert_eq!(ear.learned, [whole]);
 }

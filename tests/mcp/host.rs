@@ -5,13 +5,13 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use aptix_edge::catalog::{Catalog, McpServer};
-use aptix_edge::mcp::{McpListsHost, ToolListReply};
+use aptix_edge::mcp::{McpListHost, ToolListReply};
 use aptix_edge::ports::Machine;
 use bed::{Disk, HttpReply, LoneStep, SqliteDatabase, mcp_tool};
 use futures_util::future::{join, join_all, select};
 use serde_json::{Value, json};
 
-type Host = McpListsHost<SqliteDatabase>;
+type Host = McpListHost<SqliteDatabase>;
 
 const KEPT_MS: u64 = 60_000;
 
@@ -54,7 +54,7 @@ fn replies(
 }
 
 fn host(disk: &Rc<Disk>) -> Host {
-    McpListsHost::new(disk.database())
+    McpListHost::new(disk.database())
 }
 
 fn list_of(reply: &ToolListReply) -> &str {

@@ -32,7 +32,7 @@ pub fn fork_before(bed: &Bed, bundle: &Bundle, services: &Services, place: usize
     for prompt in entries.filter(|entry| entry.kind == EntryKind::System).skip(1) {
         let (seq, items) = (prompt.sequence.number(), prompt.items.get().replace('\'', "''"));
         bed.disk.write(&format!(
-            "INSERT INTO conversation (seq, turn, kind, standing, items)
+            "INSERT INTO conversation (seq, turn, kind, entry_state, items)
              VALUES ({seq}, 1, 'system', 'kept', '{items}')"
         ));
         set(bed, "$.window.system_message", &seq.to_string());
@@ -61,7 +61,7 @@ pub fn leave_gap(bed: &Bed, bundle: &Bundle, place: usize) {
     if let Some(before) = next.map(|next| next - 1).filter(|before| *before > newest) {
         // It belongs to no turn: nothing shows it, and nothing sends it.
         bed.disk.write(&format!(
-            "INSERT INTO conversation (seq, turn, kind, standing, items)
+            "INSERT INTO conversation (seq, turn, kind, entry_state, items)
              VALUES ({before}, 0, 'user', 'forgotten', '[]')"
         ));
         bed.restart();

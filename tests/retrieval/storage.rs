@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use aptix_edge::contract::Fault;
-use aptix_edge::ports::{Database, Row, Value, storage_failed};
+use aptix_edge::ports::{Database, Row, SqlValue, storage_failed};
 use rusqlite::{Connection, types};
 
 /// A database of its own.
@@ -65,12 +65,12 @@ impl Storage {
     }
 }
 
-fn bound(value: &Value) -> types::Value {
+fn bound(value: &SqlValue) -> types::SqlValue {
     match value {
-        Value::Null => types::Value::Null,
-        Value::Integer(number) => types::Value::Integer(*number),
-        Value::Text(text) => types::Value::Text(text.clone()),
-        Value::Bytes(bytes) => types::Value::Blob(bytes.clone()),
+        SqlValue::Null => types::SqlValue::Null,
+        SqlValue::Integer(number) => types::SqlValue::Integer(*number),
+        SqlValue::Text(text) => types::SqlValue::Text(text.clone()),
+        SqlValue::Bytes(bytes) => types::SqlValue::Blob(bytes.clone()),
     }
 }
 
@@ -78,17 +78,17 @@ impl Database for &Storage {
     fn each_bytes(
         &self,
         statement: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<(), Fault> {
         (**self).each_bytes(statement, parameters, each)
     }
 
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
+    fn query(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>, Fault> {
         (**self).query(statement, parameters)
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
+    fn execute(&self, statement: &str, parameters: &[SqlValue]) -> Result<(), Fault> {
         (**self).execute(statement, parameters)
     }
 
@@ -101,7 +101,7 @@ impl Database for Storage {
     fn each_bytes(
         &self,
         statement: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
         each: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<(), Fault> {
         let mut prepared = self.connection.prepare_cached(statement).unwrap();
@@ -114,7 +114,7 @@ impl Database for Storage {
         Ok(())
     }
 
-    fn query(&self, statement: &str, parameters: &[Value]) -> Result<Vec<Row>, Fault> {
+    fn query(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>, Fault> {
         let fault = |_: rusqlite::Error| storage_failed();
         let mut prepared = self.connection.prepare_cached(statement).map_err(fault)?;
         if !prepared.readonly() {
@@ -128,10 +128,10 @@ impl Database for Storage {
         let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
         let (mut given, bytes) = (Vec::new(), Cell::new(0));
         while let Some(row) = rows.next().map_err(fault)? {
-            let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
-                types::Value::Null => serde_json::Value::Null,
-                types::Value::Integer(number) => number.into(),
-                types::Value::Text(text) => {
+            let cell = |place: usize| match row.get::<_, types::SqlValue>(place).unwrap() {
+                types::SqlValue::Null => serde_json::Value::Null,
+                types::SqlValue::Integer(number) => number.into(),
+                types::SqlValue::Text(text) => {
                     bytes.set(bytes.get() + text.len());
                     text.into()
                 }
@@ -145,7 +145,7 @@ impl Database for Storage {
         Ok(given)
     }
 
-    fn execute(&self, statement: &str, parameters: &[Value]) -> Result<(), Fault> {
+    fn execute(&self, statement: &str, parameters: &[SqlValue]) -> Result<(), Fault> {
         let given = self.query(statement, parameters)?;
         assert!(given.is_empty(), "these rows would be lost: {statement}");
         Ok(())

@@ -63,7 +63,7 @@ fn every_object_of_a_tenant_is_asked_for_in_its_jurisdiction_and_nothing_is_else
     use_everything(&bed, "acme");
     let classes: BTreeSet<String> =
         bed.world.asked.borrow().iter().map(|asked| format!("{:?}", asked.class)).collect();
-    assert_eq!(classes, ["McpLists", "Session", "User", "Workspace"].map(str::to_owned).into());
+    assert_eq!(classes, ["McpList", "Session", "User", "Workspace"].map(str::to_owned).into());
     for asked in bed.world.asked.borrow().iter() {
         assert_eq!(asked.jurisdiction, Some(Jurisdiction::Eu), "{asked:?}");
         assert_eq!(asked.placement, None);

@@ -99,7 +99,7 @@ fn one_rule_says_where_an_object_is_asked_for_and_the_object_knows_which_it_is()
         read(&said.to_string(), Some("simulated")).unwrap(),
     );
     for class in
-        [ObjectClass::Session, ObjectClass::User, ObjectClass::Workspace, ObjectClass::McpLists]
+        [ObjectClass::Session, ObjectClass::User, ObjectClass::Workspace, ObjectClass::McpList]
     {
         let name = "acme/~alice/s";
         let place = real.place(class, name);

@@ -35,7 +35,7 @@ struct Remains {
 fn remains(bed: &Bed) -> Remains {
     let ran = bed.world.tools.executions();
     let answered = bed.disk.read(
-        "SELECT call_id FROM calls WHERE runs_on = 'server' AND answer LIKE '%ResultJson%found%'",
+        "SELECT call_id FROM calls WHERE runs_on = 'server' AND result LIKE '%ResultJson%found%'",
     );
     let executed = answered
         .iter()
@@ -227,7 +227,7 @@ fn check(bed: &Bed, left: Option<&Remains>) {
         }
     }
     let answered =
-        bed.disk.read("SELECT call_id, answer FROM calls WHERE answer LIKE '%result of%'");
+        bed.disk.read("SELECT call_id, result FROM calls WHERE result LIKE '%result of%'");
     for row in &answered {
         let id = row["call_id"].as_str().unwrap();
         let told = json!(format!("result of {id}")).to_string();
@@ -244,12 +244,12 @@ fn check(bed: &Bed, left: Option<&Remains>) {
         assert_eq!(times.is_some(), may_run, "{id} ran {times:?} times: {approved}");
     }
     assert_eq!(
-        bed.disk.read("SELECT 1 FROM calls WHERE answer IS NULL").len(),
+        bed.disk.read("SELECT 1 FROM calls WHERE result IS NULL").len(),
         0,
         "a call is unanswered"
     );
     let session = bed.disk.session().unwrap();
-    assert_eq!((&session["live_turn"], &session["open_calls_turn"]), (&Value::Null, &Value::Null));
+    assert_eq!((&session["open_turn"], &session["open_calls_turn"]), (&Value::Null, &Value::Null));
     assert_eq!(bed.world.model.most_open.get(), 1, "two calls at once");
     assert_eq!(bed.world.model.open.get(), 0);
     bed.assert_chain_held();

@@ -54,7 +54,7 @@ fn act(bed: &Bed, random: &mut Random, turns: &mut u64) -> Pending {
         }
         5..8 => {
             let waiting = bed.disk.read(
-                "SELECT turn_id, call_id FROM session JOIN turns ON turns.ordinal = session.live_turn
+                "SELECT turn_id, call_id FROM session JOIN turns ON turns.ordinal = session.open_turn
                  JOIN calls ON calls.turn = open_calls_turn AND calls.model_call = open_calls_model_call
                  WHERE status = 'awaiting_tools' AND runs_on = 'client' ORDER BY position",
             );

@@ -57,7 +57,7 @@ impl Watch {
         let ran = bed.world.tools.executions();
         let stored = bed
             .disk
-            .read("SELECT call_id FROM calls WHERE runs_on = 'server' AND answer LIKE '%found%'");
+            .read("SELECT call_id FROM calls WHERE runs_on = 'server' AND result LIKE '%found%'");
         for row in stored {
             let call = text(&row["call_id"]);
             self.executed.entry(call.clone()).or_insert(ran[&call]);
@@ -89,7 +89,7 @@ fn assert_told(bed: &Bed) {
     let Some(session) = bed.disk.session() else { return };
     let live =
         "SELECT MAX(ordinal) AS live FROM turns WHERE status IN ('running', 'awaiting_tools')";
-    assert_eq!(session["live_turn"], bed.disk.read(live)[0]["live"]);
+    assert_eq!(session["open_turn"], bed.disk.read(live)[0]["live"]);
 }
 
 /// What clients do with a session, as a seed decides.
@@ -185,7 +185,7 @@ impl Clients<'_> {
     fn answer(&mut self) {
         let waiting = self.walk.bed.disk.read(
             "SELECT turn_id, CASE WHEN approval IS NULL THEN call_id ELSE 'apr_' || call_id END AS call_id
-             FROM session JOIN turns ON turns.ordinal = session.live_turn
+             FROM session JOIN turns ON turns.ordinal = session.open_turn
              JOIN calls ON calls.turn = open_calls_turn AND calls.model_call = open_calls_model_call
              WHERE status = 'awaiting_tools' AND (runs_on = 'client' OR approval IS NOT NULL) ORDER BY position",
         );
@@ -286,7 +286,7 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
     for turn in watch.statuses.keys().filter(|turn| *turn != "last") {
         assert!(conversation.heard(&format!("Words-{turn}.")) >= 1, "the words of {turn} are lost");
     }
-    for row in bed.disk.read("SELECT call_id FROM calls WHERE answer LIKE '%result of%'") {
+    for row in bed.disk.read("SELECT call_id FROM calls WHERE result LIKE '%result of%'") {
         let call = text(&row["call_id"]);
         let told = (call.clone(), json!(format!("result of {call}")).to_string());
         assert!(conversation.outputs().contains(&told), "the result of {call} is lost");
@@ -310,7 +310,7 @@ fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {
         let approved = text(&call["approval"]).contains("\"approved\"");
         assert!(approved || !ran.contains_key(&text(&call["call_id"])), "{call:?} ran");
     }
-    assert_eq!(bed.disk.read("SELECT 1 FROM calls WHERE answer IS NULL").len(), 0);
+    assert_eq!(bed.disk.read("SELECT 1 FROM calls WHERE result IS NULL").len(), 0);
     bed.assert_chain_held();
     met
 }

@@ -38,21 +38,21 @@ fn artifact(contents: &str) -> Value {
 fn composed(bed: &Bed) -> String {
     let cell = |row: &BTreeMap<String, Value>, name: &str| row[name].as_str().unwrap().to_owned();
     let mut written: Vec<String> = Vec::new();
-    for row in bed.disk.read("SELECT kind, standing, items FROM conversation ORDER BY seq") {
+    for row in bed.disk.read("SELECT kind, entry_state, items FROM conversation ORDER BY seq") {
         let mut items = cell(&row, "items");
         if let Some(name) = items.strip_prefix('@') {
             let parts = format!("SELECT text FROM texts WHERE hash = '{name}' ORDER BY part");
             items = bed.disk.read(&parts).iter().map(|part| cell(part, "text")).collect();
         }
         let items: Vec<Box<RawValue>> = serde_json::from_str(&items).unwrap();
-        let (kind, standing) = (cell(&row, "kind"), cell(&row, "standing"));
-        if (kind.as_str(), standing.as_str()) == ("answer", "kept") {
+        let (kind, entry_state) = (cell(&row, "kind"), cell(&row, "entry_state"));
+        if (kind.as_str(), entry_state.as_str()) == ("answer", "kept") {
             let items: Vec<&RawValue> = items.iter().map(|item| &**item).collect();
             for_replay(&items, true, &mut |item| written.push(item.to_string()));
             continue;
         }
         for item in &items {
-            match (kind.as_str(), standing.as_str()) {
+            match (kind.as_str(), entry_state.as_str()) {
                 (_, "kept") => written.push(item.to_string()),
                 ("tool_outputs", "withheld") => {
                     let item: Value = serde_json::from_str(item.get()).unwrap();
@@ -100,9 +100,9 @@ fn talked(random: &mut Random, context: &str) -> Bed {
             "answer" if plain && random.chance(15) => {
                 bed.disk.write(&format!("UPDATE conversation SET items = '[]' WHERE seq = {seq}"));
             }
-            "user" | "tool_outputs" if random.chance(15) => bed
-                .disk
-                .write(&format!("UPDATE conversation SET standing = 'withheld' WHERE seq = {seq}")),
+            "user" | "tool_outputs" if random.chance(15) => bed.disk.write(&format!(
+                "UPDATE conversation SET entry_state = 'withheld' WHERE seq = {seq}"
+            )),
             _ => {}
         }
     }

@@ -241,7 +241,7 @@ fn no_statement_of_a_turn_looks_through_a_whole_table() {
         // it, after the model service refused the message or a newer turn followed. The other one is run for
         // a turn that does not fit into the model's context window.
         let rare = statement.contains("kind = 'user' ORDER BY seq DESC LIMIT 1")
-            || statement.contains("standing <> 'forgotten'");
+            || statement.contains("entry_state <> 'forgotten'");
         let of_the_schema = statement.contains("sqlite_master");
         let scans =
             tables.iter().any(|step| step.starts_with("SCAN") && step != "SCAN CONSTANT ROW");

@@ -148,7 +148,7 @@ fn scenarios() -> Vec<Scenario> {
 
 /// What always holds, once nothing is left to happen.
 fn holds(bed: &Bed) {
-    let known = rows(bed, "alice", "session_id, standing, registration");
+    let known = rows(bed, "alice", "session_id, listing_state, incarnation");
     let listed = bed.ids("alice", "");
     for (name, session) in bed.world.sessions.borrow().iter() {
         let Some(id) = name.strip_prefix("local/~alice/") else { continue };
@@ -157,7 +157,7 @@ fn holds(bed: &Bed) {
         if let Some(session) = begun {
             let state = &session["state"];
             let row = row.unwrap_or_else(|| panic!("the index does not know {name}"));
-            assert_eq!(row["registration"], state["registration"], "{name}");
+            assert_eq!(row["incarnation"], state["incarnation"], "{name}");
         } else {
             assert!(!listed.contains(&id.to_owned()), "{name} is a ghost");
         }

@@ -64,7 +64,7 @@ fn a_session_whose_responses_are_still_to_be_deleted_stays_hidden_until_they_are
     let receipt = bed.ask_as("alice", "DELETE", "/sessions/a", "");
     assert_eq!(receipt.result()["StoredResponses"]["Pending"], 1);
     assert_eq!(bed.ids("alice", ""), Vec::<String>::new());
-    assert_eq!(rows(&bed, "alice", "standing"), [json!({ "standing": "erasing" })]);
+    assert_eq!(rows(&bed, "alice", "listing_state"), [json!({ "listing_state": "erasing" })]);
     // Meanwhile the same id begins anew, and what is owed is not forgotten.
     next_ms(&bed);
     bed.say("alice", "a", "t1", "Anew").final_text();
@@ -77,7 +77,7 @@ fn a_session_whose_responses_are_still_to_be_deleted_stays_hidden_until_they_are
     bed.ring_for(5);
     assert_erased(&bed, "alice");
     assert_eq!(bed.world.model.held.borrow().len(), 0);
-    assert_eq!(rows(&bed, "alice", "standing").len(), 0);
+    assert_eq!(rows(&bed, "alice", "listing_state").len(), 0);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn erasing_a_user_erases_every_session_and_the_receipt_adds_up() {
     drop(lines);
     // What is void stays known as long as a credential lives, and then nothing is known.
     let disk = &bed.world.user("local/~alice").disk;
-    assert_eq!(disk.read("SELECT tickets_before FROM user").len(), 1);
+    assert_eq!(disk.read("SELECT credentials_valid_from FROM user").len(), 1);
     bed.ring_for(LONGEST_CREDENTIAL_MS / 60_000 + 1);
     assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0);
 }
@@ -165,7 +165,7 @@ fn what_is_void_stays_known_as_long_as_a_providers_token_can_live() {
     assert_eq!(erase(&bed, "alice").status, 200);
     let disk = &bed.world.user("local/~alice").disk;
     bed.ring_for(7 * 24 * 60);
-    assert_eq!(disk.read("SELECT tickets_before FROM user").len(), 1);
+    assert_eq!(disk.read("SELECT credentials_valid_from FROM user").len(), 1);
     bed.ring_for(2);
     assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0);
 }
@@ -348,7 +348,7 @@ fn a_session_that_goes_on_keeps_the_alarm_that_a_lost_instance_has_set() {
     let soon = world.executor.now_ms() + 30_000;
     session.alarm_at.set(Some(soon));
     session.restart(&world);
-    let body = json!({ "SessionId": "a", "Registration": 1_u64 << 52, "ReceivedAt": 0, "OnlyExpired": true });
+    let body = json!({ "SessionId": "a", "Incarnation": 1_u64 << 52, "ReceivedAt": 0, "OnlyExpired": true });
     let asked = world.ask_session("local/~alice/a", "/session/erase", body.to_string());
     let question = async move {
         let reply = asked.await.unwrap();

@@ -132,10 +132,11 @@ fn settle(play: &mut Play<'_>) {
 /// What holds of each user when nothing is left to happen.
 fn check(bed: &Bed) {
     for user in USERS {
-        let known = rows(bed, user, "session_id, standing, registration");
-        let left =
-            |standing: &Value| ["expiring", "erasing", "collected"].iter().any(|it| standing == it);
-        assert!(!known.iter().any(|row| left(&row["standing"])), "{user}: {known:?}");
+        let known = rows(bed, user, "session_id, listing_state, incarnation");
+        let left = |listing_state: &Value| {
+            ["expiring", "erasing", "collected"].iter().any(|it| listing_state == it)
+        };
+        assert!(!known.iter().any(|row| left(&row["listing_state"])), "{user}: {known:?}");
         let listed = bed.list(user, "");
         for session in SESSIONS {
             let name = format!("local/~{user}/{session}");
@@ -148,7 +149,7 @@ fn check(bed: &Bed) {
                 Some(stored) => {
                     let state = &stored["state"];
                     let row = row.unwrap_or_else(|| panic!("the index does not know {name}"));
-                    assert_eq!(row["registration"], state["registration"], "{name}");
+                    assert_eq!(row["incarnation"], state["incarnation"], "{name}");
                     let shown = shown.unwrap_or_else(|| panic!("{name} is missing"));
                     let turns = disk.read("SELECT COUNT(*) AS turns FROM turns");
                     assert_eq!(shown["Turns"], turns[0]["turns"], "{name}");

@@ -213,7 +213,7 @@ fn a_session_that_never_began_is_not_listed_and_is_forgotten_after_minutes() {
     let request = with(words("a", "t1", "Hello"), json!({ "ToolChoiceName": "unknown" }));
     let refused = bed.ask_as("alice", "POST", "/execute", &request.to_string());
     assert_eq!(refused.failure(), (400, "invalid_field"));
-    assert_eq!(rows(&bed, "alice", "session_id, standing").len(), 1);
+    assert_eq!(rows(&bed, "alice", "session_id, listing_state").len(), 1);
     assert_eq!(bed.list("alice", ""), Vec::<Value>::new());
     assert_eq!(rows(&bed, "alice", "session_id").len(), 1, "it may still begin");
     assert_eq!(bed.asked("GET", "/users/alice", "").failure(), (404, "user_not_found"));

@@ -55,9 +55,9 @@ fn a_report_that_comes_after_the_erasure_of_its_session_brings_nothing_back() {
     bed.say("alice", "a", "t1", "Hello").final_text();
     bed.say("alice", "b", "t1", "Hello").final_text();
     let mut report = json!({ "SessionId": "a", "Expired": false });
-    let told = &rows(&bed, "alice", "registration, created_at, active_at")[0];
+    let told = &rows(&bed, "alice", "incarnation, created_at, active_at")[0];
     report["Summary"] = json!({
-        "Registration": told["registration"], "CreatedAt": told["created_at"], "ActiveAt": told["active_at"],
+        "Incarnation": told["incarnation"], "CreatedAt": told["created_at"], "ActiveAt": told["active_at"],
         "Status": "idle", "Mode": "plain", "Turns": 1, "Tokens": 0, "Title": "Hello",
     });
     bed.ask_as("alice", "DELETE", "/sessions/a", "").result();
@@ -70,6 +70,6 @@ fn a_report_that_comes_after_the_erasure_of_its_session_brings_nothing_back() {
     bed.world.executor.spawn(u64::MAX, Box::pin(ask));
     bed.settle();
     let replied = replied.take().expect("the user's object replies").unwrap();
-    assert!(replied.contains("TicketsBefore"), "{replied}");
+    assert!(replied.contains("CredentialsValidFrom"), "{replied}");
     assert_eq!(rows(&bed, "alice", "session_id"), [json!({ "session_id": "b" })]);
 }

@@ -8,7 +8,7 @@ use aptix_edge::llm_call::{
     CallObserver, Endpoint, UsableOutput, call, cancel_response, delete_response, read_response_on,
 };
 use aptix_edge::ports::Deployment;
-use aptix_edge::responses_api::{ResponseReport, ResponseStream, StreamLimits, TextProgress};
+use aptix_edge::responses_api::{ResponseFacts, ResponseStream, StreamLimits, TextProgress};
 use bed::LoneStep;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ struct Nobody;
 
 impl CallObserver for Nobody {
     fn on_text(&mut self, _: TextProgress) {}
-    fn on_report(&mut self, _: &ResponseReport) {}
+    fn on_report(&mut self, _: &ResponseFacts) {}
     fn stores_reports(&self) -> bool {
         false
     }

@@ -9,7 +9,7 @@ use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
 use crate::contract::relative_path::quoted_path;
-use crate::json::{Kind, Node, ObjectShape, Place, Report, for_each_member};
+use crate::json::{Kind, Node, ObjectShape, Place, Problems, for_each_member};
 
 const BODY: ObjectShape = ObjectShape::new(&["Documents"], &["Documents"]);
 

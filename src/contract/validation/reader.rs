@@ -5,7 +5,7 @@
 
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
-use crate::json::{Location, NearestName, Node, Place, Problem, Report};
+use crate::json::{Location, NearestName, Node, Place, Problem, Problems};
 
 /// How many faults are listed before the note that there are more.
 const REPORT_LIMIT: usize = 100;
@@ -125,7 +125,7 @@ impl Reader {
     }
 }
 
-impl Report for Reader {
+impl Problems for Reader {
     const NULL_IS_ABSENT: bool = true;
 
     fn add(&mut self, at: Node<'_, '_>, problem: Problem<'_>) {

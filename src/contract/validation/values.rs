@@ -11,7 +11,7 @@ use crate::contract::closed_list::ClosedList;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
 use crate::contract::relative_path::{normal_file_path, quoted_path};
-use crate::json::{DEPTH_LIMIT, Malformed, Node, Report, check, not_json};
+use crate::json::{DEPTH_LIMIT, Malformed, Node, Problems, check, not_json};
 
 /// The largest integer that every JSON implementation can hold exactly.
 const LARGEST_INTEGER: u64 = 1 << 53;

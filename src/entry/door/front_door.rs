@@ -18,7 +18,7 @@ use super::health::Health;
 use super::openapi::openapi;
 use super::playground::{is_on, page_headers, page_path};
 use super::request_body::read_body;
-use super::revocation::refuse_void;
+use super::revocation::refuse_revoked;
 use super::tenant_terms::{concerns_no_tenant, hold_to_terms};
 use super::tickets::mint_ticket;
 use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary};
@@ -223,7 +223,7 @@ impl FrontDoor {
             None
         };
         if let (Route::Tickets, Some(body)) = (route, &body) {
-            refuse_void(gateway, caller).await?;
+            refuse_revoked(gateway, caller).await?;
             let minting = |body: &[u8]| {
                 mint_ticket(arrival, gateway, &self.credentials, admitted, endpoint.needs, body)
             };
@@ -231,7 +231,7 @@ impl FrontDoor {
         }
         let (class, name) = addressee(caller, found, body.as_ref())?;
         if class == ObjectClass::Workspace {
-            refuse_void(gateway, caller).await?;
+            refuse_revoked(gateway, caller).await?;
         }
         if caller.has_key() && caller.user.is_some() {
             let mut line = json!({ "event": "act_as", "level": "info", "tenant": caller.tenant });

@@ -14,8 +14,8 @@ use super::turn_draft::{
 use crate::contract::{
     ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn, no_session,
 };
-use crate::entry::context::AdmissionContext;
-use crate::identity::{Grants, SentCaller, Subject};
+use crate::entry::request_context::RequestContext;
+use crate::identity::{ForwardedCaller, Grants, Subject};
 use crate::mcp::ToolsByServer;
 use crate::object::Alarm;
 use crate::persistence::{
@@ -54,12 +54,12 @@ pub(super) struct Admission<'a, P, D> {
     pub(super) platform: &'a P,
     pub(super) store: &'a SessionStore<D>,
     pub(super) alarm: &'a Alarm,
-    pub(super) context: &'a AdmissionContext,
+    pub(super) context: &'a RequestContext,
     /// The turn that recovery has just failed, on behalf of this request. If this request repeats that
     /// turn, it gets the failure; the next repeat runs the turn again.
     pub(super) given_up: Option<u64>,
     /// The number under which the user's object has registered the session.
-    pub(super) registration: Option<u64>,
+    pub(super) incarnation: Option<u64>,
     /// The fingerprints that the request would have had before a fork, where its turn was copied.
     pub(super) inherited: &'a [String],
 }
@@ -70,7 +70,7 @@ struct NewTurn<'a> {
     request: &'a UserTurn,
     fingerprint: &'a str,
     tools_by_server: &'a ToolsByServer,
-    caller: &'a SentCaller,
+    caller: &'a ForwardedCaller,
 }
 
 impl<P: Platform, D: Database> Admission<'_, P, D> {
@@ -81,7 +81,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         request: &UserTurn,
         fingerprint: &str,
         tools_by_server: &ToolsByServer,
-        caller: &SentCaller,
+        caller: &ForwardedCaller,
     ) -> Result<Admitted, Vec<Fault>> {
         refuse_turn(request, &caller.grants)?;
         let new = |ordinal| NewTurn { ordinal, request, fingerprint, tools_by_server, caller };
@@ -104,7 +104,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         &self,
         request: &ToolContinuation,
         fingerprint: &str,
-        caller: &SentCaller,
+        caller: &ForwardedCaller,
     ) -> Result<Admitted, Vec<Fault>> {
         let answers = [Operation::Answer, Operation::Approve];
         let turn = Subject::Turn(&request.session_id, &request.turn_id);
@@ -162,7 +162,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     }
 
     /// Logs who decided on a call; never an argument or a reason.
-    fn log_decision(&self, turn: &Turn, call: Call, caller: &SentCaller) {
+    fn log_decision(&self, turn: &Turn, call: Call, caller: &ForwardedCaller) {
         if let Some(approval) = call.approval {
             let mut line = json!({
                 "event": "approval", "level": "info", "turn": turn.turn_id.as_str(),
@@ -183,7 +183,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         mut session: Session,
         turn: Turn,
         fingerprint: &str,
-        caller: &SentCaller,
+        caller: &ForwardedCaller,
     ) -> Result<Option<Admitted>, Fault> {
         let mut known = self.store.submission(&turn, fingerprint)?;
         for inherited in self.inherited {
@@ -276,7 +276,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             tools_sent: None,
             chain_head: None,
             acknowledged: EntrySeq::START,
-            live_turn: None,
+            open_turn: None,
             open_calls: None,
             state,
         };
@@ -287,19 +287,19 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     /// What a new session knows of its user. One that is refused for its agent context was not registered.
     fn state_of_user(&self, agent: &str) -> Result<SessionState, Fault> {
         let is_refused = || !resides(self.context, agent);
-        if self.platform.user().is_none() || (self.registration.is_none() && is_refused()) {
+        if self.platform.user().is_none() || (self.incarnation.is_none() && is_refused()) {
             return Ok(SessionState::default());
         }
         Ok(SessionState {
-            registration: self.registration.ok_or_else(not_registered)?,
-            tickets_before: self.store.tickets_before()?,
+            incarnation: self.incarnation.ok_or_else(not_registered)?,
+            credentials_valid_from: self.store.credentials_valid_from()?,
             ..SessionState::default()
         })
     }
 
     /// Refuses a turn while another one of the session is live.
     fn refuse_when_live(&self, session: &Session) -> Result<(), Fault> {
-        let Some(ordinal) = session.live_turn else { return Ok(()) };
+        let Some(ordinal) = session.open_turn else { return Ok(()) };
         let turn = self.store.turn_at(ordinal)?;
         if turn.status != TurnStatus::AwaitingTools {
             let message = "Another turn of this session is running. Wait for it, or cancel it.";

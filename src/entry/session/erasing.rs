@@ -13,7 +13,7 @@ pub(super) struct Erasing {
     /// The receipt after the latest deletions at the model service.
     receipt: RefCell<Option<ErasureReceipt>>,
     /// Registrations up to this one begin no session any more; 0 for none.
-    void_registration: Cell<u64>,
+    void_incarnation: Cell<u64>,
 }
 
 /// The generation of a session, as this instance knows it: an erasure ends one, and a submission of an
@@ -63,14 +63,14 @@ impl Erasing {
         self.receipt.replace(Some(receipt));
     }
 
-    /// Makes registrations of the session void, up to that one: the user's object forgets them.
-    pub(super) fn void(&self, registration: u64) {
-        self.void_registration.set(self.void_registration.get().max(registration));
+    /// Makes incarnations of the session void, up to that one: the user's object forgets them.
+    pub(super) fn void(&self, incarnation: u64) {
+        self.void_incarnation.set(self.void_incarnation.get().max(incarnation));
     }
 
-    /// Whether a registration begins no session any more.
-    pub(super) fn is_void(&self, registration: u64) -> bool {
-        registration <= self.void_registration.get()
+    /// Whether an incarnation begins no session any more.
+    pub(super) fn is_void(&self, incarnation: u64) -> bool {
+        incarnation <= self.void_incarnation.get()
     }
 
     /// Notes that the rows were erased.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::exported_catalog::ExportedCatalog;
 use crate::contract::{ErrorCode, Fault, InvokeResult};
-use crate::entry::context::AdmissionContext;
+use crate::entry::request_context::RequestContext;
 use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
 
@@ -27,12 +27,12 @@ pub struct Export<D> {
     /// The hashes of the texts that the turns refer to.
     texts: BTreeSet<String>,
     /// What is sent next.
-    part: Part,
+    part: ExportPart,
 }
 
 /// The parts behind the session's members, in their order.
 #[derive(Clone, Copy, Debug)]
-enum Part {
+enum ExportPart {
     Turns,
     Texts,
     End,
@@ -43,7 +43,7 @@ impl<D: Database> Export<D> {
     pub(super) fn new(
         store: Rc<SessionStore<D>>,
         session: Session,
-        context: &AdmissionContext,
+        context: &RequestContext,
     ) -> Result<Self, Fault> {
         let catalog = match &context.catalog {
             Ok(catalog) => {
@@ -55,7 +55,7 @@ impl<D: Database> Export<D> {
         let catalog = catalog.transpose()?;
         let last = store.newest_ordinal()?;
         let (session, texts) = (Some(Box::new(session)), BTreeSet::new());
-        Ok(Self { store, session, catalog, sent: 0, last, texts, part: Part::Turns })
+        Ok(Self { store, session, catalog, sent: 0, last, texts, part: ExportPart::Turns })
     }
 
     /// The next piece of the document, `None` after the last. Fails with `session_not_found` when the
@@ -65,9 +65,9 @@ impl<D: Database> Export<D> {
             return self.opening(*session).map(Some);
         }
         match self.part {
-            Part::Turns => self.turn().map(Some),
-            Part::Texts => self.text().map(Some),
-            Part::End => Ok(None),
+            ExportPart::Turns => self.turn().map(Some),
+            ExportPart::Texts => self.text().map(Some),
+            ExportPart::End => Ok(None),
         }
     }
 
@@ -86,7 +86,7 @@ impl<D: Database> Export<D> {
         self.refuse_after_erasure()?;
         let next = self.store.turns_after(Some(self.sent), 1)?.pop();
         let Some(turn) = next.filter(|turn| turn.ordinal <= self.last) else {
-            self.part = Part::Texts;
+            self.part = ExportPart::Texts;
             return Ok("],\"Texts\":{".to_owned());
         };
         let comma = if self.sent == 0 { "" } else { "," };
@@ -100,7 +100,7 @@ impl<D: Database> Export<D> {
     fn text(&mut self) -> Result<String, Fault> {
         self.refuse_after_erasure()?;
         let Some(hash) = self.texts.pop_first() else {
-            self.part = Part::End;
+            self.part = ExportPart::End;
             let (_, ending) = InvokeResult::around_success();
             return Ok(format!("}}}}{ending}"));
         };

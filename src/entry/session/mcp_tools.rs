@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use super::session_host::SessionHost;
 use super::turn_draft::{first_turn, next_turn};
 use crate::contract::{ExecuteRequest, Fault, UserTurn};
-use crate::entry::context::{AdmissionContext, ContextSource};
+use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::identity::Grants;
 use crate::mcp::ToolsByServer;
 use crate::ports::{Database, Platform};
@@ -15,8 +15,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// fetched before the turn is admitted, because admission never awaits.
     pub(super) async fn mcp_tools(
         &self,
-        source: &ContextSource,
-        context: &AdmissionContext,
+        source: &IsolateSettings,
+        context: &RequestContext,
         request: &ExecuteRequest,
         grants: &Grants,
     ) -> ToolsByServer {
@@ -40,7 +40,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// in any case.
     fn servers_of(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         turn: &UserTurn,
         grants: &Grants,
     ) -> Result<Vec<String>, Fault> {
@@ -54,7 +54,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let Some((mode, conversation)) = drafted else { return Ok(Vec::new()) };
         let mut keys = catalog.named_servers(mode, conversation);
         if let Some(session) = session.filter(|_| !keys.is_empty()) {
-            let waits = session.live_turn.is_some();
+            let waits = session.open_turn.is_some();
             if waits || self.store.turn(&turn.turn_id)?.is_some() {
                 keys.clear();
             }

@@ -4,8 +4,8 @@
 use super::reporting::report_failed;
 use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
-use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::metering::EndedSubmission;
+use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::object::TaskKind;
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
@@ -44,20 +44,20 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// holds nothing, reports to the user's object, and erases a session that has been kept for long enough.
     pub(super) async fn resume_work(
         &self,
-        source: &ContextSource,
-        every_ms: u64,
+        source: &IsolateSettings,
+        alarm_interval_ms: u64,
     ) -> Result<(), Fault> {
         if self.running.is_busy() {
-            self.ensure_alarm(every_ms)?;
+            self.ensure_alarm(alarm_interval_ms)?;
         }
         let context = source.context(self.platform.as_ref(), "", None).await?;
         let recovered = self.recover(&context)?;
-        self.resume_tasks(&context, every_ms)?;
+        self.resume_tasks(&context, alarm_interval_ms)?;
         // An erasure that they complete frees the storage.
         self.tasks.idle(TaskKind::Cancel).await;
         self.tasks.idle(TaskKind::Deletion).await;
         self.end_erasure(&context).await?;
-        self.report(every_ms).await?;
+        self.report(alarm_interval_ms).await?;
         match (recovered, self.store.session()?) {
             (Recovered::Waits, Some(session)) => context.contexts_of(&session),
             (Recovered::Waits, None) | (Recovered::Nothing | Recovered::GivenUp(_), _) => {
@@ -67,10 +67,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Tells the user's object what has changed. A failure costs the list its freshness, and is tried again some times.
-    async fn report(&self, every_ms: u64) -> Result<(), Fault> {
+    async fn report(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
         match self.reporter.report().await {
             Ok(false) => Ok(()),
-            Ok(true) => self.ensure_alarm(every_ms),
+            Ok(true) => self.ensure_alarm(alarm_interval_ms),
             Err(fault) => {
                 self.platform.log(report_failed(&fault));
                 Ok(())
@@ -81,7 +81,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Ends a turn that nobody runs, with what follows the end of a run: its instance was lost, or it waits for its client.
     pub(super) fn end_without_run(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         session: &mut Session,
         turn: &mut Turn,
         fault: Fault,
@@ -114,12 +114,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Resumes the turn that is stored as running but runs nowhere, or fails it after too many
     /// interruptions.
-    pub(super) fn recover(&self, context: &AdmissionContext) -> Result<Recovered, Fault> {
+    pub(super) fn recover(&self, context: &RequestContext) -> Result<Recovered, Fault> {
         if self.running.is_busy() {
             return Ok(Recovered::Nothing);
         }
         let Some(mut session) = self.store.session()? else { return Ok(Recovered::Nothing) };
-        let Some(ordinal) = session.live_turn else { return Ok(Recovered::Nothing) };
+        let Some(ordinal) = session.open_turn else { return Ok(Recovered::Nothing) };
         let mut turn = self.store.turn_at(ordinal)?;
         match turn.status {
             TurnStatus::Running => {}

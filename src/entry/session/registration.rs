@@ -7,8 +7,8 @@ use super::erasing::was_erased;
 use super::session_host::SessionHost;
 use super::turn_draft::{first_turn, title_by};
 use crate::contract::{ErrorCode, ExecuteRequest, Fault};
-use crate::entry::context::AdmissionContext;
 use crate::entry::other_version::unanswered;
+use crate::entry::request_context::RequestContext;
 use crate::entry::response::credential_expired;
 use crate::identity::Grants;
 use crate::object::ask_in_time;
@@ -23,7 +23,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// in any case asks nobody.
     pub(super) async fn register(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         request: &ExecuteRequest,
         received_at: u64,
         grants: &Grants,
@@ -57,9 +57,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let Some(object) = self.reporter.user_object() else { return Ok(None) };
         let reply = ask_in_time(self.platform.as_ref(), &object, question, WAIT_MS).await;
         match reply.map_err(|fault| unanswered(&fault, not_registered()))? {
-            RegistrationReply::Registered { registration, tickets_before } => {
-                self.store.note_tickets_before(tickets_before);
-                Ok(Some(registration))
+            RegistrationReply::Registered { incarnation, credentials_valid_from } => {
+                self.store.note_credentials_valid_from(credentials_valid_from);
+                Ok(Some(incarnation))
             }
             RegistrationReply::Erased => Err(was_erased()),
             RegistrationReply::Revoked => Err(credential_expired()),

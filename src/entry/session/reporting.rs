@@ -13,7 +13,9 @@ use crate::object::ask;
 use crate::persistence::{Lease, Session, SessionStore, Turn};
 use crate::ports::{Database, Platform, failure_line, user_name};
 use crate::reasoner::pending_calls;
-use crate::users::{EndedLease, Report, ReportReply, SessionStatus, SessionSummary, Waiting};
+use crate::users::{
+    EndedLease, SessionNews, SessionNewsReply, SessionStatus, SessionSummary, Waiting,
+};
 
 /// The log's line for a report to the user's object that failed.
 pub(super) fn report_failed(fault: &Fault) -> Value {
@@ -58,7 +60,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
     pub(super) fn summary(&self) -> Result<Option<SessionSummary>, Fault> {
         let Some(session) = self.store.session()? else { return Ok(None) };
         let newest = self.store.newest_ordinal()?;
-        let turn = self.store.turn_at(session.live_turn.unwrap_or(newest))?;
+        let turn = self.store.turn_at(session.open_turn.unwrap_or(newest))?;
         let waiting = match turn.status {
             TurnStatus::AwaitingTools => Some(pending_calls(&self.store, &session, &turn)?),
             TurnStatus::Running
@@ -150,10 +152,10 @@ impl<P: Platform, D: Database> Reporter<P, D> {
         let (Some(object), Some(session)) = (self.user_object(), self.store.session()?) else {
             return Ok(true);
         };
-        let report = Report { session_id: session.session_id, summary, expired, ended_lease };
+        let report = SessionNews { session_id: session.session_id, summary, expired, ended_lease };
         let reply = ask(self.platform.as_ref(), &object, &report).await;
-        let Ok(ReportReply { tickets_before }) = reply else { return Ok(false) };
-        self.store.note_tickets_before(tickets_before);
+        let Ok(SessionNewsReply { credentials_valid_from }) = reply else { return Ok(false) };
+        self.store.note_credentials_valid_from(credentials_valid_from);
         self.told.replace(Some(report.summary));
         if let Some(ended) = ended_lease {
             self.given_back.set(ended.id);
@@ -169,7 +171,7 @@ fn summary_of(
     waiting: Option<Waiting>,
 ) -> SessionSummary {
     SessionSummary {
-        registration: session.state.registration,
+        incarnation: session.state.incarnation,
         created_at: session.created_at,
         active_at: session.updated_at,
         status,

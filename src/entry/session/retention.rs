@@ -5,7 +5,7 @@
 
 use super::session_host::SessionHost;
 use crate::contract::Fault;
-use crate::entry::context::AdmissionContext;
+use crate::entry::request_context::RequestContext;
 use crate::persistence::Session;
 use crate::ports::{Database, Platform};
 
@@ -17,7 +17,7 @@ const AGAIN_MS: u64 = 3_600_000;
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases a session whose retention is over, as `DELETE` would; else sets the alarm for the end of its
     /// retention. A session of a user has the user's object begin, as a `DELETE` does.
-    pub(super) async fn erase_expired(&self, context: &AdmissionContext) -> Result<(), Fault> {
+    pub(super) async fn erase_expired(&self, context: &RequestContext) -> Result<(), Fault> {
         let Some(session) = self.store.session()? else { return Ok(()) };
         let now = self.platform.now_ms();
         let Some(due) = due(context, &session, now) else { return Ok(()) };
@@ -26,15 +26,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         if self.platform.user().is_some() {
             let is_heard = self.reporter.report_expiry().await?;
-            let every_ms = context.deployment.turn_alarm_ms;
-            return if is_heard { Ok(()) } else { self.ensure_alarm(every_ms) };
+            let alarm_interval_ms = context.deployment.turn_alarm_ms;
+            return if is_heard { Ok(()) } else { self.ensure_alarm(alarm_interval_ms) };
         }
         self.erase(context, &session.session_id, now).await?;
         self.end_erasure(context).await
     }
 
     /// Whether the retention of the session is over and no turn runs.
-    pub(super) fn is_expired(&self, context: &AdmissionContext, session: &Session) -> bool {
+    pub(super) fn is_expired(&self, context: &RequestContext, session: &Session) -> bool {
         let now = self.platform.now_ms();
         let is_over = due(context, session, now).is_some_and(|due| due <= now);
         is_over && !self.running.is_busy() && context.catalog.is_ok()
@@ -42,7 +42,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 /// When the retention of a session is to be looked at; `None` where it never ends.
-fn due(context: &AdmissionContext, session: &Session, now_ms: u64) -> Option<u64> {
+fn due(context: &RequestContext, session: &Session, now_ms: u64) -> Option<u64> {
     let Ok(catalog) = &context.catalog else { return Some(now_ms.saturating_add(AGAIN_MS)) };
     let days = catalog.agent_context(&session.agent_context)?.retention_days?;
     Some(session.updated_at.saturating_add(u64::from(days).saturating_mul(DAY_MS)))

@@ -21,16 +21,16 @@ use crate::contract::{
     ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, TurnId, fingerprint,
     object_text, parse_object,
 };
-use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::endpoints::Found;
 use crate::entry::object_host::{ObjectHost, rang, responded};
 use crate::entry::object_question::answered_elsewhere;
 use crate::entry::request::{RequestHead, received_at};
+use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{JSON, Response, credential_expired, object_failed};
 use crate::entry::route::{Route, SessionRoute, TurnRoute};
 use crate::entry::trace_header::trace_context;
-use crate::identity::SentCaller;
+use crate::identity::ForwardedCaller;
 use crate::live_text::{EventStream, Timings};
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
 
@@ -90,12 +90,12 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
 
     async fn response(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Response<SessionStream<P, D>> {
         let mut durations = Durations::default();
-        let respond = async |id: Option<&RequestId>, caller: SentCaller| {
+        let respond = async |id: Option<&RequestId>, caller: ForwardedCaller| {
             let grants = caller.grants.clone();
             let responded = self.respond(source, head, caller, body, id, &mut durations).await;
             if self.is_void_without_a_session(&grants).await {
@@ -113,10 +113,10 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
         response
     }
 
-    async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
-        let work = async |every_ms| self.resume_work(source, every_ms).await;
+    async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
+        let work = async |alarm_interval_ms| self.resume_work(source, alarm_interval_ms).await;
         let is_newer = || self.says_newer_form();
-        let again_ms = |every_ms| every_ms;
+        let again_ms = |alarm_interval_ms| alarm_interval_ms;
         rang(self.platform.as_ref(), &self.alarm, source, work, is_newer, again_ms).await
     }
 }
@@ -129,9 +129,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     async fn respond(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         head: &RequestHead<'_>,
-        caller: SentCaller,
+        caller: ForwardedCaller,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
         id: Option<&RequestId>,
         durations: &mut Durations,
@@ -143,7 +143,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let found = Found::of(head.method, head.target())?;
         let progress = found.asks_for_progress(head.target())?;
         let route = found.route;
-        self.refuse_void(&caller.grants)?;
+        self.refuse_revoked(&caller.grants)?;
         let platform = self.platform.as_ref();
         let mut context = source.context(platform, head.origin(), id.cloned()).await?;
         context.trace = trace_context(head, &route);
@@ -168,7 +168,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     is_long: is_long(bytes),
                     caller,
                     tools_by_server,
-                    registration: registered?,
+                    incarnation: registered?,
                     received: Received { generation, at_ms },
                     progress,
                     request,
@@ -207,7 +207,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     async fn response_of(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         head: &RequestHead<'_>,
         reply: Reply<D>,
         durations: &mut Durations,
@@ -263,7 +263,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// What an endpoint below the session's path replies with.
     async fn reply(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         head: &RequestHead<'_>,
         id: &SessionId,
         route: SessionRoute,
@@ -297,7 +297,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// What an endpoint below a turn's path replies with.
     async fn reply_about(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         (id, turn): (&SessionId, &TurnId),
         route: TurnRoute,
         progress: bool,
@@ -325,7 +325,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// A stream begins at once; a JSON response waits for the end of the submission.
     async fn deliver(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         head: &RequestHead<'_>,
         delivery: Delivery,
         durations: &mut Durations,

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::session_host::SessionHost;
 use crate::catalog::{AgentContext, Continuation};
 use crate::contract::{Fault, SessionId, no_session};
-use crate::entry::context::AdmissionContext;
+use crate::entry::request_context::RequestContext;
 use crate::files::FileId;
 use crate::object::TaskKind;
 use crate::persistence::{ErasureReceipt, StoredAtServices};
@@ -17,7 +17,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// the time at which the Worker in front received the request.
     pub(super) async fn erase(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         session_id: &SessionId,
         received_at: u64,
     ) -> Result<ErasureReceipt, Fault> {
@@ -82,7 +82,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// newer version knows which.
     async fn erase_newer_form(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         session_id: &SessionId,
         received_at: u64,
     ) -> Result<ErasureReceipt, Fault> {
@@ -103,7 +103,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(receipt)
     }
 
-    fn log_erased(&self, context: &AdmissionContext, receipt: &ErasureReceipt) {
+    fn log_erased(&self, context: &RequestContext, receipt: &ErasureReceipt) {
         let mut line = json!({ "event": "erased", "level": "info", "receipt": receipt });
         if let Some(id) = &context.request_id {
             id.sign(&mut line);
@@ -124,7 +124,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Frees the storage of an object without a session, or sets the alarm of an unfinished erasure.
-    pub(super) async fn end_erasure(&self, context: &AdmissionContext) -> Result<(), Fault> {
+    pub(super) async fn end_erasure(&self, context: &RequestContext) -> Result<(), Fault> {
         if self.store.receipt()?.is_some() {
             return self.ensure_alarm(context.deployment.turn_alarm_ms);
         }

@@ -16,15 +16,15 @@ use crate::contract::{
     CallerRecord, CatalogStamp, Fault, SessionId, TraceContext, TurnId, no_session, no_turn,
     release,
 };
-use crate::entry::context::AdmissionContext;
 use crate::entry::logged_caller::logged_in_object;
 use crate::entry::metering::EndedSubmission;
+use crate::entry::request_context::RequestContext;
 use crate::entry::request_id::RequestId;
 use crate::live_text::LiveText;
 use crate::object::{Alarm, NewerForm, TaskRunner};
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, Platform, TraceSpan, failure_line, within};
-use crate::reasoner::{Reasoner, RunReport, RunTrace, StartedTurn};
+use crate::reasoner::{Reasoner, RunSummary, RunTrace, StartedTurn};
 use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
 
 const LOST_SESSION: &str = "The session's storage lost the session.";
@@ -78,7 +78,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// other tasks run first. `request_id` names the submission's request; `None` for a turn that goes on without one.
     pub(super) fn run(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         started: StartedTurn,
         is_long: bool,
         request_id: Option<RequestId>,
@@ -158,7 +158,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Opens the span of a run; `None` where nobody listens.
     fn run_span(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         session: &Session,
         started: &StartedTurn,
     ) -> Option<P::Span> {
@@ -180,7 +180,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Has the alarm report a change of a user's session that no turn's alarm follows.
-    pub(super) fn have_change_reported(&self, context: &AdmissionContext) -> Result<(), Fault> {
+    pub(super) fn have_change_reported(&self, context: &RequestContext) -> Result<(), Fault> {
         match self.platform.user() {
             Some(_) => self.ensure_alarm(context.deployment.turn_alarm_ms),
             None => Ok(()),
@@ -188,8 +188,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Sets the alarm unless this instance has set it.
-    pub(super) fn ensure_alarm(&self, every_ms: u64) -> Result<(), Fault> {
-        self.alarm.set_in(self.platform.as_ref(), every_ms)
+    pub(super) fn ensure_alarm(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
+        self.alarm.set_in(self.platform.as_ref(), alarm_interval_ms)
     }
 }
 
@@ -221,7 +221,7 @@ impl RunNames {
         line: &mut Value,
         platform: &P,
         session: &Session,
-        report: &RunReport,
+        report: &RunSummary,
     ) {
         if let Some(id) = &self.request_id {
             id.sign(line);
@@ -249,7 +249,7 @@ fn submission_line(
     turn_id: &TurnId,
     http_status: u16,
     duration_ms: u64,
-    report: &RunReport,
+    report: &RunSummary,
 ) -> Value {
     json!({
         "event": "submission",
@@ -262,7 +262,7 @@ fn submission_line(
 }
 
 /// A run that has ended, as its span tells it.
-fn end_of<'a>(report: &'a RunReport, caller: Option<&'a TraceContext>) -> AgentInvocationEnd<'a> {
+fn end_of<'a>(report: &'a RunSummary, caller: Option<&'a TraceContext>) -> AgentInvocationEnd<'a> {
     let (model_calls, tool_calls) = report.own_calls();
     AgentInvocationEnd {
         status: report.status,
@@ -276,7 +276,11 @@ fn end_of<'a>(report: &'a RunReport, caller: Option<&'a TraceContext>) -> AgentI
 }
 
 /// A run that has ended, as its data point tells it.
-fn ended<'a>(report: &'a RunReport, catalog: &'a CatalogStamp, now_ms: u64) -> EndedSubmission<'a> {
+fn ended<'a>(
+    report: &'a RunSummary,
+    catalog: &'a CatalogStamp,
+    now_ms: u64,
+) -> EndedSubmission<'a> {
     EndedSubmission {
         catalog: &catalog.sha256,
         model: report.model.as_deref(),

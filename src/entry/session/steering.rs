@@ -12,10 +12,10 @@ use crate::contract::{
     ErrorCode, Fault, InvokeResult, Progress, SessionId, SteerId, SteerRequest, SteerState,
     SteerStep, TurnId, TurnStatus, parse_steer, steer_fingerprint,
 };
-use crate::entry::context::AdmissionContext;
 use crate::entry::request::{RequestHead, received_at};
+use crate::entry::request_context::RequestContext;
 use crate::entry::response::{Response, object_failed};
-use crate::identity::SentCaller;
+use crate::identity::ForwardedCaller;
 use crate::persistence::{NewSteer, Turn};
 use crate::ports::{Database, HttpFault, Platform};
 
@@ -26,7 +26,7 @@ const MAX_UNDELIVERED_BYTES: u64 = 8_000_000;
 pub(super) struct ReceivedSteer {
     pub(super) session: SessionId,
     pub(super) turn: TurnId,
-    pub(super) caller: SentCaller,
+    pub(super) caller: ForwardedCaller,
     /// The generation of the session in which it came to the object.
     pub(super) generation: Generation,
 }
@@ -65,7 +65,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Reads a steer and takes it. A refusal writes nothing.
     pub(super) async fn receive_steer(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
         steer: ReceivedSteer,
@@ -87,12 +87,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Accepts a steer, or shows what has become of one that came before.
     fn steer(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         request: &SteerRequest,
         fingerprint: &str,
         (steer, bytes): (&ReceivedSteer, usize),
     ) -> Result<AcceptedSteer, Fault> {
-        self.refuse_void(&steer.caller.grants)?;
+        self.refuse_revoked(&steer.caller.grants)?;
         self.recover(context)?;
         let session = find_session(&self.store, &steer.session)?;
         let mut turn = find_turn(&self.store, &steer.turn)?;

@@ -9,9 +9,9 @@ use super::erasing::{Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
 use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint_in};
-use crate::entry::context::AdmissionContext;
+use crate::entry::request_context::RequestContext;
 use crate::entry::response::credential_expired;
-use crate::identity::{Grants, SentCaller};
+use crate::identity::{ForwardedCaller, Grants};
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
 use crate::mcp::ToolsByServer;
 use crate::object::ask;
@@ -29,12 +29,12 @@ pub(super) struct Submission {
     pub(super) inherited: Vec<String>,
     /// Its turn begins in a slice of its own.
     pub(super) is_long: bool,
-    pub(super) caller: SentCaller,
+    pub(super) caller: ForwardedCaller,
     /// The tools of the MCP servers that the turn names, where the submission begins one.
     pub(super) tools_by_server: ToolsByServer,
     pub(super) received: Received,
     /// The number under which the user's object has registered the session, where the submission begins one of a user.
-    pub(super) registration: Option<u64>,
+    pub(super) incarnation: Option<u64>,
     /// The client asks for progress events.
     pub(super) progress: bool,
 }
@@ -83,15 +83,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Takes a submission (`POST /execute`). A refusal writes nothing.
     pub(super) fn execute(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         submission: Submission,
     ) -> Result<Delivery, Vec<Fault>> {
-        let registration = submission.registration;
-        let is_void = registration.is_some_and(|number| self.erasing.is_void(number));
+        let incarnation = submission.incarnation;
+        let is_void = incarnation.is_some_and(|number| self.erasing.is_void(number));
         if is_void || self.erasing.has_ended_generation_of(submission.received) {
             return Err(was_erased().into());
         }
-        self.refuse_void(&submission.caller.grants)?;
+        self.refuse_revoked(&submission.caller.grants)?;
         let given_up = self.recover(context)?.given_up();
         let Submission {
             request,
@@ -104,7 +104,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             ..
         } = submission;
         let admission =
-            Admission { registration, inherited: &inherited, ..self.admission(context, given_up) };
+            Admission { incarnation, inherited: &inherited, ..self.admission(context, given_up) };
         let admitted = match &request {
             ExecuteRequest::UserTurn(turn) => {
                 admission.user_turn(turn, &fingerprint, &tools_by_server, &caller)?
@@ -164,18 +164,18 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// `credential_expired` for a credential that was issued before the time of the user's latest revocation.
-    pub(super) fn refuse_void(&self, grants: &Grants) -> Result<(), Fault> {
+    pub(super) fn refuse_revoked(&self, grants: &Grants) -> Result<(), Fault> {
         if grants.issued_at.is_none() {
             return Ok(());
         }
-        let tickets_before = self.store.tickets_before()?;
-        match (Revocation { tickets_before }).voids(grants.issued_at) {
+        let credentials_valid_from = self.store.credentials_valid_from()?;
+        match (Revocation { credentials_valid_from }).revokes(grants.issued_at) {
             true => Err(credential_expired()),
             false => Ok(()),
         }
     }
 
-    /// Whether a credential is void that asked for a session which has no row, and so was told of no revocation: the
+    /// Whether a credential is revoked that asked for a session which has no row, and so was told of no revocation: the
     /// user's object knows. Where that does not answer, the session's own answer stands, which shows nothing.
     pub(super) async fn is_void_without_a_session(&self, grants: &Grants) -> bool {
         let has_session = || !matches!(self.store.session(), Ok(None));
@@ -184,13 +184,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return false;
         }
         let revoked = ask(self.platform.as_ref(), &object, &RevokedQuestion {}).await;
-        revoked.is_ok_and(|revoked| revoked.voids(grants.issued_at))
+        revoked.is_ok_and(|revoked| revoked.revokes(grants.issued_at))
     }
 
     /// Watches a turn (`GET …/stream`): its latest submission, running or ended.
     pub(super) fn watch(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         turn: &Turn,
         progress: bool,
     ) -> Result<Delivery, Fault> {
@@ -206,7 +206,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// has ended stays as it is.
     pub(super) async fn cancel(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         id: &SessionId,
         mut session: Session,
         mut turn: Turn,
@@ -232,15 +232,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The admission of a submission; `given_up` is the turn that recovery has just failed for it.
     fn admission<'a>(
         &'a self,
-        context: &'a AdmissionContext,
+        context: &'a RequestContext,
         given_up: Option<u64>,
     ) -> Admission<'a, P, D> {
         let (platform, store) = (self.platform.as_ref(), self.store.as_ref());
-        let (alarm, registration, inherited) = (&self.alarm, None, &[]);
-        Admission { platform, store, alarm, context, given_up, registration, inherited }
+        let (alarm, incarnation, inherited) = (&self.alarm, None, &[]);
+        Admission { platform, store, alarm, context, given_up, incarnation, inherited }
     }
 
-    fn attach(&self, context: &AdmissionContext, turn: &Turn) -> Result<Rc<LiveText>, Fault> {
+    fn attach(&self, context: &RequestContext, turn: &Turn) -> Result<Rc<LiveText>, Fault> {
         if let Some(live) = self.running.turn(turn) {
             return Ok(Rc::clone(live.text()));
         }

@@ -6,7 +6,7 @@
 
 use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, Mode, Newcomer};
 use crate::contract::{ErrorCode, Fault, Operation, UserTurn};
-use crate::entry::context::AdmissionContext;
+use crate::entry::request_context::RequestContext;
 use crate::identity::{Grants, Subject};
 use crate::persistence::{Contexts, Session};
 use crate::ports::Platform;
@@ -27,7 +27,7 @@ impl<'c> FirstTurn<'c> {
     /// credential may not name it.
     pub(super) fn of(
         platform: &impl Platform,
-        context: &'c AdmissionContext,
+        context: &'c RequestContext,
         request: &UserTurn,
         grants: &Grants,
     ) -> Result<Self, Vec<Fault>> {
@@ -81,7 +81,7 @@ pub(super) fn refuse_turn(request: &UserTurn, grants: &Grants) -> Result<(), Vec
 /// catalog lacks, admission tells beside other faults.
 pub(super) fn first_turn<'c>(
     platform: &impl Platform,
-    context: &'c AdmissionContext,
+    context: &'c RequestContext,
     request: &UserTurn,
     grants: &Grants,
 ) -> Option<FirstTurn<'c>> {
@@ -92,7 +92,7 @@ pub(super) fn first_turn<'c>(
 
 /// What a session goes on with; `None` where admission refuses its next turn for its contexts.
 pub(super) fn next_turn<'c>(
-    context: &'c AdmissionContext,
+    context: &'c RequestContext,
     session: &Session,
 ) -> Option<NextTurn<'c>> {
     let next = NextTurn::of(context.catalog.as_ref().ok()?, session)?;
@@ -101,7 +101,7 @@ pub(super) fn next_turn<'c>(
 }
 
 /// Whether the services of an agent context are where the tenant's data has to stay.
-pub(super) fn resides(context: &AdmissionContext, agent: &str) -> bool {
+pub(super) fn resides(context: &RequestContext, agent: &str) -> bool {
     let agent = context.catalog.as_ref().ok().and_then(|catalog| catalog.agent_context(agent));
     agent.is_none_or(|agent| context.refuse_elsewhere(agent).is_ok())
 }

@@ -4,8 +4,8 @@ use std::future::Future;
 
 use super::session_host::SessionHost;
 use crate::contract::Fault;
-use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::object_question::{answered_elsewhere, read, reply};
+use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::response::{Response, object_failed};
 use crate::object::TaskKind;
 use crate::ports::{Database, HttpFault, ObjectQuestion, Platform};
@@ -17,7 +17,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The reply to a question.
     pub(super) async fn answer<S>(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         asked: ObjectQuestion,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<Response<S>, Fault> {
@@ -29,14 +29,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 reply::<SummaryQuestion, _>(&SummaryReply { summary: self.reporter.summary()? })
             }
             ObjectQuestion::Revoke => {
-                let Revocation { tickets_before } = read(body).await?;
-                self.store.revoke(tickets_before)?;
+                let Revocation { credentials_valid_from } = read(body).await?;
+                self.store.revoke(credentials_valid_from)?;
                 reply::<Revocation, _>(&Done {})
             }
             ObjectQuestion::Collected => {
                 let context = source.context(self.platform.as_ref(), "", None).await?;
-                let Collection { registration } = read(body).await?;
-                self.store.receipt_collected(registration)?;
+                let Collection { incarnation } = read(body).await?;
+                self.store.receipt_collected(incarnation)?;
                 self.end_erasure(&context).await?;
                 reply::<Collection, _>(&Done {})
             }
@@ -58,21 +58,21 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    /// Erases the life of the session that a question is about, and every earlier one.
+    /// Erases the incarnation of the session that a question is about, and every earlier one.
     async fn erase_life(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         question: &EraseQuestion,
     ) -> Result<EraseReply, Fault> {
         let id = &question.session_id;
         let is_unreadable = self.store.session().is_err() && self.store.newer_form()?.is_some();
         if is_unreadable && !question.only_expired {
-            self.erasing.void(question.registration);
+            self.erasing.void(question.incarnation);
             let receipt = self.erase(context, id, question.received_at).await?;
             return Ok(EraseReply::Erased { receipt, is_done: true });
         }
         match self.store.session()? {
-            Some(session) if session.state.registration > question.registration => {
+            Some(session) if session.state.incarnation > question.incarnation => {
                 return Ok(EraseReply::Gone);
             }
             Some(session) if question.only_expired && !self.is_expired(context, &session) => {
@@ -82,7 +82,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 return Ok(EraseReply::Kept { summary });
             }
             Some(_) => {
-                self.erasing.void(question.registration);
+                self.erasing.void(question.incarnation);
                 let erased = self.erase(context, id, question.received_at).await;
                 self.end_erasure(context).await?;
                 let receipt = erased?;
@@ -90,8 +90,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 return Ok(EraseReply::Erased { receipt, is_done });
             }
             None => {
-                self.erasing.void(question.registration);
-                self.drop_build(question.registration)?;
+                self.erasing.void(question.incarnation);
+                self.drop_build(question.incarnation)?;
             }
         }
         self.attempt_now(context, TaskKind::Deletion).await?;

@@ -11,8 +11,8 @@ use crate::contract::{
     TurnStatus, Usage,
 };
 use crate::encoding::timestamp;
-use crate::entry::context::AdmissionContext;
 use crate::entry::page_query::TurnPage;
+use crate::entry::request_context::RequestContext;
 use crate::live_text::Activity;
 use crate::persistence::{
     Call, CompactionRecord, ContextChange, Decision, ForkParent, ModeChange, Session, SessionStore,
@@ -47,7 +47,7 @@ pub(super) struct SessionView {
     latest_turn: Option<TurnSummary>,
     /// The turn that runs or awaits tools; absent while the session takes a new turn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    live_turn: Option<TurnSummary>,
+    open_turn: Option<TurnSummary>,
 }
 
 #[derive(Serialize)]
@@ -265,7 +265,7 @@ pub(super) struct ModesView {
 /// The views of a session, out of its storage.
 pub(super) struct Views<'a, D> {
     pub(super) store: &'a SessionStore<D>,
-    pub(super) context: &'a AdmissionContext,
+    pub(super) context: &'a RequestContext,
 }
 
 impl<D: Database> Views<'_, D> {
@@ -275,7 +275,7 @@ impl<D: Database> Views<'_, D> {
             Ok(TurnSummary { turn_id: turn.turn_id, status: turn.status, tool_calls })
         };
         let latest = self.store.newest_turn()?;
-        let live = session.live_turn.map(|ordinal| self.store.turn_at(ordinal)).transpose()?;
+        let live = session.open_turn.map(|ordinal| self.store.turn_at(ordinal)).transpose()?;
         let bound = session.bound();
         Ok(SessionView {
             session_id: session.session_id.clone(),
@@ -289,7 +289,7 @@ impl<D: Database> Views<'_, D> {
             turn_count: latest.as_ref().map_or(0, |turn| turn.ordinal),
             context_tokens: session.state.context_tokens,
             latest_turn: latest.map(summary).transpose()?,
-            live_turn: live.map(summary).transpose()?,
+            open_turn: live.map(summary).transpose()?,
         })
     }
 

@@ -9,7 +9,7 @@ use crate::identity::Providers;
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Platform};
 use crate::users::{
-    Collection, Done, EraseQuestion, EraseReply, Forgetting, IndexedSession, Standing,
+    Collection, Done, EraseQuestion, EraseReply, Forgetting, IndexedSession, ListingState,
 };
 
 /// The sessions that one ring of the alarm asks. The runtime limits the requests of an invocation.
@@ -22,18 +22,18 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         id: &SessionId,
         received_at: u64,
-        every_ms: u64,
+        alarm_interval_ms: u64,
     ) -> Result<ErasureReceipt, Fault> {
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
-        if known.standing == Standing::Collected {
+        if known.listing_state == ListingState::Collected {
             return Err(no_session(id));
         }
         // The runtime keeps the alarm together with the writes that follow without an await.
-        self.set_for_pass(every_ms)?;
-        self.index.mark(&known, Standing::Erasing)?;
+        self.set_for_pass(alarm_interval_ms)?;
+        self.index.mark(&known, ListingState::Erasing)?;
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
         let receipt = self.remove(&known, received_at, Ending::WhenDone).await?;
-        self.end_removals(every_ms).await?;
+        self.end_removals(alarm_interval_ms).await?;
         receipt.ok_or_else(|| no_session(id))
     }
 
@@ -62,16 +62,16 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         ending: Ending,
     ) -> Result<Option<ErasureReceipt>, Fault> {
         let platform = self.platform.as_ref();
-        let (id, registration) = (&known.session_id, known.summary.registration);
-        if known.standing == Standing::Collected {
+        let (id, incarnation) = (&known.session_id, known.summary.incarnation);
+        if known.listing_state == ListingState::Collected {
             self.let_receipt_go(known).await?;
             return Ok(None);
         }
         let question = EraseQuestion {
             session_id: id.clone(),
-            registration,
+            incarnation,
             received_at,
-            only_expired: known.standing == Standing::Expiring,
+            only_expired: known.listing_state == ListingState::Expiring,
         };
         match ask_session(platform, id, &question).await? {
             EraseReply::Gone => {
@@ -100,7 +100,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     /// Lets a session forget a receipt that is counted; with it the session's row goes.
     async fn let_receipt_go(&self, known: &IndexedSession) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
-        let counted = Collection { registration: known.summary.registration };
+        let counted = Collection { incarnation: known.summary.incarnation };
         let Done {} = ask_session(platform, &known.session_id, &counted).await?;
         self.index.remove(known)
     }
@@ -116,25 +116,25 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Sets the alarm for the next pass over the sessions that are to be erased, unless it rings before.
-    pub(super) fn set_for_pass(&self, most_ms: u64) -> Result<(), Fault> {
+    pub(super) fn set_for_pass(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
-        self.alarm.set_in(platform, self.removals.wait_ms(most_ms))
+        self.alarm.set_in(platform, self.removals.wait_ms(alarm_interval_ms))
     }
 
     /// Goes on with removals when the alarm rings.
-    pub(super) async fn resume_removals(&self, every_ms: u64) -> Result<(), Fault> {
+    pub(super) async fn resume_removals(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
         let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
         let failed = self.pass(PER_PASS, erased_at).await?;
         self.removals.note(failed);
-        self.end_removals(every_ms).await
+        self.end_removals(alarm_interval_ms).await
     }
 
     /// Sets the alarm where sessions are still to be erased, notes that an erasure of the user is complete, and frees
     /// the storage of a user of whom nothing is left to be known.
-    pub(super) async fn end_removals(&self, every_ms: u64) -> Result<(), Fault> {
+    pub(super) async fn end_removals(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
         if self.index.count_leaving()?.0 > 0 {
-            return self.set_for_pass(every_ms);
+            return self.set_for_pass(alarm_interval_ms);
         }
         self.complete_erasure()?;
         match self.index.forget(longest_token_ms(platform), platform.now_ms())? {

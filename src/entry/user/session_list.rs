@@ -14,7 +14,7 @@ use crate::contract::{Fault, InvokeResult, SessionId, no_session};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Platform};
 use crate::users::{
-    Cursor, IndexedSession, SessionFilter, SessionStatus, SessionSummary, Standing,
+    Cursor, IndexedSession, ListingState, SessionFilter, SessionStatus, SessionSummary,
     SummaryQuestion, SummaryReply, Waiting,
 };
 
@@ -61,7 +61,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     pub(super) async fn list(
         &self,
         catalog: Option<Rc<Catalog>>,
-        every_ms: u64,
+        alarm_interval_ms: u64,
         filter: &SessionFilter,
         named: Option<&[String]>,
     ) -> Result<InvokeResult, Fault> {
@@ -72,15 +72,16 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             // One session more than the page holds shows whether there is another page.
             page = self.index.page(filter, named, limit + 1 + absent.len())?;
             let is_unknown = |known: &&IndexedSession| {
-                known.standing == Standing::Registered && !absent.contains(&known.session_id)
+                known.listing_state == ListingState::Registered
+                    && !absent.contains(&known.session_id)
             };
             let unknown: Vec<_> = page.iter().filter(is_unknown).cloned().collect();
             if unknown.is_empty() {
                 break;
             }
-            absent.extend(self.absent(every_ms, &unknown).await?);
+            absent.extend(self.absent(alarm_interval_ms, &unknown).await?);
         }
-        page.retain(|known| known.standing == Standing::Listed);
+        page.retain(|known| known.listing_state == ListingState::Listed);
         let more = page.len() > limit;
         page.truncate(limit);
         let last = page.last().filter(|_| more);
@@ -94,32 +95,32 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     pub(super) async fn rename(
         &self,
         catalog: Option<Rc<Catalog>>,
-        every_ms: u64,
+        alarm_interval_ms: u64,
         id: &SessionId,
         title: &str,
     ) -> Result<InvokeResult, Fault> {
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
-        if known.standing == Standing::Registered {
-            self.absent(every_ms, &[known]).await?;
+        if known.listing_state == ListingState::Registered {
+            self.absent(alarm_interval_ms, &[known]).await?;
         }
         self.index.rename(id, title)?;
         let renamed = self.index.session(id)?;
-        let renamed = renamed.filter(|known| known.standing == Standing::Listed);
+        let renamed = renamed.filter(|known| known.listing_state == ListingState::Listed);
         let renamed = renamed.ok_or_else(|| no_session(id))?;
         Ok(InvokeResult::success(entry(&renamed, catalog.as_deref()), Vec::new()))
     }
 
     /// Asks the registered sessions whether they have begun.
-    pub(super) async fn ask_registered(&self, every_ms: u64) -> Result<(), Fault> {
-        let registered = self.index.in_standing(Standing::Registered, MOST_ASKED)?;
-        self.absent(every_ms, &registered).await.map(|_| ())
+    pub(super) async fn ask_registered(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
+        let registered = self.index.in_state(ListingState::Registered, MOST_ASKED)?;
+        self.absent(alarm_interval_ms, &registered).await.map(|_| ())
     }
 
     /// Asks registered sessions whether they have begun, and returns those that have not. Of the others the index then
     /// has what they tell. One that did not begin for minutes leaves the index.
     async fn absent(
         &self,
-        every_ms: u64,
+        alarm_interval_ms: u64,
         registered: &[IndexedSession],
     ) -> Result<Vec<SessionId>, Fault> {
         let platform = self.platform.as_ref();
@@ -127,12 +128,12 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let replies = ask_each(registered, async |known| summary_of(platform, known).await).await;
         for (known, reply) in registered.iter().zip(replies) {
             match reply {
-                Some(Some(summary)) if summary.registration == known.summary.registration => {
+                Some(Some(summary)) if summary.incarnation == known.summary.incarnation => {
                     self.index.list(known, &summary)?;
                     continue;
                 }
                 Some(None) if is_overdue(platform, known) => {
-                    self.drop_unbegun(every_ms, known).await?;
+                    self.drop_unbegun(alarm_interval_ms, known).await?;
                 }
                 Some(_) | None => {}
             }
@@ -142,12 +143,17 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Takes a session that did not begin out of the index. Where that fails, the alarm goes on.
-    async fn drop_unbegun(&self, every_ms: u64, known: &IndexedSession) -> Result<(), Fault> {
+    async fn drop_unbegun(
+        &self,
+        alarm_interval_ms: u64,
+        known: &IndexedSession,
+    ) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
-        self.set_for_pass(every_ms)?;
-        self.index.mark(known, Standing::Expiring)?;
+        self.set_for_pass(alarm_interval_ms)?;
+        self.index.mark(known, ListingState::Expiring)?;
         let marked = self.index.session(&known.session_id)?;
-        if let Some(marked) = marked.filter(|marked| marked.standing == Standing::Expiring) {
+        if let Some(marked) = marked.filter(|marked| marked.listing_state == ListingState::Expiring)
+        {
             let now = platform.now_ms();
             // A failure is counted, and shows nowhere else.
             let _ = self.remove(&marked, now, Ending::WhenDone).await;
@@ -161,7 +167,7 @@ async fn summary_of<P: Platform>(
     platform: &P,
     known: &IndexedSession,
 ) -> Option<Option<SessionSummary>> {
-    let question = SummaryQuestion { registration: known.summary.registration };
+    let question = SummaryQuestion { incarnation: known.summary.incarnation };
     let asking = pin!(ask_session(platform, &known.session_id, &question));
     match select(asking, pin!(platform.sleep(WAIT_MS))).await {
         Either::Left((reply, _)) => reply.ok().map(|reply: SummaryReply| reply.summary),

@@ -30,7 +30,7 @@ struct UserView<'a> {
     /// The agent contexts that bound a user's tokens.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     budgets: Vec<BudgetView>,
-    /// Absent where nothing is void.
+    /// Absent where nothing is revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     tickets_before: Option<String>,
 }
@@ -82,10 +82,10 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         catalog: Option<Rc<Catalog>>,
         user: &UserId,
-        every_ms: u64,
+        alarm_interval_ms: u64,
     ) -> Result<InvokeResult, Fault> {
         let platform = self.platform.as_ref();
-        self.ask_registered(every_ms).await?;
+        self.ask_registered(alarm_interval_ms).await?;
         let by_status = self.index.count_by_status()?;
         let (erasing, _) = self.index.count_leaving()?;
         let total = by_status.total();
@@ -102,34 +102,39 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 TokensView { today, this_month, leases, leased }
             }),
             budgets: catalog.map(|catalog| budgets(&catalog)).unwrap_or_default(),
-            tickets_before: (known.tickets_before > 0).then(|| timestamp(known.tickets_before)),
+            tickets_before: (known.credentials_valid_from > 0)
+                .then(|| timestamp(known.credentials_valid_from)),
         };
         Ok(InvokeResult::success(&view, Vec::new()))
     }
 
-    /// Makes the user's credentials void that were issued before now. Completes when every session knows.
-    pub(super) async fn revoke(&self, user: &UserId, every_ms: u64) -> Result<InvokeResult, Fault> {
+    /// Revokes the user's credentials that were issued before now. Completes when every session knows.
+    pub(super) async fn revoke(
+        &self,
+        user: &UserId,
+        alarm_interval_ms: u64,
+    ) -> Result<InvokeResult, Fault> {
         let platform = self.platform.as_ref();
-        let tickets_before = next_second(platform.now_ms());
-        self.index.revoke(tickets_before, platform.now_ms())?;
+        let credentials_valid_from = next_second(platform.now_ms());
+        self.index.revoke(credentials_valid_from, platform.now_ms())?;
         let sessions = self.index.all()?;
-        let told = Revocation { tickets_before };
+        let told = Revocation { credentials_valid_from };
         let tell = async |id: &SessionId| -> Result<Done, Fault> {
             ask_session(platform, id, &told).await
         };
         let told = ask_each(&sessions, tell).await;
-        self.end_removals(every_ms).await?;
+        self.end_removals(alarm_interval_ms).await?;
         let reached = told.iter().filter(|told| told.is_ok()).count();
         platform.log(json!({
             "event": "user_revoked", "level": if reached < sessions.len() { "error" } else { "info" },
             "sessions": reached, "unreached": sessions.len() - reached,
         }));
         if reached < sessions.len() {
-            let message = "The credentials are void for new sessions, but some sessions of the user did not answer. Send the same request again.";
+            let message = "The credentials are revoked for new sessions, but some sessions of the user did not answer. Send the same request again.";
             return Err(Fault::internal(message));
         }
-        self.wait_until(tickets_before).await;
-        let tickets_before = timestamp(tickets_before);
+        self.wait_until(credentials_valid_from).await;
+        let tickets_before = timestamp(credentials_valid_from);
         let view = RevocationView { user, tickets_before, sessions: reached };
         Ok(InvokeResult::success(&view, Vec::new()))
     }
@@ -139,7 +144,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         user: &UserId,
         received_at: u64,
-        every_ms: u64,
+        alarm_interval_ms: u64,
     ) -> Result<InvokeResult, Fault> {
         let platform = self.platform.as_ref();
         let known = self.index.user()?.ok_or_else(no_user)?;
@@ -148,7 +153,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 return Err(no_user());
             }
             let now = platform.now_ms();
-            self.set_for_pass(every_ms)?;
+            self.set_for_pass(alarm_interval_ms)?;
             self.index.begin_erasure(received_at, next_second(now), now)?;
         }
         self.pass(AT_FIRST, received_at).await?;
@@ -160,16 +165,20 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let erasure = known.erasure.ok_or_else(no_user)?;
         let result = {
             let underway = self.underway.borrow();
-            let receipt =
-                erasure.receipt(user.as_str(), left, underway.values(), known.tickets_before);
+            let receipt = erasure.receipt(
+                user.as_str(),
+                left,
+                underway.values(),
+                known.credentials_valid_from,
+            );
             InvokeResult::success(&receipt, Vec::new())
         };
         if erasure.completed_at.is_some() {
             // The last receipt is given.
             self.index.save_erasure(None)?;
         }
-        self.end_removals(every_ms).await?;
-        self.wait_until(known.tickets_before).await;
+        self.end_removals(alarm_interval_ms).await?;
+        self.wait_until(known.credentials_valid_from).await;
         Ok(result)
     }
 

@@ -10,23 +10,23 @@ use std::rc::Rc;
 
 use super::session_asking::ask_session;
 use crate::contract::{Fault, InvokeResult, SessionId, parse_rename};
-use crate::entry::context::ContextSource;
 use crate::entry::object_host::{ObjectHost, rang, responded};
 use crate::entry::object_question::{answered_elsewhere, read, reply};
 use crate::entry::request::{RequestHead, received_at};
+use crate::entry::request_context::IsolateSettings;
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{PlainResponse, Response, credential_expired, object_failed};
 use crate::entry::route::{Route, SessionRoute, UserRoute};
-use crate::identity::{Grants, SentCaller};
+use crate::identity::{ForwardedCaller, Grants};
 use crate::object::{Alarm, Backoff, NewerForm};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
 use crate::users::{
-    LeaseQuestion, Registering, Registration, RegistrationReply, Report, ReportReply, Revocation,
-    RevokedQuestion, SessionSummary, Standing, SummaryQuestion, UserIndex,
+    LeaseQuestion, ListingState, Registering, Registration, RegistrationReply, Revocation,
+    RevokedQuestion, SessionNews, SessionNewsReply, SessionSummary, SummaryQuestion, UserIndex,
 };
 
-/// The attempts to bring an earlier life of a session to its end before the session is registered.
+/// The attempts to bring an earlier incarnation of a session to its end before the session is registered.
 const MOST_ATTEMPTS: u32 = 3;
 
 /// The object of one user.
@@ -59,22 +59,22 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
 
     async fn response(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
         let platform = self.platform.as_ref();
-        let respond = async |_: Option<&RequestId>, caller: SentCaller| {
+        let respond = async |_: Option<&RequestId>, caller: ForwardedCaller| {
             self.respond(source, head, &caller.grants, body).await
         };
         responded(platform, head, respond).await
     }
 
-    async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
-        let work = async |every_ms| self.resume_removals(every_ms).await;
-        let again_ms = |every_ms| {
+    async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
+        let work = async |alarm_interval_ms| self.resume_removals(alarm_interval_ms).await;
+        let again_ms = |alarm_interval_ms| {
             self.removals.note(true);
-            self.removals.wait_ms(every_ms)
+            self.removals.wait_ms(alarm_interval_ms)
         };
         let platform = self.platform.as_ref();
         let is_newer =
@@ -86,7 +86,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
 impl<P: Platform, D: Database> UserHost<P, D> {
     async fn respond(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         head: &RequestHead<'_>,
         grants: &Grants,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
@@ -97,33 +97,33 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             return Ok(self.answer(source, asked, body).await?);
         }
         let route = Route::find(head.method, target)?;
-        if self.revoked()?.voids(grants.issued_at) {
+        if self.revoked()?.revokes(grants.issued_at) {
             return Err(credential_expired().into());
         }
-        let every_ms = source.alarm_interval_ms(platform);
+        let alarm_interval_ms = source.alarm_interval_ms(platform);
         let received_at = received_at(head, platform);
         let named = grants.sessions.as_deref();
         let result = match &route {
             Route::Sessions(filter) => {
                 let catalog = source.catalog(platform).await.ok();
-                self.list(catalog, every_ms, filter, named).await?
+                self.list(catalog, alarm_interval_ms, filter, named).await?
             }
             Route::Session(id, SessionRoute::Rename) => {
                 let title = parse_rename(&body.await.map_err(|_| object_failed())?)?;
                 let catalog = source.catalog(platform).await.ok();
-                self.rename(catalog, every_ms, id, &title).await?
+                self.rename(catalog, alarm_interval_ms, id, &title).await?
             }
             Route::Session(id, SessionRoute::Erase) => {
-                let erased = self.erase_session(id, received_at, every_ms).await?;
+                let erased = self.erase_session(id, received_at, alarm_interval_ms).await?;
                 InvokeResult::success(&erased, Vec::new())
             }
             Route::User(user, UserRoute::View) => {
                 let catalog = source.catalog(platform).await.ok();
-                self.view(catalog, user, every_ms).await?
+                self.view(catalog, user, alarm_interval_ms).await?
             }
-            Route::User(user, UserRoute::Revoke) => self.revoke(user, every_ms).await?,
+            Route::User(user, UserRoute::Revoke) => self.revoke(user, alarm_interval_ms).await?,
             Route::User(user, UserRoute::Erase) => {
-                self.erase_user(user, received_at, every_ms).await?
+                self.erase_user(user, received_at, alarm_interval_ms).await?
             }
             _ => return Err(answered_elsewhere().into()),
         };
@@ -133,7 +133,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     /// The reply to a question of a session, or of whoever lets a credential in.
     async fn answer(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         asked: ObjectQuestion,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<PlainResponse, Fault> {
@@ -143,8 +143,10 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 reply::<Registration, _>(&self.register(source, &read(body).await?).await?)
             }
             ObjectQuestion::Report => {
-                let every_ms = source.alarm_interval_ms(platform);
-                reply::<Report, _>(&self.take_report(every_ms, &read(body).await?).await?)
+                let alarm_interval_ms = source.alarm_interval_ms(platform);
+                reply::<SessionNews, _>(
+                    &self.take_report(alarm_interval_ms, &read(body).await?).await?,
+                )
             }
             ObjectQuestion::Lease => {
                 reply::<LeaseQuestion, _>(&self.index.lease(&read(body).await?, platform.now_ms())?)
@@ -162,28 +164,29 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         }
     }
 
-    /// Which credentials of the user are void.
+    /// Which credentials of the user are revoked.
     fn revoked(&self) -> Result<Revocation, Fault> {
-        let tickets_before = self.index.user()?.map_or(0, |user| user.tickets_before);
-        Ok(Revocation { tickets_before })
+        let credentials_valid_from =
+            self.index.user()?.map_or(0, |user| user.credentials_valid_from);
+        Ok(Revocation { credentials_valid_from })
     }
 
     /// Registers a session that is about to begin, durably.
     async fn register(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         new: &Registration,
     ) -> Result<RegistrationReply, Fault> {
         let platform = self.platform.as_ref();
         let mut uncounted = new.fork_bytes;
         for _ in 0..MOST_ATTEMPTS {
             let user = self.index.user()?;
-            let (tickets_before, erased_at) =
-                user.map_or((0, 0), |user| (user.tickets_before, user.erased_at));
+            let (credentials_valid_from, erased_at) =
+                user.map_or((0, 0), |user| (user.credentials_valid_from, user.erased_at));
             if erased_at > 0 && new.received_at <= erased_at {
                 return Ok(RegistrationReply::Erased);
             }
-            if (Revocation { tickets_before }).voids(new.issued_at) {
+            if (Revocation { credentials_valid_from }).revokes(new.issued_at) {
                 return Ok(RegistrationReply::Revoked);
             }
             if let Some(bytes) = uncounted.take() {
@@ -193,8 +196,11 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 }
             }
             match self.index.register(new, platform.now_ms())? {
-                Registering::Registered(registration) => {
-                    return Ok(RegistrationReply::Registered { registration, tickets_before });
+                Registering::Registered(incarnation) => {
+                    return Ok(RegistrationReply::Registered {
+                        incarnation,
+                        credentials_valid_from,
+                    });
                 }
                 Registering::Leaving(known) => {
                     self.remove(&known, 0, Ending::Now).await?;
@@ -206,10 +212,14 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Takes over what a session tells of itself. One whose retention is over is erased by the alarm, which rings at
     /// once.
-    async fn take_report(&self, every_ms: u64, told: &Report) -> Result<ReportReply, Fault> {
+    async fn take_report(
+        &self,
+        alarm_interval_ms: u64,
+        told: &SessionNews,
+    ) -> Result<SessionNewsReply, Fault> {
         let platform = self.platform.as_ref();
         if self.index.session(&told.session_id)?.is_none() {
-            self.take_in(every_ms, told).await?;
+            self.take_in(alarm_interval_ms, told).await?;
         }
         self.index.report(&told.session_id, &told.summary)?;
         if let Some(ended) = told.ended_lease {
@@ -217,36 +227,36 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         }
         if told.expired
             && let Some(known) = self.index.session(&told.session_id)?
-            && known.summary.registration == told.summary.registration
-            && !known.standing.is_leaving()
+            && known.summary.incarnation == told.summary.incarnation
+            && !known.listing_state.is_leaving()
         {
             self.alarm.set_in(platform, 0)?;
-            self.index.mark(&known, Standing::Expiring)?;
+            self.index.mark(&known, ListingState::Expiring)?;
         }
-        let Revocation { tickets_before } = self.revoked()?;
-        Ok(ReportReply { tickets_before })
+        let Revocation { credentials_valid_from } = self.revoked()?;
+        Ok(SessionNewsReply { credentials_valid_from })
     }
 
     /// Takes in a session that reports and that the index does not know: it began with a version that registered none. One
     /// that was erased since it sent the report is none, so it is asked. One that began before the user was erased is
     /// erased now.
-    async fn take_in(&self, every_ms: u64, told: &Report) -> Result<(), Fault> {
+    async fn take_in(&self, alarm_interval_ms: u64, told: &SessionNews) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
-        let (id, registration) = (&told.session_id, told.summary.registration);
-        let reply = ask_session(platform, id, &SummaryQuestion { registration }).await?;
-        let same = |summary: &SessionSummary| summary.registration == registration;
+        let (id, incarnation) = (&told.session_id, told.summary.incarnation);
+        let reply = ask_session(platform, id, &SummaryQuestion { incarnation }).await?;
+        let same = |summary: &SessionSummary| summary.incarnation == incarnation;
         let Some(summary) = reply.summary.filter(same) else { return Ok(()) };
         if self.index.session(id)?.is_some() {
             return Ok(());
         }
         let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
-        let standing = if summary.created_at <= erased_at {
-            self.set_for_pass(every_ms)?;
-            Standing::Erasing
+        let listing_state = if summary.created_at <= erased_at {
+            self.set_for_pass(alarm_interval_ms)?;
+            ListingState::Erasing
         } else {
-            Standing::Listed
+            ListingState::Listed
         };
-        self.index.take_in(id, &summary, standing, platform.now_ms())
+        self.index.take_in(id, &summary, listing_state, platform.now_ms())
     }
 }
 

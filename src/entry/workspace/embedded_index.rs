@@ -12,8 +12,8 @@ use serde_json::json;
 use super::embedding_wake_up::{ChangeGuard, EmbeddingWakeUp};
 use crate::catalog::Embeddings;
 use crate::contract::{Fault, ListedDocuments, Warning};
-use crate::entry::context::ContextSource;
 use crate::entry::object_host::rang;
+use crate::entry::request_context::IsolateSettings;
 use crate::ports::{Database, Platform};
 use crate::retrieval::{
     Chunk, ChunkIndex, Comparison, Counts, EmbeddedQuestion, EmbeddingOutcome, EmbeddingService,
@@ -48,7 +48,7 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
     /// rings at once after a change.
     pub(super) async fn write<T>(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         write: impl AsyncFnOnce(&ChunkIndex<D>) -> Result<Written<T>, Fault>,
     ) -> Result<T, Fault> {
         let platform = self.platform.as_ref();
@@ -107,18 +107,18 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
     ///
     /// # Errors
     /// The next alarm cannot be set: the runtime then repeats this one.
-    pub(super) async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
-        let work = async |interval_ms| self.embed(source, interval_ms).await;
-        let (is_newer, again_ms) = (|| false, |interval_ms| interval_ms);
+    pub(super) async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
+        let work = async |alarm_interval_ms| self.embed(source, alarm_interval_ms).await;
+        let (is_newer, again_ms) = (|| false, |alarm_interval_ms| alarm_interval_ms);
         rang(self.platform.as_ref(), &self.wake_up.alarm, source, work, is_newer, again_ms).await
     }
 
-    /// Embeds chunks, and sets the alarm for what is left of them; `interval_ms` is `TURN_ALARM_MS`.
-    async fn embed(&self, source: &ContextSource, interval_ms: u64) -> Result<(), Fault> {
+    /// Embeds chunks, and sets the alarm for what is left of them; `alarm_interval_ms` is `TURN_ALARM_MS`.
+    async fn embed(&self, source: &IsolateSettings, alarm_interval_ms: u64) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
         let deployment = source.deployment(platform).unwrap_or_default();
         let Ok(catalog) = source.catalog(platform).await else {
-            return self.wake_up.set_in(platform, interval_ms);
+            return self.wake_up.set_in(platform, alarm_interval_ms);
         };
         let jurisdiction = platform.jurisdiction();
         if jurisdiction.is_some_and(|needed| !catalog.default_resides(needed)) {
@@ -135,7 +135,7 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
                 // While documents change, the alarm stays set: this instance may be lost before they are stored.
                 let has_changes = self.wake_up.has_changes();
                 return if has_changes {
-                    self.wake_up.set_in(platform, interval_ms)
+                    self.wake_up.set_in(platform, alarm_interval_ms)
                 } else {
                     Ok(())
                 };
@@ -144,7 +144,7 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
             Ok(EmbeddingOutcome::Failed { retry_after_ms, reason }) => (retry_after_ms, reason),
             Err(fault) => (None, fault.message),
         };
-        let wait_ms = self.wake_up.failed(platform, retry_after_ms, interval_ms);
+        let wait_ms = self.wake_up.failed(platform, retry_after_ms, alarm_interval_ms);
         platform.log(json!({
             "event": "embedding_failed", "level": "error", "failure": reason, "retry_ms": wait_ms,
         }));
@@ -153,7 +153,10 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
 
     /// Sets the alarm before documents change. The guard that it returns is held while they change; `None` where there
     /// is nothing to embed and nothing to forget.
-    async fn begin_change(&self, source: &ContextSource) -> Result<Option<ChangeGuard<'_>>, Fault> {
+    async fn begin_change(
+        &self,
+        source: &IsolateSettings,
+    ) -> Result<Option<ChangeGuard<'_>>, Fault> {
         let platform = self.platform.as_ref();
         let jurisdiction = platform.jurisdiction();
         // Documents may change without a catalog; the alarm waits for one.
@@ -163,8 +166,8 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         if !is_wanted && !self.index.has_vectors()? {
             return Ok(None);
         }
-        let interval_ms = source.alarm_interval_ms(platform);
-        self.wake_up.set_in(platform, interval_ms)?;
+        let alarm_interval_ms = source.alarm_interval_ms(platform);
+        self.wake_up.set_in(platform, alarm_interval_ms)?;
         Ok(Some(self.wake_up.begin_change()))
     }
 
@@ -179,7 +182,7 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
     /// The vector of a question for a turn with that agent context, and a warning where only words can rank.
     pub(super) async fn question_vector(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         agent_context: &str,
         question: &str,
     ) -> Result<(Option<QuestionVector>, Vec<Warning>), Fault> {

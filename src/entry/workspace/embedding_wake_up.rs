@@ -65,15 +65,15 @@ impl EmbeddingWakeUp {
     }
 
     /// Records a failure of the service, and returns the wait before the next request, in milliseconds: the service's own
-    /// `Retry-After`, else one that doubles up to `most_ms`.
+    /// `Retry-After`, else one that doubles up to `alarm_interval_ms`.
     pub(super) fn failed<P: Platform>(
         &self,
         platform: &P,
         retry_after_ms: Option<u64>,
-        most_ms: u64,
+        alarm_interval_ms: u64,
     ) -> u64 {
         let wait_ms = retry_after_ms.map_or_else(
-            || self.backoff.wait_ms(most_ms),
+            || self.backoff.wait_ms(alarm_interval_ms),
             |asked| asked.clamp(FIRST_WAIT_MS, MAX_RETRY_AFTER_MS),
         );
         self.backoff.note(true);

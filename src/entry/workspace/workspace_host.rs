@@ -13,10 +13,10 @@ use crate::contract::{
     ComparisonReading, ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits,
     parse_documents, parse_search,
 };
-use crate::entry::context::ContextSource;
 use crate::entry::endpoints::Found;
 use crate::entry::object_host::{ObjectHost, responded};
 use crate::entry::request::RequestHead;
+use crate::entry::request_context::IsolateSettings;
 use crate::entry::request_id::RequestId;
 use crate::entry::residence::refuse_elsewhere;
 use crate::entry::response::{PlainResponse, Response, object_failed};
@@ -57,7 +57,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D
 
     async fn response(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
@@ -68,7 +68,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D
     }
 
     /// Embeds chunks that lack vectors.
-    async fn alarm_rang(&self, source: &ContextSource) -> Result<(), Fault> {
+    async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
         self.index.alarm_rang(source).await
     }
 }
@@ -76,7 +76,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D
 impl<P: Platform, D: Database> WorkspaceHost<P, D> {
     async fn respond(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<InvokeResult, Vec<Fault>> {
@@ -169,7 +169,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
     /// `POST …/search`: the chunks that a turn of a session with the catalog's default contexts would receive.
     async fn search(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         workspace_id: &str,
         request: &SearchRequest,
         explain: bool,
@@ -208,7 +208,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
     /// The search of a turn, which keeps its own bound in bytes.
     async fn search_of_turn(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         question: &[u8],
     ) -> Result<InvokeResult, Vec<Fault>> {
         let (agent_context, search) = read_turn_search(question).ok_or_else(object_failed)?;
@@ -225,7 +225,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
 
     async fn search_index(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         search: IndexSearch<'_>,
     ) -> Result<InvokeResult, Vec<Fault>> {
         let platform = self.platform.as_ref();

@@ -5,7 +5,7 @@
 
 use super::connection::{Connection, LEGACY, MODERN, ProtocolEra, find_version, valid_session_id};
 use super::failure::McpFailure;
-use super::message::{INITIALIZED, Message, RpcRequest, string_member};
+use super::message::{INITIALIZED, RpcRequest, ServerMessage, string_member};
 use super::message_reader::MessageReader;
 use super::remedy::{Refusal, Remedies};
 use crate::catalog::HttpService;
@@ -136,22 +136,24 @@ impl<'a, P: Platform> Client<'a, P> {
             while let Some(message) = reader.next_message(has_ended) {
                 self.count_message().await?;
                 let message = self.service.without_secrets(message).await;
-                match Message::read(&message, id, !succeeds || !reader.is_stream()) {
-                    Message::Result(result) if succeeds => {
+                match ServerMessage::read(&message, id, !succeeds || !reader.is_stream()) {
+                    ServerMessage::Result(result) if succeeds => {
                         response.body.finish();
                         return Ok(Reply::Result(result.to_owned()));
                     }
-                    Message::Error(error) => {
+                    ServerMessage::Error(error) => {
                         response.body.finish();
                         return Ok(Reply::Refusal(Refusal { status, error: Some(error) }));
                     }
-                    Message::Request { response }
+                    ServerMessage::Request { response }
                         if is_legacy && side_requests < MOST_SIDE_REQUESTS =>
                     {
                         side_requests += 1;
                         self.notify(response).await;
                     }
-                    Message::Result(_) | Message::Request { .. } | Message::Other => {}
+                    ServerMessage::Result(_)
+                    | ServerMessage::Request { .. }
+                    | ServerMessage::Other => {}
                 }
             }
             if !has_ended {

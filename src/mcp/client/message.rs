@@ -72,7 +72,7 @@ pub(super) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications
 
 /// A message of a server.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Message<'m> {
+pub(super) enum ServerMessage<'m> {
     /// The result of the request, as JSON.
     Result(&'m str),
     Error(RpcError),
@@ -93,7 +93,7 @@ pub(super) struct RpcError {
     pub(super) supported: Vec<String>,
 }
 
-impl<'m> Message<'m> {
+impl<'m> ServerMessage<'m> {
     /// Reads a message that arrives while the request `id` waits. Some servers omit the id of an error:
     /// `is_only_message` says that such an error can only belong to this request.
     pub(super) fn read(json: &'m str, id: u32, is_only_message: bool) -> Self {
@@ -167,31 +167,35 @@ mod tests {
     #[test]
     fn a_message_belongs_to_a_request_by_its_id_and_a_single_error_without_one() {
         let error = |code| {
-            Message::Error(RpcError { code, message: "m".to_owned(), supported: Vec::new() })
+            ServerMessage::Error(RpcError { code, message: "m".to_owned(), supported: Vec::new() })
         };
         for (json, is_only, message) in [
-            (r#"{"result":{"a":1},"jsonrpc":"2.0","id":7}"#, false, Message::Result(r#"{"a":1}"#)),
-            (r#"{"id":8,"result":{}}"#, true, Message::Other),
-            (r#"{"id":"7","result":{}}"#, true, Message::Other),
-            (r#"{"result":{}}"#, true, Message::Other),
+            (
+                r#"{"result":{"a":1},"jsonrpc":"2.0","id":7}"#,
+                false,
+                ServerMessage::Result(r#"{"a":1}"#),
+            ),
+            (r#"{"id":8,"result":{}}"#, true, ServerMessage::Other),
+            (r#"{"id":"7","result":{}}"#, true, ServerMessage::Other),
+            (r#"{"result":{}}"#, true, ServerMessage::Other),
             (r#"{"id":7,"error":{"code":-1,"message":"m"}}"#, false, error(-1)),
             (r#"{"id":null,"error":{"code":-1,"message":"m"}}"#, true, error(-1)),
             (r#"{"error":{"code":-1,"message":"m"}}"#, true, error(-1)),
-            (r#"{"error":{"code":-1,"message":"m"}}"#, false, Message::Other),
-            (r#"{"id":8,"error":{"code":-1,"message":"m"}}"#, true, Message::Other),
-            (r#"{"method":"notifications/progress","params":{}}"#, true, Message::Other),
-            (r#"{"id":7,"result":{}"#, true, Message::Other),
-            ("[]", true, Message::Other),
-            ("", true, Message::Other),
+            (r#"{"error":{"code":-1,"message":"m"}}"#, false, ServerMessage::Other),
+            (r#"{"id":8,"error":{"code":-1,"message":"m"}}"#, true, ServerMessage::Other),
+            (r#"{"method":"notifications/progress","params":{}}"#, true, ServerMessage::Other),
+            (r#"{"id":7,"result":{}"#, true, ServerMessage::Other),
+            ("[]", true, ServerMessage::Other),
+            ("", true, ServerMessage::Other),
         ] {
-            assert_eq!(Message::read(json, 7, is_only), message, "{json}");
+            assert_eq!(ServerMessage::read(json, 7, is_only), message, "{json}");
         }
     }
 
     #[test]
     fn a_server_s_ping_is_answered_and_every_other_request_is_refused() {
-        let notification = Message::read(r#"{"method":"ping"}"#, 1, false);
-        assert_eq!(notification, Message::Other);
+        let notification = ServerMessage::read(r#"{"method":"ping"}"#, 1, false);
+        assert_eq!(notification, ServerMessage::Other);
         for (request, response) in [
             (r#"{"id":"p","method":"ping"}"#, r#"{"jsonrpc":"2.0","id":"p","result":{}}"#),
             (
@@ -199,8 +203,8 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#,
             ),
         ] {
-            let expected = Message::Request { response: response.to_owned() };
-            assert_eq!(Message::read(request, 1, false), expected);
+            let expected = ServerMessage::Request { response: response.to_owned() };
+            assert_eq!(ServerMessage::read(request, 1, false), expected);
         }
     }
 

@@ -13,7 +13,7 @@ pub(super) struct MessageReader {
     /// The longest message, in bytes.
     longest: usize,
     read: usize,
-    form: Form,
+    form: BodyForm,
 }
 
 /// Where a broken stream can be resumed.
@@ -23,7 +23,7 @@ pub(super) struct Resumption {
     pub(super) retry_ms: Option<u64>,
 }
 
-enum Form {
+enum BodyForm {
     Unknown,
     Json(Vec<u8>),
     Events(Box<SseDecoder>),
@@ -31,12 +31,12 @@ enum Form {
 
 impl MessageReader {
     pub(super) fn new(longest: usize) -> Self {
-        Self { longest, read: 0, form: Form::Unknown }
+        Self { longest, read: 0, form: BodyForm::Unknown }
     }
 
     /// The reader for the rest of a broken stream. Its bounds hold for both parts together.
     pub(super) fn resumed(self) -> Self {
-        Self { form: Form::Unknown, ..self }
+        Self { form: BodyForm::Unknown, ..self }
     }
 
     /// Takes the next bytes.
@@ -45,24 +45,24 @@ impl MessageReader {
         if self.read > BODY_BYTES {
             return Err(ServiceFailure::TooLarge(BODY_BYTES));
         }
-        if let Form::Unknown = self.form {
+        if let BodyForm::Unknown = self.form {
             chunk = chunk.trim_ascii_start();
             self.form = match chunk.first() {
                 None => return Ok(()),
-                Some(b'{' | b'[') => Form::Json(Vec::new()),
-                Some(_) => Form::Events(Box::new(SseDecoder::new(self.longest))),
+                Some(b'{' | b'[') => BodyForm::Json(Vec::new()),
+                Some(_) => BodyForm::Events(Box::new(SseDecoder::new(self.longest))),
             };
         }
         match &mut self.form {
-            Form::Unknown => Ok(()),
-            Form::Json(body) if body.len() + chunk.len() > self.longest => {
+            BodyForm::Unknown => Ok(()),
+            BodyForm::Json(body) if body.len() + chunk.len() > self.longest => {
                 Err(ServiceFailure::TooLarge(self.longest))
             }
-            Form::Json(body) => {
+            BodyForm::Json(body) => {
                 body.extend_from_slice(chunk);
                 Ok(())
             }
-            Form::Events(events) => events.push(chunk).map_err(|fault| match fault {
+            BodyForm::Events(events) => events.push(chunk).map_err(|fault| match fault {
                 SseFault::NotUtf8 => ServiceFailure::NotJson,
                 SseFault::LineTooLong(_) | SseFault::EventTooLong(_) => {
                     ServiceFailure::TooLarge(self.longest)
@@ -74,11 +74,11 @@ impl MessageReader {
     /// The next message, oldest first; at the end of the body, also a last event without its blank line.
     pub(super) fn next_message(&mut self, has_ended: bool) -> Option<String> {
         match &mut self.form {
-            Form::Unknown => None,
-            Form::Json(body) => {
+            BodyForm::Unknown => None,
+            BodyForm::Json(body) => {
                 has_ended.then(|| String::from_utf8(std::mem::take(body)).ok()).flatten()
             }
-            Form::Events(events) => events.next_event().map(|event| event.data).or_else(|| {
+            BodyForm::Events(events) => events.next_event().map(|event| event.data).or_else(|| {
                 let last = has_ended.then(|| events.finish().ok().flatten());
                 last.flatten().map(|event| event.data)
             }),
@@ -89,12 +89,12 @@ impl MessageReader {
 
     /// Whether the body may hold other messages than the one that is awaited.
     pub(super) fn is_stream(&self) -> bool {
-        matches!(self.form, Form::Events(_))
+        matches!(self.form, BodyForm::Events(_))
     }
 
     /// Where the stream can be resumed if it ends here.
     pub(super) fn resumption(&self) -> Option<Resumption> {
-        let Form::Events(events) = &self.form else { return None };
+        let BodyForm::Events(events) = &self.form else { return None };
         // An empty id revokes the one before it.
         let last_event_id = events.last_id().filter(|id| !id.is_empty())?.to_owned();
         Some(Resumption { last_event_id, retry_ms: events.retry_ms() })

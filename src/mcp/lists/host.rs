@@ -36,16 +36,16 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS tool_list (
 
 /// The object that keeps the tools of one MCP server for a tenant.
 #[derive(Debug)]
-pub struct McpListsHost<D> {
+pub struct McpListHost<D> {
     database: D,
     has_table: Cell<bool>,
     /// Locked during a request to the server: all sessions that ask meanwhile get the same list.
-    memory: Mutex<Memory>,
+    memory: Mutex<ServerMemory>,
 }
 
 /// This instance's knowledge of the server.
 #[derive(Debug, Default)]
-struct Memory {
+struct ServerMemory {
     /// The fingerprint of the server's definition for which the rest holds; empty at first.
     server: String,
     connection: Connection,
@@ -61,7 +61,7 @@ struct KnownList {
     json: Box<RawValue>,
 }
 
-impl<D: Database> McpListsHost<D> {
+impl<D: Database> McpListHost<D> {
     /// A host over its object's storage. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
         Self { database, has_table: Cell::new(false), memory: Mutex::default() }
@@ -116,7 +116,7 @@ impl<D: Database> McpListsHost<D> {
     }
 
     /// The stored list, where it is of this definition of the server.
-    fn read(&self, server: &McpServer) -> Result<Memory, Fault> {
+    fn read(&self, server: &McpServer) -> Result<ServerMemory, Fault> {
         if !self.has_table.get() {
             self.database.execute(TABLE, &[])?;
             self.has_table.set(true);
@@ -131,7 +131,7 @@ impl<D: Database> McpListsHost<D> {
             }),
             None => None,
         };
-        Ok(Memory { server: server.fingerprint.clone(), list, ..Memory::default() })
+        Ok(ServerMemory { server: server.fingerprint.clone(), list, ..ServerMemory::default() })
     }
 
     /// Asks the server.
@@ -139,7 +139,7 @@ impl<D: Database> McpListsHost<D> {
         &self,
         platform: &P,
         server: &McpServer,
-        memory: &mut Memory,
+        memory: &mut ServerMemory,
     ) -> Result<(), Fault> {
         // A request that is dropped halfway leaves the connection as it was.
         let mut connection = memory.connection.clone();
@@ -177,7 +177,7 @@ impl<D: Database> McpListsHost<D> {
     }
 }
 
-impl Memory {
+impl ServerMemory {
     /// For how long the list is still fresh, in milliseconds; `None` when it is stale or missing.
     fn fresh_ms<P: Platform>(&self, platform: &P) -> Option<u64> {
         let left = self.list.as_ref()?.fresh_until.checked_sub(platform.now_ms())?;

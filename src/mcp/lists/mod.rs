@@ -1,7 +1,7 @@
 //! The lists of servers' tools: stored by an object for each tenant and server, cached by each isolate, and narrowed to
 //! the tools that a turn may offer (interface §11).
 //!
-//! [`McpListsHost`] is the object. It alone asks a server for its tools, so a server gets one request, however many
+//! [`McpListHost`] is the object. It alone asks a server for its tools, so a server gets one request, however many
 //! sessions there are. [`ToolListCache`] is an isolate's cache of these lists: a turn with a fresh list sends no request.
 //! [`AllowedTools`] are the tools of one list that the catalog allows.
 
@@ -12,7 +12,7 @@ mod reply;
 
 pub use allowed_tools::{AllowedTools, ChangedTool, Reach, ToolsByServer, pin_of};
 pub use cache::ToolListCache;
-pub use host::McpListsHost;
+pub use host::McpListHost;
 pub use reply::{StoredToolList, ToolListReply};
 
 /// The time before a server that failed is asked again, in milliseconds.

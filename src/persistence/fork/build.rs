@@ -14,18 +14,18 @@ use crate::persistence::records::{Session, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
 use crate::persistence::spent::is_zero;
 use crate::persistence::{schema, texts};
-use crate::ports::{Database, Row, Value, unreadable_column};
+use crate::ports::{Database, Row, SqlValue, unreadable_column};
 
 /// What is stored of a fork that is built.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ForkBuild {
+pub(crate) struct StoredCopy {
     /// Tells this build from every other one of the object.
     pub(crate) id: u64,
     pub(crate) plan: ForkPlan,
     /// The number under which the user's object has registered the session; 0 for a session of no user.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) registration: u64,
+    pub(crate) incarnation: u64,
     /// How often it was begun or resumed.
     pub(crate) attempts: u32,
     /// `None` until the parent has told it.
@@ -52,15 +52,15 @@ pub(crate) struct ForkContexts {
     pub(crate) asked: Contexts,
 }
 
-impl ForkBuild {
+impl StoredCopy {
     /// A build that has not begun. `id` is one that no other build of the object had.
-    pub(crate) fn new(id: u64, plan: ForkPlan, registration: u64) -> Self {
-        Self { id, plan, registration, attempts: 0, head: None, rows: Some(RowPlace::first()) }
+    pub(crate) fn new(id: u64, plan: ForkPlan, incarnation: u64) -> Self {
+        Self { id, plan, incarnation, attempts: 0, head: None, rows: Some(RowPlace::first()) }
     }
 
     /// The same from its beginning.
     pub(crate) fn anew(self, id: u64) -> Self {
-        Self { attempts: self.attempts, ..Self::new(id, self.plan, self.registration) }
+        Self { attempts: self.attempts, ..Self::new(id, self.plan, self.incarnation) }
     }
 
     /// Whether its rows are of another form than this version of the product has.
@@ -84,7 +84,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The fork that is built.
-    pub(crate) fn fork_build(&self) -> Result<Option<ForkBuild>, Fault> {
+    pub(crate) fn fork_build(&self) -> Result<Option<StoredCopy>, Fault> {
         if !self.is_building_fork()? {
             return Ok(None);
         }
@@ -93,7 +93,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Begins a build, or begins one anew: nothing of an earlier one is left.
-    pub(crate) fn begin_fork(&self, build: &ForkBuild, now_ms: u64) -> Result<(), Fault> {
+    pub(crate) fn begin_fork(&self, build: &StoredCopy, now_ms: u64) -> Result<(), Fault> {
         self.durable_step(|| {
             self.drop_tables()?;
             self.database.execute_all(schema::FORK)?;
@@ -105,7 +105,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Notes that the build is resumed.
-    pub(crate) fn resume_fork(&self, build: &mut ForkBuild) -> Result<(), Fault> {
+    pub(crate) fn count_attempt(&self, build: &mut StoredCopy) -> Result<(), Fault> {
         build.attempts = build.attempts.saturating_add(1);
         self.save_build(build)
     }
@@ -119,7 +119,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// What comes next of a build.
-    pub(crate) fn fork_step(&self, build: &ForkBuild) -> Result<ForkStep, Fault> {
+    pub(crate) fn fork_step(&self, build: &StoredCopy) -> Result<ForkStep, Fault> {
         let Some(head) = &build.head else { return Ok(ForkStep::Head) };
         if let Some(place) = &build.rows {
             return Ok(ForkStep::Rows(place.clone()));
@@ -134,7 +134,11 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Takes the parent's row.
-    pub(crate) fn add_fork_head(&self, build: &mut ForkBuild, head: ForkHead) -> Result<(), Fault> {
+    pub(crate) fn add_fork_head(
+        &self,
+        build: &mut StoredCopy,
+        head: ForkHead,
+    ) -> Result<(), Fault> {
         let Session {
             client_tools,
             solution_context,
@@ -155,7 +159,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Takes a page of rows.
-    pub(crate) fn add_fork_rows(&self, build: &mut ForkBuild, page: RowPage) -> Result<(), Fault> {
+    pub(crate) fn add_fork_rows(&self, build: &mut StoredCopy, page: RowPage) -> Result<(), Fault> {
         self.durable_step(|| {
             for (table, row) in page.rows {
                 self.add_row(&build.plan.request.session_id, table, row)?;
@@ -246,7 +250,7 @@ impl<D: Database> SessionStore<D> {
     /// Makes the build a session.
     pub(crate) fn finish_fork(
         &self,
-        build: &ForkBuild,
+        build: &StoredCopy,
         contexts: Option<ForkContexts>,
         now_ms: u64,
     ) -> Result<(), Fault> {
@@ -303,7 +307,7 @@ impl<D: Database> SessionStore<D> {
                 }
                 serde_json::Value::String(text) => text.into(),
                 serde_json::Value::Number(number) => whole(&number).ok_or_else(unreadable)?.into(),
-                serde_json::Value::Null => Value::Null,
+                serde_json::Value::Null => SqlValue::Null,
                 _ => return Err(unreadable()),
             };
             columns.push(column);
@@ -327,7 +331,7 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    fn save_build(&self, build: &ForkBuild) -> Result<(), Fault> {
+    fn save_build(&self, build: &StoredCopy) -> Result<(), Fault> {
         let text = to_json("build", build)?;
         let statement = "INSERT OR REPLACE INTO fork (id, build) VALUES (1, ?)";
         self.database.execute(statement, &[text.into()])
@@ -352,13 +356,13 @@ pub(crate) struct OutcomePlace {
 
 impl Session {
     /// Makes the parent's row that of its fork.
-    fn become_fork(&mut self, build: &ForkBuild, now_ms: u64) {
+    fn become_fork(&mut self, build: &StoredCopy, now_ms: u64) {
         let ForkPlan { parent, turn_id, turns, request, .. } = &build.plan;
         let mut ancestors = vec![parent.clone()];
         ancestors.extend(self.state.fork.take().into_iter().flat_map(|fork| fork.ancestors));
         self.session_id = request.session_id.clone();
         (self.created_at, self.updated_at) = (now_ms, now_ms);
-        self.state.registration = build.registration;
+        self.state.incarnation = build.incarnation;
         self.state.fork = Some(Box::new(ForkOrigin {
             parent: parent.clone(),
             turn_id: turn_id.clone(),

@@ -58,7 +58,7 @@ pub(super) const COPIED: [CopiedTable; 7] = [
         name: "calls",
         turn: "turn",
         keys: &["turn", "model_call", "position"],
-        documents: &[plain("arguments"), plain("answer"), plain("approval")],
+        documents: &[plain("arguments"), plain("result"), plain("approval")],
     },
     CopiedTable {
         name: "submissions",
@@ -135,7 +135,7 @@ mod tests {
     /// The columns of text that always stands whole in its row, by their tables: names, hashes and short JSON.
     const WHOLE: [(&str, &[&str]); 7] = [
         ("turns", &["turn_id", "status", "tools", "fingerprint", "session_after"]),
-        ("conversation", &["kind", "standing", "service"]),
+        ("conversation", &["kind", "entry_state", "service"]),
         ("calls", &["call_id", "tool_call_id", "name", "runs_on"]),
         ("submissions", &["fingerprint", "caller"]),
         ("model_calls", &[]),

@@ -9,7 +9,7 @@ mod copied_tables;
 mod rewind;
 mod source;
 
-pub(crate) use build::{ForkBuild, ForkContexts, ForkStep, OutcomePlace};
+pub(crate) use build::{ForkContexts, ForkStep, OutcomePlace, StoredCopy};
 pub(crate) use source::{ForkHead, RowPage, RowPlace, TextPage, TextPlace};
 
 use serde::{Deserialize, Serialize};

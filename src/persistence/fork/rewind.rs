@@ -78,10 +78,10 @@ impl<D: Database> SessionStore<D> {
         if turns < self.newest_ordinal()? {
             self.rewind(&mut session, turns)?;
         }
-        session.live_turn = None;
+        session.open_turn = None;
         let state = &mut session.state;
         (state.total_tokens, state.unknown_responses, state.lost_calls) = (0, 0, 0);
-        (state.registration, state.tickets_before, state.lease) = (0, 0, None);
+        (state.incarnation, state.credentials_valid_from, state.lease) = (0, 0, None);
         Ok(session)
     }
 
@@ -143,7 +143,7 @@ impl<D: Database> SessionStore<D> {
             .refused_solution_context
             .take_if(|hash| Some(&*hash) != session.solution_context.as_ref());
         let left_out = "SELECT seq FROM conversation
-             WHERE turn <= ? AND kind = 'user' AND standing <> 'kept' LIMIT 1";
+             WHERE turn <= ? AND kind = 'user' AND entry_state <> 'kept' LIMIT 1";
         let is_sure = state.refused_solution_context.is_none()
             && (state.window.from == EntrySeq::START
                 || state.window.summary_message.is_some()
@@ -236,10 +236,10 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn last_output(&self, turns: u64) -> Result<Option<LastOutput>, Fault> {
-        let statement = "SELECT seq, turn, standing, service FROM conversation
+        let statement = "SELECT seq, turn, entry_state, service FROM conversation
              WHERE turn <= ? AND kind = 'answer' ORDER BY seq DESC LIMIT 1";
         let Some(row) = self.database.first(statement, &[turns.into()])? else { return Ok(None) };
-        let is_kept = row.get::<String>("standing")? == "kept";
+        let is_kept = row.get::<String>("entry_state")? == "kept";
         let (seq, turn, service) = (row.get("seq")?, row.get("turn")?, row.get("service")?);
         Ok(Some(LastOutput { seq, turn, is_kept, service }))
     }

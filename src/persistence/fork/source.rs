@@ -8,7 +8,7 @@ use crate::object;
 use crate::persistence::records::{Session, TurnProgress, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
 use crate::persistence::{schema, texts};
-use crate::ports::{Database, Row, Value};
+use crate::ports::{Database, Row, SqlValue};
 
 /// The length at which a page ends, in bytes.
 const PAGE_BYTES: usize = 500_000;
@@ -182,7 +182,7 @@ impl<D: Database> SessionStore<D> {
         let statement = format!(
             "SELECT * FROM {name} WHERE ({keys}) > ({places}) AND {turn} <= ? ORDER BY {keys} LIMIT 1"
         );
-        let mut parameters: Vec<Value> = after.iter().map(|key| (*key).into()).collect();
+        let mut parameters: Vec<SqlValue> = after.iter().map(|key| (*key).into()).collect();
         parameters.push(turns.into());
         self.database.first(&statement, &parameters)
     }
@@ -220,8 +220,8 @@ impl<D: Database> SessionStore<D> {
         let of_turns =
             "SELECT COUNT(*) AS turns, SUM(attempts) AS attempts, MAX(updated_at) AS changed
              FROM turns WHERE ordinal <= ?";
-        let of_entries = "SELECT COUNT(*) AS entries, SUM(standing = 'withheld') AS withheld,
-                SUM(standing = 'forgotten') AS forgotten
+        let of_entries = "SELECT COUNT(*) AS entries, SUM(entry_state = 'withheld') AS withheld,
+                SUM(entry_state = 'forgotten') AS forgotten
              FROM conversation WHERE turn <= ?";
         let mut version = format!("{}", session.open_calls.is_some());
         for (statement, columns) in [

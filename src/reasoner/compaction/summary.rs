@@ -11,7 +11,7 @@ use crate::contract::{Fault, Usage};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Entry, EntryKind, Window};
 use crate::ports::{Database, Platform};
-use crate::reasoner::model_call::{Exchange, Form, Input, ModelCall, can_fall_back};
+use crate::reasoner::model_call::{Exchange, Input, ModelCall, SentForm, can_fall_back};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
 /// The most model calls for one summary. What stands before the newest of so many pieces is left out.
@@ -165,7 +165,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         read: &mut dyn FnMut(&RawValue),
     ) -> Result<(), Fault> {
         for items in self.store.items(&[entry])? {
-            Form::AsStored.each_item(&items, None, read)?;
+            SentForm::AsStored.each_item(&items, None, read)?;
         }
         Ok(())
     }

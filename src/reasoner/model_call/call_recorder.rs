@@ -10,7 +10,7 @@ use crate::contract::Fault;
 use crate::llm_call::CallObserver;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
-use crate::responses_api::{ResponseReport, TextProgress};
+use crate::responses_api::{ResponseFacts, TextProgress};
 
 /// The observer of one call and its repetitions.
 pub(super) struct CallRecorder<'a, P, D> {
@@ -72,7 +72,7 @@ impl<P: Platform, D: Database + 'static> CallObserver for CallRecorder<'_, P, D>
         }
     }
 
-    fn on_report(&mut self, reported: &ResponseReport) {
+    fn on_report(&mut self, reported: &ResponseFacts) {
         let mut under_way = self.reasoner.under_way.borrow_mut();
         let Some(transcript) = under_way.as_mut() else { return };
         // Of a response that is read again, the first chunk came to an earlier instance.

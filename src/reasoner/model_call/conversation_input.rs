@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::sent_entries::{Form, Sending, SentEntries};
+use super::sent_entries::{Sending, SentEntries, SentForm};
 use crate::composition::{estimated_bytes, shows_solution_context};
 use crate::contract::Fault;
 use crate::persistence::{Entry, EntryKind, EntrySeq, Rung, SessionStore, Window};
@@ -27,7 +27,7 @@ pub(in crate::reasoner) struct Input {
 /// An entry of the conversation, and how it is sent.
 pub(in crate::reasoner) struct InputEntry {
     pub(in crate::reasoner) entry: Entry,
-    pub(in crate::reasoner) form: Form,
+    pub(in crate::reasoner) form: SentForm,
     /// The entry is an output of a model, or of its calls, and comes from another service than the one that gets it.
     pub(in crate::reasoner) foreign: bool,
 }
@@ -39,32 +39,31 @@ impl InputEntry {
         let shortened = window.shortened.filter(|shortened| seq <= shortened.through);
         let is_plain = window.rung.is_some_and(Rung::is_plain) && Some(turn) != window.turn;
         let form = match kind {
-            EntryKind::ModelOutput if is_plain => Form::Plain,
+            EntryKind::ModelOutput if is_plain => SentForm::Plain,
             EntryKind::ModelOutput if window.rung == Some(Rung::Items) && seq == window.from => {
-                Form::BareSinceCompaction
+                SentForm::BareSinceCompaction
             }
             EntryKind::ModelOutput if window.rung.is_some_and(|rung| rung != Rung::Whole) => {
-                Form::Bare
+                SentForm::Bare
             }
-            EntryKind::ToolOutputs if is_plain && withheld => Form::PlainReplacements,
-            EntryKind::ToolOutputs if is_plain => Form::Plain,
-            EntryKind::ModelOutput if seq <= window.without_reasoning => Form::WithoutReasoning,
-            EntryKind::ModelOutput if seq == window.from => Form::SinceCompaction,
-            EntryKind::ToolOutputs if withheld => Form::Replacements,
-            EntryKind::ToolOutputs => {
-                shortened.map_or(Form::AsStored, |shortened| Form::Shortened(shortened.bytes))
-            }
+            EntryKind::ToolOutputs if is_plain && withheld => SentForm::PlainReplacements,
+            EntryKind::ToolOutputs if is_plain => SentForm::Plain,
+            EntryKind::ModelOutput if seq <= window.without_reasoning => SentForm::WithoutReasoning,
+            EntryKind::ModelOutput if seq == window.from => SentForm::SinceCompaction,
+            EntryKind::ToolOutputs if withheld => SentForm::Replacements,
+            EntryKind::ToolOutputs => shortened
+                .map_or(SentForm::AsStored, |shortened| SentForm::Shortened(shortened.bytes)),
             EntryKind::User | EntryKind::SummaryMessage
                 if seq <= window.without_solution_context =>
             {
-                Form::WithoutSolutionContext
+                SentForm::WithoutSolutionContext
             }
-            EntryKind::User | EntryKind::Steer if is_plain => Form::Plain,
+            EntryKind::User | EntryKind::Steer if is_plain => SentForm::Plain,
             EntryKind::System
             | EntryKind::User
             | EntryKind::Steer
             | EntryKind::ModelOutput
-            | EntryKind::SummaryMessage => Form::of(kind),
+            | EntryKind::SummaryMessage => SentForm::of(kind),
         };
         Self { entry, form, foreign }
     }
@@ -82,7 +81,7 @@ impl InputEntry {
             }
             EntryKind::ModelOutput | EntryKind::ToolOutputs => false,
         };
-        is_message && self.form == Form::AsStored
+        is_message && self.form == SentForm::AsStored
     }
 }
 
@@ -230,7 +229,7 @@ impl Input {
                 | EntryKind::ModelOutput
                 | EntryKind::ToolOutputs => false,
             };
-            if is_message && *form == Form::AsStored && entry.seq > acknowledged {
+            if is_message && *form == SentForm::AsStored && entry.seq > acknowledged {
                 for items in store.items(&[entry])? {
                     let mut read = |item: &RawValue| brings |= shows_solution_context(item);
                     form.each_item(&items, None, &mut read)?;
@@ -349,7 +348,7 @@ impl Input {
 
     /// Whether it holds replacements of tool outputs that the service refused before.
     pub(in crate::reasoner) fn holds_replacements(&self) -> bool {
-        let is_one = |form| form == Form::Replacements || form == Form::PlainReplacements;
+        let is_one = |form| form == SentForm::Replacements || form == SentForm::PlainReplacements;
         self.entries.iter().any(|sent| is_one(sent.form))
     }
 
@@ -359,9 +358,9 @@ impl Input {
             if !entries.contains(&sent.entry.seq) {
                 return true;
             }
-            sent.form = match sent.form == Form::Plain {
-                true => Form::PlainReplacements,
-                false => Form::Replacements,
+            sent.form = match sent.form == SentForm::Plain {
+                true => SentForm::PlainReplacements,
+                false => SentForm::Replacements,
             };
             sent.entry.kind == EntryKind::ToolOutputs
         });

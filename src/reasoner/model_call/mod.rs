@@ -28,7 +28,7 @@ pub(super) use estimate::{BYTES_PER_TOKEN, estimate_cost, tokens};
 pub(super) use exchange::{Exchange, ModelCall};
 pub(super) use fall_back::can_fall_back;
 pub(crate) use interruption::Interruption;
-pub use sent_entries::{Form, Sending, SentEntries};
+pub use sent_entries::{Sending, SentEntries, SentForm};
 pub(crate) use services::RestingServices;
 pub(super) use services::{FailedServices, Service, Services};
 pub(super) use transcript::Transcript;

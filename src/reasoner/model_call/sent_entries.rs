@@ -22,7 +22,7 @@ pub struct SentEntries {
     /// The form of those that can have several forms: tool outputs, or model outputs or messages of which only a
     /// part is sent. All others have the form of their kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub form: Option<Form>,
+    pub form: Option<SentForm>,
     /// Outputs of a model, or of its calls, come from another service than the one that gets them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
@@ -31,7 +31,7 @@ pub struct SentEntries {
 /// How an entry is sent: its form, and whether another service made it than the one that it is sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending {
-    pub form: Form,
+    pub form: SentForm,
     /// Of an output of a model, or of its calls.
     pub foreign: bool,
 }
@@ -39,32 +39,32 @@ pub struct Sending {
 impl Sending {
     /// Whether the items are sent byte for byte.
     pub(in crate::reasoner) fn is_as_stored(self) -> bool {
-        self.form == Form::AsStored && !self.foreign
+        self.form == SentForm::AsStored && !self.foreign
     }
 
-    /// Writes the items that are sent of an entry, as [`Form::each_item`] does, and nothing that names another service.
+    /// Writes the items that are sent of an entry, as [`SentForm::each_item`] does, and nothing that names another service.
     pub fn each_item(
         self,
         items: &str,
-        outputs: Option<(&str, Form)>,
+        outputs: Option<(&str, SentForm)>,
         write: &mut dyn FnMut(&RawValue),
     ) -> Result<(), Fault> {
         if !self.foreign {
             return self.form.each_item(items, outputs, write);
         }
         match self.form {
-            Form::ForReplay
-            | Form::SinceCompaction
-            | Form::WithoutReasoning
-            | Form::Bare
-            | Form::BareSinceCompaction => {
+            SentForm::ForReplay
+            | SentForm::SinceCompaction
+            | SentForm::WithoutReasoning
+            | SentForm::Bare
+            | SentForm::BareSinceCompaction => {
                 foreign_output(&items_of(items)?, write);
                 Ok(())
             }
-            Form::AsStored | Form::Replacements | Form::Shortened(_) => {
+            SentForm::AsStored | SentForm::Replacements | SentForm::Shortened(_) => {
                 self.form.each_item(items, outputs, &mut |item| write(&with_plain_call_id(item)))
             }
-            Form::Plain | Form::PlainReplacements | Form::WithoutSolutionContext => {
+            SentForm::Plain | SentForm::PlainReplacements | SentForm::WithoutSolutionContext => {
                 self.form.each_item(items, outputs, write)
             }
         }
@@ -73,24 +73,24 @@ impl Sending {
 
 impl SentEntries {
     /// The form of one of the entries.
-    pub fn form_of(&self, kind: EntryKind) -> Form {
+    pub fn form_of(&self, kind: EntryKind) -> SentForm {
         let concerned: &[EntryKind] = match self.form {
-            None | Some(Form::AsStored | Form::ForReplay) => &[],
+            None | Some(SentForm::AsStored | SentForm::ForReplay) => &[],
             Some(
-                Form::SinceCompaction
-                | Form::WithoutReasoning
-                | Form::Bare
-                | Form::BareSinceCompaction,
+                SentForm::SinceCompaction
+                | SentForm::WithoutReasoning
+                | SentForm::Bare
+                | SentForm::BareSinceCompaction,
             ) => &[EntryKind::ModelOutput],
-            Some(Form::Replacements | Form::Shortened(_) | Form::PlainReplacements) => {
+            Some(SentForm::Replacements | SentForm::Shortened(_) | SentForm::PlainReplacements) => {
                 &[EntryKind::ToolOutputs]
             }
-            Some(Form::Plain) => {
+            Some(SentForm::Plain) => {
                 &[EntryKind::User, EntryKind::Steer, EntryKind::ModelOutput, EntryKind::ToolOutputs]
             }
-            Some(Form::WithoutSolutionContext) => &[EntryKind::User, EntryKind::SummaryMessage],
+            Some(SentForm::WithoutSolutionContext) => &[EntryKind::User, EntryKind::SummaryMessage],
         };
-        self.form.filter(|_| concerned.contains(&kind)).unwrap_or(Form::of(kind))
+        self.form.filter(|_| concerned.contains(&kind)).unwrap_or(SentForm::of(kind))
     }
 
     /// How one of the entries is sent.
@@ -111,7 +111,7 @@ impl SentEntries {
             }
             _ => {
                 let Sending { form, foreign } = sending;
-                let form = Some(form).filter(|form| *form != Form::of(kind));
+                let form = Some(form).filter(|form| *form != SentForm::of(kind));
                 sent.push(Self { first: seq, last: seq, form, foreign });
             }
         }
@@ -129,7 +129,7 @@ pub(super) fn can_be_foreign(kind: EntryKind) -> bool {
 /// The form in which an entry's items are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub enum SentForm {
     AsStored,
     /// Model outputs as the service takes them back.
     ForReplay,
@@ -155,7 +155,7 @@ pub enum Form {
     PlainReplacements,
 }
 
-impl Form {
+impl SentForm {
     /// The form of an entry of which nothing else is known.
     pub fn of(kind: EntryKind) -> Self {
         match kind {
@@ -219,7 +219,7 @@ impl Form {
 /// Writes the plain messages of an entry.
 fn plain(
     items: &[&RawValue],
-    outputs: Option<(&str, Form)>,
+    outputs: Option<(&str, SentForm)>,
     write: &mut dyn FnMut(&RawValue),
 ) -> Result<(), Fault> {
     for item in items {
@@ -228,7 +228,7 @@ fn plain(
     let mut of_calls: Vec<Box<RawValue>> = Vec::new();
     if let Some((outputs, form)) = outputs {
         for output in items_of(outputs)? {
-            of_calls.push(match form == Form::PlainReplacements {
+            of_calls.push(match form == SentForm::PlainReplacements {
                 true => replacement_output(output)?,
                 false => output.to_owned(),
             });
@@ -250,20 +250,22 @@ mod tests {
     #[test]
     fn a_long_conversation_takes_few_bytes_and_each_entry_keeps_its_form() {
         use EntryKind::{ModelOutput, System, ToolOutputs, User};
-        let mut entries =
-            vec![(1, System, Form::AsStored), (90, EntryKind::SummaryMessage, Form::AsStored)];
-        entries.push((40, ModelOutput, Form::SinceCompaction));
+        let mut entries = vec![
+            (1, System, SentForm::AsStored),
+            (90, EntryKind::SummaryMessage, SentForm::AsStored),
+        ];
+        entries.push((40, ModelOutput, SentForm::SinceCompaction));
         for turn in 0..10 {
             let seq = 41 + 4 * turn;
-            let form = if turn < 5 { Form::Shortened(1024) } else { Form::AsStored };
-            entries.push((seq, User, Form::AsStored));
-            entries.push((seq + 1, ModelOutput, Form::ForReplay));
+            let form = if turn < 5 { SentForm::Shortened(1024) } else { SentForm::AsStored };
+            entries.push((seq, User, SentForm::AsStored));
+            entries.push((seq + 1, ModelOutput, SentForm::ForReplay));
             entries.push((seq + 2, ToolOutputs, form));
-            entries.push((seq + 3, ModelOutput, Form::ForReplay));
+            entries.push((seq + 3, ModelOutput, SentForm::ForReplay));
         }
         // The message at 81 was withheld.
-        entries.push((82, ToolOutputs, Form::Replacements));
-        entries.push((83, User, Form::AsStored));
+        entries.push((82, ToolOutputs, SentForm::Replacements));
+        entries.push((83, User, SentForm::AsStored));
         let mut sent = Vec::new();
         for (seq, kind, form) in &entries {
             let sending = Sending { form: *form, foreign: false };
@@ -278,9 +280,9 @@ mod tests {
             serde_json::to_string(&sent).unwrap(),
             concat!(
                 r#"[{"First":1,"Last":1},{"First":90,"Last":90},"#,
-                r#"{"First":40,"Last":41,"Form":"since_compaction"},{"First":42,"Last":42},"#,
-                r#"{"First":43,"Last":62,"Form":{"shortened":1024}},{"First":63,"Last":80},"#,
-                r#"{"First":82,"Last":83,"Form":"stand_ins"}]"#
+                r#"{"First":40,"Last":41,"SentForm":"since_compaction"},{"First":42,"Last":42},"#,
+                r#"{"First":43,"Last":62,"SentForm":{"shortened":1024}},{"First":63,"Last":80},"#,
+                r#"{"First":82,"Last":83,"SentForm":"stand_ins"}]"#
             )
         );
     }
@@ -302,7 +304,7 @@ mod tests {
         ];
         let mut sent = Vec::new();
         for (seq, kind, foreign) in entries {
-            let sending = Sending { form: Form::of(kind), foreign };
+            let sending = Sending { form: SentForm::of(kind), foreign };
             SentEntries::add(&mut sent, EntrySeq::at(seq), kind, sending);
         }
         for (seq, kind, foreign) in entries {

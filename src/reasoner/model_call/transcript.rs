@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::sent_entries::SentEntries;
 use crate::contract::{Fault, Usage};
 use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Rung, Session, Turn, is_zero};
-use crate::responses_api::{HostedCall, ResponseReport, TokenCounts};
+use crate::responses_api::{HostedCall, ResponseFacts, TokenCounts};
 
 /// The transcript of one model call.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -144,7 +144,7 @@ pub(in crate::reasoner) struct Retry {
 
 impl Transcript {
     /// Notes what the service has reported about the attempt's response.
-    pub(in crate::reasoner) fn set_report(&mut self, reported: &ResponseReport) {
+    pub(in crate::reasoner) fn set_report(&mut self, reported: &ResponseFacts) {
         self.response_id.clone_from(&reported.response_id);
         self.awaits_id &= self.response_id.is_none();
         self.usage = reported.usage.map(usage);

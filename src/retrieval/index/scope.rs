@@ -7,7 +7,7 @@
 use super::spans::Spans;
 use super::tables::{Tables, spans};
 use crate::contract::{Fault, RagCondition, RagOperator};
-use crate::ports::{Database, Value};
+use crate::ports::{Database, SqlValue};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The most rows of the index that one statement passes.
@@ -136,7 +136,7 @@ async fn equal_to<D: Database, F: AsyncFn()>(
         let mut from = Some(floor);
         while let Some(first) = from {
             budget.spend(STATEMENT_WORK).await;
-            let parameters: [Value; 4] =
+            let parameters: [SqlValue; 4] =
                 [condition.key.as_str().into(), value.as_str().into(), first.into(), PAGE.into()];
             let row = tables.row(statement, &parameters)?;
             matching.append(&mut spans(&row, "matching")?);
@@ -205,10 +205,10 @@ async fn containing<D: Database, F: AsyncFn()>(
 ) -> Result<Spans, Fault> {
     let mut matching = Vec::new();
     // The row behind which the next page begins. No value is less than the empty one.
-    let mut above: [Value; 2] = ["".into(), Value::Integer(-1)];
+    let mut above: [SqlValue; 2] = ["".into(), SqlValue::Integer(-1)];
     loop {
         budget.spend(needles.work).await;
-        let key = || Value::from(condition.key.as_str());
+        let key = || SqlValue::from(condition.key.as_str());
         let [value, first] = above.clone();
         let end = tables.database.first(
             "SELECT value, first_chunk FROM properties

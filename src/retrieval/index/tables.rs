@@ -9,7 +9,7 @@ use super::fields::text_and_comments;
 use super::schema::{SCHEMA, TABLES};
 use super::spans::{Span, Spans};
 use crate::contract::Fault;
-use crate::ports::{Database, Row, Value, storage_failed, unreadable_column};
+use crate::ports::{Database, Row, SqlValue, storage_failed, unreadable_column};
 use crate::retrieval::work_budget::Work;
 
 /// The most chunks that one step writes, and the most that it deletes.
@@ -118,7 +118,7 @@ impl<D: Database> Tables<D> {
     pub(in crate::retrieval) fn insert_properties(
         &self,
         condition: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
     ) -> Result<(), Fault> {
         let statement = format!(
             "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND {condition})
@@ -176,7 +176,7 @@ impl<D: Database> Tables<D> {
     pub(in crate::retrieval) fn row(
         &self,
         statement: &str,
-        parameters: &[Value],
+        parameters: &[SqlValue],
     ) -> Result<Row, Fault> {
         let row = self.database.first(statement, parameters)?;
         row.ok_or_else(|| Fault::internal("The workspace's storage lost a row."))

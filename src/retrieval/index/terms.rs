@@ -77,11 +77,11 @@ pub fn match_expression(query: &str) -> Option<String> {
 
 /// The terms of a query, each once.
 #[derive(Default)]
-struct Terms(BTreeMap<String, Standing>);
+struct Terms(BTreeMap<String, TermRank>);
 
 /// The rank of a term, for a query that has too many.
 #[derive(Default)]
-struct Standing {
+struct TermRank {
     /// Part of an identifier: rare in the index, so it distinguishes documents.
     specific: bool,
     count: usize,
@@ -119,14 +119,14 @@ impl Terms {
 
     fn add(&mut self, term: String, specific: bool) {
         let first = self.0.len();
-        let standing = self.0.entry(term).or_insert(Standing { first, ..Standing::default() });
-        standing.specific |= specific;
-        standing.count += 1;
+        let rank = self.0.entry(term).or_insert(TermRank { first, ..TermRank::default() });
+        rank.specific |= specific;
+        rank.count += 1;
     }
 
     fn expression(self) -> Option<String> {
-        let ranked = |(term, standing): (String, Standing)| {
-            (standing.specific, standing.count, term.len(), Reverse(standing.first), term)
+        let ranked = |(term, rank): (String, TermRank)| {
+            (rank.specific, rank.count, term.len(), Reverse(rank.first), term)
         };
         let mut terms: BinaryHeap<_> = self.0.into_iter().map(ranked).collect();
         let mut expression = String::new();

@@ -9,7 +9,7 @@ use super::scope::Selection;
 use super::spans::Span;
 use super::tables::Tables;
 use crate::contract::Fault;
-use crate::ports::{Database, Row, Value};
+use crate::ports::{Database, Row, SqlValue};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The work of ranking a match for each term of the query, and for as many terms more as [`EXTRA_TERMS`].
@@ -146,7 +146,7 @@ impl<'t, D: Database> WordRanking<'t, D> {
         spans: Option<&[Span]>,
         [from, to]: [u64; 2],
     ) -> Result<(), Fault> {
-        let mut parameters: Vec<Value> =
+        let mut parameters: Vec<SqlValue> =
             vec![self.expression.as_str().into(), from.into(), to.into()];
         if let Some(spans) = spans {
             let spans = serde_json::to_string(spans).map_err(|_| Fault::unwritable("A scope"))?;

@@ -17,7 +17,7 @@ use super::terms::searchable;
 use crate::contract::{Document, Fault};
 use crate::encoding::language_of;
 use crate::encoding::{TextHashes, TextHashing};
-use crate::ports::{Database, Value};
+use crate::ports::{Database, SqlValue};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The version of the rules for chunks and terms. A new number makes every document count as changed
@@ -399,7 +399,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     fn delete_chunks(&self, [first, last]: Span) -> Result<(), Fault> {
-        let bounds: [Value; 2] = [first.into(), last.into()];
+        let bounds: [SqlValue; 2] = [first.into(), last.into()];
         self.tables.delete_vectors([first, last])?;
         // A subquery names the ids, because the object's storage binds numbers as doubles, for which
         // FTS5 would scan its whole table.

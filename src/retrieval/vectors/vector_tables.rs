@@ -11,7 +11,7 @@ use super::embedding_service::EmbeddingModel;
 use super::quantized_vector::QuantizedVector;
 use crate::catalog::Embeddings;
 use crate::contract::Fault;
-use crate::ports::{Database, Row, Value};
+use crate::ports::{Database, Row, SqlValue};
 use crate::retrieval::index::{Span, Tables};
 
 /// The most chunks whose vectors are one row, all of one document.
@@ -122,13 +122,13 @@ impl<D: Database> Tables<D> {
         bytes: usize,
     ) -> Result<Vec<PendingChunk>, Fault> {
         let hidden = "SELECT MIN(first_chunk) AS first FROM hidden WHERE first_chunk >= ?";
-        let next = Value::from(set.next_chunk);
+        let next = SqlValue::from(set.next_chunk);
         let hidden: Option<u64> = self.row(hidden, std::slice::from_ref(&next))?.get("first")?;
         let rows = self.database.query(
             "SELECT c.id, c.path, c.text FROM chunks AS c CROSS JOIN documents AS d ON d.path = c.path
             WHERE c.id >= ? AND c.id < ? AND c.id >= d.first_chunk AND c.id < d.first_chunk + d.chunks
             ORDER BY c.id LIMIT ?",
-            &[next, hidden.map_or(Value::Integer(1 << 53), Value::from), most.into()],
+            &[next, hidden.map_or(SqlValue::Integer(1 << 53), SqlValue::from), most.into()],
         )?;
         let (mut chunks, mut room): (Vec<PendingChunk>, _) = (Vec::new(), bytes);
         for row in &rows {
@@ -194,7 +194,7 @@ impl<D: Database> Tables<D> {
     pub(super) fn delete_part_of_set(&self, id: u64) -> Result<bool, Fault> {
         let page =
             "SELECT first_chunk FROM vectors WHERE vector_set = ? ORDER BY first_chunk LIMIT ?";
-        let parameters: [Value; 2] = [id.into(), STEP_ROWS.into()];
+        let parameters: [SqlValue; 2] = [id.into(), STEP_ROWS.into()];
         let statement = format!("SELECT MAX(first_chunk) AS last FROM ({page})");
         let row = self.row(&statement, &parameters)?;
         let Some(last) = row.get::<Option<u64>>("last")? else {

@@ -4,13 +4,13 @@
 //! | file | runs in | does |
 //! |---|---|---|
 //! | `request` | the parent | decides on the request, and has the new object begin |
-//! | `handing_out` | the parent | gives out rows and texts, a page for each question |
-//! | `beginning` | the new session | begins, joins or shows a fork |
-//! | `builder` | the new session | the task that copies, step by step, and resumes what a crash has cut |
+//! | `parent_pages` | the parent | gives out rows and texts, a page for each question |
+//! | `child` | the new session | begins, joins or shows a fork |
+//! | `copying` | the new session | the task that copies, step by step, and resumes what a crash has cut |
 
-mod beginning;
-mod builder;
-mod handing_out;
+mod child;
+mod copying;
+mod parent_pages;
 mod questions;
 mod request;
 

@@ -54,7 +54,7 @@ pub(super) struct PartQuestion {
     pub(super) created_at: u64,
     /// The ordinal of the last turn to copy.
     pub(super) turns: u64,
-    pub(super) part: Part,
+    pub(super) part: SessionPart,
 }
 
 impl Question for PartQuestion {
@@ -65,7 +65,7 @@ impl Question for PartQuestion {
 /// A part of a session.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Part {
+pub(super) enum SessionPart {
     Head,
     Rows(RowPlace),
     Text(TextPlace),

@@ -10,11 +10,11 @@ use super::questions::{ForkQuestion, ForkReply};
 use crate::contract::{
     ErrorCode, Fault, ForkRequest, InvokeResult, Operation, SessionId, TurnId, parse_fork,
 };
-use crate::entry::context::AdmissionContext;
 use crate::entry::other_version::unanswered;
 use crate::entry::request::{RequestHead, received_at};
+use crate::entry::request_context::RequestContext;
 use crate::entry::response::{Response, object_failed};
-use crate::identity::{Grants, SentCaller, Subject};
+use crate::identity::{ForwardedCaller, Grants, Subject};
 use crate::object::ask;
 use crate::persistence::{ForkPlan, Session};
 use crate::ports::{Database, HttpFault, Platform, object_name};
@@ -22,7 +22,7 @@ use crate::ports::{Database, HttpFault, Platform, object_name};
 /// A request to fork a session.
 pub(in super::super) struct ReceivedFork {
     pub(in super::super) parent: SessionId,
-    pub(in super::super) caller: SentCaller,
+    pub(in super::super) caller: ForwardedCaller,
 }
 
 /// A fork that is there, now or before.
@@ -59,14 +59,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Reads the request and has the new session made. A refusal writes nothing.
     pub(in super::super) async fn receive_fork(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
         fork: ReceivedFork,
     ) -> Result<AcceptedFork, Vec<Fault>> {
         let request = parse_fork(&body.await.map_err(|_| object_failed())?)?;
         let ReceivedFork { parent, caller } = fork;
-        self.refuse_void(&caller.grants)?;
+        self.refuse_revoked(&caller.grants)?;
         let new = Subject::Session(&request.session_id);
         caller.grants.permit(&[&[Operation::Execute]], new)?;
         let at_ms = received_at(head, self.platform.as_ref());
@@ -80,7 +80,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The turn that a request names, and the session as it is now.
     fn plan_fork(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         parent: &SessionId,
         request: &ForkRequest,
         grants: &Grants,
@@ -89,7 +89,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.recover(context)?;
         let session = find_session(&self.store, parent)?;
         refuse_context(context, &session, request, grants)?;
-        let live = session.live_turn;
+        let live = session.open_turn;
         let turn = match &request.after_turn_id {
             Some(turn) => find_turn(&self.store, turn)?.ordinal,
             None => {
@@ -153,7 +153,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 /// `context_not_found` where the fork would go on under a context that the catalog lacks or the credential does not permit,
 /// or whose services are not in the tenant's jurisdiction.
 fn refuse_context(
-    context: &AdmissionContext,
+    context: &RequestContext,
     session: &Session,
     request: &ForkRequest,
     grants: &Grants,

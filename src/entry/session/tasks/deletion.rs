@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 use crate::contract::Fault;
 use crate::llm_call::{Deletion, Endpoint, delete_response};
 use crate::object::{Next, TaskKind};
-use crate::persistence::{ResponseStanding, StoredResponse};
+use crate::persistence::{DeletionState, StoredResponse};
 use crate::ports::{Database, Deployment, Platform};
 
 /// Deletions at the same time; the runtime opens at most six connections at once.
@@ -43,27 +43,27 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     }
 }
 
-/// Asks the model service to delete a response, and returns its standing: `None` when the service no longer holds it.
+/// Asks the model service to delete a response, and returns its state: `None` when the service no longer holds it.
 async fn delete<P: Platform>(
     platform: &P,
     deployment: &Deployment,
     catalog: &Catalog,
     response: &StoredResponse,
-) -> Option<ResponseStanding> {
+) -> Option<DeletionState> {
     let Some(agent) = catalog.agent_context(&response.agent_context) else {
-        return Some(ResponseStanding::Unreachable);
+        return Some(DeletionState::Unreachable);
     };
     // Without its headers the service would refuse every deletion.
     let Ok(endpoint) = Endpoint::of(platform, deployment, agent) else {
-        return Some(ResponseStanding::Unreachable);
+        return Some(DeletionState::Unreachable);
     };
     let lacks = |name: &String| platform.secret(name).is_none();
     if agent.api_key_secret.as_ref().is_some_and(lacks) {
-        return Some(ResponseStanding::Unreachable);
+        return Some(DeletionState::Unreachable);
     }
     match delete_response(platform, &endpoint, &response.id).await {
         Deletion::Gone => None,
-        Deletion::Refused => Some(ResponseStanding::Refused),
-        Deletion::Unanswered => Some(ResponseStanding::Pending),
+        Deletion::Refused => Some(DeletionState::Refused),
+        Deletion::Unanswered => Some(DeletionState::Pending),
     }
 }

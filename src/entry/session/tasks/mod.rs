@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | cancel a background response | the step that gives it up | `cancel` |
 //! | delete the responses of an erased session | the erasure | `deletion` |
-//! | become a fork | the request to fork | `fork::builder` |
+//! | become a fork | the request to fork | `fork::copying` |
 //! | tell a webhook | the step that ends or pauses a turn | `webhook` |
 
 mod cancel;
@@ -16,14 +16,14 @@ use std::rc::Rc;
 
 use super::session_host::SessionHost;
 use crate::contract::Fault;
-use crate::entry::context::AdmissionContext;
+use crate::entry::request_context::RequestContext;
 use crate::object::{Attempt, Attempted, Next, Task, TaskHandler, TaskKind, TaskStart};
 use crate::ports::{Database, Platform};
 
 /// Does the tasks of a session's object.
 pub(super) struct SessionTasks<P, D> {
     host: SessionHost<P, D>,
-    context: AdmissionContext,
+    context: RequestContext,
 }
 
 impl<P, D> Debug for SessionTasks<P, D> {
@@ -60,32 +60,32 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// What begins the tasks that a run makes owed.
-    pub(super) fn task_start(&self, context: &AdmissionContext) -> Rc<dyn TaskStart> {
+    pub(super) fn task_start(&self, context: &RequestContext) -> Rc<dyn TaskStart> {
         Rc::new(SessionTasks { host: self.clone(), context: context.clone() })
     }
 
     /// Attempts the tasks that are due when the alarm has rung.
     pub(super) fn resume_tasks(
         &self,
-        context: &AdmissionContext,
-        every_ms: u64,
+        context: &RequestContext,
+        alarm_interval_ms: u64,
     ) -> Result<(), Fault> {
-        self.tasks.resume(every_ms, || self.task_handler(context))
+        self.tasks.resume(alarm_interval_ms, || self.task_handler(context))
     }
 
-    fn task_handler(&self, context: &AdmissionContext) -> Rc<dyn TaskHandler> {
+    fn task_handler(&self, context: &RequestContext) -> Rc<dyn TaskHandler> {
         Rc::new(SessionTasks { host: self.clone(), context: context.clone() })
     }
 
     /// Begins to attempt what a step outside a run has just made owed; the alarm repeats it.
-    pub(super) fn start_tasks(&self, context: &AdmissionContext) -> Result<(), Fault> {
+    pub(super) fn start_tasks(&self, context: &RequestContext) -> Result<(), Fault> {
         self.tasks.start(context.deployment.turn_alarm_ms, || self.task_handler(context))
     }
 
     /// Makes the tasks of a kind due, and waits until none is under way; one that is under way is joined.
     pub(super) async fn attempt_now(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         kind: TaskKind,
     ) -> Result<(), Fault> {
         self.store.tasks().hasten(kind, self.platform.now_ms())?;
@@ -95,7 +95,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// When what has failed is tried again, in milliseconds since the Unix epoch.
-    pub(super) fn again_at(&self, context: &AdmissionContext) -> u64 {
+    pub(super) fn again_at(&self, context: &RequestContext) -> u64 {
         self.platform.now_ms().saturating_add(context.deployment.turn_alarm_ms)
     }
 

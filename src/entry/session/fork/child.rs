@@ -4,14 +4,14 @@ use std::future::Future;
 
 use super::super::erasing::Received;
 use super::super::session_host::SessionHost;
-use super::builder::erased_meanwhile;
+use super::copying::erased_meanwhile;
 use super::questions::{ForkQuestion, ForkReply};
 use crate::contract::Fault;
-use crate::entry::context::{AdmissionContext, ContextSource};
 use crate::entry::object_question::{read, reply};
+use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::response::{Response, object_failed};
 use crate::object::TaskKind;
-use crate::persistence::{ForkBuild, ForkPlan};
+use crate::persistence::{ForkPlan, StoredCopy};
 use crate::ports::{Database, HttpFault, Platform};
 use crate::users::Registration;
 
@@ -19,7 +19,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The reply to the question to become a fork.
     pub(in super::super) async fn answer_to_become_a_fork<S>(
         &self,
-        source: &ContextSource,
+        source: &IsolateSettings,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<Response<S>, Fault> {
         let question: ForkQuestion = read(body).await?;
@@ -30,7 +30,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     async fn become_fork(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
         question: ForkQuestion,
     ) -> Result<ForkReply, Fault> {
         let generation = self.erasing.generation();
@@ -39,22 +39,22 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         if !self.store.is_building_fork()? {
             let Some(plan) = question.plan.clone() else { return Ok(ForkReply::Absent) };
-            let registration = self.register_fork(&plan, question.bytes).await?;
+            let incarnation = self.register_fork(&plan, question.bytes).await?;
             if let Some(known) = self.known_fork(&question, true)? {
                 return Ok(known);
             }
             let received = Received { generation, at_ms: plan.received_at };
-            let is_void = registration > 0 && self.erasing.is_void(registration);
+            let is_void = incarnation > 0 && self.erasing.is_void(incarnation);
             if is_void || self.erasing.has_ended_generation_of(received) {
                 return Err(erased_meanwhile());
             }
             if !self.store.is_building_fork()? {
                 self.ensure_alarm(context.deployment.turn_alarm_ms)?;
-                let build = ForkBuild::new(self.new_build(), plan, registration);
+                let build = StoredCopy::new(self.new_build(), plan, incarnation);
                 self.store.begin_fork(&build, self.platform.now_ms())?;
             }
         }
-        let is_asked_for = |build: ForkBuild| {
+        let is_asked_for = |build: StoredCopy| {
             build.plan.parent == question.parent && build.plan.request == question.request
         };
         if !self.store.fork_build()?.is_some_and(is_asked_for) {

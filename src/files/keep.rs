@@ -2,12 +2,12 @@
 //! the transcript and the client see references.
 //!
 //! A malformed file makes the tool fail: leaving it out would lose it, and passing it on could put
-//! contents where none may be. `listed_files` owns the rules of an entry.
+//! contents where none may be. `files_member` owns the rules of an entry.
 
 use futures_util::future::join_all;
 
-use super::contents::Contents;
-use super::listed_files::{ListedFile, ListedFiles, listed_files};
+use super::files_member::{ListedFile, ListedFiles, listed_files};
+use super::hashed_contents::HashedContents;
 use super::{FileId, FileLink, OutputFile};
 use crate::contract::FileRef;
 use crate::encoding::timestamp;
@@ -76,7 +76,7 @@ pub(super) async fn keep<P: Platform>(
     let Some(contents) = contents else { return Ok(OutputFile { reference, sha256: None }) };
     let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
     let key = key.ok_or(FileFailure::NoPlace)?;
-    let Contents { bytes, sha256 } = contents;
+    let HashedContents { bytes, sha256 } = contents;
     yield_after_long_work(platform)(bytes.len()).await;
     let id = FileId::of(platform.object_id(), sha256);
     platform.keep_file(&id.key(), bytes).await.map_err(|fault| match fault {

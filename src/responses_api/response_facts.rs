@@ -13,7 +13,7 @@ use super::token_counts::{TokenCounts, token_counts};
 
 /// What a service has reported about a response so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ResponseReport {
+pub struct ResponseFacts {
     /// The response's id, the newest one.
     pub response_id: Option<String>,
     /// The newest token counts.
@@ -40,7 +40,7 @@ const NO_USAGE: [&str; 2] = ["\"usage\":null", "\"usage\": null"];
 /// and `metadata` come after it.
 const END_BYTES: usize = 256;
 
-impl ResponseReport {
+impl ResponseFacts {
     /// Reads a response object that may go on, or may be cut. It holds the request's instructions and
     /// tools and can be long, so it is read to the id when it says at its end that there is no usage.
     pub(super) fn read_object(&mut self, response: &str) {
@@ -68,7 +68,7 @@ impl ResponseReport {
 }
 
 struct Members<'a> {
-    reported: &'a mut ResponseReport,
+    reported: &'a mut ResponseFacts,
     only_id: bool,
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn report_of(response: &str) -> (Option<String>, Option<u64>) {
-        let mut reported = ResponseReport::default();
+        let mut reported = ResponseFacts::default();
         reported.read_object(response);
         (reported.response_id, reported.usage.map(|usage| usage.total))
     }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_newest_report_counts_and_silence_takes_nothing_back() {
-        let mut reported = ResponseReport::default();
+        let mut reported = ResponseFacts::default();
         for response in [r#"{"id":"a","usage":{"total_tokens":1}}"#, r#"{"id":"b"}"#, "{}"] {
             reported.read_object(response);
         }

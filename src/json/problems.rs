@@ -27,7 +27,7 @@ pub enum Problem<'p> {
 }
 
 /// Records problems, in the words of the caller.
-pub trait Report {
+pub trait Problems {
     /// Whether `null` counts as absent, for members that may be absent.
     const NULL_IS_ABSENT: bool;
 

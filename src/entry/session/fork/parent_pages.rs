@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use super::super::session_host::SessionHost;
-use super::questions::{Part, PartQuestion, PartReply};
+use super::questions::{PartQuestion, PartReply, SessionPart};
 use crate::contract::Fault;
 use crate::entry::object_question::{read, reply};
 use crate::entry::response::Response;
@@ -25,13 +25,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let PartQuestion { created_at, turns, part } = asked;
         let session = self.store.session()?.filter(|session| session.created_at == created_at);
         let Some(session) = session else { return Ok(PartReply::Gone) };
-        if let Some(live) = session.live_turn.filter(|live| *live <= turns) {
+        if let Some(live) = session.open_turn.filter(|live| *live <= turns) {
             return Ok(PartReply::NotEnded(self.store.turn_at(live)?.turn_id));
         }
         Ok(match part {
-            Part::Head => PartReply::Head(Box::new(self.store.fork_head(turns)?)),
-            Part::Rows(place) => PartReply::Rows(self.store.fork_rows(turns, place)?),
-            Part::Text(place) => PartReply::Text(self.store.fork_text(&place)?),
+            SessionPart::Head => PartReply::Head(Box::new(self.store.fork_head(turns)?)),
+            SessionPart::Rows(place) => PartReply::Rows(self.store.fork_rows(turns, place)?),
+            SessionPart::Text(place) => PartReply::Text(self.store.fork_text(&place)?),
         })
     }
 }

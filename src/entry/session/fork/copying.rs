@@ -6,15 +6,15 @@
 use serde_json::json;
 
 use super::super::session_host::SessionHost;
-use super::questions::{Part, PartQuestion, PartReply};
+use super::questions::{PartQuestion, PartReply, SessionPart};
 use super::request::turn_not_ended;
 use crate::contract::{ErrorCode, Fault, no_session};
-use crate::entry::context::AdmissionContext;
 use crate::entry::other_version::unanswered;
+use crate::entry::request_context::RequestContext;
 use crate::entry::response::{credential_expired, object_failed};
 use crate::object::{Next, ask};
 use crate::persistence::{
-    Contexts, ForkBuild, ForkContexts, ForkHead, ForkStep, NewContexts, OutcomePlace,
+    Contexts, ForkContexts, ForkHead, ForkStep, NewContexts, OutcomePlace, StoredCopy,
 };
 use crate::ports::{Database, Platform, failure_line, object_name};
 use crate::reasoner::boot_message;
@@ -27,10 +27,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Attempts to build the fork that is stored.
     pub(in super::super) async fn attempt_fork(
         &self,
-        context: &AdmissionContext,
+        context: &RequestContext,
     ) -> Result<Next, Fault> {
         let Some(mut build) = self.store.fork_build()? else { return Ok(Next::Done) };
-        self.store.resume_fork(&mut build)?;
+        self.store.count_attempt(&mut build)?;
         let outcome = self.copy_parent(context, build).await;
         self.platform.durable().await;
         self.platform.log(match &outcome {
@@ -44,20 +44,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    /// Drops the build of a life of a user's session that ends.
-    pub(in super::super) fn drop_build(&self, registration: u64) -> Result<(), Fault> {
+    /// Drops the build of a incarnation of a user's session that ends.
+    pub(in super::super) fn drop_build(&self, incarnation: u64) -> Result<(), Fault> {
         match self.store.fork_build()? {
-            Some(build) if build.registration <= registration => self.store.drop_fork(),
+            Some(build) if build.incarnation <= incarnation => self.store.drop_fork(),
             Some(_) | None => Ok(()),
         }
     }
 
     /// Copies the parent until the session is whole. Returns the number of its turns.
-    async fn copy_parent(
-        &self,
-        context: &AdmissionContext,
-        build: ForkBuild,
-    ) -> Result<u64, Fault> {
+    async fn copy_parent(&self, context: &RequestContext, build: StoredCopy) -> Result<u64, Fault> {
         if build.attempts > MOST_ATTEMPTS {
             self.store.drop_fork()?;
             let message = "The fork could not be completed, and was given up. Nothing of it is left: send the request again.";
@@ -69,7 +65,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let registered = self.register_fork(&build.plan, None).await;
             let build = self.current(id)?;
             match registered {
-                Ok(registration) if registration == build.registration => {}
+                Ok(incarnation) if incarnation == build.incarnation => {}
                 Ok(_) => return Err(self.given_up(erased_meanwhile())),
                 Err(fault) if fault.code == ErrorCode::Internal => return Err(fault),
                 Err(fault) => return Err(self.given_up(fault)),
@@ -90,14 +86,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     }
                     self.store.add_fork_head(&mut self.current(id)?, head)?;
                 }
-                ForkStep::Rows(place) => match self.ask_parent(&build, Part::Rows(place)).await? {
-                    PartReply::Rows(page) => {
-                        self.store.add_fork_rows(&mut self.current(id)?, page)?;
+                ForkStep::Rows(place) => {
+                    match self.ask_parent(&build, SessionPart::Rows(place)).await? {
+                        PartReply::Rows(page) => {
+                            self.store.add_fork_rows(&mut self.current(id)?, page)?;
+                        }
+                        other => return Err(self.refused(&build, other)),
                     }
-                    other => return Err(self.refused(&build, other)),
-                },
+                }
                 ForkStep::Text(place) => {
-                    match self.ask_parent(&build, Part::Text(place.clone())).await? {
+                    match self.ask_parent(&build, SessionPart::Text(place.clone())).await? {
                         PartReply::Text(page) => {
                             self.current(id)?;
                             self.store.add_fork_text(&place, page)?;
@@ -118,11 +116,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    /// Makes the session, unless the credential of its request has become void meanwhile.
-    fn finish(&self, context: &AdmissionContext, build: &ForkBuild) -> Result<u64, Fault> {
+    /// Makes the session, unless the credential of its request was revoked meanwhile.
+    fn finish(&self, context: &RequestContext, build: &StoredCopy) -> Result<u64, Fault> {
         let plan = &build.plan;
-        let tickets_before = self.store.tickets_before()?;
-        if (Revocation { tickets_before }).voids(plan.issued_at) {
+        let credentials_valid_from = self.store.credentials_valid_from()?;
+        if (Revocation { credentials_valid_from }).revokes(plan.issued_at) {
             return Err(self.given_up(credential_expired()));
         }
         let contexts = match &plan.request.conversation_context_id {
@@ -137,8 +135,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// context.
     fn contexts_of_fork(
         &self,
-        context: &AdmissionContext,
-        build: &ForkBuild,
+        context: &RequestContext,
+        build: &StoredCopy,
         asked: &str,
     ) -> Result<ForkContexts, Fault> {
         let catalog = context.catalog()?;
@@ -160,7 +158,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Has all long outcomes name the new session.
-    async fn rename_outcomes(&self, build: &ForkBuild) -> Result<(), Fault> {
+    async fn rename_outcomes(&self, build: &StoredCopy) -> Result<(), Fault> {
         let mut place = OutcomePlace::default();
         loop {
             let session = &self.current(build.id)?.plan.request.session_id;
@@ -171,15 +169,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    async fn asked_head(&self, build: &ForkBuild) -> Result<ForkHead, Fault> {
-        match self.ask_parent(build, Part::Head).await? {
+    async fn asked_head(&self, build: &StoredCopy) -> Result<ForkHead, Fault> {
+        match self.ask_parent(build, SessionPart::Head).await? {
             PartReply::Head(head) => Ok(*head),
             other => Err(self.refused(build, other)),
         }
     }
 
     /// Asks the parent, whose reply comes while the build is still the present one.
-    async fn ask_parent(&self, build: &ForkBuild, part: Part) -> Result<PartReply, Fault> {
+    async fn ask_parent(&self, build: &StoredCopy, part: SessionPart) -> Result<PartReply, Fault> {
         let tenant = self.platform.tenant().ok_or_else(object_failed)?;
         let parent = build.plan.parent.as_str();
         let object = object_name(tenant, self.platform.user(), parent);
@@ -191,7 +189,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// The fault of a parent that gives out nothing. Where it never will, the build is dropped whole.
-    fn refused(&self, build: &ForkBuild, reply: PartReply) -> Fault {
+    fn refused(&self, build: &StoredCopy, reply: PartReply) -> Fault {
         match reply {
             PartReply::Gone => self.given_up(no_session(&build.plan.parent)),
             PartReply::NotEnded(turn) => self.given_up(turn_not_ended(&turn)),
@@ -200,7 +198,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    fn begin_anew(&self, build: ForkBuild) -> Result<u64, Fault> {
+    fn begin_anew(&self, build: StoredCopy) -> Result<u64, Fault> {
         let build = build.anew(self.new_build());
         self.store.begin_fork(&build, self.platform.now_ms())?;
         Ok(build.id)
@@ -212,7 +210,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// The build as it is stored, while it is the present one.
-    fn current(&self, id: u64) -> Result<ForkBuild, Fault> {
+    fn current(&self, id: u64) -> Result<StoredCopy, Fault> {
         let present = self.store.fork_build()?.filter(|build| build.id == id);
         present.ok_or_else(erased_meanwhile)
     }

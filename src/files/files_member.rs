@@ -1,6 +1,6 @@
 //! Reading `Files` in a tool's result (interface §8; AGN-033 §6).
 //!
-//! It owns the rules of an entry. It keeps nothing and makes no link; `tool_files` does both.
+//! It owns the rules of an entry. It keeps nothing and makes no link; `keep` does both.
 //!
 //! A list of objects under the name `Files` is a list of files; anything else under that name belongs
 //! to the tool. The text of a problem follows "its answer's " and never repeats a value, which could be
@@ -11,7 +11,7 @@ use std::ops::Range;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::contents::{Contents, SLICE_BYTES};
+use super::hashed_contents::{HashedContents, SLICE_BYTES};
 use crate::contract::FileRef;
 use crate::encoding::{
     TextHashes, TextHashing, canonical_base64, disturbs_a_line, is_media_type, is_point_in_time,
@@ -54,7 +54,7 @@ pub(super) struct ListedFile {
     /// Without `Url` and `ContentExpires` when the result holds the contents: they have no link yet.
     pub(super) reference: FileRef,
     /// The contents to keep; `None` for a file that is kept elsewhere.
-    pub(super) contents: Option<Contents>,
+    pub(super) contents: Option<HashedContents>,
 }
 
 /// Reads the files that a tool's result lists; `None` when it lists none, an error for a malformed list.
@@ -158,7 +158,7 @@ async fn file(entry: &str, yield_after: &impl AsyncFn(usize)) -> Result<ListedFi
             yield_after(bytes).await;
             let TextHashes { content, sha256, .. } = hashes_of(&text, yield_after).await;
             reference.content_hash = content;
-            Some(Contents { bytes: text.into_bytes(), sha256 })
+            Some(HashedContents { bytes: text.into_bytes(), sha256 })
         }
         (None, Some(given), None) => {
             let encoded = text(given).and_then(canonical_base64);
@@ -166,7 +166,7 @@ async fn file(entry: &str, yield_after: &impl AsyncFn(usize)) -> Result<ListedFi
             let decoded = encoded
                 .and_then(|text| STANDARD.decode(text).ok())
                 .ok_or(".DataBase64 must be base64 in the standard alphabet (A-Z a-z 0-9 + /)")?;
-            let contents = Contents::of(decoded, yield_after).await;
+            let contents = HashedContents::of(decoded, yield_after).await;
             reference.content_hash.clone_from(&contents.sha256);
             Some(contents)
         }

@@ -40,17 +40,17 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS keys (
 
 /// The object that keeps the keys at one address.
 #[derive(Debug)]
-pub struct KeySetKeeper<D> {
+pub struct KeySetHost<D> {
     database: D,
     is_read: Cell<bool>,
-    known: RefCell<Known>,
+    known: RefCell<FetchedKeys>,
     /// Held during a request to the provider: all that need its answer wait for the same one.
     turn: Mutex<()>,
 }
 
 /// What is known of the address. Times are milliseconds since the Unix epoch.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct FetchedKeys {
     /// When the set came; it is the set's version, too.
     fetched_at: Option<u64>,
     /// When the provider was last asked, whatever came of it.
@@ -69,7 +69,7 @@ enum KeysFailure {
     Document(#[from] NoKeySet),
 }
 
-impl<D: Database> KeySetKeeper<D> {
+impl<D: Database> KeySetHost<D> {
     /// A keeper over its object's storage. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
         Self {
@@ -169,7 +169,7 @@ impl<D: Database> KeySetKeeper<D> {
         if let Some(row) = self.database.first(statement, &[])? {
             let key_set: Option<String> = row.get("key_set")?;
             let key_set = key_set.map(RawValue::from_string).transpose();
-            self.known.replace(Known {
+            self.known.replace(FetchedKeys {
                 fetched_at: row.get("fetched_at")?,
                 attempted_at: row.get("attempted_at")?,
                 fresh_until: row.get("fresh_until")?,
@@ -195,7 +195,7 @@ impl<D: Database> KeySetKeeper<D> {
     }
 }
 
-impl Known {
+impl FetchedKeys {
     /// Whether the question needs newer keys.
     fn is_wanting(&self, question: &KeyQuestion, now: u64) -> bool {
         let lacks = question.lacking.is_some() && question.lacking == self.fetched_at;

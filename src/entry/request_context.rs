@@ -23,7 +23,7 @@ const STAMP_DIGITS: usize = 16;
 
 /// The settings and the catalog that a request is admitted under.
 #[derive(Clone, Debug)]
-pub struct AdmissionContext {
+pub struct RequestContext {
     /// The catalog, or its fault. Stored turns can be shown, replayed and cancelled without one.
     pub catalog: Result<Rc<Catalog>, Fault>,
     /// What names it in the records of turns; empty while nothing could be read.
@@ -44,7 +44,7 @@ pub struct AdmissionContext {
     pub(super) resting: Rc<RestingServices>,
 }
 
-impl AdmissionContext {
+impl RequestContext {
     /// The catalog, or the fault for which there is none.
     pub(super) fn catalog(&self) -> Result<&Rc<Catalog>, Fault> {
         self.catalog.as_ref().map_err(Fault::clone)
@@ -97,7 +97,7 @@ impl AdmissionContext {
 
 /// The settings and the catalog as they were last read. All objects of an isolate share one.
 #[derive(Debug, Default)]
-pub struct ContextSource {
+pub struct IsolateSettings {
     pub(super) tool_lists: ToolListCache,
     metering: Rc<Metering>,
     resting: Rc<RestingServices>,
@@ -130,14 +130,14 @@ impl ReadCatalog {
     }
 }
 
-impl ContextSource {
+impl IsolateSettings {
     /// The context of a request of that id, which reached the deployment at `origin`.
     pub(super) async fn context<P: Platform>(
         &self,
         platform: &P,
         origin: &str,
         request_id: Option<RequestId>,
-    ) -> Result<AdmissionContext, Fault> {
+    ) -> Result<RequestContext, Fault> {
         let deployment = self.deployment(platform)?;
         // The client chooses the header `Host`, and so the origin of its request.
         let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
@@ -145,7 +145,7 @@ impl ContextSource {
             Ok(ReadCatalog { catalog, stamp, .. }) => (catalog, stamp),
             Err(fault) => (Err(fault), Rc::default()),
         };
-        Ok(AdmissionContext {
+        Ok(RequestContext {
             catalog,
             stamp,
             deployment,

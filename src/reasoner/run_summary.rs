@@ -10,7 +10,7 @@ use crate::live_text::Timings;
 use crate::persistence::{Spent, Turn, is_zero};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct RunReport {
+pub(crate) struct RunSummary {
     /// The turn's status after the run; absent when the storage failed and left the turn `running`.
     pub(crate) status: Option<TurnStatus>,
     pub(crate) code: Option<ErrorCode>,
@@ -77,7 +77,7 @@ pub(crate) struct UpstreamFailure {
     request_id: Option<String>,
 }
 
-impl RunReport {
+impl RunSummary {
     /// Begins a run of a turn, which counts on where an earlier run of the submission has stopped.
     pub(super) fn begin(&mut self, turn: &Turn, now_ms: u64) {
         self.spent = turn.progress.spent;

@@ -1,4 +1,4 @@
-//! Contents of files in a tool's result that is a list of content parts (AGN-033 §6.1; interface §4, §8): an
+//! HashedContents of files in a tool's result that is a list of content parts (AGN-033 §6.1; interface §4, §8): an
 //! `input_image` or an `input_file` with a `data:` URL.
 //!
 //! The model gets the parts as they are. Clients are shown a reference in the place of the contents, or their type and
@@ -11,10 +11,10 @@ use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::contents::Contents;
-use super::inline_contents::embeds_contents;
-use super::listed_files::ListedFile;
-use super::tool_files::{keep, yield_after_long_work};
+use super::files_member::ListedFile;
+use super::hashed_contents::HashedContents;
+use super::keep::{keep, yield_after_long_work};
+use super::text_check::embeds_contents;
 use super::{FileLinks, OutputFile};
 use crate::contract::FileRef;
 use crate::encoding::{canonical_base64, disturbs_a_line, essence, is_media_type};
@@ -28,7 +28,7 @@ const FILES: usize = 100;
 const NAME: usize = 255;
 
 /// A part of a result, with its contents where it has any.
-struct Part<'r> {
+struct ResultPart<'r> {
     json: &'r str,
     embedded: Option<Embedded<'r>>,
 }
@@ -43,7 +43,7 @@ struct Embedded<'r> {
     bytes: Vec<u8>,
 }
 
-/// Keeps the contents in a result's parts, `most` at most, and returns their files. Contents that cannot be kept are left
+/// Keeps the contents in a result's parts, `most` at most, and returns their files. HashedContents that cannot be kept are left
 /// out: the result is there, and the model has it. `made` files of the turn stand before them.
 pub async fn keep_part_contents<P: Platform>(
     platform: &P,
@@ -59,7 +59,7 @@ pub async fn keep_part_contents<P: Platform>(
         embedded.take(most.min(FILES)).enumerate()
     {
         let number = made + index + 1;
-        let contents = Contents::of(bytes, &yield_after).await;
+        let contents = HashedContents::of(bytes, &yield_after).await;
         let reference = FileRef {
             name: name.map_or_else(|| name_by_type(&mime_type, number), Cow::into_owned),
             mime_type,
@@ -88,12 +88,12 @@ pub async fn without_part_contents<P: Platform>(
     }
     let yield_after = yield_after_long_work(platform);
     let mut shown = Vec::with_capacity(parts.len());
-    for Part { json, embedded } in parts {
+    for ResultPart { json, embedded } in parts {
         let Some(Embedded { member, mime_type, bytes, .. }) = embedded else {
             shown.push(json.to_owned());
             continue;
         };
-        let contents = Contents::of(bytes, &yield_after).await;
+        let contents = HashedContents::of(bytes, &yield_after).await;
         let is_same = |file: &&OutputFile| file.sha256.as_deref() == Some(&contents.sha256);
         let file = match files.iter().find(is_same) {
             Some(file) => serde_json::to_string(&file.reference).unwrap_or_default(),
@@ -118,12 +118,13 @@ pub fn embeds_contents_of_its_own(result: &str) -> bool {
 }
 
 /// The parts of a result that is a list.
-fn parts(result: &str) -> Option<Vec<Part<'_>>> {
+fn parts(result: &str) -> Option<Vec<ResultPart<'_>>> {
     if !result.trim_ascii_start().starts_with('[') {
         return None;
     }
     let mut parts = Vec::new();
-    for_each_element(result, |json| parts.push(Part { json, embedded: embedded(json) })).ok()?;
+    for_each_element(result, |json| parts.push(ResultPart { json, embedded: embedded(json) }))
+        .ok()?;
     Some(parts)
 }
 
