@@ -81,14 +81,9 @@ impl Caller {
         }
     }
 
-    /// Permits acting for a user. A key that reads traces reads those of users, too; for all else that it does for one it
-    /// needs `ActAs`.
-    pub fn permit_acting(&self) -> Result<(), Fault> {
-        match &self.credential {
-            Credential::Key { may, .. } if may.has(Right::Trace) => Ok(()),
-            Credential::Key { may, .. } => need(*may, Right::ActAs),
-            Credential::Ticket { .. } | Credential::Provider { .. } => Err(no_key(Right::ActAs)),
-        }
+    /// Permits a request to name a user, which only a key does. Whether it may act for one, what it asks for decides.
+    pub fn permit_naming(&self) -> Result<(), Fault> {
+        if self.has_key() { Ok(()) } else { Err(no_key(Right::ActAs)) }
     }
 }
 

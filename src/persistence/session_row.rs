@@ -143,7 +143,7 @@ impl<D: Database> SessionStore<D> {
     pub fn note_credentials_valid_from(&self, at_ms: u64) {
         self.credentials_valid_from.set(self.credentials_valid_from.get().max(at_ms));
         if let Some(session) = &mut self.memory.borrow_mut().session {
-            self.keep_tickets_before(session);
+            self.keep_credentials_valid_from(session);
         }
     }
 
@@ -168,7 +168,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Brings the session and this instance to the later one of their times.
-    pub(super) fn keep_tickets_before(&self, session: &mut Session) {
+    pub(super) fn keep_credentials_valid_from(&self, session: &mut Session) {
         let known = self.credentials_valid_from.get().max(session.state.credentials_valid_from);
         self.credentials_valid_from.set(known);
         session.state.credentials_valid_from = known;
@@ -181,7 +181,7 @@ impl<D: Database> SessionStore<D> {
         let mut session = session.clone();
         let known = self.memory.borrow().session.as_ref().map_or(0, |known| known.state.writes);
         session.state.writes = known.saturating_add(1);
-        self.keep_tickets_before(&mut session);
+        self.keep_credentials_valid_from(&mut session);
         Ok(session)
     }
 

@@ -311,7 +311,7 @@ impl<D: Database> SessionStore<D> {
         // only.
         let Some(row) = self.database.first(Session::SELECT, &[])? else { return Ok(()) };
         let mut session = Session::from_rows(&row)?;
-        self.keep_tickets_before(&mut session);
+        self.keep_credentials_valid_from(&mut session);
         self.memory.borrow_mut().session = Some(session);
         Ok(())
     }

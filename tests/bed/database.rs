@@ -188,7 +188,7 @@ impl SqliteDatabase {
                 return Err(storage_failed());
             }
         }
-        let bound: Vec<types::SqlValue> = parameters.iter().map(bound).collect();
+        let bound: Vec<types::Value> = parameters.iter().map(bound).collect();
 
         let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
         let changed = disk.connection.total_changes();
@@ -241,7 +241,7 @@ impl Database for SqliteDatabase {
         }
         let fault = |_: rusqlite::Error| storage_failed();
         let mut prepared = self.disk.connection.prepare_cached(statement).map_err(fault)?;
-        let bound: Vec<types::SqlValue> = parameters.iter().map(bound).collect();
+        let bound: Vec<types::Value> = parameters.iter().map(bound).collect();
         let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
         let mut passed = 0;
         while let Some(row) = rows.next().map_err(fault)? {
@@ -285,26 +285,26 @@ impl Database for SqliteDatabase {
     }
 }
 
-fn bound(value: &SqlValue) -> types::SqlValue {
+fn bound(value: &SqlValue) -> types::Value {
     match value {
-        SqlValue::Null => types::SqlValue::Null,
+        SqlValue::Null => types::Value::Null,
         SqlValue::Integer(number) => {
             assert!(number.unsigned_abs() <= 1 << 53, "{number} would not read back");
-            types::SqlValue::Integer(*number)
+            types::Value::Integer(*number)
         }
-        SqlValue::Text(text) => types::SqlValue::Text(text.clone()),
-        SqlValue::Bytes(bytes) => types::SqlValue::Blob(bytes.clone()),
+        SqlValue::Text(text) => types::Value::Text(text.clone()),
+        SqlValue::Bytes(bytes) => types::Value::Blob(bytes.clone()),
     }
 }
 
 /// The cells of a row by the names of their columns.
 fn cells<C: FromIterator<(String, serde_json::Value)>>(names: &[String], row: &rusqlite::Row) -> C {
-    let cell = |place: usize| match row.get::<_, types::SqlValue>(place).unwrap() {
-        types::SqlValue::Null => serde_json::Value::Null,
-        types::SqlValue::Integer(number) => number.into(),
-        types::SqlValue::Text(text) => text.into(),
-        types::SqlValue::Blob(bytes) => format!("{} bytes", bytes.len()).into(),
-        types::SqlValue::Real(_) => panic!("the product stores no fractions"),
+    let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
+        types::Value::Null => serde_json::Value::Null,
+        types::Value::Integer(number) => number.into(),
+        types::Value::Text(text) => text.into(),
+        types::Value::Blob(bytes) => format!("{} bytes", bytes.len()).into(),
+        types::Value::Real(_) => panic!("the product stores no fractions"),
     };
     names.iter().enumerate().map(|(place, name)| (name.clone(), cell(place))).collect()
 }

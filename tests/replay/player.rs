@@ -11,7 +11,7 @@ use std::rc::Rc;
 use aptix_edge::contract::{ErrorCode, Fault};
 use aptix_edge::persistence::EntryKind;
 use aptix_edge::ports::{HttpFault, HttpRequest};
-use aptix_edge::reasoner::Form;
+use aptix_edge::reasoner::SentForm;
 use bed::{HttpReply, Piece};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -223,8 +223,8 @@ impl Services {
         let followed = turn.model_calls.get(place + 1);
         let no_storage = call.unchained.is_none()
             && followed.is_some_and(|next| next.unchained.as_deref() == Some("store_refused"));
-        let newly = |form: Form| !too_long && sends_more(form, call, followed);
-        let reasoning = newly(Form::WithoutReasoning);
+        let newly = |form: SentForm| !too_long && sends_more(form, call, followed);
+        let reasoning = newly(SentForm::WithoutReasoning);
         let tool = text("Tool");
         // The last call of a ladder climbs, too: it finds no further rung.
         let climbs = followed.map_or(call.reduced.is_some(), |next| {
@@ -257,7 +257,7 @@ impl Services {
             let param = match () {
                 () if too_long || tool.is_some() => None,
                 () if no_storage => Some("store"),
-                () if reasoning || newly(Form::WithoutSolutionContext) => Some("input"),
+                () if reasoning || newly(SentForm::WithoutSolutionContext) => Some("input"),
                 () if lost.is_some() => Some("previous_response_id"),
                 () if climbs && !blames_input => None,
                 () if climbs || blames_input || self.withheld(call) => Some("input"),
@@ -314,7 +314,7 @@ impl Services {
                 runs.filter(|run| run.first <= entry.sequence && entry.sequence <= run.last);
             of_it.any(|run| {
                 let form = run.form_of(entry.kind);
-                form != Form::Replacements && form != Form::PlainReplacements
+                form != SentForm::Replacements && form != SentForm::PlainReplacements
             })
         };
         let turns = &self.bundle.turns;
@@ -449,7 +449,7 @@ fn named(reply: HttpReply, request_id: Option<&str>) -> HttpReply {
 }
 
 /// Whether the call after a refused one sends more entries in a form: its remedy was that form.
-fn sends_more(form: Form, call: &ModelCall, next: Option<&ModelCall>) -> bool {
+fn sends_more(form: SentForm, call: &ModelCall, next: Option<&ModelCall>) -> bool {
     let through = |call: &ModelCall| {
         let of_the_form = call.input.iter().filter(|run| run.form == Some(form));
         of_the_form.map(|run| run.last).max()

@@ -4,7 +4,7 @@ use std::fmt;
 
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::persistence::{EntryKind, EntrySeq};
-use aptix_edge::reasoner::{Form, Sending};
+use aptix_edge::reasoner::{Sending, SentForm};
 use aptix_edge::responses_api::{CallMembers, ToolChoice};
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -102,7 +102,7 @@ fn input(bundle: &Bundle, call: &ModelCall) -> Result<String, NotRebuilt> {
     for (number, (entry, sending)) in sent.iter().enumerate() {
         let place = entry.sequence.number();
         let unreadable = || NotRebuilt::Unreadable(format!("entry {place} of the conversation"));
-        if *sending == (Sending { form: Form::AsStored, foreign: false }) {
+        if *sending == (Sending { form: SentForm::AsStored, foreign: false }) {
             let stored = entry.items.get();
             let stored = stored.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
             let stored = stored.ok_or_else(unreadable)?;

@@ -65,12 +65,12 @@ impl Storage {
     }
 }
 
-fn bound(value: &SqlValue) -> types::SqlValue {
+fn bound(value: &SqlValue) -> types::Value {
     match value {
-        SqlValue::Null => types::SqlValue::Null,
-        SqlValue::Integer(number) => types::SqlValue::Integer(*number),
-        SqlValue::Text(text) => types::SqlValue::Text(text.clone()),
-        SqlValue::Bytes(bytes) => types::SqlValue::Blob(bytes.clone()),
+        SqlValue::Null => types::Value::Null,
+        SqlValue::Integer(number) => types::Value::Integer(*number),
+        SqlValue::Text(text) => types::Value::Text(text.clone()),
+        SqlValue::Bytes(bytes) => types::Value::Blob(bytes.clone()),
     }
 }
 
@@ -128,10 +128,10 @@ impl Database for Storage {
         let mut rows = prepared.query(rusqlite::params_from_iter(bound)).map_err(fault)?;
         let (mut given, bytes) = (Vec::new(), Cell::new(0));
         while let Some(row) = rows.next().map_err(fault)? {
-            let cell = |place: usize| match row.get::<_, types::SqlValue>(place).unwrap() {
-                types::SqlValue::Null => serde_json::Value::Null,
-                types::SqlValue::Integer(number) => number.into(),
-                types::SqlValue::Text(text) => {
+            let cell = |place: usize| match row.get::<_, types::Value>(place).unwrap() {
+                types::Value::Null => serde_json::Value::Null,
+                types::Value::Integer(number) => number.into(),
+                types::Value::Text(text) => {
                     bytes.set(bytes.get() + text.len());
                     text.into()
                 }

@@ -213,7 +213,7 @@ fn of_tenant(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
 /// The caller, acting for the user whom the request names.
 fn for_user(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
     let Some(user) = head.header(USER) else { return Ok(caller) };
-    caller.permit_acting()?;
+    caller.permit_naming()?;
     Ok(caller.acting_for(user_of(&user)?))
 }
 

@@ -115,18 +115,14 @@ impl<D: Database> SessionStore<D> {
     fn rewind_client_tools(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
         let has_brought = self.turns_with("received_tools", "<=", turns)?;
         let state = &mut session.state;
-        state.untaken_tools_turn = 0;
+        (session.client_tools, state.client_tools_turn, state.untaken_tools_turn) = (None, 0, 0);
         for turn in has_brought.iter().rev().filter(|turn| turn.progress.received_tools.is_some()) {
             if turn.progress.model_calls > 0 {
                 session.client_tools.clone_from(&turn.progress.received_tools);
                 state.client_tools_turn = turn.ordinal;
-                return Ok(());
+                break;
             }
             state.untaken_tools_turn = state.untaken_tools_turn.max(turn.ordinal);
-        }
-        // Where a former version latched them, no turn says which tools it brought.
-        if state.client_tools_turn > 0 {
-            (session.client_tools, state.client_tools_turn) = (None, 0);
         }
         Ok(())
     }
