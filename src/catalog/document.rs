@@ -16,8 +16,7 @@ use super::names::{is_context_id, is_version, quoted};
 use super::rollout::rollout;
 use super::tools::{context_tools, server_tools};
 use super::values::{
-    checked_text, choice, entries, filled_prose, matching_text, model, reference,
-    undeclared_problem,
+    checked_text, choice, filled_prose, matching_text, model, reference, undeclared_problem,
 };
 use super::webhooks::{webhook_names, webhooks};
 use crate::json::{
@@ -180,7 +179,7 @@ fn contexts_by_id<T>(
     findings: &mut Findings,
 ) -> BTreeMap<String, T> {
     let mut contexts = BTreeMap::new();
-    let count = entries(node, findings, |id, node, findings| {
+    let count = node.entries(findings, |id, node, findings| {
         if !is_context_id(id) {
             findings.fault(node, "the id must be 1 to 128 of A-Z a-z 0-9 . _ : -");
         }

@@ -121,7 +121,7 @@ impl Findings {
     }
 
     /// Whether an earlier member of the same object has the same name.
-    pub(super) fn is_repeated(&self, member: Node<'_, '_>) -> bool {
+    fn is_repeated(&self, member: Node<'_, '_>) -> bool {
         self.repeated.binary_search(&position(member)).is_ok()
     }
 

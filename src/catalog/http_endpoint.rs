@@ -10,7 +10,7 @@ use super::definitions::{HeaderTemplate, HttpService};
 use super::findings::{Findings, Recipient};
 use super::names::{is_header_name, is_header_value_character, quoted};
 use super::secret_template::SecretTemplate;
-use super::values::{checked_text, entries, integer, matching_text};
+use super::values::{checked_text, integer, matching_text};
 use crate::encoding::is_sent_openly;
 use crate::json::{Node, declared_object};
 
@@ -168,7 +168,7 @@ fn is_port(port: &str) -> bool {
 /// Names and values of a URL's query. Secrets are no part of URLs, which end up in logs.
 pub(super) fn query(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, String)> {
     let mut query = Vec::new();
-    entries(node, findings, |name, node, findings| {
+    node.entries(findings, |name, node, findings| {
         if !(1..=QUERY_NAME_BYTES).contains(&name.len()) {
             findings.fault(node, "the name must be 1 to 128 bytes long");
         }
@@ -189,7 +189,7 @@ pub(super) fn headers(
 ) -> Vec<HeaderTemplate> {
     let mut seen: Vec<String> = Vec::new();
     let mut headers = Vec::new();
-    entries(node, findings, |name, node, findings| {
+    node.entries(findings, |name, node, findings| {
         let folded = name.to_ascii_lowercase();
         let own: &[&str] = match recipient {
             Recipient::ModelService => &OWN_HEADERS,

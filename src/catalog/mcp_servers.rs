@@ -6,9 +6,9 @@ use super::findings::{Findings, Recipient, Seen};
 use super::http_endpoint::{self, closed_url, headers};
 use super::names::is_mcp_server_key;
 use super::tools::is_mcp_tool_name;
-use super::values::{choice, entries, flag, integer, matching_text};
+use super::values::{choice, flag, integer, matching_text};
 use crate::encoding::{is_sha256, sha256_hex};
-use crate::json::{Node, declared_object};
+use crate::json::{Node, declared_object, named_values};
 
 /// For a call, in milliseconds. It is the default of the protocol's own clients.
 const TIMEOUT_MS: u64 = 60_000;
@@ -18,7 +18,7 @@ const NAME: &str = "must be a tool's name: 1 to 256 bytes without control charac
 /// `McpServers`, by their keys.
 pub(super) fn mcp_servers(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, McpServer)> {
     let mut servers = Vec::new();
-    entries(node, findings, |key, node, findings| {
+    node.entries(findings, |key, node, findings| {
         if !is_mcp_server_key(key) {
             findings.fault(node, "the key must be 1 to 32 of A-Z a-z 0-9 _ -");
         }
@@ -40,13 +40,13 @@ declared_object! {
         "Allow" => allow = patterns(),
         /// By patterns of tools' names, whether a human is asked before a call runs: the first pattern that matches
         /// decides. A tool that none matches runs unasked.
-        "Approval" => approvals = by_pattern(approval),
+        "Approval" => approvals = named_values(pattern_problem, approval),
         /// By patterns of tools' names, whether calls may run at once with neighbouring calls that may, too: the first
         /// pattern that matches decides. A tool that none matches runs alone.
-        "Parallel" => parallels = by_pattern(flag),
+        "Parallel" => parallels = named_values(pattern_problem, flag),
         /// By a tool's name, the SHA-256 of {name, description, inputSchema} in the form of RFC 8785. A tool that no
         /// longer matches is left out.
-        "Pins" => pins = by_pattern(hash),
+        "Pins" => pins = named_values(pattern_problem, hash),
         /// What a fault of the protocol, the connection or the time limit does: FailTurn ends the turn, ReportToModel
         /// gives it to the model as the tool's output.
         "OnError" => on_error = choice(OnError::WORDS) or OnError::ReportToModel,
@@ -116,20 +116,8 @@ fn patterns(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
     patterns
 }
 
-/// What is said of tools by patterns of their names, in the document's order.
-fn by_pattern<T>(
-    node: Node<'_, '_>,
-    read: fn(Node<'_, '_>, &mut Findings) -> T,
-    findings: &mut Findings,
-) -> Vec<(String, T)> {
-    let mut said = Vec::new();
-    entries(node, findings, |pattern, node, findings| {
-        if !is_mcp_tool_name(pattern) {
-            findings.fault(node, NAME);
-        }
-        said.push((pattern.to_owned(), read(node, findings)));
-    });
-    said
+fn pattern_problem(name: &str) -> Option<&'static str> {
+    (!is_mcp_tool_name(name)).then_some(NAME)
 }
 
 fn hash(node: Node<'_, '_>, findings: &mut Findings) -> String {

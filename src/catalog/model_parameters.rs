@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::findings::{Findings, Seen};
-use super::values::{entries, readable};
+use super::values::readable;
 use crate::json::Node;
 
 /// In bytes, as the document writes them. Every call sends them.
@@ -73,7 +73,7 @@ pub(super) fn model_parameters(node: Node<'_, '_>, findings: &mut Findings) -> M
         findings.fault(node, format!("is {length} bytes long; the most is {PARAMETERS_BYTES}"));
         return parameters;
     }
-    let count = entries(node, findings, |name, node, findings| {
+    let count = node.entries(findings, |name, node, findings| {
         if let Some((_, remedy)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
             findings.fault(node, format!("is written by the product itself; {remedy}"));
         } else if name == "include" {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::findings::Findings;
-use super::values::{choice, entries, hundredths, undeclared_problem};
+use super::values::{choice, hundredths, undeclared_problem};
 use crate::encoding::sha256_hex;
 use crate::json::{Node, declared_object};
 
@@ -87,7 +87,7 @@ fn shares(node: Node<'_, '_>, findings: &mut Findings) -> BTreeMap<String, u32> 
     let declared = findings.declared();
     let own = node.place.name_above(2);
     let mut shares = BTreeMap::new();
-    let count = entries(node, findings, |context, node, findings| {
+    let count = node.entries(findings, |context, node, findings| {
         if own == Some(context) {
             findings
                 .fault(node, "is the context itself, which has what the others leave; remove it");

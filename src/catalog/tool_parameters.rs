@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::findings::{Findings, Seen};
 use super::names::quoted;
-use super::values::{choice, entries, readable};
+use super::values::{choice, readable};
 use crate::json::{Kind, Node, Problem, Problems, for_each_element, for_each_member};
 
 /// Members of a schema that hold one schema or a list of them.
@@ -51,7 +51,7 @@ fn read(node: Node<'_, '_>, strict: bool, findings: &mut Findings) -> Map<String
         choice(kind, [("object", ())], findings);
     }
     if let Some(properties) = root.find("properties") {
-        entries(properties, findings, |_, property, findings| {
+        properties.entries(findings, |_, property, findings| {
             if !matches!(property.kind(), Kind::Object | Kind::Boolean) {
                 findings.add(property, Problem::WrongKind("a JSON Schema"));
             }
@@ -131,7 +131,7 @@ fn check_schema(schema: &Schema<'_, '_>, strict: bool, is_root: bool, findings: 
     }
     for held in HOLD_NAMED_SCHEMAS.iter().filter_map(|name| schema.find(name)) {
         if held.is_object() {
-            entries(held, findings, |_, held, findings| below(held, findings));
+            held.entries(findings, |_, held, findings| below(held, findings));
         }
     }
 }

@@ -10,9 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::findings::{DeclaredNames, Findings};
 use super::names::quoted;
-use crate::json::{
-    Kind, NearestName, Node, Problem, Problems, for_each_element, for_each_member, nearest_name,
-};
+use crate::json::{Kind, NearestName, Node, Problem, Problems, for_each_element, nearest_name};
 
 /// The longest description by which the model chooses a mode or a tool, in bytes.
 ///
@@ -199,28 +197,4 @@ pub(super) fn tool_list<'d>(
     } else {
         node.elements(findings, item);
     }
-}
-
-/// Reads the members of an object whose names are data, each name once, and returns their number.
-pub(super) fn entries<'d>(
-    node: Node<'d, '_>,
-    findings: &mut Findings,
-    mut entry: impl FnMut(&str, Node<'d, '_>, &mut Findings),
-) -> Option<usize> {
-    if !node.is_object() {
-        findings.add(node, Problem::WrongKind("an object"));
-        return None;
-    }
-    let mut count = 0_usize;
-    let walked = for_each_member(node.json, |name, json| {
-        let member = node.member(&name, json);
-        if !findings.is_repeated(member) {
-            count += 1;
-            entry(&name, member, findings);
-        }
-    });
-    if walked.is_err() {
-        findings.fault(node, "has a name that is not valid Unicode; escape no lone surrogates");
-    }
-    Some(count)
 }

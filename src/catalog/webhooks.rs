@@ -6,7 +6,7 @@ use super::definitions::{Catalog, Webhook};
 use super::findings::{Findings, Recipient, Seen};
 use super::http_endpoint::{TIMEOUT_MS, closed_url, headers};
 use super::names::is_mode_key;
-use super::values::{entries, flag, integer, undeclared_problem};
+use super::values::{flag, integer, undeclared_problem};
 use super::webhook_event::WebhookEvent;
 use crate::json::{Node, declared_object};
 
@@ -42,7 +42,7 @@ impl Catalog {
 /// `Webhooks`, by their names.
 pub(super) fn webhooks(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, Webhook)> {
     let mut webhooks = Vec::new();
-    entries(node, findings, |name, node, findings| {
+    node.entries(findings, |name, node, findings| {
         if !is_mode_key(name) {
             findings.fault(node, "the name must be 1 to 64 of A-Z a-z 0-9 _ . -");
         }

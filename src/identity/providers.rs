@@ -4,12 +4,12 @@
 
 use super::jose::{Algorithm, type_name};
 use super::variable::{
-    FirstFault, any_texts, each_member, is_filled, read_variable, tenant_problem, text, texts,
+    FirstFault, any_texts, is_filled, read_variable, tenant_problem, text, texts,
 };
 use crate::catalog::url_problem;
 use crate::contract::{Fault, Operation, UserId};
 use crate::encoding::is_sent_openly;
-use crate::json::{Node, Problem, Problems, declared_object};
+use crate::json::{Node, Problem, Problems, declared_object, named_values};
 
 /// The most of `ClockSkewS`, and of `MaxAgeS`.
 const MOST_SKEW_S: u64 = 300;
@@ -144,7 +144,7 @@ declared_object! {
         "UserClaim" => user_claim = text(is_filled) or "sub".to_owned(),
         "UserPrefix" => user_prefix = text(prefix_problem),
         "Types" => types = types() or ["at+jwt", "JWT"].map(type_name).into(),
-        "RequiredClaims" => required_claims = by_member(required_value),
+        "RequiredClaims" => required_claims = named_values(|_| None, required_value),
         "AuthorizedParties" => authorized_parties = texts(is_filled),
         "ClockSkewS" => clock_skew_s = integer(0, MOST_SKEW_S) or 60,
         "RevocationSkewS" => revocation_skew_s = integer(0, MOST_SKEW_S),
@@ -158,7 +158,7 @@ declared_object! {
 declared_object! {
     ClaimedTenants by FirstFault {
         "Claim" required => claim = text(is_filled),
-        "Map" required => tenants = by_member(tenant),
+        "Map" required => tenants = named_values(|_| None, tenant),
     }
 }
 
@@ -207,17 +207,6 @@ fn required_value(node: Node<'_, '_>, fault: &mut FirstFault) -> RequiredValue {
 
 fn tenant(node: Node<'_, '_>, fault: &mut FirstFault) -> String {
     text(node, tenant_problem, fault)
-}
-
-/// The members of an object whose names are data.
-fn by_member<T>(
-    node: Node<'_, '_>,
-    read: fn(Node<'_, '_>, &mut FirstFault) -> T,
-    fault: &mut FirstFault,
-) -> Vec<(String, T)> {
-    let mut members = Vec::new();
-    each_member(node, fault, |name, node, fault| members.push((name, read(node, fault))));
-    members
 }
 
 /// A prefix begins a user's name, whatever the rest is.

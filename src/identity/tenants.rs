@@ -6,9 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::variable::{
-    FirstFault, any_texts, each_member, is_filled, read_variable, tenant_problem,
-};
+use super::variable::{FirstFault, any_texts, is_filled, read_variable, tenant_problem};
 use crate::contract::{ClosedList, Fault, closed_list};
 use crate::encoding::Jurisdiction;
 use crate::json::{Node, Problem, Problems, declared_object};
@@ -84,16 +82,16 @@ impl Tenants {
 
     fn read(root: Node<'_, '_>, fault: &mut FirstFault) -> Self {
         let mut tenants = Self::default();
-        each_member(root, fault, |name, node, fault| {
+        root.entries(fault, |name, node, fault| {
             let terms = terms(node, fault);
             if name == OTHERS {
                 tenants.others = terms;
             } else {
-                if let Some(words) = tenant_problem(&name) {
+                if let Some(words) = tenant_problem(name) {
                     fault
                         .add(node, Problem::Invalid(&format!("is of no tenant: the name {words}")));
                 }
-                tenants.named.push((name, terms));
+                tenants.named.push((name.to_owned(), terms));
             }
         });
         tenants

@@ -1,9 +1,7 @@
 //! Reading a variable of the deployment that is JSON. Its first fault is named by its place and never by a value.
 
 use crate::contract::{Fault, is_tenant_name};
-use crate::json::{
-    Malformed, NearestName, Node, Problem, Problems, check, for_each_member, not_json,
-};
+use crate::json::{Malformed, NearestName, Node, Problem, Problems, check, not_json};
 
 /// The longest name of a member in a fault, in characters.
 const LONGEST_NAME: usize = 64;
@@ -108,27 +106,4 @@ pub(super) fn texts(
         fault.add(node, Problem::Invalid("must not be empty"));
     }
     any_texts(node, problem, fault)
-}
-
-/// Calls `each` with the members of an object whose names are data.
-pub(super) fn each_member(
-    node: Node<'_, '_>,
-    fault: &mut FirstFault,
-    mut each: impl FnMut(String, Node<'_, '_>, &mut FirstFault),
-) {
-    if !node.is_object() {
-        return fault.add(node, Problem::WrongKind("an object"));
-    }
-    let mut seen: Vec<String> = Vec::new();
-    let walked = for_each_member(node.json, |name, json| {
-        let member = node.member(&name, json);
-        if seen.iter().any(|known| *known == name) {
-            fault.add(member, Problem::Repeated);
-        }
-        each(name.clone().into_owned(), member, fault);
-        seen.push(name.into_owned());
-    });
-    if walked.is_err() {
-        fault.add(node, Problem::Invalid("has a name that is not valid Unicode"));
-    }
 }

@@ -31,6 +31,7 @@ pub use object::{Object, from_object};
 pub use object_shape::{ForbiddenMembers, ObjectShape};
 pub use place::{Location, Place};
 pub use problems::{Problem, Problems};
+pub use reading::named_values;
 pub use schema::schema_problem;
 pub use walk::{first_member, for_each_element, for_each_member};
 pub use well_formed::{

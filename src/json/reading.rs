@@ -3,10 +3,11 @@
 //! Each method gives the value, or reports a problem and gives nothing.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::node::{Kind, Node};
 use super::problems::{Problem, Problems};
-use super::walk::for_each_element;
+use super::walk::{for_each_element, for_each_member};
 
 impl<'d> Node<'d, '_> {
     /// The text of a string.
@@ -50,4 +51,47 @@ impl<'d> Node<'d, '_> {
         }
         Some(count)
     }
+
+    /// Calls `each` with the members of an object whose names are data, each name once, and gives their number.
+    pub fn entries<R: Problems>(
+        &self,
+        report: &mut R,
+        mut each: impl FnMut(&str, Node<'d, '_>, &mut R),
+    ) -> Option<usize> {
+        if !self.is_object() {
+            report.add(*self, Problem::WrongKind("an object"));
+            return None;
+        }
+        let mut names = BTreeSet::new();
+        let walked = for_each_member(self.json, |name, json| {
+            let member = self.member(&name, json);
+            if names.insert(name.clone()) {
+                each(&name, member, report);
+            } else {
+                report.add(member, Problem::Repeated);
+            }
+        });
+        if walked.is_err() {
+            let problem = "has a name that is not valid Unicode; escape no lone surrogates";
+            report.add(*self, Problem::Invalid(problem));
+        }
+        Some(names.len())
+    }
+}
+
+/// The names and values of an object whose names are data, in the document's order. `problem` is what is wrong with a name.
+pub fn named_values<R: Problems, T>(
+    node: Node<'_, '_>,
+    problem: fn(&str) -> Option<&'static str>,
+    read: fn(Node<'_, '_>, &mut R) -> T,
+    report: &mut R,
+) -> Vec<(String, T)> {
+    let mut values = Vec::new();
+    node.entries(report, |name, node, report| {
+        if let Some(problem) = problem(name) {
+            report.add(node, Problem::Invalid(problem));
+        }
+        values.push((name.to_owned(), read(node, report)));
+    });
+    values
 }

@@ -174,7 +174,7 @@ struct ExportedEntry {
     /// As [`super::EntryKind`] names it.
     kind: String,
     /// `kept`, `withheld` or `forgotten`.
-    entry_state: String,
+    standing: String,
     /// Responses API items.
     items: Box<RawValue>,
 }
@@ -222,16 +222,13 @@ impl<D: Database> SessionStore<D> {
     pub(crate) fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
         let turn_is = &[turn.ordinal.into()];
         let earlier = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
-        let mut submissions = self.rows_of_calls(earlier, turn_is)?;
-        let latest = "SELECT fingerprint, accepted_at, http_status, outcome, NULL AS caller
-             FROM turns WHERE ordinal = ?";
-        submissions.extend(self.database.query(latest, turn_is)?);
+        let earlier = self.rows_of_calls(earlier, turn_is)?;
+        let latest =
+            "SELECT fingerprint, accepted_at, http_status, outcome FROM turns WHERE ordinal = ?";
+        let latest = self.database.query(latest, turn_is)?;
         let entries = "SELECT * FROM conversation WHERE turn = ? ORDER BY seq";
         let entries = self.database.query(entries, turn_is)?;
-        let submission = |row: &Row| {
-            let of_latest = || SubmissionOrigin::of_latest(&turn.progress);
-            let SubmissionOrigin { caller, catalog } =
-                SubmissionOrigin::of_row(row)?.unwrap_or_else(of_latest);
+        let submission = |row: &Row, SubmissionOrigin { caller, catalog }| {
             Ok(ExportedSubmission {
                 fingerprint: row.get("fingerprint")?,
                 accepted_at: timestamp(row.get("accepted_at")?),
@@ -245,12 +242,15 @@ impl<D: Database> SessionStore<D> {
             Ok(ExportedEntry {
                 sequence: row.get("seq")?,
                 kind: row.get("kind")?,
-                entry_state: row.get("entry_state")?,
+                standing: row.get("entry_state")?,
                 items: self.json(row, "items")?,
             })
         };
         let steers = self.exported_steers(&turn)?;
-        let submissions = submissions.iter().map(submission).collect::<Result<_, Fault>>()?;
+        let of_row = |row| submission(row, SubmissionOrigin::of_row(row)?);
+        let of_latest = |row| submission(row, SubmissionOrigin::of_latest(&turn.progress));
+        let submissions = earlier.iter().map(of_row).chain(latest.iter().map(of_latest));
+        let submissions = submissions.collect::<Result<_, Fault>>()?;
         let progress = turn.progress;
         let (schema_name, schema) =
             progress.output_schema.map(|stored| (stored.name, stored.schema)).unzip();

@@ -86,7 +86,7 @@ pub(super) const TABLES: &[&str] = &[
 /// The tables that a session has once one of its turns took more than one model call. SQLite compiles
 /// every table when it opens a database, and many sessions need none of these.
 pub(super) const CALL_TABLES: &[&str] = &[
-    // The calls that the model made. `result` holds the result, NULL while the call is open; `approval`
+    // The calls that the model made. `result` is NULL while the call is open; `approval`
     // the question to a human and the decision, NULL where nobody is asked.
     // `call_id` is the model's, `tool_call_id` the one that clients and tools know: some services
     // number the calls of each response anew.
@@ -175,11 +175,11 @@ pub(super) const NO_FORK: &[&str] =
 
 /// The responses that the model service stores and is to delete with the session. A session has this
 /// table from the first such response on, and it outlives the session until all are deleted.
-/// `entry_state`: see `erasure.rs`.
+/// `deletion_state`: see `responses.rs`.
 pub(super) const RESPONSES: &str = "CREATE TABLE IF NOT EXISTS responses (
     response_id TEXT PRIMARY KEY,
     agent_context TEXT NOT NULL,
-    entry_state TEXT NOT NULL,
+    deletion_state TEXT NOT NULL,
     attempts INTEGER NOT NULL
 ) WITHOUT ROWID";
 

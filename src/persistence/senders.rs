@@ -16,18 +16,13 @@ impl<D: Database> SessionStore<D> {
         let progress = &turn.progress;
         let holds_words = |number: u32| number < before && !progress.decisions.contains(&number);
         let followed = "SELECT number, caller FROM submissions WHERE turn = ?";
-        let sender = |row: &Row| {
-            let origin = SubmissionOrigin::of_row(row)?;
-            Ok((row.get("number")?, origin.map(|origin| origin.caller)))
-        };
-        let mut submissions: Vec<(u32, Option<CallerRecord>)> = self
-            .rows_of_calls(followed, &[turn.ordinal.into()])?
-            .iter()
-            .map(sender)
-            .collect::<Result<_, Fault>>()?;
-        submissions.push((progress.submission, Some(progress.caller.clone())));
+        let sender = |row: &Row| Ok((row.get("number")?, SubmissionOrigin::of_row(row)?.caller));
+        let followed = self.rows_of_calls(followed, &[turn.ordinal.into()])?;
+        let mut submissions: Vec<(u32, CallerRecord)> =
+            followed.iter().map(sender).collect::<Result<_, Fault>>()?;
+        submissions.push((progress.submission, progress.caller.clone()));
         submissions.retain(|(number, _)| holds_words(*number));
         let steers = self.steers(turn)?.into_iter().map(|steer| steer.caller);
-        Ok(submissions.into_iter().filter_map(|(_, caller)| caller).chain(steers).collect())
+        Ok(submissions.into_iter().map(|(_, caller)| caller).chain(steers).collect())
     }
 }

@@ -13,7 +13,6 @@ use crate::ports::{Database, Row};
 pub(crate) struct SubmissionOrigin {
     #[serde(flatten)]
     pub(crate) caller: CallerRecord,
-    /// Absent where an older version did not store it.
     #[serde(rename = "Catalog", default, skip_serializing_if = "Option::is_none")]
     pub(crate) catalog: Option<CatalogStamp>,
 }
@@ -24,25 +23,23 @@ impl SubmissionOrigin {
         Self { caller: progress.caller.clone(), catalog: progress.catalog.clone() }
     }
 
-    /// The origin in a submission's row; `None` if the row has none.
-    pub(super) fn of_row(row: &Row) -> Result<Option<Self>, Fault> {
-        let stored: Option<String> = row.get("caller")?;
-        stored.map(|caller| from_json("caller", &caller)).transpose()
+    /// The origin in the row of a submission that another one followed.
+    pub(super) fn of_row(row: &Row) -> Result<Self, Fault> {
+        from_json("caller", &row.get::<String>("caller")?)
     }
 }
 
 impl<D: Database> SessionStore<D> {
-    /// When a turn's submissions were accepted, and where they come from, oldest first; `None` where an older version did
-    /// not store that.
+    /// When a turn's submissions were accepted, and where they come from, oldest first.
     pub(crate) fn submission_origins(
         &self,
         turn: &Turn,
-    ) -> Result<Vec<(u64, Option<SubmissionOrigin>)>, Fault> {
+    ) -> Result<Vec<(u64, SubmissionOrigin)>, Fault> {
         let earlier = "SELECT accepted_at, caller FROM submissions WHERE turn = ? ORDER BY number";
         let earlier = self.rows_of_calls(earlier, &[turn.ordinal.into()])?;
         let origin = |row: &Row| Ok((row.get("accepted_at")?, SubmissionOrigin::of_row(row)?));
         let mut origins: Vec<_> = earlier.iter().map(origin).collect::<Result<_, Fault>>()?;
-        origins.push((turn.accepted_at, Some(SubmissionOrigin::of_latest(&turn.progress))));
+        origins.push((turn.accepted_at, SubmissionOrigin::of_latest(&turn.progress)));
         Ok(origins)
     }
 }

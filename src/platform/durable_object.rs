@@ -29,7 +29,7 @@ thread_local! {
     static OFFERED: RefCell<Vec<Jurisdiction>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A `RequestInit`.
+/// What the constructor of a JavaScript request takes.
 #[derive(Serialize)]
 struct RequestInit<'a> {
     method: &'a str,

@@ -34,7 +34,7 @@ const HEADERS_OF_REFUSAL: &[&str] = &[
     "location",
 ];
 
-/// A `RequestInit`.
+/// What the constructor of a JavaScript request takes.
 #[derive(Serialize)]
 struct RequestInit {
     method: &'static str,

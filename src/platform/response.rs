@@ -13,7 +13,7 @@ use super::promise::settled;
 use crate::entry::{Body, Header, Response, SessionStream};
 use crate::ports::{Database, Platform};
 
-/// A `ResponseInit`.
+/// What the constructor of a JavaScript response takes.
 #[derive(Serialize)]
 struct ResponseInit {
     status: u16,

@@ -56,12 +56,12 @@ impl<D: Database> UserIndex<D> {
         row.map(|row| UserRow::from_row(&row)).transpose()
     }
 
-    /// A session of the user, whatever its listing_state.
+    /// A session of the user, whatever its state.
     pub fn session(&self, id: &SessionId) -> Result<Option<IndexedSession>, Fault> {
         Ok(self.sessions("WHERE session_id = ?", &[id.as_str().into()])?.pop())
     }
 
-    /// Sessions in that listing_state, the newest first.
+    /// Sessions in that state, the newest first.
     pub fn in_state(
         &self,
         listing_state: ListingState,

@@ -359,9 +359,8 @@ impl<D: Database> Views<'_, D> {
             traced(call, group, mcp)
         };
         let origins = self.store.submission_origins(&turn)?.into_iter();
-        let submissions = origins.map(|(accepted_at, origin)| {
-            let SubmissionOrigin { caller, catalog } = origin.unwrap_or_default();
-            TracedSubmission { accepted_at: timestamp(accepted_at), caller, catalog }
+        let submissions = origins.map(|(at_ms, SubmissionOrigin { caller, catalog })| {
+            TracedSubmission { accepted_at: timestamp(at_ms), caller, catalog }
         });
         let submissions = submissions.collect();
         let caller = turn.progress.trace.caller.as_ref();

@@ -70,7 +70,7 @@ impl RpcRequest {
 /// The notification that ends a handshake.
 pub(super) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// A message of a server.
+/// What a server says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ServerMessage<'m> {
     /// The result of the request, as JSON.

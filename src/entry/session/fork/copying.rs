@@ -44,7 +44,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    /// Drops the build of a incarnation of a user's session that ends.
+    /// Drops the build of an incarnation of a user's session that ends.
     pub(in super::super) fn drop_build(&self, incarnation: u64) -> Result<(), Fault> {
         match self.store.fork_build()? {
             Some(build) if build.incarnation <= incarnation => self.store.drop_fork(),

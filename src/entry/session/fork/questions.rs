@@ -62,7 +62,7 @@ impl Question for PartQuestion {
     type Reply = PartReply;
 }
 
-/// A part of a session.
+/// What a new session copies at once.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SessionPart {
