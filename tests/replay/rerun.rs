@@ -280,7 +280,7 @@ impl Rerun {
     fn send_results(&self, turn: &BundledTurn) {
         let open = self.bed.disk.read(&format!(
             "SELECT tool_call_id FROM calls JOIN turns ON ordinal = turn
-             WHERE turn_id = {} AND (runs_on = 'client' OR approval IS NOT NULL) AND answer IS NULL",
+             WHERE turn_id = {} AND (runs_on = 'client' OR approval IS NOT NULL) AND result IS NULL",
             quoted(&turn.turn_id)
         ));
         let open: BTreeSet<&str> =

@@ -47,7 +47,7 @@ pub(super) struct SessionView {
     latest_turn: Option<TurnSummary>,
     /// The turn that runs or awaits tools; absent while the session takes a new turn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    open_turn: Option<TurnSummary>,
+    live_turn: Option<TurnSummary>,
 }
 
 #[derive(Serialize)]
@@ -289,7 +289,7 @@ impl<D: Database> Views<'_, D> {
             turn_count: latest.as_ref().map_or(0, |turn| turn.ordinal),
             context_tokens: session.state.context_tokens,
             latest_turn: latest.map(summary).transpose()?,
-            open_turn: live.map(summary).transpose()?,
+            live_turn: live.map(summary).transpose()?,
         })
     }
 
