@@ -129,7 +129,7 @@ fn a_crash_runs_again_what_has_no_result_in_each_of_the_states_of_four_calls() {
         script(&bed, calls.collect());
         drop(bed.send(&turn("t1", "Look")));
         let stored =
-            |bed: &Bed| bed.disk.read("SELECT 1 FROM calls WHERE answer IS NOT NULL").len();
+            |bed: &Bed| bed.disk.read("SELECT 1 FROM calls WHERE result IS NOT NULL").len();
         let expected = state.count_ones() as usize;
         bed.run_until(
             |bed| bed.world.tools.calls().len() == 4 && stored(bed) == expected,
@@ -296,7 +296,7 @@ fn a_tool_that_never_answers_holds_up_no_result_of_those_beside_it() {
         vec![call("fragile", json!({ "n": 0, "never": true })), lookup(1, json!({ "after": 20 }))],
     );
     let running = bed.send(&turn("t1", "Look"));
-    let stored = |bed: &Bed| bed.disk.read("SELECT 1 FROM calls WHERE answer IS NOT NULL").len();
+    let stored = |bed: &Bed| bed.disk.read("SELECT 1 FROM calls WHERE result IS NOT NULL").len();
     bed.run_until(|bed| stored(bed) == 1, "the result beside has come");
     // Its own time limit ends the other.
     assert_eq!(bed.wait(&running).unwrap().final_text(), "Answer to Look.");
@@ -323,7 +323,7 @@ fn cancelling_and_the_time_limit_stop_all_and_the_model_is_told_which_may_have_r
         );
         let running = bed.send(&turn("t1", "Look"));
         let stored =
-            |bed: &Bed| bed.disk.read("SELECT 1 FROM calls WHERE answer IS NOT NULL").len();
+            |bed: &Bed| bed.disk.read("SELECT 1 FROM calls WHERE result IS NOT NULL").len();
         bed.run_until(|bed| stored(bed) == 1, "a result has come");
         if is_cancelled {
             assert_eq!(bed.try_cancel("t1").unwrap().result()["Status"], "aborted");
