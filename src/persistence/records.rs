@@ -228,6 +228,7 @@ pub struct TurnProgress {
     /// Sent on the turn's first model call only.
     pub tool_choice: Option<String>,
     /// The text beside the calls that the model made last, with its segment.
+    #[serde(rename = "said_with_calls")]
     pub text_with_calls: Option<(u32, String)>,
     /// Hash of the client tools that the turn's request brought, which its first model output latches.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,8 +7,15 @@ pub(super) const SCHEMA: Schema =
     Schema { holds: "The session", table: "session", oldest: 13, upgrades: UPGRADES };
 
 /// What brings the tables of an earlier form to the next one.
-const UPGRADES: &[&[Step]] =
-    &[&[("conversation", "ALTER TABLE conversation ADD COLUMN service TEXT")]];
+const UPGRADES: &[&[Step]] = &[
+    &[("conversation", "ALTER TABLE conversation ADD COLUMN service TEXT")],
+    &[
+        ("session", "ALTER TABLE session RENAME COLUMN live_turn TO open_turn"),
+        ("conversation", "ALTER TABLE conversation RENAME COLUMN standing TO entry_state"),
+        ("calls", "ALTER TABLE calls RENAME COLUMN answer TO result"),
+        ("responses", "ALTER TABLE responses RENAME COLUMN standing TO deletion_state"),
+    ],
+];
 
 /// The number of the form in which a session is stored.
 pub const SESSION_FORM: usize = SCHEMA.form();
@@ -176,7 +183,7 @@ pub(super) const NO_FORK: &[&str] =
 /// The responses that the model service stores and is to delete with the session. A session has this
 /// table from the first such response on, and it outlives the session until all are deleted.
 /// `deletion_state`: see `responses.rs`.
-pub(super) const RESPONSES: &str = "CREATE TABLE IF NOT EXISTS responses (
+pub(super) const responses: &str = "CREATE TABLE IF NOT EXISTS responses (
     response_id TEXT PRIMARY KEY,
     agent_context TEXT NOT NULL,
     deletion_state TEXT NOT NULL,

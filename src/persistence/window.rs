@@ -15,6 +15,7 @@ pub struct Window {
     /// left out.
     pub from: EntrySeq,
     /// The entry that stands for the turns before.
+    #[serde(rename = "stand_in")]
     pub summary_message: Option<EntrySeq>,
     /// The number of turns that the summary message summarises.
     pub turns_summarised: u64,

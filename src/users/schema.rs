@@ -1,10 +1,21 @@
 //! The tables of a user's object.
 
-use crate::object::Schema;
+use crate::object::{Schema, Step};
 
 /// The form of the tables below.
-pub(super) const SCHEMA: Schema =
-    Schema { holds: "The list of the user's sessions", table: "user", oldest: 1, upgrades: &[] };
+pub(super) const SCHEMA: Schema = Schema {
+    holds: "The list of the user's sessions",
+    table: "user",
+    oldest: 1,
+    upgrades: UPGRADES,
+};
+
+/// What brings the tables of an earlier form to the next one.
+const UPGRADES: &[&[Step]] = &[&[
+    ("user", "ALTER TABLE user RENAME COLUMN tickets_before TO credentials_valid_from"),
+    ("sessions", "ALTER TABLE sessions RENAME COLUMN standing TO listing_state"),
+    ("sessions", "ALTER TABLE sessions RENAME COLUMN registration TO incarnation"),
+]];
 
 /// The number of the form in which a user's list is stored.
 pub const USER_FORM: usize = SCHEMA.form();

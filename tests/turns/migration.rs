@@ -7,20 +7,24 @@ use serde_json::json;
 use super::*;
 
 /// The number of the present form.
-const FORM: u64 = 14;
+const FORM: u64 = 15;
 
 /// A session in the present form, as the version of the product that made the form wrote it.
-const PINNED: &str = include_str!("../fixtures/storage/version_14.sql");
+const PINNED: &str = include_str!("../fixtures/storage/version_15.sql");
 
 /// The same of a session without the tables of calls, which it has from its first turn with several model calls on.
 const WITHOUT_CALL_TABLES: &str =
-    include_str!("../fixtures/storage/version_14_without_call_tables.sql");
+    include_str!("../fixtures/storage/version_15_without_call_tables.sql");
 
 /// The same two in each form that is read.
-const ALL_PINNED: [(&str, &str); 2] = [
+const ALL_PINNED: [(&str, &str); 3] = [
     (
         include_str!("../fixtures/storage/version_13.sql"),
         include_str!("../fixtures/storage/version_13_without_call_tables.sql"),
+    ),
+    (
+        include_str!("../fixtures/storage/version_14.sql"),
+        include_str!("../fixtures/storage/version_14_without_call_tables.sql"),
     ),
     (PINNED, WITHOUT_CALL_TABLES),
 ];

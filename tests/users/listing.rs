@@ -267,3 +267,23 @@ fn lost_reports_cost_freshness_alone_and_come_with_a_later_alarm() {
     bed.ring_for(60);
     assert_eq!(bed.world.session("local/~alice/a").alarm_at.get(), None);
 }
+
+#[test]
+fn a_list_that_an_earlier_version_stored_stays_the_same_after_an_upgrade() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.say("alice", "b", "t1", "Hello").final_text();
+    let listed = bed.list("alice", "");
+    let user = bed.world.user("local/~alice");
+    for statement in [
+        "ALTER TABLE user RENAME COLUMN credentials_valid_from TO tickets_before",
+        "ALTER TABLE sessions RENAME COLUMN listing_state TO standing",
+        "ALTER TABLE sessions RENAME COLUMN incarnation TO registration",
+        "UPDATE user SET schema_version = 1",
+    ] {
+        user.disk.write(statement);
+    }
+    user.restart(&bed.world);
+    assert_eq!(bed.list("alice", ""), listed);
+    assert_eq!(user.disk.read("SELECT schema_version FROM user")[0]["schema_version"], 2);
+}
