@@ -183,7 +183,7 @@ pub(super) const NO_FORK: &[&str] =
 /// The responses that the model service stores and is to delete with the session. A session has this
 /// table from the first such response on, and it outlives the session until all are deleted.
 /// `deletion_state`: see `responses.rs`.
-pub(super) const responses: &str = "CREATE TABLE IF NOT EXISTS responses (
+pub(super) const RESPONSES: &str = "CREATE TABLE IF NOT EXISTS responses (
     response_id TEXT PRIMARY KEY,
     agent_context TEXT NOT NULL,
     deletion_state TEXT NOT NULL,

@@ -89,7 +89,7 @@ hosted_object!(
 hosted_object!(
     /// The Durable Object of one workspace's index, named `{tenant}/{WorkspaceId}`.
     ///
-    /// State: SQLite with FTS5 (see `retrieval::schema`). Routes: `entry::WorkspaceRoute`. Statuses: interface §3. Alarm: at
+    /// State: SQLite with FTS5 (see `retrieval::index::schema`). Routes: `entry::WorkspaceRoute`. Statuses: interface §3. Alarm: at
     /// once after documents changed, where embeddings are configured; it embeds what lacks its vectors.
     WorkspaceIndex, WorkspaceHost, |never| match never {}
 );
