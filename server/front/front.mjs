@@ -41,7 +41,7 @@ const withAll = (Class) => class extends Class {
 };
 export const SessionObject = withAll(built.SessionObject);
 export const WorkspaceIndex = withAll(built.WorkspaceIndex);
-export const McpListObject = withAll(built.McpListObject);
+export const McpLists = withAll(built.McpLists);
 export const UserObject = withAll(built.UserObject);
 export const KeySetObject = withAll(built.KeySetObject);
 

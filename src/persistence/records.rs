@@ -105,10 +105,10 @@ pub struct SessionState {
     #[serde(skip_serializing_if = "is_zero")]
     pub untaken_tools_turn: u64,
     /// The number under which the user's object registered the session; 0 for a session of no user.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(rename = "registration", skip_serializing_if = "is_zero")]
     pub incarnation: u64,
     /// Credentials that were issued earlier are revoked, in milliseconds since the epoch; 0 for none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(rename = "tickets_before", skip_serializing_if = "is_zero")]
     pub credentials_valid_from: u64,
     /// Ordinal of an ended turn whose kept steers wait until its calls have their outputs; 0 for none.
     #[serde(skip_serializing_if = "is_zero")]

@@ -54,8 +54,7 @@ impl<D: Database> SessionStore<D> {
         if !self.has_receipt()? {
             return Ok(Vec::new());
         }
-        let statement =
-            "SELECT response_id, agent_context FROM responses WHERE deletion_state <> 'kept'
+        let statement = "SELECT response_id, agent_context FROM responses WHERE standing <> 'kept'
              ORDER BY attempts, response_id LIMIT ?";
         let response = |row: &Row| {
             let (id, agent_context) = (row.get("response_id")?, row.get("agent_context")?);
@@ -67,7 +66,7 @@ impl<D: Database> SessionStore<D> {
     /// The ids of the living session's responses.
     pub(super) fn kept_responses(&self) -> Result<Vec<String>, Fault> {
         self.ensure_responses()?;
-        let statement = "SELECT response_id FROM responses WHERE deletion_state = 'kept'";
+        let statement = "SELECT response_id FROM responses WHERE standing = 'kept'";
         let rows = self.database.query(statement, &[])?;
         rows.iter().map(|row| row.get("response_id")).collect()
     }
@@ -77,9 +76,7 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn count_responses(&self) -> Result<(u64, u64), Fault> {
         self.ensure_responses()?;
         let count = |which| {
-            self.number(&format!(
-                "SELECT COUNT(*) AS number FROM responses WHERE deletion_state {which}"
-            ))
+            self.number(&format!("SELECT COUNT(*) AS number FROM responses WHERE standing {which}"))
         };
         Ok((count("<> 'kept'")?, count("= 'unreachable'")?))
     }
@@ -93,7 +90,7 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<(), Fault> {
         self.ensure_responses()?;
         self.database.execute(
-            "INSERT OR IGNORE INTO responses (response_id, agent_context, deletion_state, attempts)
+            "INSERT OR IGNORE INTO responses (response_id, agent_context, standing, attempts)
              VALUES (?, ?, ?, 0)",
             &[id.into(), agent_context.into(), deletion_state.as_str().into()],
         )
@@ -103,17 +100,15 @@ impl<D: Database> SessionStore<D> {
     /// context that they were made under.
     pub(super) fn release_responses(&self, deletes: &dyn Fn(&str) -> bool) -> Result<(), Fault> {
         self.ensure_responses()?;
-        let kept = "SELECT DISTINCT agent_context FROM responses WHERE deletion_state = 'kept'";
+        let kept = "SELECT DISTINCT agent_context FROM responses WHERE standing = 'kept'";
         for row in self.database.query(kept, &[])? {
             let agent_context: String = row.get("agent_context")?;
             let statement = match deletes(&agent_context) {
                 true => {
-                    "UPDATE responses SET deletion_state = 'pending'
-                     WHERE deletion_state = 'kept' AND agent_context = ?"
+                    "UPDATE responses SET standing = 'pending'
+                     WHERE standing = 'kept' AND agent_context = ?"
                 }
-                false => {
-                    "DELETE FROM responses WHERE deletion_state = 'kept' AND agent_context = ?"
-                }
+                false => "DELETE FROM responses WHERE standing = 'kept' AND agent_context = ?",
             };
             self.database.execute(statement, &[agent_context.into()])?;
         }
@@ -127,15 +122,13 @@ impl<D: Database> SessionStore<D> {
         id: &str,
         deletion_state: Option<DeletionState>,
     ) -> Result<Option<DeletionEnd>, Fault> {
-        let known =
-            "SELECT attempts FROM responses WHERE response_id = ? AND deletion_state <> 'kept'";
+        let known = "SELECT attempts FROM responses WHERE response_id = ? AND standing <> 'kept'";
         let Some(row) = self.database.first(known, &[id.into()])? else { return Ok(None) };
         let attempts = row.get::<u64>("attempts")? + 1;
         let settled = match deletion_state {
             None => DeletionEnd::Deleted,
             Some(deletion_state) if attempts < MAX_ATTEMPTS => {
-                let asked =
-                    "UPDATE responses SET deletion_state = ?, attempts = ? WHERE response_id = ?";
+                let asked = "UPDATE responses SET standing = ?, attempts = ? WHERE response_id = ?";
                 let deletion_state = deletion_state.as_str().into();
                 self.database.execute(asked, &[deletion_state, attempts.into(), id.into()])?;
                 return Ok(None);

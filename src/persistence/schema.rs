@@ -13,7 +13,6 @@ const UPGRADES: &[&[Step]] = &[
         ("session", "ALTER TABLE session RENAME COLUMN live_turn TO open_turn"),
         ("conversation", "ALTER TABLE conversation RENAME COLUMN standing TO entry_state"),
         ("calls", "ALTER TABLE calls RENAME COLUMN answer TO result"),
-        ("responses", "ALTER TABLE responses RENAME COLUMN standing TO deletion_state"),
     ],
 ];
 
@@ -182,11 +181,11 @@ pub(super) const NO_FORK: &[&str] =
 
 /// The responses that the model service stores and is to delete with the session. A session has this
 /// table from the first such response on, and it outlives the session until all are deleted.
-/// `deletion_state`: see `responses.rs`.
+/// `standing`: see `responses.rs`.
 pub(super) const RESPONSES: &str = "CREATE TABLE IF NOT EXISTS responses (
     response_id TEXT PRIMARY KEY,
     agent_context TEXT NOT NULL,
-    deletion_state TEXT NOT NULL,
+    standing TEXT NOT NULL,
     attempts INTEGER NOT NULL
 ) WITHOUT ROWID";
 

@@ -23,6 +23,7 @@ struct Changes {
     updated_at: u64,
     chain_head: Option<String>,
     acknowledged: EntrySeq,
+    #[serde(rename = "live_turn")]
     open_turn: Option<u64>,
     state: SessionState,
 }

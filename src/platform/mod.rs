@@ -57,4 +57,4 @@ mod tenants;
 mod values;
 mod variables;
 
-pub use objects::{KeySetObject, McpListObject, SessionObject, UserObject, WorkspaceIndex};
+pub use objects::{KeySetObject, McpLists, SessionObject, UserObject, WorkspaceIndex};

@@ -130,13 +130,13 @@ impl KeySetObject {
 /// `ports::ObjectQuestion::Tools`. Status: 503 for a sender of another version, else 200, the failure of the server being
 /// part of the body. No alarm.
 #[wasm_bindgen]
-pub struct McpListObject {
+pub struct McpLists {
     runtime: Rc<Runtime>,
     host: McpListHost<ObjectStorage>,
 }
 
 #[wasm_bindgen(wasm_bindgen_futures = worker::wasm_bindgen_futures, js_sys = worker::js_sys)]
-impl McpListObject {
+impl McpLists {
     /// Called by the runtime, with the deployment's bindings, before the first request.
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, env: Env) -> Self {

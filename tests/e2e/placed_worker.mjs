@@ -27,7 +27,7 @@ export const PLACED = [
       };
       export const SessionObject = onRecord(built.SessionObject);
       export const WorkspaceIndex = onRecord(built.WorkspaceIndex);
-      export const McpListObject = onRecord(built.McpListObject);
+      export const McpLists = onRecord(built.McpLists);
       export const UserObject = onRecord(built.UserObject);
       export const KeySetObject = onRecord(built.KeySetObject);
       export default class extends onRecord(Worker) {

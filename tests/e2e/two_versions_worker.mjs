@@ -31,7 +31,7 @@ export const TWO_VERSIONS = [
       };
       export const SessionObject = asOne(built.SessionObject, 'objects');
       export const WorkspaceIndex = asOne(built.WorkspaceIndex, 'objects');
-      export const McpListObject = asOne(built.McpListObject, 'objects');
+      export const McpLists = asOne(built.McpLists, 'objects');
       export const UserObject = asOne(built.UserObject, 'objects');
       export const KeySetObject = asOne(built.KeySetObject, 'objects');
       export default class extends asOne(Worker, 'door') {

@@ -24,7 +24,7 @@ pub(crate) struct StoredCopy {
     pub(crate) id: u64,
     pub(crate) plan: ForkPlan,
     /// The number under which the user's object has registered the session; 0 for a session of no user.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(rename = "registration", default, skip_serializing_if = "is_zero")]
     pub(crate) incarnation: u64,
     /// How often it was begun or resumed.
     pub(crate) attempts: u32,

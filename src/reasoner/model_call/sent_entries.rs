@@ -280,9 +280,9 @@ mod tests {
             serde_json::to_string(&sent).unwrap(),
             concat!(
                 r#"[{"First":1,"Last":1},{"First":90,"Last":90},"#,
-                r#"{"First":40,"Last":41,"SentForm":"since_compaction"},{"First":42,"Last":42},"#,
-                r#"{"First":43,"Last":62,"SentForm":{"shortened":1024}},{"First":63,"Last":80},"#,
-                r#"{"First":82,"Last":83,"SentForm":"stand_ins"}]"#
+                r#"{"First":40,"Last":41,"Form":"since_compaction"},{"First":42,"Last":42},"#,
+                r#"{"First":43,"Last":62,"Form":{"shortened":1024}},{"First":63,"Last":80},"#,
+                r#"{"First":82,"Last":83,"Form":"stand_ins"}]"#
             )
         );
     }
