@@ -157,7 +157,7 @@ fn holds(bed: &Bed) {
         if let Some(session) = begun {
             let state = &session["state"];
             let row = row.unwrap_or_else(|| panic!("the index does not know {name}"));
-            assert_eq!(row["incarnation"], state["incarnation"], "{name}");
+            assert_eq!(row["incarnation"], state["registration"], "{name}");
         } else {
             assert!(!listed.contains(&id.to_owned()), "{name} is a ghost");
         }

@@ -149,7 +149,7 @@ fn check(bed: &Bed) {
                 Some(stored) => {
                     let state = &stored["state"];
                     let row = row.unwrap_or_else(|| panic!("the index does not know {name}"));
-                    assert_eq!(row["incarnation"], state["incarnation"], "{name}");
+                    assert_eq!(row["incarnation"], state["registration"], "{name}");
                     let shown = shown.unwrap_or_else(|| panic!("{name} is missing"));
                     let turns = disk.read("SELECT COUNT(*) AS turns FROM turns");
                     assert_eq!(shown["Turns"], turns[0]["turns"], "{name}");

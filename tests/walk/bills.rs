@@ -47,7 +47,7 @@ impl Bills {
         let object = bed.world.session(&format!("local/~{user}/{session}"));
         let stored = object.disk.session();
         let state = stored.as_ref().map(|stored| &stored["state"]);
-        let life = state.map(|state| state["incarnation"].as_u64().unwrap_or_default());
+        let life = state.map(|state| state["registration"].as_u64().unwrap_or_default());
         let fork =
             state.and_then(|state| state["fork"]["model_calls"].as_u64()).unwrap_or_default();
         let bills = bed.world.model.bills.borrow();
