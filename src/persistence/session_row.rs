@@ -23,7 +23,8 @@ struct Changes {
     updated_at: u64,
     chain_head: Option<String>,
     acknowledged: EntrySeq,
-    #[serde(rename = "live_turn")]
+    // The name that form 14 has.
+    #[serde(alias = "live_turn")]
     open_turn: Option<u64>,
     state: SessionState,
 }
