@@ -101,7 +101,7 @@ function variables() {
 /** The form of a class's tables: the oldest one that is read, and one more for each upgrade. */
 function form(file, className) {
   const source = read(file);
-  const [, table, oldest, inline] = /table: "(\w+)", oldest: (\d+), upgrades: (&\[\]|UPGRADES) \}/.exec(source) ?? [];
+  const [, table, oldest, inline] = /table: "(\w+)",\s*oldest: (\d+),\s*upgrades: (&\[\]|UPGRADES),?\s*\}/.exec(source) ?? [];
   const [, upgrades] = inline === 'UPGRADES' ? (/const UPGRADES: [^=]+=\s*&\[([^]*?)\];/.exec(source) ?? []) : [, ''];
   if (table === undefined || upgrades === undefined) throw new Error(`${file} does not say the form of its tables as build.mjs reads it`);
   return { class: className, table, number: Number(oldest) + [...upgrades.matchAll(/&\[/g)].length };
