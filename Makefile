@@ -154,7 +154,7 @@ $(error name what is deployed: make deploy CONFIG=../my-agent/server.json, a con
 endif
 endif
 deploy: $(if $(filter %.toml,$(CONFIG)),build,setup build-server/.complete) ## upload to Cloudflare (wrangler asks for the account): CONFIG=../my-agent/server.json, a configuration of your own, ENV=staging for one of its environments; or CONFIG=wrangler.toml; the version's tag is the commit; DRY_RUN=1 uploads nothing
-	$(if $(filter %.toml,$(CONFIG)),wrangler deploy --config '$(CONFIG)' $(addprefix --tag ,$(commit)),node build-server/dist/cli.mjs deploy --config '$(CONFIG)' $(if $(ENV),--env '$(ENV)')) $(if $(DRY_RUN),--dry-run)
+	$(if $(filter %.toml,$(CONFIG)),wrangler deploy --config '$(CONFIG)' $(addprefix --tag ,$(commit)),node build-server/dist/cli.mjs deploy --config '$(CONFIG)') $(if $(ENV),--env '$(ENV)') $(if $(DRY_RUN),--dry-run)
 
 fmt: ## format the Rust code
 	cargo fmt

@@ -88,7 +88,7 @@ type Records = Record<string, SubmittedToolResult | null>;
 export const APPROVAL = "agent_approve_tool";
 /** Longer results would not pass: a request has a greatest length. */
 const LONGEST_RESULT = 4_000_000;
-const failed = ({ ToolCallId }: ToolCall, ErrorMessage: string, ExecutionMs = 0) => ({ ToolCallId, ExecutionMs, ErrorMessage });
+const failed = ({ ToolCallId }: ToolCall, ErrorMessage: string, ExecutionMs = 0) => ({ ToolCallId, ErrorMessage, ExecutionMs });
 
 /** The tools as `ToolsJson` has them. */
 export const toolsJson = (tools: Omit<Tool, "run">[]) =>
@@ -122,21 +122,26 @@ export class ToolRunner {
   }
 
   /** Forgets the decision that the service has refused. Whether to ask again: the same one twice is the program's own fault. */
-  async refused(calls: ToolCall[], error: unknown): Promise<boolean> {
+  async refused(calls: ToolCall[], results: SubmittedToolResult[], error: unknown): Promise<boolean> {
     const { path, message: why } = error as AptixError;
-    const call: ToolCall | undefined = calls[path?.split("/")[2] as never];
-    if (call?.Name !== APPROVAL) return false;
-    const id = call.ToolCallId;
-    const { [id]: sent, ...others } = (await this.store.get<Records>(this.key)) ?? {};
-    await this.store.update(this.key, others);
-    const [, before] = this.#refused.get(id) ?? [];
-    this.#refused.set(id, [why, sent?.ResultJson]);
-    return before !== sent?.ResultJson;
+    const at = path?.split("/")[2] as unknown as number;
+    if (calls[at]?.Name !== APPROVAL) return false;
+    const { ToolCallId: id, ResultJson: sent } = results[at]!;
+    const before = this.#refused.get(id)?.[1];
+    this.#refused.set(id, [why, sent]);
+    const { [id]: kept, ...others } = await this.#records();
+    // Where another watcher has asked again meanwhile, the record is of that.
+    if (kept?.ResultJson === sent) await this.store.update(this.key, others);
+    return sent !== before;
   }
 
   /** The turn has ended: nothing of it will be asked for again. */
   async forget(): Promise<void> {
     if (await this.store.get(this.key)) await this.store.update(this.key, undefined);
+  }
+
+  async #records(): Promise<Records> {
+    return { ...(await this.store.get<Records>(this.key)) };
   }
 
   async #once(call: ToolCall, signal?: AbortSignal): Promise<SubmittedToolResult> {
@@ -158,11 +163,10 @@ export class ToolRunner {
 
   async #recorded(call: ToolCall, signal?: AbortSignal): Promise<SubmittedToolResult> {
     const tool = this.options.tools?.find(({ name }) => name === call.Name);
-    const records = async () => ({ ...(await this.store.get<Records>(this.key)) });
     const record = async (result: SubmittedToolResult | null) =>
-      this.store.update(this.key, { ...(await records()), [call.ToolCallId]: result });
+      this.store.update(this.key, { ...(await this.#records()), [call.ToolCallId]: result });
     // Of its own members: the model service chooses the id, which may be a name that every object has.
-    const known = new Map(Object.entries(await records())).get(call.ToolCallId);
+    const known = new Map(Object.entries(await this.#records())).get(call.ToolCallId);
     if (known) return known;
     if (known === null && call.Name !== APPROVAL && !tool?.repeatable) {
       return failed(call, "The call was interrupted and is not run again: whether it took effect is not known.");
@@ -197,7 +201,7 @@ export class ToolRunner {
     if (!onApproval) throw new Error("Nobody here can be asked for consent.");
     const asked = membersOf(context.argumentsJson);
     const argumentsJson = asked.get("Arguments") ?? "null";
-    const [Refusal] = this.#refused.get(context.toolCallId) ?? [];
+    const Refusal = this.#refused.get(context.toolCallId)?.[0];
     const request: ApprovalRequest = { ...JSON.parse(context.argumentsJson), ArgumentsJson: argumentsJson, Refusal };
     // Not of the request itself, whose arguments may be changed in place.
     const before = JSON.stringify(JSON.parse(argumentsJson));

@@ -13,6 +13,7 @@ import type {
   SteerContent,
   SteerResult,
   StreamEvent,
+  SubmittedToolResult,
   ToolCall,
   ToolContinuationResponse,
   TurnEvent,
@@ -27,7 +28,7 @@ export interface TurnOptions extends ToolOptions, RequestOptions {
   cancelOnAbort?: boolean;
   /** Also yield `progress`: model calls, reasoning, commentary, tools of the service. */
   progress?: boolean;
-  /** How often the turn may pause for tools. 16. */
+  /** How often the turn may pause for tools; a decision that is refused counts as one more. 16. */
   maxPauses?: number;
   /**
    * The form of the answer, which is JSON then: a Standard Schema, such as zod's, or a JSON Schema. `output()` of the turn
@@ -241,8 +242,9 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
   async *#submissions(signal?: AbortSignal): AsyncGenerator<TurnEvent, void, void> {
     const { maxPauses = 16 } = this.options;
     let submission = this.first;
-    /** The calls that the submission answers, and why it was refused. */
+    /** The calls that the submission answers, their results, and why it was refused. */
     let answered: ToolCall[] = [];
+    let results: SubmittedToolResult[] = [];
     let refusal: unknown;
     for (let pauses = 0; ; ) {
       let response;
@@ -251,7 +253,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
       } catch (error) {
         if (!answered[0]) throw error;
         // Where a decision was refused, the turn waits as before, and who decided is asked again.
-        if (!(await this.runner.refused(answered, error))) {
+        if (!(await this.runner.refused(answered, results, error)) || ++pauses > maxPauses) {
           if (refusal || !MOVED_ON.includes((error as AptixError).code)) throw error;
           refusal = error;
           submission = followed(this.first.turnPath, this.options);
@@ -274,7 +276,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
         if (++pauses > maxPauses) throw awaiting(response);
         answered = calls;
       }
-      const results = await this.runner.results(answered, signal);
+      results = await this.runner.results(answered, signal);
       yield { type: "tool_results", results };
       const continuation = { SessionId: this.sessionId, TurnId: this.turnId, ToolResults: results };
       // A continuation is delivered as its turn was, which is known of a turn that began here.

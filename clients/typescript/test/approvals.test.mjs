@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { Rig } from '../../../tests/e2e/harness.mjs';
-import { answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { formatJson, memoryStore } from '../dist/index.js';
 import { sendMail, withApproval } from './approvals.mjs';
 import { client } from './turns.mjs';
@@ -102,6 +102,52 @@ test('whoever gives a decision that the service refuses is asked again and told 
   let asked = 0;
   await session().attach(turn.turnId, { onApproval: () => (asked += 1) > 0 }).final();
   assert.equal(asked, 1);
+});
+
+test('who decides otherwise each time is asked as often as a turn may pause', async () => {
+  rig.tools.on('/pay', '{"done":true}');
+  rig.model.script(answer(call('pay', [WRITTEN])), answer(text('Done.')));
+  const session = client(rig.url).session('refused-each-time');
+  let asked = 0;
+  const otherwise = () => (assert.ok(asked < 9, 'asked without end'), { Approved: true, ArgumentsJson: `{"to":"Ann","to":"${(asked += 1)}"}` });
+  const turn = session.turn({ Instruction: 'Pay.' }, { onApproval: otherwise, maxPauses: 3 });
+  await assert.rejects(turn.final(), { code: 'invalid_field' });
+  assert.equal(asked, 3);
+  await session.attach(turn.turnId, { onApproval: () => true }).final();
+});
+
+test('where two watch a turn, one question is asked again for both when the service refuses its answer', async () => {
+  rig.tools.on('/pay', '{"done":true}');
+  rig.model.script(answer(call('pay', [WRITTEN])), answer(text('Done.')));
+  const [asked, joined, askedAgain, looked] = [new Gate(), new Gate(), new Gate(), new Gate()];
+  let refusals = 0;
+  let isLate = false;
+  /** The second to be refused hears of it while the first one's human is being asked. */
+  const late = async (url, init, next) => {
+    const response = await next(url, init);
+    if (response.status === 400 && (refusals += 1) === 2) {
+      await askedAgain.opened;
+      isLate = true;
+    }
+    return response;
+  };
+  const { get, update } = memoryStore();
+  const store = { get: (key) => (isLate && setImmediate(() => looked.open()), get(key)), update };
+  const told = [];
+  const onApproval = async ({ Refusal }) => {
+    asked.open();
+    if (told.push(Refusal) === 1) return joined.opened.then(() => ({ Approved: true, ArgumentsJson: '{"to":"Ann","to":"Bob"}' }));
+    askedAgain.open();
+    return looked.opened.then(() => true);
+  };
+  const session = client(rig.url, { store, middleware: [late] }).session('watched-twice');
+  const first = session.turn({ Instruction: 'Pay.' }, { onApproval });
+  const one = first.final();
+  await asked.opened;
+  const second = session.attach(first.turnId, { onApproval }).on('tool_calls', () => joined.open());
+  const ends = await Promise.all([one, second.final()]);
+  assert.deepEqual(ends.map(({ PrimaryOutputText }) => PrimaryOutputText), ['Done.', 'Done.']);
+  assert.deepEqual([refusals, told.length, /twice/.test(told[1])], [2, 2, true]);
 });
 
 test('a tool of the client has its arguments as the model wrote them', async () => {

@@ -93,6 +93,11 @@ test('a search shows how well a chunk fits, however little that is', async () =>
   await says(['sync', notes, '--workspace', 'scores']);
   const [, score] = /^rye\.md:1-1 {2}(\S+)\n/.exec(await says(['search', 'dough', '--workspace', 'scores']));
   assert.ok(Number(score) > 0, score);
+  assert.equal(await says(['search', 'submarine', '--workspace', 'scores']), 'Nothing has any of these words.\n');
+  assert.equal(await says(['search', 'submarine', '--workspace', 'bare']), 'The workspace bare has no documents.\n');
+  // A ticket that may search is not told what the workspace holds.
+  const ticket = await says(['ticket', '--for', 'alice', '--operations', 'Search', '--workspaces', 'bare']);
+  assert.equal(await says(['search', 'submarine', '--workspace', 'bare'], { env: { ...env, APTIX_KEY: ticket.trim() } }), 'Nothing has any of these words.\n');
 });
 test('a session goes on from an earlier turn, as a new one', async () => {
   for (const words of ['One', 'Two', 'Three']) {
@@ -201,7 +206,12 @@ test('a back end lists and erases users, and mints tickets that a command takes 
   assert.match(await says(['sessions', '--user', 'alice']), /^of-alice {2}idle {2}1 turns {2}.* The first words\n$/);
   const { code, out, err } = await run(['ticket', '--for', 'alice', '--expires', '60', '--sessions', 'of-alice']);
   assert.deepEqual([code, /^apt1\.\S+\n$/.test(out), /for alice/.test(err)], [0, true, true]);
-  assert.match(await says(['turns', 'of-alice'], { env: { ...env, APTIX_KEY: out.trim() } }), /completed/);
+  const withTicket = { env: { ...env, APTIX_KEY: out.trim() } };
+  assert.match(await says(['turns', 'of-alice'], withTicket), /completed/);
+  // A ticket that makes a narrower one needs no name; a key does.
+  assert.equal(JSON.parse(await says(['ticket', '--operations', 'Read', '--json'], withTicket)).User, 'alice');
+  const nameless = await run(['ticket']);
+  assert.deepEqual([nameless.code, /^missing_field: .*User/.test(nameless.err)], [1, true], nameless.err);
   await says(['erase', '--of-user', 'alice', '--yes']);
   assert.equal((await run(['erase', '--of-user', 'alice', '--yes'])).code, 1);
 });

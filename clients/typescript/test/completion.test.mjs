@@ -82,7 +82,7 @@ test('options of every command may stand before it, and what is wrong of options
     'chat hi --continue --session x': /--continue and --session exclude each other/,
     'chat hi --folder . --no-tools': /--no-tools and --folder exclude each other/,
     'sessions --status foo': /--status foo is none of running, awaiting_tools, awaiting_approval, idle, failed\./,
-    'ticket --sessions x': /--for is required/,
+    'ticket --user ann': /--for names the user of a ticket/,
   };
   for (const [line, why] of Object.entries(wrong)) assert.match(told(...line.split(' ')), new RegExp(`^2 ${why.source}`.replace('2 is no', '2 .*is no')), line);
 });

@@ -82,8 +82,12 @@ function stored(): (readonly [string, Outcomes])[] {
 export async function start(trial: Trial): Promise<void> {
   if (running.value !== undefined) return;
   running.value = trial.id;
-  await goWhereItIsDone(trial);
-  await carryOut(trial);
+  try {
+    await goWhereItIsDone(trial);
+    await carryOut(trial);
+  } finally {
+    running.value = undefined;
+  }
 }
 
 /** Runs it in the open session. */

@@ -47,16 +47,26 @@ effect(() => {
   if (isListed.value) queueMicrotask(() => noteState(id, state));
 });
 
+/** Those that are being asked for, and of those that could not be, when they may be again. */
+const asked = new Set<string>();
+const notBefore = new Map<string, number>();
+/** How long one that could not be asked for waits, while others are. */
+const FAILED_MS = 60_000;
+
 /** Asks what has become of the sessions that were left at work. */
 function look(isWanted: (state: State) => boolean = () => true): void {
   if (document.hidden || !isLetIn.peek() || isLost.peek() || user.peek() !== undefined) return;
-  const left = atWork().filter(({ id, status }) => id !== sessionId.peek() && isWanted(status));
-  for (const { id } of left.slice(0, MOST_ASKED)) {
+  const left = atWork().filter(({ id, status }) => id !== sessionId.peek() && isWanted(status) && !asked.has(id) && !(notBefore.get(id)! > Date.now()));
+  for (const { id } of left.slice(0, Math.max(0, MOST_ASKED - asked.size))) {
+    asked.add(id);
     aptix.session(id).get().then(
       (view) => id !== sessionId.peek() && noteState(id, stateIn(view)),
       // What cannot be asked now stays as it was.
-      (error) => error instanceof AptixError && error.code === 'session_not_found' && noteState(id, undefined),
-    );
+      (error) => {
+        if (error instanceof AptixError && error.code === 'session_not_found') noteState(id, undefined);
+        else notBefore.set(id, Date.now() + FAILED_MS);
+      },
+    ).finally(() => asked.delete(id));
   }
 }
 

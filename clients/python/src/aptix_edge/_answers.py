@@ -112,20 +112,24 @@ class Answerer:
         """The results of these calls, in their order, one after the other."""
         return [await self._once(call) for call in calls]
 
-    async def refused(self, calls: Sequence[ToolCall], error: AptixError) -> bool:
+    async def refused(
+        self, calls: Sequence[ToolCall], results: Sequence[SubmittedToolResult], error: AptixError
+    ) -> bool:
         """Forgets the decision that the service has refused. Whether to ask again: the same one twice is the program's
         own fault.
         """
         at = re.match(r"/ToolResults/(\d+)", error.path or "")
-        call = calls[int(at[1])] if at and int(at[1]) < len(calls) else None
-        if call is None or call["Name"] != APPROVAL:
+        place = int(at[1]) if at else len(calls)
+        if place >= len(calls) or calls[place]["Name"] != APPROVAL:
             return False
+        call_id, sent = calls[place]["ToolCallId"], results[place].get("ResultJson")
         records = await self._records()
-        result = records.pop(call["ToolCallId"], None)
-        sent = result.get("ResultJson") if result else None
-        await self._io.resolve(self._shared.store.update(self._key, records or None))
-        before, _ = self._refused.get(call["ToolCallId"], (None, ""))
-        self._refused[call["ToolCallId"]] = (sent, str(error))
+        kept = records.pop(call_id, None)
+        # Where another watcher has asked again meanwhile, the record is of that.
+        if kept is not None and kept.get("ResultJson") == sent:
+            await self._io.resolve(self._shared.store.update(self._key, records or None))
+        before, _ = self._refused.get(call_id, (None, ""))
+        self._refused[call_id] = (sent, str(error))
         return before != sent
 
     async def forget(self) -> None:

@@ -264,8 +264,9 @@ class AsyncTurn(Generic[T]):
         deadline = None if seconds is None else Deadline(seconds)
         http = replace(self._http, deadline=deadline, on_head=self._headed)
         submission = self._first
-        # The calls that the submission answers, and why it was refused.
+        # The calls that the submission answers, their results, and why it was refused.
         answered: list[ToolCall] = []
+        results: list[SubmittedToolResult] = []
         refusal: AptixError | None = None
         pauses = 0
         while True:
@@ -279,7 +280,11 @@ class AsyncTurn(Generic[T]):
                             yield event
             except AptixError as error:
                 # Where a decision was refused, the turn waits as before, and who decided is asked again.
-                if not await self._answerer.refused(answered, error):
+                if await self._answerer.refused(answered, results, error):
+                    pauses += 1
+                    if pauses > self._watching.max_pauses:
+                        raise
+                else:
                     if not answered or refusal is not None or error.code not in MOVED_ON:
                         raise
                     refusal = error

@@ -269,10 +269,10 @@ const COMMANDS: Record<string, Command> = {
     },
   },
   ticket: {
-    usage: "ticket --for USER [--sessions S,…] [--turns T,…] [--operations O,…] [--workspaces W,…] [--contexts C,…] [--origins O,…] [--actor A] [--tokens N] [--expires SECONDS]",
+    usage: "ticket [--for USER] [--sessions S,…] [--turns T,…] [--operations O,…] [--workspaces W,…] [--contexts C,…] [--origins O,…] [--actor A] [--tokens N] [--expires SECONDS]",
     does: "Mints a ticket for a page or a guest.",
     options: {
-      for: text("the user; required"),
+      for: text("the user, whom a key has to name; that of the ticket"),
       sessions: text("these alone, draft-* for a beginning; all of the user's"),
       turns: text("these alone; all"),
       operations: text("these alone; Execute,Answer,Approve,Watch,Read,Cancel,List,Rename"),
@@ -286,8 +286,10 @@ const COMMANDS: Record<string, Command> = {
     takes: [0, 0],
     run: ({ aptix, values, terminal }) => {
       const all = (name: string) => optional(values, name)?.split(",");
+      // A ticket that makes a narrower one names nobody. Of a key the service demands a user.
+      if (optional(values, "user") !== undefined && optional(values, "for") === undefined) throw new UsageError("--for names the user of a ticket; --user is whom a key acts for.");
       const grant = {
-        User: optional(values, "user") === undefined ? required(values, "for") : optional(values, "for"),
+        User: optional(values, "for"),
         Actor: optional(values, "actor"),
         Sessions: all("sessions"),
         Turns: all("turns"),

@@ -15,7 +15,9 @@ export async function search(aptix: Aptix, workspace: string, query: SearchReque
     const text = shownLines(Text).trimEnd().split("\n").map((line) => `    ${line}`).join("\n");
     return `${place}${Score === undefined ? "" : `  ${Number(Score.toPrecision(2))}`}\n${text}`;
   });
-  const none = async () => ((await new Workspace(aptix, workspace).get()).Documents > 0 ? "Nothing has any of these words." : `The workspace ${workspace} has no documents.`);
+  // What the workspace holds is not told to everybody who may search it.
+  const held = async () => (await new Workspace(aptix, workspace).get().catch(() => undefined))?.Documents;
+  const none = async () => ((await held()) === 0 ? `The workspace ${workspace} has no documents.` : "Nothing has any of these words.");
   tell(terminal, found, chunks.join("\n\n") || (terminal.json ? "" : await none()));
   return EXIT.done;
 }
