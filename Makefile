@@ -152,9 +152,13 @@ ifneq ($(filter deploy,$(MAKECMDGOALS)),)
 ifeq ($(CONFIG),)
 $(error name what is deployed: make deploy CONFIG=../my-agent/server.json, a configuration of your own (docs/operations.md, Deploy), or CONFIG=wrangler.toml, the checkout as it is)
 endif
+# wrangler only warns of an environment that is not there, and uploads over the buckets and namespaces of the file.
+ifneq ($(and $(ENV),$(filter %.toml,$(CONFIG))),)
+$(error ENV is an environment of a server.json, and $(CONFIG) is none: leave ENV away, or name a CONFIG of your own (docs/deployment.md, A copy for trying))
+endif
 endif
 deploy: $(if $(filter %.toml,$(CONFIG)),build,setup build-server/.complete) ## upload to Cloudflare (wrangler asks for the account): CONFIG=../my-agent/server.json, a configuration of your own, ENV=staging for one of its environments; or CONFIG=wrangler.toml; the version's tag is the commit; DRY_RUN=1 uploads nothing
-	$(if $(filter %.toml,$(CONFIG)),wrangler deploy --config '$(CONFIG)' $(addprefix --tag ,$(commit)),node build-server/dist/cli.mjs deploy --config '$(CONFIG)') $(if $(ENV),--env '$(ENV)') $(if $(DRY_RUN),--dry-run)
+	$(if $(filter %.toml,$(CONFIG)),wrangler deploy --config '$(CONFIG)' $(addprefix --tag ,$(commit)),node build-server/dist/cli.mjs deploy --config '$(CONFIG)' $(if $(ENV),--env '$(ENV)')) $(if $(DRY_RUN),--dry-run)
 
 fmt: ## format the Rust code
 	cargo fmt

@@ -476,6 +476,24 @@ def test_a_decision_that_the_service_refuses_is_asked_for_again_and_the_same_one
     assert len(asked) == 1
 
 
+def test_who_decides_otherwise_each_time_is_asked_as_often_as_a_turn_may_pause(aptix: Any, bed: Bed) -> None:
+    asked: list[Any] = []
+
+    def otherwise(request: Any, _: ToolContext) -> Any:
+        asked.append(request)
+        assert len(asked) < 9
+        return {"Approved": True, "ArgumentsJson": f'{{"to":"Ann","to":"{len(asked)}"}}'}
+
+    session = aptix.session(new_id())
+    instruction, _ = script([["call", "pay", [WRITTEN]]], [["text", "Done."]])
+    turn = session.turn(instruction, on_approval=otherwise, max_pauses=3)
+    with pytest.raises(AptixError) as caught:
+        turn.final()
+    assert code_of(caught) == "invalid_field"
+    assert len(asked) == 3
+    session.attach(turn.turn_id, on_approval=lambda *_: True).final()
+
+
 def test_a_decision_outlives_a_reload_and_a_question_that_was_cut_off_is_asked_again(world: World, bed: Bed) -> None:
     store = MemoryStore()
     session_id = new_id()

@@ -280,11 +280,9 @@ class AsyncTurn(Generic[T]):
                             yield event
             except AptixError as error:
                 # Where a decision was refused, the turn waits as before, and who decided is asked again.
-                if await self._answerer.refused(answered, results, error):
-                    pauses += 1
-                    if pauses > self._watching.max_pauses:
-                        raise
-                else:
+                asks_again = await self._answerer.refused(answered, results, error)
+                pauses += asks_again
+                if not asks_again or pauses > self._watching.max_pauses:
                     if not answered or refusal is not None or error.code not in MOVED_ON:
                         raise
                     refusal = error
