@@ -127,7 +127,7 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
   });
 
   test('the list says of each session whether it runs or waits, and of one that was left when it does so no longer', async () => {
-    const page = await playground.page();
+    const page = await playground.page({ expected: [/status of 40[34] /] });
     const row = (words) => page.locator('.sessions .session').filter({ hasText: words });
     const says = (words, told) => row(words).filter({ hasText: told }).waitFor();
     const asked = [];
@@ -156,6 +156,20 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     await page.waitForTimeout(500);
     const expected = ids.slice(2).map((id) => `/sessions/${id}`);
     assert.deepEqual(asked.toSorted(), expected.toSorted(), 'only those that wait are asked for');
+
+    // Nobody asks again for one that is being asked for, nor at once for one that could not be.
+    const held = [];
+    const isOfThem = ({ pathname }) => expected.includes(pathname);
+    await page.route(isOfThem, (route) => void held.push(route));
+    const looked = () => page.evaluate(() => dispatchEvent(new Event('focus'))).then(() => page.waitForTimeout(200));
+    await looked();
+    await looked();
+    assert.equal(held.length, expected.length, 'while they are being asked for');
+    const body = JSON.stringify({ Kind: 'error', Errors: [{ ErrorCode: 'forbidden', Message: 'Not now.', SystemError: false }] });
+    for (const route of held) await route.fulfill({ status: 403, contentType: 'application/json', body });
+    await page.waitForTimeout(200);
+    await looked();
+    assert.equal(held.length, expected.length);
   });
 
   test('what no other page has is seen first, on a desk and on a phone, and shows at once what it is about', async () => {
