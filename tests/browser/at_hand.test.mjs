@@ -141,8 +141,8 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     await (await say(page, 'Give a slow answer.')).getByText('This answer').waitFor();
     await says('slow', 'running');
     await page.keyboard.press('Alt+n');
-    await hasStatus(await say(page, 'Reason about it.'), 'completed');
     assert.match(await row('slow').innerText(), /running/);
+    await hasStatus(await say(page, 'Reason about it.'), 'completed');
     await assertAccessible(page);
     assert.deepEqual(await row('Reason').innerText(), 'Reason about it.\nnow');
     await row('slow').filter({ hasNotText: 'running' }).waitFor();
@@ -153,8 +153,9 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     const ids = await page.evaluate(() => JSON.parse(localStorage.getItem('aptix-edge.sessions')).map(({ id }) => id));
     asked.length = 0;
     await page.keyboard.press('Alt+n');
-    await page.waitForTimeout(500);
     const expected = ids.slice(2).map((id) => `/sessions/${id}`);
+    for (let tries = 0; asked.length < expected.length && tries < 100; tries += 1) await page.waitForTimeout(50);
+    await page.waitForTimeout(200);
     assert.deepEqual(asked.toSorted(), expected.toSorted(), 'only those that wait are asked for');
 
     // Nobody asks again for one that is being asked for, nor at once for one that could not be.
