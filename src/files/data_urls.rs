@@ -1,4 +1,4 @@
-//! HashedContents of files in a tool's result that is a list of content parts (AGN-033 §6.1; interface §4, §8): an
+//! Contents of files in a tool's result that is a list of content parts (AGN-033 §6.1; interface §4, §8): an
 //! `input_image` or an `input_file` with a `data:` URL.
 //!
 //! The model gets the parts as they are. Clients are shown a reference in the place of the contents, or their type and
@@ -43,7 +43,7 @@ struct Embedded<'r> {
     bytes: Vec<u8>,
 }
 
-/// Keeps the contents in a result's parts, `most` at most, and returns their files. HashedContents that cannot be kept are left
+/// Keeps the contents in a result's parts, `most` at most, and returns their files. Contents that cannot be kept are left
 /// out: the result is there, and the model has it. `made` files of the turn stand before them.
 pub async fn keep_part_contents<P: Platform>(
     platform: &P,

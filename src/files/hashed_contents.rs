@@ -5,7 +5,7 @@ use crate::encoding::RunningSha256;
 /// The bytes that are hashed in one slice: others are not to wait for a whole file.
 pub(super) const SLICE_BYTES: usize = 512 * 1024;
 
-/// HashedContents that are to be kept.
+/// Contents that are to be kept.
 pub(super) struct HashedContents {
     pub(super) bytes: Vec<u8>,
     /// In lower-case hex.

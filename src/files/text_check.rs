@@ -1,4 +1,4 @@
-//! HashedContents of files inside the final text (AGN-033 §4, §6.1). They belong only in `Files[]` or in a
+//! Contents of files inside the final text (AGN-033 §4, §6.1). They belong only in `Files[]` or in a
 //! fenced code block with a language tag.
 
 /// The shortest run of base64 that counts as contents, in characters: longer than any hash or key.

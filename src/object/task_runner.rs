@@ -64,8 +64,8 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
         Self { platform, tasks, alarm, under_way, handler, waiting }
     }
 
-    /// Begins to attempt what is due. The alarm is set before any work, `alarm_interval_ms` milliseconds from now, so an object that
-    /// is lost meanwhile finds its tasks again. `handler` is made only where something is due.
+    /// Begins to attempt what is due. The alarm is set before any work, `alarm_interval_ms` milliseconds from now, so an
+    /// object that is lost meanwhile finds its tasks again. `handler` is made only where something is due.
     ///
     /// # Errors
     /// The storage fails, or the alarm cannot be set.

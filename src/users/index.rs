@@ -1,7 +1,7 @@
 //! The index of a user's sessions: the storage of the user's object.
 //!
-//! Every change is conditional on the incarnation of the session that it is about (`incarnation`) and on its listing_state, because
-//! the object asks sessions meanwhile. When a method fails, nothing was written.
+//! Every change is conditional on the incarnation of the session that it is about and on its listing state, because the
+//! object asks sessions meanwhile. When a method fails, nothing was written.
 
 use std::cell::Cell;
 

@@ -21,9 +21,9 @@ const UPGRADES: &[&[Step]] = &[&[
 pub const USER_FORM: usize = SCHEMA.form();
 
 pub(super) const TABLES: &[&str] = &[
-    // One row. Credentials issued before `credentials_valid_from` are revoked; `erased_at` is the time of the latest request to
-    // erase the user. `spent`: the user's tokens and leases, JSON. `receipt`: of an erasure whose last receipt no client
-    // has got yet, JSON.
+    // One row. Credentials issued before `credentials_valid_from` are revoked; `erased_at` is the time of the latest
+    // request to erase the user. `spent`: the user's tokens and leases, JSON. `receipt`: of an erasure whose last receipt
+    // no client has got yet, JSON.
     "CREATE TABLE user (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         schema_version INTEGER NOT NULL,
@@ -33,9 +33,9 @@ pub(super) const TABLES: &[&str] = &[
         spent TEXT NOT NULL,
         receipt TEXT
     )",
-    // One row for each session. `listing_state`: see `records.rs`. `incarnation` numbers the session's incarnations: what lies between two erasures,
-    // `registered_at` is the time of the latest question to be registered. `renamed`: 1 where a client has set the
-    // title. `waiting`: JSON. `attempts`: the failures in a row to erase the session.
+    // One row for each session. `listing_state`: see `records.rs`. `incarnation` numbers what lies between two erasures
+    // of the session, `registered_at` is the time of the latest question to be registered. `renamed`: 1 where a client
+    // has set the title. `waiting`: JSON. `attempts`: the failures in a row to erase the session.
     "CREATE TABLE sessions (
         session_id TEXT PRIMARY KEY,
         listing_state TEXT NOT NULL,

@@ -32,29 +32,21 @@ const TOUCHES: readonly (readonly [place: string, does: string])[] = [
 
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
+  const isTouched = hasTouchKeyboard();
   useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="sheet" aria-labelledby="help-title" onClose={() => (isHelpOpen.value = false)}>
       <header>
-        <h1 id="help-title">{hasTouchKeyboard() ? 'Help' : 'Keys'}</h1>
+        <h1 id="help-title">{isTouched ? 'Help' : 'Keys'}</h1>
         <button type="button" class="icon-button" onClick={() => dialog.current?.close()}>
           <Icon name="close" />
           <span class="hidden">Close the help</span>
         </button>
       </header>
       <dl class="keys">
-        {hasTouchKeyboard() &&
-          TOUCHES.map(([place, does]) => (
-            <div key={place}>
-              <dt>{place}</dt>
-              <dd>{does}</dd>
-            </div>
-          ))}
-        {!hasTouchKeyboard() && KEYS.map(([keys, does]) => (
+        {(isTouched ? TOUCHES : KEYS).map(([what, does]) => (
           <div key={does}>
-            <dt>
-              {keys.split(' ').map((key) => (key === 'or' ? ' or ' : <kbd>{key}</kbd>))}
-            </dt>
+            <dt>{isTouched ? what : what.split(' ').map((key) => (key === 'or' ? ' or ' : <kbd>{key}</kbd>))}</dt>
             <dd>{does}</dd>
           </div>
         ))}
