@@ -175,7 +175,7 @@ sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
 missing = $(if $(wildcard $(1)),,missing-output)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
 
-build/.complete: $(sources) tools/setup/without_paths $(call missing_output,build) \
+build/.complete: $(sources) tools/setup/without_paths tools/setup/with_lto/cargo $(call missing_output,build) \
 		$(if $(tells_commit),$(if $(filter $(commit),$(shell cat build/.commit 2>/dev/null)),,missing-output))
 	@echo 'make build: two minutes, the first time three' >&2
 	@mkdir -p build && touch build/.begun

@@ -1,10 +1,15 @@
 //! A conversation as the model service holds it.
 
+use std::rc::Rc;
+
 use serde_json::Value;
+
+/// An item of a conversation. Shared, since a long conversation is shown again with each request.
+pub type ConversationItem = Rc<Value>;
 
 /// Input and output items, oldest first.
 #[derive(Clone, Debug, Default)]
-pub struct Conversation(pub Vec<Value>);
+pub struct Conversation(pub Vec<ConversationItem>);
 
 /// The essence of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +26,13 @@ pub enum Said {
 }
 
 impl Conversation {
+    /// The input of a request.
+    pub fn of(body: &Value) -> Self {
+        Self(body["input"].as_array().unwrap().iter().cloned().map(Rc::new).collect())
+    }
+
     pub fn said(&self) -> Vec<Said> {
-        self.0.iter().map(said).collect()
+        self.0.iter().map(|item| said(item)).collect()
     }
 
     /// The texts of the user messages, oldest first.

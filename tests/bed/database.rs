@@ -34,6 +34,8 @@ pub struct Disk {
     pub failing_write: Cell<Option<u64>>,
     /// Every distinct statement since [`Disk::watch`].
     statements: RefCell<BTreeMap<String, Statement>>,
+    /// The secondary indexes of each table that rows were inserted into, until tables change.
+    indexes: RefCell<BTreeMap<String, u64>>,
 }
 
 /// The record of one statement.
@@ -70,6 +72,7 @@ impl Disk {
             bytes_returned: Cell::new(0),
             failing_write: Cell::new(None),
             statements: RefCell::default(),
+            indexes: RefCell::default(),
         })
     }
 
@@ -138,6 +141,7 @@ impl Disk {
 
     /// Corrupts or repairs the storage, past the product.
     pub fn write(&self, statement: &str) {
+        self.indexes.borrow_mut().clear();
         self.connection.execute_batch(statement).unwrap();
     }
 
@@ -145,12 +149,31 @@ impl Disk {
     fn index_entries(&self, statement: &str) -> u64 {
         let mut words = statement.split_whitespace().skip_while(|word| *word != "INTO").skip(1);
         let Some(table) = words.next() else { return 0 };
-        self.connection
+        if let Some(entries) = self.indexes.borrow().get(table) {
+            return *entries;
+        }
+        let entries = self
+            .connection
             .prepare_cached("SELECT COUNT(*) FROM pragma_index_list(?) WHERE origin <> 'pk'")
             .unwrap()
             .query_row([table], |row| row.get::<_, i64>(0))
             .unwrap()
-            .unsigned_abs()
+            .unsigned_abs();
+        self.indexes.borrow_mut().insert(table.to_owned(), entries);
+        entries
+    }
+
+    /// Notes what a run of a statement came to.
+    fn note(&self, statement: &str, run: Statement) {
+        let mut statements = self.statements.borrow_mut();
+        let seen = match statements.get_mut(statement) {
+            Some(seen) => seen,
+            None => statements.entry(statement.to_owned()).or_default(),
+        };
+        seen.runs += run.runs;
+        seen.most_rows = seen.most_rows.max(run.most_rows);
+        seen.most_bytes = seen.most_bytes.max(run.most_bytes);
+        seen.most_scanned = seen.most_scanned.max(run.most_scanned);
     }
 }
 
@@ -181,6 +204,9 @@ impl SqliteDatabase {
         let writes = !prepared.readonly();
         if writes {
             disk.writes.set(disk.writes.get() + 1);
+            if ["CREATE", "ALTER", "DROP"].iter().any(|change| statement.starts_with(change)) {
+                disk.indexes.borrow_mut().clear();
+            }
             if self.instance.reach(Crash::BeforeWrite(disk.writes.get())) {
                 return Err(storage_failed());
             }
@@ -209,14 +235,15 @@ impl SqliteDatabase {
             given.iter().flat_map(|Row(cells)| cells.values().filter_map(|cell| cell.as_str()));
         let bytes = texts.map(str::len).sum();
         disk.bytes_returned.set(disk.bytes_returned.get() + bytes);
-        let scanned = prepared.reset_status(StatementStatus::FullscanStep);
-        let mut statements = disk.statements.borrow_mut();
-        let seen = statements.entry(statement.to_owned()).or_default();
-        seen.runs += 1;
-        seen.most_rows = seen.most_rows.max(given.len() as u64);
-        seen.most_bytes = seen.most_bytes.max(bytes);
-        seen.most_scanned = seen.most_scanned.max(scanned);
-        drop(statements);
+        disk.note(
+            statement,
+            Statement {
+                runs: 1,
+                most_rows: given.len() as u64,
+                most_bytes: bytes,
+                most_scanned: prepared.reset_status(StatementStatus::FullscanStep),
+            },
+        );
         drop(prepared);
         if writes && self.depth.get() == 0 {
             self.committed()?;
@@ -250,10 +277,7 @@ impl Database for SqliteDatabase {
             passed += 1;
         }
         self.disk.rows_returned.set(self.disk.rows_returned.get() + passed);
-        let mut statements = self.disk.statements.borrow_mut();
-        let seen = statements.entry(statement.to_owned()).or_default();
-        seen.runs += 1;
-        seen.most_rows = seen.most_rows.max(passed);
+        self.disk.note(statement, Statement { runs: 1, most_rows: passed, ..Statement::default() });
         Ok(())
     }
 

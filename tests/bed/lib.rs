@@ -43,7 +43,7 @@ mod world;
 
 pub use background::{BackgroundResponses, CancelReply, ReadAgain};
 pub use bill::{Bill, CallEnd};
-pub use conversation::{Conversation, Said};
+pub use conversation::{Conversation, ConversationItem, Said};
 pub use database::{Disk, SqliteDatabase, Statement};
 pub use embeddings_service::{EmbeddingsFault, EmbeddingsRequest, EmbeddingsService, embedding};
 pub use executor::Random;

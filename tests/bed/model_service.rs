@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::background::BackgroundResponses;
 use super::bill::{Bill, CallEnd};
-use super::conversation::Conversation;
+use super::conversation::{Conversation, ConversationItem};
 use super::pairing::Pairing;
 use super::published_schema::assert_published;
 use super::reply::{Ending, Recording, Reply, http_error};
@@ -72,8 +72,10 @@ pub struct ModelService {
 /// A completed response and its predecessor.
 struct Kept {
     before: Option<Rc<Kept>>,
-    items: Vec<Value>,
+    items: Vec<ConversationItem>,
     open_calls: BTreeSet<String>,
+    /// The length of the conversation up to here.
+    bytes: usize,
 }
 
 /// The error object of a refusal.
@@ -194,7 +196,7 @@ impl ModelService {
     /// The conversation up to the latest model output.
     pub fn conversation(&self) -> Conversation {
         let latest = self.latest.borrow();
-        Conversation(latest.as_ref().map(|kept| kept.items()).unwrap_or_default())
+        Conversation(latest.as_ref().map(|kept| kept.conversation()).unwrap_or_default())
     }
 
     /// The messages of the refusals for an invalid request. A reference to a response that
@@ -221,11 +223,14 @@ impl ModelService {
                 return (http_error(400, error, &[]), None);
             }
         };
-        let items = body["input"].as_array().unwrap().clone();
-        let mut reply = self.decide(&body, before.as_ref(), &items);
+        let input: Vec<_> =
+            body["input"].as_array().unwrap().iter().cloned().map(Rc::new).collect();
+        let chain_bytes = before.as_ref().map_or(0, |kept| kept.bytes);
+        let input_bytes = chain_bytes + length(&input);
+        let mut reply = self.decide(&body, before.as_ref(), &input, input_bytes);
         if let Reply::Recorded(Recording { body: bytes, response }) = &reply {
             if let Some(response) = response {
-                self.keep(&body, before, items, response);
+                self.keep(&body, before, input, response);
             }
             let reply = HttpReply::in_pieces(200, [Piece::Bytes(bytes.clone())]);
             return (Reply::Http(reply), None);
@@ -236,11 +241,11 @@ impl ModelService {
         self.bills.borrow_mut().push(Bill {
             key: body["prompt_cache_key"].as_str().unwrap_or_default().to_owned(),
             body_bytes: self.latest_body.borrow().len(),
-            input_bytes: length(before.as_ref(), &items),
+            input_bytes,
             end: CallEnd::Open,
         });
         if self.counts.get() {
-            answer.usage[0] = length(before.as_ref(), &items) as u64 / 4;
+            answer.usage[0] = input_bytes as u64 / 4;
         }
         let calls = std::iter::repeat_with(|| match self.call_ids.borrow_mut().pop_front() {
             Some(id) => id.to_owned(),
@@ -248,12 +253,19 @@ impl ModelService {
         });
         let rendered = render(answer, &format!("resp_{}", self.number()), calls);
         if matches!(answer.ending, Ending::Completed | Ending::Incomplete(_)) {
-            self.keep(&body, before, items, &rendered.response);
+            self.keep(&body, before, input, &rendered.response);
         }
         (reply, Some(rendered))
     }
 
-    fn decide(&self, body: &Value, before: Option<&Rc<Kept>>, input: &[Value]) -> Reply {
+    /// The reply to a request; `bytes` is the length of the conversation that it makes.
+    fn decide(
+        &self,
+        body: &Value,
+        before: Option<&Rc<Kept>>,
+        input: &[ConversationItem],
+        bytes: usize,
+    ) -> Reply {
         let (stored, in_background) = (body["store"] == true, body["background"] == true);
         if let Some(refusal) = self.background.refusal.borrow().as_ref().filter(|_| in_background) {
             return refusal.clone();
@@ -261,16 +273,17 @@ impl ModelService {
         if let Some(refusal) = self.storage_refusal.borrow().as_ref().filter(|_| stored) {
             return refusal.clone();
         }
-        if let Some((bytes, refusal)) = &*self.window.borrow() {
-            let chain = before.map(|kept| kept.items()).unwrap_or_default();
-            let length =
-                |items: &[Value]| items.iter().map(|item| item.to_string().len()).sum::<usize>();
-            if length(&chain) + length(input) > *bytes {
-                return refusal.clone();
-            }
+        if let Some((most, refusal)) = &*self.window.borrow()
+            && bytes > *most
+        {
+            return refusal.clone();
         }
-        let chain = before.map(|kept| kept.items()).unwrap_or_default();
-        if let Some(refusal) = self.rules.refusal(body, chain, input) {
+        let conversation = || {
+            let mut items = before.map(|kept| kept.conversation()).unwrap_or_default();
+            items.extend_from_slice(input);
+            items
+        };
+        if let Some(refusal) = self.rules.refusal(body, conversation) {
             return refusal;
         }
         if let Some((well, times, reply)) = &mut *self.spoiled.borrow_mut() {
@@ -284,13 +297,17 @@ impl ModelService {
         if let Some(reply) = self.script.borrow_mut().pop_front() {
             return reply;
         }
-        let mut items = before.map(|kept| kept.items()).unwrap_or_default();
-        items.extend_from_slice(input);
-        (self.mind.borrow())(&Conversation(items))
+        (self.mind.borrow())(&Conversation(conversation()))
     }
 
     /// Keeps a response with its input, and what it is to know of the items that it gave out.
-    fn keep(&self, body: &Value, before: Option<Rc<Kept>>, mut items: Vec<Value>, given: &Value) {
+    fn keep(
+        &self,
+        body: &Value,
+        before: Option<Rc<Kept>>,
+        mut items: Vec<ConversationItem>,
+        given: &Value,
+    ) {
         let output = given["output"].as_array().unwrap();
         self.pairing.borrow_mut().give(output);
         let mut open_calls = BTreeSet::new();
@@ -301,8 +318,9 @@ impl ModelService {
                 open_calls.insert(item["call_id"].as_str().unwrap().to_owned());
             }
         }
-        items.extend(output.iter().cloned());
-        let kept = Rc::new(Kept { before, items, open_calls });
+        items.extend(output.iter().cloned().map(Rc::new));
+        let bytes = before.as_ref().map_or(0, |kept| kept.bytes) + length(&items);
+        let kept = Rc::new(Kept { before, items, open_calls, bytes });
         self.latest.replace(Some(Rc::clone(&kept)));
         if body["store"] == true && !self.keeps_nothing.get() {
             self.kept.borrow_mut().insert(given["id"].as_str().unwrap().to_owned(), kept);
@@ -345,8 +363,8 @@ impl ModelService {
             let message = format!("No tool output found for function call {id}.");
             return Err(refused(&message, "input".into()));
         }
-        let chain = before.as_ref().map(|kept| kept.items()).unwrap_or_default();
-        match self.pairing.borrow().fault(&chain, input) {
+        let continues = |id: &str| before.as_ref().is_some_and(|kept| kept.holds(id));
+        match self.pairing.borrow().fault(continues, input) {
             None => Ok(before),
             Some(message) => Err(refused(&message, "input".into())),
         }
@@ -359,21 +377,28 @@ impl ModelService {
 }
 
 impl Kept {
-    fn items(&self) -> Vec<Value> {
-        let mut parts = vec![&self.items];
-        let mut at = &self.before;
-        while let Some(kept) = at {
-            parts.push(&kept.items);
-            at = &kept.before;
-        }
-        parts.into_iter().rev().flatten().cloned().collect()
+    /// This response and those before it, the newest first.
+    fn chain(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |kept| kept.before.as_deref())
+    }
+
+    /// All items up to here, the oldest first.
+    fn conversation(&self) -> Vec<ConversationItem> {
+        let mut items: Vec<_> =
+            self.chain().flat_map(|kept| kept.items.iter().rev()).cloned().collect();
+        items.reverse();
+        items
+    }
+
+    /// Whether the conversation has an item of this id.
+    fn holds(&self, id: &str) -> bool {
+        self.chain().flat_map(|kept| &kept.items).any(|item| item["id"] == id)
     }
 }
 
-/// The length of a conversation in bytes.
-fn length(before: Option<&Rc<Kept>>, input: &[Value]) -> usize {
-    let chain = before.map(|kept| kept.items()).unwrap_or_default();
-    chain.iter().chain(input).map(|item| item.to_string().len()).sum()
+/// The length of items in bytes.
+fn length(items: &[ConversationItem]) -> usize {
+    items.iter().map(|item| item.to_string().len()).sum()
 }
 
 fn refused(message: &str, param: Value) -> Refusal {

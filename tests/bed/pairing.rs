@@ -35,8 +35,8 @@ impl Pairing {
         }
     }
 
-    /// The fault of an input; `chain` is what it continues.
-    pub fn fault(&self, chain: &[Value], input: &[Value]) -> Option<String> {
+    /// The fault of an input; `continues` says whether the conversation before it has an item of an id.
+    pub fn fault(&self, continues: impl Fn(&str) -> bool, input: &[Value]) -> Option<String> {
         for (place, item) in input.iter().enumerate() {
             let Some(own) = id(item) else { continue };
             if item["type"] == "reasoning" {
@@ -51,7 +51,8 @@ impl Pairing {
                     ));
                 }
             } else if let Some(reasoning) = self.reasoning.get(own)
-                && !chain.iter().chain(&input[..place]).any(|item| id(item) == Some(reasoning))
+                && !input[..place].iter().any(|item| id(item) == Some(reasoning))
+                && !continues(reasoning)
             {
                 return Some(format!(
                     "Item '{own}' of type {} was provided without its required 'reasoning' item: '{reasoning}'.",

@@ -4,10 +4,11 @@ use std::cell::RefCell;
 
 use serde_json::Value;
 
+use super::conversation::ConversationItem;
 use super::reply::Reply;
 
 /// Refuses a request by its body and by the whole conversation, the chain before it included.
-type Rule = Box<dyn Fn(&Value, &[Value]) -> Option<Reply>>;
+type Rule = Box<dyn Fn(&Value, &[ConversationItem]) -> Option<Reply>>;
 
 /// The service's hidden rule, if it has one.
 #[derive(Default)]
@@ -19,7 +20,7 @@ pub struct Rules {
 
 impl Rules {
     /// From here on a request is refused where this gives a reply for its body and the whole conversation.
-    pub fn refuse_by(&self, rule: impl Fn(&Value, &[Value]) -> Option<Reply> + 'static) {
+    pub fn refuse_by(&self, rule: impl Fn(&Value, &[ConversationItem]) -> Option<Reply> + 'static) {
         *self.rule.borrow_mut() = Some(Box::new(rule));
     }
 
@@ -31,13 +32,11 @@ impl Rules {
     pub(super) fn refusal(
         &self,
         body: &Value,
-        mut chain: Vec<Value>,
-        input: &[Value],
+        conversation: impl FnOnce() -> Vec<ConversationItem>,
     ) -> Option<Reply> {
         let rule = self.rule.borrow();
         let rule = rule.as_ref()?;
-        chain.extend_from_slice(input);
-        let refusal = rule(body, &chain)?;
+        let refusal = rule(body, &conversation())?;
         self.refused.borrow_mut().push(body.clone());
         Some(refusal)
     }

@@ -59,7 +59,7 @@ fn names(body: &Value) -> Vec<&str> {
 
 /// What a request says new, in few words.
 fn input(body: &Value) -> Vec<Said> {
-    Conversation(body["input"].as_array().unwrap().clone()).said()
+    Conversation::of(body).said()
 }
 
 fn user(text: &str) -> Said {

@@ -114,7 +114,7 @@ fn reasoning_that_is_refused_is_left_out_once_and_for_all() {
                 // From here on it takes no reasoning that it has given so far.
                 let words = words.to_owned();
                 bed.world.model.think(move |conversation| {
-                    let is_thought = |item: &Value| item["type"] == "reasoning";
+                    let is_thought = |item: &ConversationItem| item["type"] == "reasoning";
                     match conversation.0.iter().any(is_thought) {
                         true if !is_record(&conversation.user_texts().join("")) => orphan(&words),
                         _ => planned(conversation),

@@ -11,7 +11,7 @@ fn reduced(bed: &Bed, session: &str, turn: &str) -> Vec<String> {
 }
 
 /// A session `p` of three turns, in an agent context, before a service that refuses by a rule; its next turn has climbed.
-fn climbed(context: &str, breaks: impl Fn(&[Value]) -> bool + 'static) -> Bed {
+fn climbed(context: &str, breaks: impl Fn(&[ConversationItem]) -> bool + 'static) -> Bed {
     let bed = Bed::new();
     bed.configure(|catalog| {
         let agent = catalog["ConversationContexts"][context].clone();
@@ -29,7 +29,7 @@ fn climbed(context: &str, breaks: impl Fn(&[Value]) -> bool + 'static) -> Bed {
 
 #[test]
 fn a_fork_goes_on_from_its_parents_rung() {
-    type Breaks = fn(&[Value]) -> bool;
+    type Breaks = fn(&[ConversationItem]) -> bool;
     let rules: [(&str, Breaks); 3] = [
         ("items", |items| of_kind(items, "reasoning")),
         ("plain", |items| of_kind(items, "function_call")),

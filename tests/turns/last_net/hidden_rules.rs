@@ -14,7 +14,7 @@ const LONG_SEEDS: u64 = 10_000;
 const TURNS: u64 = 10;
 
 /// Whether a conversation breaks a rule.
-type Breaks = Box<dyn Fn(&[Value]) -> bool>;
+type Breaks = Box<dyn Fn(&[ConversationItem]) -> bool>;
 
 /// A rule with its name.
 struct HiddenRule {
@@ -28,7 +28,7 @@ fn kind(item: &Value) -> String {
 }
 
 /// The items before the latest message of a user.
-fn past(items: &[Value]) -> &[Value] {
+fn past(items: &[ConversationItem]) -> &[ConversationItem] {
     let latest = items.iter().rposition(|item| item["role"] == "user").unwrap_or(0);
     &items[..latest]
 }
@@ -50,19 +50,21 @@ fn hidden_rule(random: &mut Random) -> HiddenRule {
         }
         1 => {
             let (one, other) = (*random.pick(&KINDS), *random.pick(&KINDS));
-            let follow = move |two: &[Value]| kind(&two[0]) == one && kind(&two[1]) == other;
+            let follow =
+                move |two: &[ConversationItem]| kind(&two[0]) == one && kind(&two[1]) == other;
             ("neighbours", Box::new(move |items| items.windows(2).any(follow)))
         }
         2 => {
             let member = *random.pick(&["id", "call_id"]);
             let digit = random.below(10).to_string();
-            let is_odd =
-                move |item: &Value| item[member].as_str().is_some_and(|id| id.ends_with(&digit));
+            let is_odd = move |item: &ConversationItem| {
+                item[member].as_str().is_some_and(|id| id.ends_with(&digit))
+            };
             ("an id", Box::new(move |items| items.iter().any(&is_odd)))
         }
         3 => {
             let word = format!("Words-t{}.", 1 + random.below(TURNS));
-            let says = move |item: &Value| item.to_string().contains(&word);
+            let says = move |item: &ConversationItem| item.to_string().contains(&word);
             ("a word", Box::new(move |items| items.iter().any(&says)))
         }
         4 => {
@@ -74,7 +76,8 @@ fn hidden_rule(random: &mut Random) -> HiddenRule {
             ("a number", Box::new(move |items| items.len() > most))
         }
         _ => {
-            let length = |items: &[Value]| items.iter().map(|item| item.to_string().len()).sum();
+            let length =
+                |items: &[ConversationItem]| items.iter().map(|item| item.to_string().len()).sum();
             (
                 "a sum",
                 Box::new(move |items| {

@@ -50,10 +50,10 @@ fn refusal() -> Reply {
 }
 
 /// Has the service refuse each conversation of which this holds.
-fn refuse(bed: &Bed, breaks: impl Fn(&[Value]) -> bool + 'static) {
+fn refuse(bed: &Bed, breaks: impl Fn(&[ConversationItem]) -> bool + 'static) {
     bed.world.model.rules.refuse_by(move |_, items| breaks(items).then(refusal));
 }
 
-fn of_kind(items: &[Value], kind: &str) -> bool {
+fn of_kind(items: &[ConversationItem], kind: &str) -> bool {
     items.iter().any(|item| item["type"] == kind)
 }

@@ -76,10 +76,10 @@ fn reasoning_and_hosted_items_are_left_out_and_the_turns_stay_what_they_are() {
     refuse(&bed, |items| of_kind(items, "reasoning"));
     bed.post(&turn("t4", "Fourth")).final_text();
     assert_eq!(reduced(&bed, "t4"), ["-", "items"]);
-    let sent = bed.world.model.bodies().last().unwrap()["input"].clone();
-    assert!(of_kind(sent.as_array().unwrap(), "function_call"));
-    assert!(!of_kind(sent.as_array().unwrap(), "web_search_call"));
-    assert!(!sent.to_string().contains("\"id\":"), "{sent}");
+    let Conversation(sent) = Conversation::of(bed.world.model.bodies().last().unwrap());
+    assert!(of_kind(&sent, "function_call"));
+    assert!(!of_kind(&sent, "web_search_call"));
+    assert!(sent.iter().all(|item| item["id"].is_null()), "{sent:?}");
     bed.assert_chain_held();
     assert_replays(&bed, "items");
 }
@@ -123,8 +123,9 @@ fn at_last_earlier_turns_are_left_out_with_a_note_and_a_warning_and_storage_keep
     for context in ["default", "replay"] {
         let bed = Bed::new();
         three_turns(&bed, context);
-        let says_it =
-            |items: &[Value]| items.iter().any(|item| item.to_string().contains("Second."));
+        let says_it = |items: &[ConversationItem]| {
+            items.iter().any(|item| item.to_string().contains("Second."))
+        };
         refuse(&bed, says_it);
         let heard = bed.post(&turn("t4", "Fourth"));
         assert_eq!(heard.final_text(), "Answer to Fourth.");

@@ -71,7 +71,7 @@ fn assert_each_once(bed: &Bed, words: &[&str]) {
         assert_eq!(conversation.heard(words), 1, "{words}: {:?}", conversation.said());
     }
     for body in bed.world.model.bodies() {
-        let items = Conversation(body["input"].as_array().unwrap().clone());
+        let items = Conversation::of(&body);
         for words in words {
             assert!(items.heard(words) <= 1, "{words} twice in {body}");
         }
