@@ -13,7 +13,7 @@ use super::key_set::{KeySet, NoKeySet, UnusableKey};
 use super::key_set_reply::{KeyQuestion, KeySetReply, jwks_failed};
 use crate::contract::Fault;
 use crate::outbound::{ServiceFailure, fetch_document};
-use crate::ports::{Database, Platform, unreadable_column};
+use crate::ports::{Database, Platform, insert, read_row, unreadable_column};
 
 /// The least time between two attempts, in milliseconds.
 const RETRY_MS: u64 = 30_000;
@@ -169,12 +169,10 @@ impl<D: Database> KeySetHost<D> {
         if let Some(row) = self.database.first(statement, &[])? {
             let key_set: Option<String> = row.get("key_set")?;
             let key_set = key_set.map(RawValue::from_string).transpose();
-            self.known.replace(FetchedKeys {
-                fetched_at: row.get("fetched_at")?,
-                attempted_at: row.get("attempted_at")?,
-                fresh_until: row.get("fresh_until")?,
+            self.known.replace(read_row!(FetchedKeys of row {
+                fetched_at, attempted_at, fresh_until,
                 key_set: key_set.map_err(|_| unreadable_column("key_set"))?,
-            });
+            }));
         }
         self.is_read.set(true);
         Ok(())
@@ -182,16 +180,12 @@ impl<D: Database> KeySetHost<D> {
 
     fn write(&self) -> Result<(), Fault> {
         let known = self.known.borrow();
-        let key_set = known.key_set.as_ref().map(|set| set.get());
-        self.database.execute(
-            "REPLACE INTO keys (id, fetched_at, attempted_at, fresh_until, key_set) VALUES (1, ?, ?, ?, ?)",
-            &[
-                known.fetched_at.into(),
-                known.attempted_at.into(),
-                known.fresh_until.into(),
-                key_set.into(),
-            ],
-        )
+        insert!(self.database, "REPLACE INTO" keys (id = 1) {
+            fetched_at: known.fetched_at,
+            attempted_at: known.attempted_at,
+            fresh_until: known.fresh_until,
+            key_set: known.key_set.as_ref().map(|set| set.get()),
+        })
     }
 }
 

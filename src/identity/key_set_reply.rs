@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::object::Question;
-use crate::ports::ObjectQuestion;
+use crate::object::question;
 
 /// A question for the keys at an address.
 #[derive(Debug, Serialize, Deserialize)]
@@ -19,10 +18,7 @@ pub struct KeyQuestion {
     pub lacking: Option<u64>,
 }
 
-impl Question for KeyQuestion {
-    const ASKED: ObjectQuestion = ObjectQuestion::Keys;
-    type Reply = KeySetReply;
-}
+question!(KeyQuestion, Keys => KeySetReply);
 
 /// The keys, as their keeper knows them.
 #[derive(Debug, Serialize, Deserialize)]

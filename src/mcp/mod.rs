@@ -12,6 +12,6 @@ pub use client::{
     list_tools,
 };
 pub use lists::{
-    AllowedTools, ChangedTool, McpListHost, Reach, StoredToolList, ToolListCache, ToolListReply,
-    ToolsByServer, pin_of,
+    AllowedTools, ChangedTool, McpListHost, Reach, StoredToolList, ToolListCache, ToolListQuestion,
+    ToolListReply, ToolsByServer, pin_of,
 };

@@ -16,6 +16,18 @@ pub trait Question: Serialize + DeserializeOwned {
     type Reply: Serialize + DeserializeOwned;
 }
 
+/// Says as what a question is asked, and what its reply is.
+macro_rules! question {
+    ($question:ty, $asked:ident => $reply:ty) => {
+        impl $crate::object::Question for $question {
+            const ASKED: $crate::ports::ObjectQuestion = $crate::ports::ObjectQuestion::$asked;
+            type Reply = $reply;
+        }
+    };
+}
+
+pub(crate) use question;
+
 /// Asks the object of that name.
 ///
 /// # Errors

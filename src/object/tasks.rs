@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::schema::has_table;
 use crate::contract::{Fault, closed_list};
-use crate::ports::{Database, Row, SqlValue};
+use crate::ports::{Database, Row, SqlValue, insert, read_row};
 
 /// An object has the table from its first task on. `next_at`: when the next attempt is due; `attempts`: those so far;
 /// `work`: what there is to do, in words of the kind, empty once the task has ended; `last_status`: the newest HTTP
@@ -167,18 +167,10 @@ impl<D: Database> Tasks<D> {
             self.database.execute(TASKS, &[])?;
             self.is_there.set(Some(true));
         }
-        self.database.execute(
-            "INSERT OR IGNORE INTO tasks (state, kind, id, created_at, next_at, attempts, work)
-             VALUES ('pending', ?, ?, ?, ?, ?, ?)",
-            &[
-                kind.as_str().into(),
-                id.into(),
-                created_at.into(),
-                next_at.into(),
-                attempts.into(),
-                work.into(),
-            ],
-        )
+        let kind = kind.as_str();
+        insert!(self.database, "INSERT OR IGNORE INTO" tasks (state = "'pending'") {
+            kind, id, created_at, next_at, attempts, work,
+        })
     }
 
     /// The task of a kind whose attempt is due first, if one is due by now.
@@ -297,13 +289,9 @@ impl<D: Database> Tasks<D> {
             &[kind.as_str().into(), prefix.into()],
         )?;
         let record = |row: &Row| {
-            Ok(TaskRecord {
-                id: row.get("id")?,
-                state: row.get("state")?,
-                created_at: row.get("created_at")?,
-                attempts: row.get("attempts")?,
-                last_status: row.get("last_status")?,
-            })
+            Ok(read_row!(TaskRecord of row {
+                id, state, created_at, attempts, last_status,
+            }))
         };
         rows.iter().map(record).collect()
     }
@@ -332,11 +320,5 @@ impl<D: Database> Tasks<D> {
 }
 
 fn task(row: &Row) -> Result<Task, Fault> {
-    Ok(Task {
-        kind: row.get("kind")?,
-        id: row.get("id")?,
-        created_at: row.get("created_at")?,
-        attempts: row.get("attempts")?,
-        work: row.get("work")?,
-    })
+    Ok(read_row!(Task of row { kind, id, created_at, attempts, work }))
 }

@@ -150,7 +150,7 @@ impl Session {
     fn bind(&mut self, past: PastContexts) {
         let PastContexts { contexts, system_message, .. } = past;
         self.state.window.system_message = Some(system_message);
-        self.chain_head = None;
+        self.drop_chain();
         self.take_contexts(contexts);
     }
 
@@ -198,7 +198,7 @@ impl<D: Database> SessionStore<D> {
                 Some(items) => self.append(turn, EntryKind::System, &items)?,
                 None => EntrySeq::START,
             });
-            session.chain_head = None;
+            session.drop_chain();
         }
         session.take_contexts(new.contexts);
         Ok(())

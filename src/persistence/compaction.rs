@@ -65,7 +65,7 @@ impl<D: Database> SessionStore<D> {
             }
             note_window(session, turn, record, window);
             // The chain holds all that was too long.
-            session.chain_head = None;
+            session.drop_chain();
             self.save_turn(turn, None, None, None)?;
             self.save_session(session)
         })
@@ -94,7 +94,7 @@ impl<D: Database> SessionStore<D> {
         let its_own = self.database.query(its_own, &[turn.ordinal.into()])?;
         for entry in &its_own {
             if entry.get::<EntryKind>("kind")? == EntryKind::ModelOutput {
-                session.chain_head = None;
+                session.drop_chain();
             }
         }
         // The solution context may be in its message, so the next turn shows it again.

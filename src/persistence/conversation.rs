@@ -8,7 +8,7 @@ use super::records::{Entry, EntryKind};
 use super::session_store::SessionStore;
 use super::texts;
 use crate::contract::Fault;
-use crate::ports::{Database, Row, unreadable_column};
+use crate::ports::{Database, Row, insert, read_row, unreadable_column};
 
 impl<D: Database> SessionStore<D> {
     /// The entries of the conversation after `seq`, oldest first. Entries that the model service refused
@@ -109,11 +109,13 @@ impl<D: Database> SessionStore<D> {
         let EntrySeq(newest) = self.newest_entry()?;
         let seq = EntrySeq(newest + 1);
         let column = texts::to_entry_column(self.database.as_ref(), seq.0, items)?;
-        self.database.execute(
-            "INSERT INTO conversation (seq, turn, kind, entry_state, items, service)
-             VALUES (?, ?, ?, 'kept', ?, ?)",
-            &[seq.0.into(), turn.into(), kind.as_str().into(), column.into(), service.into()],
-        )?;
+        insert!(self.database, "INSERT INTO" conversation (entry_state = "'kept'") {
+            seq: seq.0,
+            turn,
+            kind: kind.as_str(),
+            items: column,
+            service,
+        })?;
         self.memory.borrow_mut().add_entry(seq, turn, kind, items);
         Ok(seq)
     }
@@ -141,11 +143,8 @@ impl Entry {
 }
 
 fn entry(row: &Row) -> Result<Entry, Fault> {
-    Ok(Entry {
-        seq: row.get("seq")?,
-        turn: row.get("turn")?,
-        kind: row.get("kind")?,
-        service: row.get("service")?,
+    Ok(read_row!(Entry of row {
+        seq, turn, kind, service, kept_parts,
         withheld: match row.get::<String>("entry_state")?.as_str() {
             "kept" => false,
             "withheld" => true,
@@ -155,8 +154,7 @@ fn entry(row: &Row) -> Result<Entry, Fault> {
             Some(kept) => kept,
             None => row.get("bytes")?,
         },
-        kept_parts: row.get("kept_parts")?,
-    })
+    }))
 }
 
 fn lost() -> Fault {

@@ -14,7 +14,7 @@ use super::spent::is_zero;
 use crate::contract::{Fault, SessionId, TurnStatus};
 use crate::encoding::timestamp;
 use crate::object::{TaskKind, has_table};
-use crate::ports::Database;
+use crate::ports::{Database, insert};
 
 /// The response to `DELETE /sessions/{SessionId}`: the number of rows and files that were erased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,23 +111,11 @@ impl<D: Database> SessionStore<D> {
         at_services: StoredAtServices<'_>,
         now: u64,
     ) -> Result<ErasureReceipt, Fault> {
-        let count = |table| self.number(&format!("SELECT COUNT(*) AS number FROM {table}"));
-        let count_of_calls = |table| if self.has_call_tables()? { count(table) } else { Ok(0) };
-        let turns = count("turns")?;
+        let has_table = |table: &str| self.has_table(table);
+        let receipt = self.receipt_over(has_table, &session.session_id, files, now)?;
+        // A turn's row holds its latest model call.
         let latest_calls = self.number("SELECT COUNT(model_call) AS number FROM turns")?;
-        let receipt = ErasureReceipt {
-            session_id: session.session_id.clone(),
-            erased_at: timestamp(now),
-            turns,
-            // A turn's row holds its latest submission and its latest model call.
-            submissions: turns + count_of_calls("submissions")?,
-            conversation_entries: count("conversation")?,
-            model_calls: latest_calls + count_of_calls("model_calls")?,
-            tool_calls: count_of_calls("calls")?,
-            mode_changes: count_of_calls("mode_history")?,
-            files,
-            stored_responses: None,
-        };
+        let model_calls = latest_calls + receipt.model_calls;
         let StoredAtServices { any_deletes, deletes, lost_calls_too } = at_services;
         let (mut ids, mut stored_responses) = (BTreeMap::new(), None);
         if any_deletes {
@@ -136,7 +124,7 @@ impl<D: Database> SessionStore<D> {
             stored_responses = Some(StoredResponses { unknown, ..StoredResponses::default() });
             ids.retain(|_, service| deletes(service));
         }
-        let receipt = ErasureReceipt { stored_responses, ..receipt };
+        let receipt = ErasureReceipt { model_calls, stored_responses, ..receipt };
         let unread = self.pending_responses(session)?;
         self.durable_step(|| {
             for table in session_tables() {
@@ -180,7 +168,20 @@ impl<D: Database> SessionStore<D> {
         files: u64,
         now: u64,
     ) -> Result<ErasureReceipt, Fault> {
-        let count = |table| match has_table(self.database.as_ref(), table)? {
+        // The latest model call of each turn stands in the turn's row, where this version cannot look.
+        let has_table = |table: &str| has_table(self.database.as_ref(), table);
+        self.receipt_over(has_table, session_id, files, now)
+    }
+
+    /// The receipt that counts the rows of the tables that are there, and no responses.
+    fn receipt_over(
+        &self,
+        has_table: impl Fn(&str) -> Result<bool, Fault>,
+        session_id: &SessionId,
+        files: u64,
+        now: u64,
+    ) -> Result<ErasureReceipt, Fault> {
+        let count = |table| match has_table(table)? {
             true => self.number(&format!("SELECT COUNT(*) AS number FROM {table}")),
             false => Ok(0),
         };
@@ -189,9 +190,9 @@ impl<D: Database> SessionStore<D> {
             session_id: session_id.clone(),
             erased_at: timestamp(now),
             turns,
+            // A turn's row holds its latest submission.
             submissions: turns + count("submissions")?,
             conversation_entries: count("conversation")?,
-            // The latest call of each turn stands in the turn's row, where this version cannot look.
             model_calls: count("model_calls")?,
             tool_calls: count("calls")?,
             mode_changes: count("mode_history")?,
@@ -327,7 +328,7 @@ impl<D: Database> SessionStore<D> {
             return Ok(shown);
         }
         self.database.execute_all(&[RECEIPT, "DELETE FROM receipt"])?;
-        self.database.execute("INSERT INTO receipt (text) VALUES (?)", &[text.into()])?;
+        insert!(self.database, "INSERT INTO" receipt { text })?;
         Ok(shown)
     }
 

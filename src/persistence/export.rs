@@ -20,7 +20,7 @@ use crate::contract::{
     TurnStatus, Usage, Warning,
 };
 use crate::encoding::timestamp;
-use crate::ports::{Database, Row};
+use crate::ports::{Database, Row, read_row};
 
 /// The members of a transcript that name a kept text.
 const REFERENCES: [&str; 2] = ["Template", "Summarised"];
@@ -229,14 +229,13 @@ impl<D: Database> SessionStore<D> {
         let entries = "SELECT * FROM conversation WHERE turn = ? ORDER BY seq";
         let entries = self.database.query(entries, turn_is)?;
         let submission = |row: &Row, SubmissionOrigin { caller, catalog }| {
-            Ok(ExportedSubmission {
-                fingerprint: row.get("fingerprint")?,
+            Ok(read_row!(ExportedSubmission of row {
+                fingerprint, http_status,
                 accepted_at: timestamp(row.get("accepted_at")?),
-                caller,
-                catalog,
-                http_status: row.get("http_status")?,
+                caller: caller,
+                catalog: catalog,
                 outcome: self.json(row, "outcome")?,
-            })
+            }))
         };
         let entry = |row: &Row| {
             Ok(ExportedEntry {

@@ -12,7 +12,7 @@ use super::call::{Call, CallApproval, OpenCalls, RefusedCall, question_ids};
 use super::records::{EntryKind, Session};
 use super::session_store::SessionStore;
 use crate::contract::{Fault, ToolResult};
-use crate::ports::{Database, Row, SqlValue};
+use crate::ports::{Database, Row, SqlValue, insert, read_row};
 
 impl<D: Database> SessionStore<D> {
     /// The calls of one model call, in the model's order.
@@ -115,23 +115,18 @@ impl<D: Database> SessionStore<D> {
 
     pub(super) fn insert_call(&self, turn: u64, call: &Call) -> Result<(), Fault> {
         self.ensure_call_tables()?;
-        self.database.execute(
-            "INSERT INTO calls (turn, model_call, position, call_id, tool_call_id, name, arguments,
-                runs_on, result, approval)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            &[
-                turn.into(),
-                call.model_call.into(),
-                call.position.into(),
-                call.call_id.as_str().into(),
-                call.tool_call_id.as_str().into(),
-                call.name.as_str().into(),
-                self.json_column("arguments", &call.arguments)?,
-                call.runs_on.as_str().into(),
-                self.optional_column("result", call.result.as_ref())?,
-                self.optional_column("approval", call.approval.as_ref())?,
-            ],
-        )
+        insert!(self.database, "INSERT INTO" calls {
+            turn,
+            model_call: call.model_call,
+            position: call.position,
+            call_id: call.call_id.as_str(),
+            tool_call_id: call.tool_call_id.as_str(),
+            name: call.name.as_str(),
+            arguments: self.json_column("arguments", &call.arguments)?,
+            runs_on: call.runs_on.as_str(),
+            result: self.optional_column("result", call.result.as_ref())?,
+            approval: self.optional_column("approval", call.approval.as_ref())?,
+        })
     }
 
     /// Saves what becomes of a call: its result, and a human's decision with its effect on who runs it.
@@ -161,17 +156,12 @@ impl<D: Database> SessionStore<D> {
     fn calls_by(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Call>, Fault> {
         let rows = self.rows_of_calls(statement, parameters)?;
         let call = |row: &Row| {
-            Ok(Call {
-                model_call: row.get("model_call")?,
-                position: row.get("position")?,
-                call_id: row.get("call_id")?,
-                tool_call_id: row.get("tool_call_id")?,
-                name: row.get("name")?,
+            Ok(read_row!(Call of row {
+                model_call, position, call_id, tool_call_id, name, runs_on,
                 arguments: self.json(row, "arguments")?,
-                runs_on: row.get("runs_on")?,
                 result: self.json(row, "result")?,
                 approval: self.json(row, "approval")?,
-            })
+            }))
         };
         rows.iter().map(call).collect()
     }

@@ -156,9 +156,15 @@ closed_list! {
 }
 
 impl Session {
-    /// Notes that the model service keeps no chain of this session.
-    pub fn end_chain(&mut self, why: ChainEnd) {
+    /// Drops the chain of the model service's responses: the next call continues none, sends the whole conversation, and
+    /// begins a new chain.
+    pub fn drop_chain(&mut self) {
         self.chain_head = None;
+    }
+
+    /// Notes that the model service keeps no chain of this session: no call begins another one.
+    pub fn end_chain(&mut self, why: ChainEnd) {
+        self.drop_chain();
         self.state.chain = Chain { ended: Some(why), ..Chain::default() };
     }
 

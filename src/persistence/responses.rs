@@ -6,7 +6,7 @@ use super::schema::RESPONSES;
 use crate::contract::Fault;
 use crate::contract::closed_list;
 use crate::object::has_table;
-use crate::ports::{Database, Row};
+use crate::ports::{Database, Row, insert};
 
 /// How often the model service is asked to delete a response.
 const MAX_ATTEMPTS: u64 = 10;
@@ -89,11 +89,10 @@ impl<D: Database> SessionStore<D> {
         deletion_state: DeletionState,
     ) -> Result<(), Fault> {
         self.ensure_responses()?;
-        self.database.execute(
-            "INSERT OR IGNORE INTO responses (response_id, agent_context, standing, attempts)
-             VALUES (?, ?, ?, 0)",
-            &[id.into(), agent_context.into(), deletion_state.as_str().into()],
-        )
+        let standing = deletion_state.as_str();
+        insert!(self.database, "INSERT OR IGNORE INTO" responses (attempts = 0) {
+            response_id: id, agent_context, standing,
+        })
     }
 
     /// Gives up the responses of the living session: they are to be deleted, or forgotten, as `deletes` says of the agent

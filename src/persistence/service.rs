@@ -39,7 +39,8 @@ impl Session {
 
     /// Forgets what is known of the model service that calls went to.
     pub(super) fn forget_service(&mut self) {
-        (self.chain_head, self.tools_sent) = (None, None);
+        self.drop_chain();
+        self.tools_sent = None;
         let state = &mut self.state;
         state.chain = Chain::default();
         (state.reasoning_refused, state.background_refused) = (false, false);

@@ -14,7 +14,7 @@ use super::records::{Session, SessionState, from_json, to_json};
 use super::schema;
 use super::session_store::SessionStore;
 use crate::contract::Fault;
-use crate::ports::{Database, Row};
+use crate::ports::{Database, Row, insert, read_row};
 
 /// What a plain turn changes of the session.
 #[derive(Serialize, Deserialize)]
@@ -42,67 +42,39 @@ impl Session {
         let session = Self::from_own_row(row)?;
         let Some(after) = row.get::<Option<String>>("session_after")? else { return Ok(session) };
         let changes: Changes = from_json("session_after", &after)?;
-        if changes.state.writes <= session.state.writes {
-            return Ok(session);
-        }
-        let Changes { updated_at, chain_head, acknowledged, open_turn, state } = changes;
-        Ok(Self { updated_at, chain_head, acknowledged, open_turn, state, ..session })
+        let is_newer = changes.state.writes > session.state.writes;
+        Ok(if is_newer { session.changed(changes) } else { session })
     }
 
-    /// Whether it differs from `other` in what [`Changes`] do not tell.
-    fn differs_in_its_row(&self, other: &Self) -> bool {
-        let Self {
-            session_id,
-            created_at,
-            updated_at: _,
-            agent_context,
-            conversation_context,
-            mode,
-            client_tools,
-            solution_context,
-            solution_context_sent,
-            tools_sent,
-            chain_head: _,
-            acknowledged: _,
-            open_turn: _,
-            open_calls,
-            state: _,
-        } = self;
-        *session_id != other.session_id
-            || *created_at != other.created_at
-            || *agent_context != other.agent_context
-            || *conversation_context != other.conversation_context
-            || *mode != other.mode
-            || *client_tools != other.client_tools
-            || *solution_context != other.solution_context
-            || *solution_context_sent != other.solution_context_sent
-            || *tools_sent != other.tools_sent
-            || *open_calls != other.open_calls
+    fn changed(self, changes: Changes) -> Self {
+        let Changes { updated_at, chain_head, acknowledged, open_turn, state } = changes;
+        Self { updated_at, chain_head, acknowledged, open_turn, state, ..self }
     }
 
     fn from_own_row(row: &Row) -> Result<Self, Fault> {
-        Ok(Self {
-            session_id: row.get("session_id")?,
-            created_at: row.get("created_at")?,
-            updated_at: row.get("updated_at")?,
-            agent_context: row.get("agent_context")?,
-            conversation_context: row.get("conversation_context")?,
-            mode: row.get("mode")?,
-            client_tools: row.get("client_tools")?,
-            solution_context: row.get("solution_context")?,
-            solution_context_sent: row.get("solution_context_sent")?,
-            tools_sent: row.get("tools_sent")?,
-            chain_head: row.get("chain_head")?,
-            acknowledged: row.get("acknowledged")?,
+        let open_calls = match row.get("open_calls_turn")? {
+            None => None,
+            Some(turn) => Some(OpenCalls { turn, model_call: row.get("open_calls_model_call")? }),
+        };
+        Ok(read_row!(Self of row {
+            session_id, created_at, updated_at, agent_context, conversation_context, mode, client_tools,
+            solution_context, solution_context_sent, tools_sent, chain_head, acknowledged,
             open_turn: row.get::<Option<_>>("open_turn")?.or(row.get("running_turn")?),
-            open_calls: match row.get("open_calls_turn")? {
-                None => None,
-                Some(turn) => {
-                    Some(OpenCalls { turn, model_call: row.get("open_calls_model_call")? })
-                }
-            },
+            open_calls: open_calls,
             state: from_json("state", &row.get::<String>("state")?)?,
-        })
+        }))
+    }
+}
+
+impl Changes {
+    fn of(session: &Session) -> Self {
+        Self {
+            updated_at: session.updated_at,
+            chain_head: session.chain_head.clone(),
+            acknowledged: session.acknowledged,
+            open_turn: session.open_turn,
+            state: session.state.clone(),
+        }
     }
 }
 
@@ -116,20 +88,14 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<Option<String>, Fault> {
         self.find_tables()?;
         let known = self.memory.borrow().session.clone();
-        let is_told = known.is_some_and(|known| !session.differs_in_its_row(&known));
+        // With the changes, the session as it is known has to be this one.
+        let is_told = known.is_some_and(|known| known.changed(Changes::of(session)) == *session);
         // The row of an older turn is not looked at.
         if !is_told || turn < self.newest_ordinal()? {
             return self.save_session(session).map(|()| None);
         }
         let session = self.written(session)?;
-        let changes = Changes {
-            updated_at: session.updated_at,
-            chain_head: session.chain_head.clone(),
-            acknowledged: session.acknowledged,
-            open_turn: session.open_turn,
-            state: session.state.clone(),
-        };
-        let after = to_json("session_after", &changes)?;
+        let after = to_json("session_after", &Changes::of(&session))?;
         self.memory.borrow_mut().session = Some(session);
         Ok(Some(after))
     }
@@ -189,32 +155,25 @@ impl<D: Database> SessionStore<D> {
 
     pub(super) fn save_session(&self, session: &Session) -> Result<(), Fault> {
         let session = self.written(session)?;
-        self.database.execute(
-            "REPLACE INTO session (id, schema_version, session_id, created_at, updated_at,
-                agent_context, conversation_context, mode, client_tools, solution_context,
-                solution_context_sent, tools_sent, chain_head, acknowledged, open_turn,
-                open_calls_turn, open_calls_model_call, state)
-             VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            &[
-                schema::SCHEMA.form().into(),
-                session.session_id.as_str().into(),
-                session.created_at.into(),
-                session.updated_at.into(),
-                session.agent_context.as_str().into(),
-                session.conversation_context.as_str().into(),
-                session.mode.as_str().into(),
-                session.client_tools.as_deref().into(),
-                session.solution_context.as_deref().into(),
-                session.solution_context_sent.as_deref().into(),
-                session.tools_sent.as_deref().into(),
-                session.chain_head.as_deref().into(),
-                session.acknowledged.0.into(),
-                session.open_turn.into(),
-                session.open_calls.map(|open| open.turn).into(),
-                session.open_calls.map(|open| open.model_call).into(),
-                to_json("state", &session.state)?.into(),
-            ],
-        )?;
+        insert!(self.database, "REPLACE INTO" session (id = 1) {
+            schema_version: schema::SCHEMA.form(),
+            session_id: session.session_id.as_str(),
+            created_at: session.created_at,
+            updated_at: session.updated_at,
+            agent_context: session.agent_context.as_str(),
+            conversation_context: session.conversation_context.as_str(),
+            mode: session.mode.as_str(),
+            client_tools: session.client_tools.as_deref(),
+            solution_context: session.solution_context.as_deref(),
+            solution_context_sent: session.solution_context_sent.as_deref(),
+            tools_sent: session.tools_sent.as_deref(),
+            chain_head: session.chain_head.as_deref(),
+            acknowledged: session.acknowledged.0,
+            open_turn: session.open_turn,
+            open_calls_turn: session.open_calls.map(|open| open.turn),
+            open_calls_model_call: session.open_calls.map(|open| open.model_call),
+            state: to_json("state", &session.state)?,
+        })?;
         self.memory.borrow_mut().session = Some(session);
         Ok(())
     }

@@ -15,8 +15,8 @@ use super::records::{ModeChange, Session, StoredOutcome, Submission, Turn, from_
 use super::{schema, texts};
 use crate::contract::{Fault, TurnId};
 use crate::encoding::timestamp;
-use crate::object::Tasks;
-use crate::ports::{Database, Row, SqlValue};
+use crate::object::{Tasks, has_table};
+use crate::ports::{Database, Row, SqlValue, read_row};
 
 /// The storage of one session.
 ///
@@ -165,14 +165,11 @@ impl<D: Database> SessionStore<D> {
             "SELECT previous_mode, new_mode, reason, turn_id, changed_at, branch FROM mode_history
              JOIN turns ON turns.ordinal = mode_history.turn ORDER BY seq";
         let change = |row: &Row| {
-            Ok(ModeChange {
-                previous_mode: row.get("previous_mode")?,
-                new_mode: row.get("new_mode")?,
+            Ok(read_row!(ModeChange of row {
+                previous_mode, new_mode, reason, turn_id,
                 timestamp: timestamp(row.get("changed_at")?),
-                reason: row.get("reason")?,
-                turn_id: row.get("turn_id")?,
                 branch: row.get::<u8>("branch")? != 0,
-            })
+            }))
         };
         self.rows_of_calls(statement, &[])?.iter().map(change).collect()
     }
@@ -213,25 +210,27 @@ impl<D: Database> SessionStore<D> {
 
     /// Keeps a turn's tool list, which mostly is that of the turn before, and returns its hash.
     pub(super) fn keep_tools(&self, tools: &str) -> Result<String, Fault> {
-        if let Some((hash, known)) = &self.memory.borrow().tools
-            && known == tools
-        {
-            return Ok(hash.clone());
-        }
-        let hash = texts::keep(self.database.as_ref(), tools)?;
-        self.memory.borrow_mut().tools = Some((hash.clone(), tools.to_owned()));
-        Ok(hash)
+        self.keep_again(|memory| &mut memory.tools, tools)
     }
 
     /// Keeps the template of a model call, which mostly is that of the call before, and returns its hash.
     pub fn keep_template(&self, template: &str) -> Result<String, Fault> {
-        if let Some((hash, known)) = &self.memory.borrow().template
-            && known == template
+        self.keep_again(|memory| &mut memory.template, template)
+    }
+
+    /// Keeps a text, unless it is the one that was kept last in its place in memory.
+    fn keep_again(
+        &self,
+        last: fn(&mut SessionMemory) -> &mut Option<(String, String)>,
+        text: &str,
+    ) -> Result<String, Fault> {
+        if let Some((hash, known)) = last(&mut self.memory.borrow_mut())
+            && known == text
         {
             return Ok(hash.clone());
         }
-        let hash = self.keep_text(template)?;
-        self.memory.borrow_mut().template = Some((hash.clone(), template.to_owned()));
+        let hash = self.keep_text(text)?;
+        *last(&mut self.memory.borrow_mut()) = Some((hash.clone(), text.to_owned()));
         Ok(hash)
     }
 
@@ -263,6 +262,15 @@ impl<D: Database> SessionStore<D> {
 
     pub(super) fn has_call_tables(&self) -> Result<bool, Fault> {
         Ok(self.find_tables()? == Tables::Present { calls: true })
+    }
+
+    /// Whether a table of a session is there that has rows.
+    pub(super) fn has_table(&self, name: &str) -> Result<bool, Fault> {
+        match name {
+            "turns" | "conversation" => Ok(true),
+            "steers" => has_table(self.database.as_ref(), name),
+            _ => self.has_call_tables(),
+        }
     }
 
     /// Rows of [`schema::CALL_TABLES`]; none when they are not there.
@@ -326,19 +334,11 @@ impl<D: Database> SessionStore<D> {
         let statement = format!("SELECT {TURN} FROM turns {which}");
         let rows = self.database.query(&statement, parameters)?;
         let turn = |row: &Row| {
-            Ok(Turn {
-                ordinal: row.get("ordinal")?,
-                turn_id: row.get("turn_id")?,
-                status: row.get("status")?,
-                started_at: row.get("started_at")?,
-                updated_at: row.get("updated_at")?,
-                attempts: row.get("attempts")?,
-                tools: row.get("tools")?,
+            Ok(read_row!(Turn of row {
+                ordinal, turn_id, status, started_at, updated_at, attempts, tools, fingerprint, accepted_at,
                 progress: self.json(row, "progress")?,
-                fingerprint: row.get("fingerprint")?,
-                accepted_at: row.get("accepted_at")?,
                 has_transcript: row.get::<u8>("has_transcript")? != 0,
-            })
+            }))
         };
         rows.iter().map(turn).collect()
     }
@@ -362,11 +362,8 @@ impl<D: Database> SessionStore<D> {
 
     fn outcome_from_row(&self, row: &Row) -> Result<Option<StoredOutcome>, Fault> {
         let Some(outcome) = row.get("outcome")? else { return Ok(None) };
-        Ok(Some(StoredOutcome {
-            http_status: row.get("http_status")?,
-            body: texts::from_column(self.database.as_ref(), outcome)?,
-            kept_segment: row.get("kept_segment")?,
-        }))
+        let body = texts::from_column(self.database.as_ref(), outcome)?;
+        Ok(Some(read_row!(StoredOutcome of row { http_status, kept_segment, body: body })))
     }
 }
 

@@ -14,7 +14,7 @@ use super::steer_counts::SteerCounts;
 use crate::contract::{
     CallerRecord, Fault, SteerContent, SteerId, SteerRequest, SteerState, UserWarning,
 };
-use crate::ports::{Database, Row};
+use crate::ports::{Database, Row, insert, read_row};
 
 /// A steer that was accepted.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,20 +90,16 @@ impl<D: Database> SessionStore<D> {
         steers.accepted_bytes = steers.accepted_bytes.saturating_add(bytes as u64);
         self.durable_step(|| {
             self.database.execute(schema::STEERS, &[])?;
-            self.database.execute(
-                "INSERT INTO steers (turn, position, steer_id, fingerprint, accepted_at, caller, request, interrupted)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                &[
-                    turn.ordinal.into(),
-                    position.into(),
-                    request.steer_id.as_str().into(),
-                    fingerprint.into(),
-                    now_ms.into(),
-                    to_json("caller", caller)?.into(),
-                    self.json_column("request", &request.content)?,
-                    u64::from(interrupts).into(),
-                ],
-            )?;
+            insert!(self.database, "INSERT INTO" steers {
+                turn: turn.ordinal,
+                position,
+                steer_id: request.steer_id.as_str(),
+                fingerprint,
+                accepted_at: now_ms,
+                caller: to_json("caller", caller)?,
+                request: self.json_column("request", &request.content)?,
+                interrupted: u32::from(interrupts),
+            })?;
             self.save_progress(turn)
         })?;
         let steers = turn.progress.steers;
@@ -149,11 +145,10 @@ impl<D: Database> SessionStore<D> {
         let statement = "SELECT position, steer_id, request FROM steers
              WHERE turn = ? AND seq IS NULL ORDER BY position";
         let unplaced = |row: &Row| {
-            Ok(UnplacedSteer {
-                position: row.get("position")?,
-                steer_id: row.get("steer_id")?,
+            Ok(read_row!(UnplacedSteer of row {
+                position, steer_id,
                 content: self.json(row, "request")?,
-            })
+            }))
         };
         self.database.query(statement, &[turn.ordinal.into()])?.iter().map(unplaced).collect()
     }
@@ -260,7 +255,6 @@ impl<D: Database> SessionStore<D> {
 }
 
 fn steer(turn: &Turn, row: &Row) -> Result<Steer, Fault> {
-    let seq: Option<EntrySeq> = row.get("seq")?;
     let entry_state: Option<String> = row.get("entry_state")?;
     let delivered = match row.get("delivered_at")? {
         Some(at) => Some((at, row.get("model_call")?)),
@@ -273,15 +267,11 @@ fn steer(turn: &Turn, row: &Row) -> Result<Steer, Fault> {
         (None, _) if turn.status.is_live() => SteerState::Pending,
         (None, _) => SteerState::Kept,
     };
-    Ok(Steer {
-        position: row.get("position")?,
-        steer_id: row.get("steer_id")?,
-        fingerprint: row.get("fingerprint")?,
-        accepted_at: row.get("accepted_at")?,
+    Ok(read_row!(Steer of row {
+        position, steer_id, fingerprint, accepted_at, seq,
         caller: from_json("caller", &row.get::<String>("caller")?)?,
         interrupted: row.get::<u8>("interrupted")? != 0,
-        state,
-        seq,
-        delivered,
-    })
+        state: state,
+        delivered: delivered,
+    }))
 }

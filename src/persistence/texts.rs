@@ -6,7 +6,7 @@
 
 use crate::contract::Fault;
 use crate::encoding::sha256_hex;
-use crate::ports::Database;
+use crate::ports::{Database, insert};
 
 /// The longest text that stays in its column, in bytes: four such columns may share a row.
 const INLINE_BYTES: usize = 450_000;
@@ -32,10 +32,7 @@ pub(super) fn keep(database: &impl Database, text: &str) -> Result<String, Fault
 
 fn keep_as(database: &impl Database, name: &str, text: &str) -> Result<(), Fault> {
     for (number, part) in parts(text, PART_BYTES).enumerate() {
-        database.execute(
-            "INSERT OR IGNORE INTO texts (hash, part, text) VALUES (?, ?, ?)",
-            &[name.into(), number.into(), part.into()],
-        )?;
+        insert!(database, "INSERT OR IGNORE INTO" texts { hash: name, part: number, text: part })?;
     }
     Ok(())
 }

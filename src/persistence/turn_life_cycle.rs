@@ -17,7 +17,7 @@ use super::webhooks::Ending;
 use super::window::{CompactionRecord, Window};
 use crate::contract::{CallerRecord, CatalogStamp, Fault, TurnId, TurnStatus};
 use crate::files::OutputFile;
-use crate::ports::Database;
+use crate::ports::{Database, insert};
 
 /// A user turn that was accepted.
 #[derive(Debug)]
@@ -106,25 +106,20 @@ impl<D: Database> SessionStore<D> {
             session.open_turn = Some(ordinal);
             session.updated_at = new.now_ms;
             let session_after = self.save_session_with(session, ordinal)?;
-            self.database.execute(
-                "INSERT INTO turns (ordinal, turn_id, status, started_at, updated_at, attempts, tools,
-                    composition, progress, fingerprint, accepted_at, session_after)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                &[
-                    ordinal.into(),
-                    turn.turn_id.as_str().into(),
-                    turn.status.as_str().into(),
-                    new.now_ms.into(),
-                    new.now_ms.into(),
-                    turn.attempts.into(),
-                    turn.tools.as_str().into(),
-                    texts::to_column(self.database.as_ref(), new.composition)?.into(),
-                    self.json_column("progress", &turn.progress)?,
-                    turn.fingerprint.as_str().into(),
-                    turn.accepted_at.into(),
-                    session_after.into(),
-                ],
-            )?;
+            insert!(self.database, "INSERT INTO" turns {
+                ordinal,
+                turn_id: turn.turn_id.as_str(),
+                status: turn.status.as_str(),
+                started_at: turn.started_at,
+                updated_at: turn.updated_at,
+                attempts: turn.attempts,
+                tools: turn.tools.as_str(),
+                composition: texts::to_column(self.database.as_ref(), new.composition)?,
+                progress: self.json_column("progress", &turn.progress)?,
+                fingerprint: turn.fingerprint.as_str(),
+                accepted_at: turn.accepted_at,
+                session_after,
+            })?;
             for NewMessage { kind, item } in new.messages {
                 self.append(ordinal, kind, &array_of(item))?;
             }
@@ -308,18 +303,14 @@ impl<D: Database> SessionStore<D> {
         now_ms: u64,
     ) -> Result<(), Fault> {
         self.ensure_call_tables()?;
-        self.database.execute(
-            "INSERT INTO mode_history (turn, previous_mode, new_mode, reason, changed_at, branch)
-             VALUES (?, ?, ?, ?, ?, ?)",
-            &[
-                turn.into(),
-                session.mode.as_str().into(),
-                new_mode.key.as_str().into(),
-                new_mode.reason.as_str().into(),
-                now_ms.into(),
-                u64::from(new_mode.branch).into(),
-            ],
-        )?;
+        insert!(self.database, "INSERT INTO" mode_history {
+            turn,
+            previous_mode: session.mode.as_str(),
+            new_mode: new_mode.key.as_str(),
+            reason: new_mode.reason,
+            changed_at: now_ms,
+            branch: u32::from(new_mode.branch),
+        })?;
         session.mode = new_mode.key;
         Ok(())
     }
@@ -390,7 +381,7 @@ impl<D: Database> SessionStore<D> {
     /// Gives up the chain after the model service refused even the replacements of tool outputs. The
     /// calls leave the conversation with their outputs, and the next model call sends all that remains.
     pub fn forget_refused_calls(&self, session: &mut Session) -> Result<(), Fault> {
-        session.chain_head = None;
+        session.drop_chain();
         self.memory.borrow_mut().unsent = None;
         self.durable_step(|| {
             self.database.execute(

@@ -146,9 +146,9 @@ impl McpLists {
 
     /// Answers one question.
     pub async fn fetch(&self, request: Request) -> Result<Response, JsValue> {
-        reply(request, async |key| {
+        reply(request, async |question| {
             let catalog = context_source().catalog(self.runtime.as_ref()).await;
-            self.host.reply(self.runtime.as_ref(), catalog, key).await
+            self.host.reply(self.runtime.as_ref(), catalog, question).await
         })
         .await
     }

@@ -3,6 +3,7 @@
 //!
 //! Architecture Invariant: nothing here names a layer, and nothing here names `worker`.
 
+mod columns;
 mod database;
 mod deployment;
 mod failure_line;
@@ -17,6 +18,7 @@ mod request_body;
 mod signature;
 mod tracing;
 
+pub(crate) use columns::{insert, read_row};
 pub use database::{Database, Row, SqlValue, storage_failed, unreadable_column};
 pub use deployment::Deployment;
 pub use failure_line::failure_line;

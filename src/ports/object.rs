@@ -4,7 +4,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 use serde_json::Value;
 
 use super::logged_users::LoggedUsers;
-use crate::contract::UserId;
+use crate::contract::{UserId, closed_list};
 use crate::encoding::Jurisdiction;
 
 /// The classes of Durable Objects.
@@ -145,60 +145,50 @@ fn user_of(encoded: &str) -> Option<UserId> {
     UserId::parse(&percent_decode_str(encoded).decode_utf8().ok()?)
 }
 
-/// What an object asks of another one. No client can ask it: its path is no endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ObjectQuestion {
-    /// A search of a workspace's index. The object's name is `{tenant}/{WorkspaceId}`.
-    Search,
-    /// The tools of an MCP server, whose key in the catalog is the body. The object's name is `{tenant}/{key}`, or
-    /// `{tenant}/~{user}/{key}` for a server that is told the user.
-    Tools,
-    /// The public keys of an identity provider. The object's name is the SHA-256 of their address.
-    Keys,
-    /// A session without a row asks its user's object to register it: `users::Registration`. The object's name is
-    /// `{tenant}/~{user}`.
-    Register,
-    /// A session tells its user's object what the list shows of it: `users::SessionNews`.
-    Report,
-    /// A session asks its user's object for tokens: `users::LeaseQuestion`.
-    Lease,
-    /// Whoever lets a user's credential in asks the user's object which are revoked; the reply is a `users::Revocation`.
-    Revoked,
-    /// A user's object asks a session what the list shows of it: `users::SummaryQuestion`. The session's name is
-    /// `{tenant}/~{user}/{SessionId}`.
-    Summary,
-    /// A user's object has a session erase itself: `users::EraseQuestion`.
-    Erase,
-    /// A user's object lets a session forget the receipt of its erasure: `users::Collection`.
-    Collected,
-    /// A user's object revokes credentials for a session: `users::Revocation`.
-    Revoke,
-    /// A session has the object of a new one become a fork of it. The body is that of `entry`'s questions, as is the next.
-    Fork,
-    /// A fork asks its parent for a part of itself.
-    ForkPart,
+closed_list! {
+    /// What an object asks of another one, by the path of the request. No client can ask it: its path is no endpoint.
+    pub enum ObjectQuestion {
+        /// A search of a workspace's index. The object's name is `{tenant}/{WorkspaceId}`.
+        Search = "/index/search",
+        /// The tools of an MCP server: `mcp::ToolListQuestion`. The object's name is `{tenant}/{key}`, `key` being the
+        /// server's in the catalog, or `{tenant}/~{user}/{key}` for a server that is told the user.
+        Tools = "/mcp/tools",
+        /// The public keys of an identity provider. The object's name is the SHA-256 of their address.
+        Keys = "/identity/keys",
+        /// A session without a row asks its user's object to register it: `users::Registration`. The object's name is
+        /// `{tenant}/~{user}`.
+        Register = "/user/register",
+        /// A session tells its user's object what the list shows of it: `users::SessionNews`.
+        Report = "/user/report",
+        /// A session asks its user's object for tokens: `users::LeaseQuestion`.
+        Lease = "/user/lease",
+        /// Whoever lets a user's credential in asks the user's object which are revoked; the reply is a `users::Revocation`.
+        Revoked = "/user/revoked",
+        /// A user's object asks a session what the list shows of it: `users::SummaryQuestion`. The session's name is
+        /// `{tenant}/~{user}/{SessionId}`.
+        Summary = "/session/summary",
+        /// A user's object has a session erase itself: `users::EraseQuestion`.
+        Erase = "/session/erase",
+        /// A user's object lets a session forget the receipt of its erasure: `users::Collection`.
+        Collected = "/session/collected",
+        /// A user's object revokes credentials for a session: `users::Revocation`.
+        Revoke = "/session/revoke",
+        /// A session has the object of a new one become a fork of it. The body is that of `entry`'s questions, as is the next.
+        Fork = "/session/fork",
+        /// A fork asks its parent for a part of itself.
+        ForkPart = "/session/part",
+    }
 }
 
 impl ObjectQuestion {
-    const ALL: [Self; 13] = [
-        Self::Search,
-        Self::Tools,
-        Self::Keys,
-        Self::Register,
-        Self::Report,
-        Self::Lease,
-        Self::Revoked,
-        Self::Summary,
-        Self::Erase,
-        Self::Collected,
-        Self::Revoke,
-        Self::Fork,
-        Self::ForkPart,
-    ];
-
     /// The question at the target of a request; `None` for a client's request.
     pub fn at(target: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|question| question.path() == target)
+        Self::parse(target)
+    }
+
+    /// The path of its URL.
+    pub fn path(self) -> &'static str {
+        self.as_str()
     }
 
     /// The class of the object that is asked.
@@ -214,25 +204,6 @@ impl ObjectQuestion {
             | Self::Revoke
             | Self::Fork
             | Self::ForkPart => ObjectClass::Session,
-        }
-    }
-
-    /// The path of its URL.
-    pub fn path(self) -> &'static str {
-        match self {
-            Self::Search => "/index/search",
-            Self::Tools => "/mcp/tools",
-            Self::Keys => "/identity/keys",
-            Self::Register => "/user/register",
-            Self::Report => "/user/report",
-            Self::Lease => "/user/lease",
-            Self::Revoked => "/user/revoked",
-            Self::Summary => "/session/summary",
-            Self::Erase => "/session/erase",
-            Self::Collected => "/session/collected",
-            Self::Revoke => "/session/revoke",
-            Self::Fork => "/session/fork",
-            Self::ForkPart => "/session/part",
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) use model_call::{Interruption, RestingServices};
 pub use model_call::{Sending, SentEntries, SentForm};
 pub(crate) use run_summary::RunSummary;
 pub use running_turn::Reasoner;
-pub(crate) use running_turn::{Connections, RunTrace, StartedTurn};
+pub(crate) use running_turn::{Connections, RunMemory, RunTrace, StartedTurn};
 pub(crate) use tool_results::{conflict, not_awaiting, pending_calls};
 pub(crate) use turn_beginning::{
     NewContinuation, NewUserTurn, begin_turn, continue_turn, resume_turn,

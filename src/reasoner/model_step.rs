@@ -161,7 +161,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         latch_tools(running);
         transcript.count(&mut running.session, &mut running.turn);
         let progress = &mut running.turn.progress;
-        progress.spent = self.report.borrow().spent;
+        progress.spent = self.run.report.borrow().spent;
         progress.model_calls += 1;
         progress.iterations += 1;
         progress.next_segment = segment + 1;

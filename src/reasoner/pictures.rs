@@ -20,7 +20,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         transcript: Transcript,
     ) -> Transcript {
         // A run that is cut off here still counts the call.
-        self.under_way.replace(Some(transcript.clone()));
+        self.run.under_way.replace(Some(transcript.clone()));
         for picture in output.items.iter().flat_map(|item| pictures(item)) {
             let progress = &mut running.turn.progress;
             let links = FileLinks { origin: &progress.origin, ttl_s: self.deployment.file_ttl_s };
@@ -43,7 +43,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             };
             warning.add_once(&mut progress.user_warnings);
         }
-        self.under_way.take();
+        self.run.under_way.take();
         transcript
     }
 }

@@ -68,7 +68,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         drop(span);
         let duration_ms = self.since(since);
-        self.report.borrow_mut().timings.retrieve += duration_ms;
+        self.run.report.borrow_mut().timings.retrieve += duration_ms;
 
         // The message was added when the turn began or was resumed, and no model call has sent it.
         let unsent = self.store.entries_after(running.session.acknowledged)?;

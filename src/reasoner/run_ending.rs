@@ -115,7 +115,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let end = TurnEnd { status, outcome: &stored, last, gives_up: false, catalog, now_ms };
         // The alarm of a run is set.
         end_turn(self.platform.as_ref(), &self.store, session, turn, end, || Ok(()))?;
-        self.report_end(turn);
+        self.run.report.borrow_mut().end(turn);
         Ok(stored)
     }
 
@@ -123,14 +123,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     pub(super) fn fail(&self, ordinal: u64, fault: Fault, live_text: &LiveText) -> StoredOutcome {
         let aborted = fault.code == ErrorCode::TurnAborted;
         self.count_cut();
-        self.report.borrow_mut().fail(&fault);
+        self.run.report.borrow_mut().fail(&fault);
         let stored = StoredOutcome::of(&fault.clone().into(), None);
         let kept = self.stored_session().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
             self.note_trace(&mut turn);
-            turn.progress.spent = self.report.borrow().spent;
+            turn.progress.spent = self.run.report.borrow().spent;
             // What is spent is spent out of it, though no step has stored it.
-            session.state.lease = self.leased.get().or(session.state.lease);
+            session.state.lease = self.run.leased.get().or(session.state.lease);
             let now_ms = self.platform.now_ms();
             self.store.durable_step(|| {
                 for mut transcript in self.take_uncounted(&fault) {
@@ -151,7 +151,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 let platform = self.platform.as_ref();
                 end_turn(platform, &self.store, &mut session, &mut turn, end, || Ok(()))
             })?;
-            self.report_end(&turn);
+            self.run.report.borrow_mut().end(&turn);
             Ok(())
         });
         match kept {
@@ -163,7 +163,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// The transcripts of the calls that the end of the run has cut off before they were counted.
     fn take_uncounted(&self, fault: &Fault) -> Vec<Transcript> {
-        let mut uncounted = self.unrecorded.take();
+        let mut uncounted = self.run.unrecorded.take();
         for transcript in &mut uncounted {
             transcript.fault.get_or_insert_with(|| fault.clone());
         }
@@ -171,18 +171,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         uncounted
     }
 
-    fn report_end(&self, turn: &Turn) {
-        let mut report = self.report.borrow_mut();
-        report.status = Some(turn.status);
-        report.submission = turn.progress.submission;
-        report.attempts = turn.attempts;
-        report.usage = turn.submission_usage();
-    }
-
     /// Counts what the end of the run has cut: the model call or the tools that were under way.
     fn count_cut(&self) {
-        let (now, mut report) = (self.platform.now_ms(), self.report.borrow_mut());
-        if let Some(transcript) = self.under_way.borrow_mut().as_mut()
+        let (now, mut report) = (self.platform.now_ms(), self.run.report.borrow_mut());
+        if let Some(transcript) = self.run.under_way.borrow_mut().as_mut()
             && !std::mem::replace(&mut transcript.counted, true)
         {
             report.count_model_call(transcript.started_at, now);

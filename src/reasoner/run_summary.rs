@@ -1,5 +1,5 @@
-//! The operator's report of one run of a submission: its end, its cost and where its time went.
-//! It holds codes and numbers, never content.
+//! The operator's report of one run of a submission: its end, its cost and where its time went. The log's line, the data
+//! point and the span of a run are made of it. It holds codes and numbers, never content.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -61,6 +61,9 @@ pub(crate) struct RunSummary {
     /// The model that was called.
     #[serde(skip)]
     pub(crate) model: Option<String>,
+    /// What names the catalog that the submission ran under last.
+    #[serde(skip)]
+    pub(crate) catalog: String,
     /// The catalog asks the model for JSON.
     #[serde(skip)]
     pub(crate) text_is_json: bool,
@@ -80,10 +83,29 @@ pub(crate) struct UpstreamFailure {
 impl RunSummary {
     /// Begins a run of a turn, which counts on where an earlier run of the submission has stopped.
     pub(super) fn begin(&mut self, turn: &Turn, now_ms: u64) {
+        let catalog = turn.progress.catalog.as_ref();
+        self.catalog = catalog.map_or_else(String::new, |catalog| catalog.sha256.clone());
         self.spent = turn.progress.spent;
         self.spent_before = turn.progress.spent;
         self.submission_began_at = turn.submission_began_at();
         self.began_at = now_ms;
+    }
+
+    /// Notes how the run has left its turn.
+    pub(super) fn end(&mut self, turn: &Turn) {
+        self.status = Some(turn.status);
+        self.submission = turn.progress.submission;
+        self.attempts = turn.attempts;
+        self.usage = turn.submission_usage();
+    }
+
+    /// The report of a submission that ends outside of a run, because its instance was lost.
+    pub(crate) fn lost(turn: &Turn, model: &str, fault: &Fault) -> Self {
+        let mut report = Self { model: Some(model.to_owned()), ..Self::default() };
+        report.begin(turn, 0);
+        report.end(turn);
+        report.fail(fault);
+        report
     }
 
     /// Counts a model call that has ended. It may have begun in an earlier run.

@@ -57,23 +57,30 @@ impl<S: TraceSpan> Drop for StepSpan<'_, S> {
     }
 }
 
-/// Runs the turns of one session (AGN-027 E).
+/// Runs one turn of a session (AGN-027 E), under the catalog at the time when the submission was accepted.
 #[derive(Debug)]
 pub struct Reasoner<P, D> {
-    pub(super) platform: Rc<P>,
-    pub(super) store: Rc<SessionStore<D>>,
-    pub(super) catalog: Rc<Catalog>,
-    pub(super) deployment: Rc<Deployment>,
-    pub(super) connections: Rc<Connections>,
+    pub(crate) platform: Rc<P>,
+    pub(crate) store: Rc<SessionStore<D>>,
+    pub(crate) catalog: Rc<Catalog>,
+    pub(crate) deployment: Rc<Deployment>,
+    pub(crate) connections: Rc<Connections>,
     /// Shared by all sessions of the isolate.
-    pub(super) resting: Rc<RestingServices>,
-    pub(super) interruption: Rc<Interruption>,
+    pub(crate) resting: Rc<RestingServices>,
+    pub(crate) interruption: Rc<Interruption>,
     /// Begins what the run makes owed.
-    pub(super) tasks: Rc<dyn TaskStart>,
+    pub(crate) tasks: Rc<dyn TaskStart>,
+    pub(crate) trace: RunTrace,
+    pub(crate) run: RunMemory,
+}
+
+/// What a run knows of itself beside its turn's rows. It outlives a run that is cut off.
+#[derive(Debug, Default)]
+pub(crate) struct RunMemory {
     pub(crate) report: RefCell<RunSummary>,
-    /// The model call that is under way; it outlives a run that is cut off.
+    /// The model call that is under way.
     pub(super) under_way: RefCell<Option<Transcript>>,
-    /// The calls that have ended and are not recorded yet; they outlive a run that is cut off, too.
+    /// The calls that have ended and are not recorded yet.
     pub(super) unrecorded: RefCell<Vec<Transcript>>,
     /// The call that the present one takes over, with all its attempts: no service has given it an output.
     pub(super) taken_over: RefCell<Option<Transcript>>,
@@ -83,7 +90,6 @@ pub struct Reasoner<P, D> {
     pub(super) newest_call: Cell<u64>,
     /// The run has been cancelled or is out of time; its model call may go on until the response's id is known.
     pub(super) stopped_by: Cell<Option<ErrorCode>>,
-    pub(super) trace: RunTrace,
 }
 
 /// A turn that is stored as `running`, and that nobody runs yet.
@@ -178,49 +184,10 @@ impl<'a> RunningTurn<'a> {
 }
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
-    /// A reasoner for one run, under the catalog at the time when the submission was accepted.
-    #[allow(clippy::too_many_arguments, reason = "each is a part of the session's surroundings")]
-    pub(crate) fn new(
-        platform: Rc<P>,
-        store: Rc<SessionStore<D>>,
-        catalog: Rc<Catalog>,
-        deployment: Rc<Deployment>,
-        connections: Rc<Connections>,
-        resting: Rc<RestingServices>,
-        interruption: Rc<Interruption>,
-        tasks: Rc<dyn TaskStart>,
-    ) -> Self {
-        let (report, under_way, unrecorded, taken_over) = Default::default();
-        let (leased, newest_call, stopped_by, trace) = Default::default();
-        Self {
-            platform,
-            store,
-            catalog,
-            deployment,
-            connections,
-            resting,
-            interruption,
-            tasks,
-            report,
-            under_way,
-            unrecorded,
-            taken_over,
-            leased,
-            newest_call,
-            stopped_by,
-            trace,
-        }
-    }
-
-    /// The same for a run that stands in traces.
-    pub(crate) fn traced(self, trace: RunTrace) -> Self {
-        Self { trace, ..self }
-    }
-
     /// Opens the span of a step, where the run is traced.
     pub(super) fn step_span(&self, name: impl FnOnce() -> String) -> StepSpan<'_, P::Span> {
         let span = if self.trace.is_traced { self.platform.span(&name()) } else { None };
-        StepSpan { span, stopped_by: &self.stopped_by }
+        StepSpan { span, stopped_by: &self.run.stopped_by }
     }
 
     /// How sessions and workspaces stand in traces.

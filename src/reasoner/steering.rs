@@ -44,7 +44,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             self.store.place_steers(turn, messages)?;
             self.store.deliver_steers(turn, steers.accepted_bytes, now)
         })?;
-        self.report.borrow_mut().steers += turn.progress.steers.delivered - before;
+        self.run.report.borrow_mut().steers += turn.progress.steers.delivered - before;
         for id in &ids {
             let (steer_id, state) = (id.as_str(), SteerStep::Delivered);
             live_text.progress(Progress::Steer { steer_id, state });
@@ -66,7 +66,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         transcript.interrupted = true;
         estimate_cost(&self.store, &running.session, &mut transcript)?;
-        self.report.borrow_mut().interrupts += 1;
+        self.run.report.borrow_mut().interrupts += 1;
         self.record_attempt(running, &transcript)
     }
 }

@@ -112,7 +112,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             }
             let Some((call, run)) = under_way.next().await else { break };
             running.result_bytes = Some(setting.result_bytes.get());
-            running.turn.progress.spent = self.report.borrow().spent;
+            running.turn.progress.spent = self.run.report.borrow().spent;
             let stored = match run {
                 Ok(run) => self.store_run(running, &setting, call, run).await,
                 Err(fault) => Err(fault),
@@ -134,10 +134,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> (&'c mut Call, Result<ToolRun, Fault>) {
         let started_at = self.platform.now_ms();
         self.show_tool_run(setting, call, None);
-        self.report.borrow_mut().begin_tool(started_at);
+        self.run.report.borrow_mut().begin_tool(started_at);
         let run = self.traced_call(setting, call).await;
         let duration_ms = self.since(started_at);
-        self.report.borrow_mut().end_tool(started_at + duration_ms);
+        self.run.report.borrow_mut().end_tool(started_at + duration_ms);
         let successful = run.as_ref().is_ok_and(|run| run.result.outcome.is_result());
         self.show_tool_run(setting, call, Some(ToolEnd { successful, duration_ms }));
         (call, run)

@@ -29,12 +29,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         cancellation: AbortRegistration,
     ) -> Outcome {
         let ordinal = started.turn.ordinal;
-        self.report.borrow_mut().begin(&started.turn, self.platform.now_ms());
+        self.run.report.borrow_mut().begin(&started.turn, self.platform.now_ms());
         let stored = self
             .run_in_time(started, live_text, cancellation)
             .await
             .unwrap_or_else(|fault| self.fail(ordinal, fault, live_text));
-        let timings = self.report.borrow().timings;
+        let timings = self.run.report.borrow().timings;
         Outcome { http_status: stored.http_status, body: stored.body.into(), timings }
     }
 
@@ -50,7 +50,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         match select(stopped, advancing.as_mut()).await {
             Either::Right((outcome, _)) => outcome,
             Either::Left((fault, _)) => {
-                self.stopped_by.set(Some(fault.code));
+                self.run.stopped_by.set(Some(fault.code));
                 self.read_on_for_id(advancing).boxed_local().await;
                 Err(fault)
             }
@@ -92,22 +92,22 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// Never completes in a run that has been stopped.
     pub(super) async fn hold_if_stopped(&self) {
-        if self.stopped_by.get().is_some() {
+        if self.run.stopped_by.get().is_some() {
             pending().await
         }
     }
 
     fn awaits_id(&self) -> bool {
-        self.under_way.borrow().as_ref().is_some_and(|transcript| transcript.awaits_id)
+        self.run.under_way.borrow().as_ref().is_some_and(|transcript| transcript.awaits_id)
     }
 
     fn asks_background(&self) -> bool {
-        self.under_way.borrow().as_ref().is_some_and(|transcript| transcript.background)
+        self.run.under_way.borrow().as_ref().is_some_and(|transcript| transcript.background)
     }
 
     /// Whether the model service is to delete the response of the call under way with the session.
     fn deletes_stored(&self) -> bool {
-        let called = self.under_way.borrow().as_ref().and_then(|call| call.service.clone());
+        let called = self.run.under_way.borrow().as_ref().and_then(|call| call.service.clone());
         let deletes = |session: Session| {
             let id = called.as_ref().unwrap_or(&session.agent_context);
             self.catalog.agent_context(id).is_some_and(|known| known.delete_stored)
@@ -158,7 +158,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let own = listed.next().ok_or_else(gone)?;
         let services = Services::of(own, listed, turn.progress.service.as_deref());
         let any = |wants: fn(&Service<'_>) -> bool| services.all().any(|service| wants(&service));
-        let began_at = self.report.borrow().began_at;
+        let began_at = self.run.report.borrow().began_at;
         let deadline_ms = began_at.saturating_add(self.deployment.turn_timeout_ms);
         let has_key = any(|service| service.agent.prompt_cache_key);
         let tenant = self.platform.tenant().filter(|_| has_key);

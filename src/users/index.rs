@@ -6,14 +6,14 @@
 use std::cell::Cell;
 
 use super::erasure::UserErasure;
-use super::lease::{EndedLease, LeaseQuestion, LeaseReply, Spent};
 use super::questions::Registration;
 use super::records::{IndexedSession, ListingState, UserRow};
 use super::schema::{SCHEMA, TABLES};
-use super::summary::SessionSummary;
+use super::spent::{EndedLease, LeaseQuestion, LeaseReply, Spent};
+use super::summary::{SessionStatus, SessionSummary};
 use crate::contract::{Fault, SessionId};
 use crate::persistence::ErasureReceipt;
-use crate::ports::{Database, SqlValue};
+use crate::ports::{Database, SqlValue, insert};
 
 /// The longest life of a credential, in milliseconds, where no provider's token lives longer: a day, and the largest
 /// difference of clocks. The object of a user without sessions keeps the time of the last revocation for so long.
@@ -120,29 +120,24 @@ impl<D: Database> UserIndex<D> {
             }
             None => {
                 let incarnation = now_ms.max(self.newest.get().saturating_add(1));
-                self.step(now_ms, || {
-                    self.database.execute(
-                        "INSERT INTO sessions (session_id, listing_state, incarnation, registered_at, created_at,
-                            active_at, status, mode, turns, tokens, title, renamed, waiting, attempts)
-                         VALUES (?, 'registered', ?, ?, ?, ?, 'running', ?, 0, 0, ?, 0, NULL, 0)",
-                        &[
-                            id.into(),
-                            incarnation.into(),
-                            now_ms.into(),
-                            now_ms.into(),
-                            now_ms.into(),
-                            new.mode.as_str().into(),
-                            title.into(),
-                        ],
-                    )
-                })?;
-                self.newest.set(incarnation);
+                let begins = SessionSummary {
+                    incarnation,
+                    created_at: now_ms,
+                    active_at: now_ms,
+                    status: SessionStatus::Running,
+                    mode: new.mode.clone(),
+                    turns: 0,
+                    tokens: 0,
+                    title: new.title.clone(),
+                    waiting: None,
+                };
+                self.take_in(&new.session_id, &begins, ListingState::Registered, now_ms)?;
                 Ok(Registering::Registered(incarnation))
             }
         }
     }
 
-    /// Takes in a session that has begun and that nobody has registered, under the number that it has itself.
+    /// Takes in a session under its number: one that registers, or one that has begun and that nobody has registered.
     pub fn take_in(
         &self,
         id: &SessionId,
@@ -151,24 +146,19 @@ impl<D: Database> UserIndex<D> {
         now_ms: u64,
     ) -> Result<(), Fault> {
         self.step(now_ms, || {
-            self.database.execute(
-                "INSERT INTO sessions (session_id, listing_state, incarnation, registered_at, created_at,
-                    active_at, status, mode, turns, tokens, title, renamed, waiting, attempts)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, NULL, 0)",
-                &[
-                    id.as_str().into(),
-                    listing_state.as_str().into(),
-                    told.incarnation.into(),
-                    now_ms.into(),
-                    told.created_at.into(),
-                    told.active_at.into(),
-                    told.status.as_str().into(),
-                    told.mode.as_str().into(),
-                    told.turns.into(),
-                    told.tokens.min(LARGEST).into(),
-                    told.title.as_str().into(),
-                ],
-            )
+            insert!(self.database, "INSERT INTO" sessions (renamed = 0, attempts = 0) {
+                session_id: id.as_str(),
+                listing_state: listing_state.as_str(),
+                incarnation: told.incarnation,
+                registered_at: now_ms,
+                created_at: told.created_at,
+                active_at: told.active_at,
+                status: told.status.as_str(),
+                mode: told.mode.as_str(),
+                turns: told.turns,
+                tokens: told.tokens.min(LARGEST),
+                title: told.title.as_str(),
+            })
         })?;
         self.newest.set(self.newest.get().max(told.incarnation));
         Ok(())
@@ -396,11 +386,11 @@ impl<D: Database> UserIndex<D> {
         self.database.transaction(|| {
             if !has_tables {
                 self.database.execute_all(TABLES)?;
-                self.database.execute(
-                    "INSERT INTO user (id, schema_version, created_at, credentials_valid_from, erased_at, spent)
-                     VALUES (1, ?, ?, 0, 0, '{}')",
-                    &[SCHEMA.form().into(), now_ms.into()],
-                )?;
+                insert!(self.database, "INSERT INTO" user
+                    (id = 1, credentials_valid_from = 0, erased_at = 0, spent = "'{}'") {
+                    schema_version: SCHEMA.form(),
+                    created_at: now_ms,
+                })?;
             }
             writes()
         })?;

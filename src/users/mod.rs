@@ -9,17 +9,16 @@
 
 mod erasure;
 mod index;
-mod lease;
 mod listing;
 mod questions;
 mod records;
 mod schema;
+mod spent;
 mod summary;
 mod title;
 
 pub use erasure::{ErasedCounts, SessionCounts, UserErasure, UserReceipt};
 pub use index::{Forgetting, LONGEST_CREDENTIAL_MS, Registering, UserIndex};
-pub use lease::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, Spent};
 pub use listing::{Cursor, ListOrder, SessionFilter, StatusCounts};
 pub use questions::{
     Collection, Done, EraseQuestion, EraseReply, Registration, RegistrationReply, Revocation,
@@ -27,5 +26,6 @@ pub use questions::{
 };
 pub use records::{IndexedSession, ListingState, UserRow};
 pub use schema::USER_FORM;
+pub use spent::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, Spent};
 pub use summary::{SessionStatus, SessionSummary, Waiting};
 pub use title::title_of;

@@ -3,12 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lease::EndedLease;
+use super::spent::EndedLease;
 use super::summary::SessionSummary;
 use crate::contract::{Fault, SessionId};
-use crate::object::Question;
+use crate::object::question;
 use crate::persistence::ErasureReceipt;
-use crate::ports::ObjectQuestion;
 
 /// A session without a row asks to be registered (`ObjectQuestion::Register`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,10 +26,7 @@ pub struct Registration {
     pub fork_bytes: Option<u64>,
 }
 
-impl Question for Registration {
-    const ASKED: ObjectQuestion = ObjectQuestion::Register;
-    type Reply = RegistrationReply;
-}
+question!(Registration, Register => RegistrationReply);
 
 /// The reply to a [`Registration`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,10 +67,7 @@ pub struct SessionNews {
     pub ended_lease: Option<EndedLease>,
 }
 
-impl Question for SessionNews {
-    const ASKED: ObjectQuestion = ObjectQuestion::Report;
-    type Reply = SessionNewsReply;
-}
+question!(SessionNews, Report => SessionNewsReply);
 
 /// The reply to a [`SessionNews`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,10 +84,7 @@ pub struct SummaryQuestion {
     pub incarnation: u64,
 }
 
-impl Question for SummaryQuestion {
-    const ASKED: ObjectQuestion = ObjectQuestion::Summary;
-    type Reply = SummaryReply;
-}
+question!(SummaryQuestion, Summary => SummaryReply);
 
 /// The reply to a [`SummaryQuestion`]; absent before the session's first turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,10 +106,7 @@ pub struct EraseQuestion {
     pub only_expired: bool,
 }
 
-impl Question for EraseQuestion {
-    const ASKED: ObjectQuestion = ObjectQuestion::Erase;
-    type Reply = EraseReply;
-}
+question!(EraseQuestion, Erase => EraseReply);
 
 /// The reply to an [`EraseQuestion`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,10 +134,7 @@ pub struct Collection {
     pub incarnation: u64,
 }
 
-impl Question for Collection {
-    const ASKED: ObjectQuestion = ObjectQuestion::Collected;
-    type Reply = Done;
-}
+question!(Collection, Collected => Done);
 
 /// The reply where there is nothing to say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,10 +144,7 @@ pub struct Done {}
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevokedQuestion {}
 
-impl Question for RevokedQuestion {
-    const ASKED: ObjectQuestion = ObjectQuestion::Revoked;
-    type Reply = Revocation;
-}
+question!(RevokedQuestion, Revoked => Revocation);
 
 /// Which credentials of a user are revoked: what the user's object tells sessions (`ObjectQuestion::Revoke`), and whoever
 /// asks.
@@ -174,10 +155,7 @@ pub struct Revocation {
     pub credentials_valid_from: u64,
 }
 
-impl Question for Revocation {
-    const ASKED: ObjectQuestion = ObjectQuestion::Revoke;
-    type Reply = Done;
-}
+question!(Revocation, Revoke => Done);
 
 impl Revocation {
     /// Whether a credential is revoked. `issued_at` is absent for a key, which nothing but its removal revokes.

@@ -1,11 +1,11 @@
 //! The rows of a user's object: one type per table. Times are milliseconds since the Unix epoch.
 
 use super::erasure::UserErasure;
-use super::lease::Spent;
-use super::summary::{SessionStatus, SessionSummary, Waiting};
+use super::spent::Spent;
+use super::summary::{SessionSummary, Waiting};
 use crate::contract::closed_list;
 use crate::contract::{Fault, SessionId};
-use crate::ports::{Row, unreadable_column};
+use crate::ports::{Row, read_row, unreadable_column};
 
 closed_list! {
     /// How a session stands in the index of its user.
@@ -53,13 +53,12 @@ impl UserRow {
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
         let erasure = row.get::<Option<String>>("receipt")?;
         let erasure = erasure.map(|text| serde_json::from_str(&text)).transpose();
-        Ok(Self {
-            credentials_valid_from: row.get("credentials_valid_from")?,
-            erased_at: row.get("erased_at")?,
+        Ok(read_row!(Self of row {
+            credentials_valid_from, erased_at,
             spent: serde_json::from_str(&row.get::<String>("spent")?)
                 .map_err(|_| unreadable_column("spent"))?,
             erasure: erasure.map_err(|_| unreadable_column("receipt"))?,
-        })
+        }))
     }
 }
 
@@ -84,22 +83,13 @@ impl IndexedSession {
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
         let waiting = row.get::<Option<String>>("waiting")?;
         let waiting = waiting.map(|text| serde_json::from_str::<Waiting>(&text)).transpose();
-        Ok(Self {
-            session_id: row.get("session_id")?,
-            listing_state: row.get("listing_state")?,
-            registered_at: row.get("registered_at")?,
-            attempts: row.get("attempts")?,
-            summary: SessionSummary {
-                incarnation: row.get("incarnation")?,
-                created_at: row.get("created_at")?,
-                active_at: row.get("active_at")?,
-                status: row.get::<SessionStatus>("status")?,
-                mode: row.get("mode")?,
-                turns: row.get("turns")?,
-                tokens: row.get("tokens")?,
-                title: row.get("title")?,
-                waiting: waiting.map_err(|_| unreadable_column("waiting"))?,
-            },
-        })
+        let summary = read_row!(SessionSummary of row {
+            incarnation, created_at, active_at, status, mode, turns, tokens, title,
+            waiting: waiting.map_err(|_| unreadable_column("waiting"))?,
+        });
+        Ok(read_row!(Self of row {
+            session_id, listing_state, registered_at, attempts,
+            summary: summary,
+        }))
     }
 }

@@ -17,7 +17,7 @@ const MAY_NAME: [(&str, &[&str]); 23] = [
     ("tracing", &["contract", "encoding", "ports"]),
     ("outbound", &["catalog", "encoding", "ports"]),
     ("identity", &["catalog", "contract", "encoding", "json", "object", "outbound", "ports"]),
-    ("mcp", &["catalog", "contract", "encoding", "json", "outbound", "ports"]),
+    ("mcp", &["catalog", "contract", "encoding", "json", "object", "outbound", "ports"]),
     ("files", &["contract", "encoding", "json", "ports"]),
     (
         "retrieval",

@@ -33,9 +33,8 @@ fn one_file_brings_tables_to_their_present_form() {
 }
 
 #[test]
-fn one_file_asks_other_objects_but_for_a_server_by_its_name_and_for_a_search() {
-    assert_only(
-        &["mcp/lists/cache.rs", "object/question.rs", "retrieval/turn_retrieval.rs"],
-        |file| calls(file, "ask_object"),
-    );
+fn one_file_asks_other_objects_but_for_a_search() {
+    assert_only(&["object/question.rs", "retrieval/turn_retrieval.rs"], |file| {
+        calls(file, "ask_object")
+    });
 }

@@ -15,7 +15,7 @@ fn one_table_says_which_endpoints_there_are_and_what_each_needs() {
     // A key has its rights from its entry of API_KEYS, and of all tenants no other than to read traces.
     assert_only(
         &[
-            "entry/door/authentication.rs",
+            "entry/door/keyring.rs",
             "entry/endpoints.rs",
             "identity/caller.rs",
             "identity/permission.rs",

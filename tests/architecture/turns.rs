@@ -28,3 +28,8 @@ fn what_a_new_turn_would_be_is_worked_out_in_one_file() {
         assert_only(&draft, |file| says(file, asked));
     }
 }
+
+#[test]
+fn the_chain_of_responses_is_dropped_in_one_place() {
+    assert_only(&["persistence/records.rs"], |file| says(file, ". chain_head = None"));
+}

@@ -4,8 +4,8 @@
 use futures_util::FutureExt;
 use serde_json::json;
 
-use super::authentication::Keyring;
 use super::cross_origin::AllowedOrigins;
+use super::keyring::Keyring;
 use super::local_access::admit_local;
 use crate::contract::{ErrorCode, Fault, UserId, is_tenant_name};
 use crate::entry::request::{RequestHead, decoded};

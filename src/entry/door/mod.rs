@@ -5,7 +5,6 @@
 
 mod addressee;
 mod arrival;
-mod authentication;
 mod body_freed;
 mod body_room;
 mod body_shares;
@@ -14,6 +13,7 @@ mod cross_origin;
 mod file_download;
 mod front_door;
 mod health;
+mod keyring;
 mod local_access;
 mod openapi;
 mod playground;
@@ -23,7 +23,7 @@ mod tenant_terms;
 mod tickets;
 mod warm_up;
 
-pub use authentication::Keyring;
 pub use front_door::{FrontDoor, FrontResponse};
+pub use keyring::Keyring;
 pub use openapi::openapi;
 pub use warm_up::warm_up;

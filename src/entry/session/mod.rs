@@ -4,8 +4,9 @@
 //! Names neither `door` nor `workspace`: a workspace is asked through `ports::Platform`.
 
 mod admission;
+mod answers;
 mod detached;
-mod erasing;
+mod erasure_memory;
 mod export;
 mod exported_catalog;
 mod fork;
@@ -18,13 +19,13 @@ mod running;
 mod session_endpoints;
 mod session_erasure;
 mod session_host;
+mod session_stream;
 mod steering;
 mod submission;
 mod tasks;
 mod turn_draft;
-mod user_questions;
 mod views;
 
 pub use export::Export;
-pub use session_endpoints::SessionStream;
 pub use session_host::SessionHost;
+pub use session_stream::SessionStream;

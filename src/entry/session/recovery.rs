@@ -4,12 +4,11 @@
 use super::reporting::report_failed;
 use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
-use crate::entry::metering::EndedSubmission;
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::object::TaskKind;
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
-use crate::reasoner::{TurnEnd, end_turn, resume_turn};
+use crate::reasoner::{RunSummary, TurnEnd, end_turn, resume_turn};
 
 /// The number of attempts at a submission, including the first.
 const MAX_ATTEMPTS: u32 = 2;
@@ -42,7 +41,7 @@ impl Recovered {
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Keeps the alarm of a running turn, resumes an interrupted turn, attempts the tasks that are due, frees storage that
     /// holds nothing, reports to the user's object, and erases a session that has been kept for long enough.
-    pub(super) async fn resume_work(
+    pub(super) async fn alarm_work(
         &self,
         source: &IsolateSettings,
         alarm_interval_ms: u64,
@@ -88,9 +87,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<(), Fault> {
         let (platform, store, now_ms) =
             (self.platform.as_ref(), &self.store, self.platform.now_ms());
-        let (code, outcome) = (fault.code, StoredOutcome::of(&fault.into(), None));
+        let outcome = StoredOutcome::of(&fault.clone().into(), None);
         let (is_aborted, is_lost) =
-            (code == ErrorCode::TurnAborted, turn.status == TurnStatus::Running);
+            (fault.code == ErrorCode::TurnAborted, turn.status == TurnStatus::Running);
         if is_lost {
             session.lose_instance(turn);
         }
@@ -105,8 +104,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let ensure_alarm = || self.ensure_alarm(context.deployment.turn_alarm_ms);
         end_turn(platform, store, session, turn, end, ensure_alarm)?;
         if is_lost {
-            let ended = EndedSubmission::lost(context.model_of(session), turn, code, now_ms);
-            context.metering.record(platform, session, &ended);
+            let report = RunSummary::lost(turn, context.model_of(session), &fault);
+            context.metering.record(platform, session, &report);
         }
         self.have_change_reported(context)?;
         self.start_tasks(context)

@@ -3,7 +3,7 @@
 
 use futures_util::FutureExt;
 
-use super::erasing::was_erased;
+use super::erasure_memory::was_erased;
 use super::session_host::SessionHost;
 use super::turn_draft::{first_turn, title_by};
 use crate::contract::{ErrorCode, ExecuteRequest, Fault};

@@ -9,65 +9,30 @@ use futures_util::future::join;
 use serde::Serialize;
 
 use super::detached::AcceptedTurn;
-use super::erasing::Received;
+use super::erasure_memory::Received;
 use super::export::Export;
 use super::fork::{AcceptedFork, ReceivedFork};
-use super::session_host::{SessionHost, find_session, find_turn};
+use super::session_host::{Durations, SessionHost, find_session, find_turn};
+use super::session_stream::SessionStream;
 use super::steering::{AcceptedSteer, ReceivedSteer};
 use super::submission::{Delivery, Submission};
 use super::views::Views;
 use crate::contract::event_frames::END;
 use crate::contract::{
-    ErrorCode, ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, TurnId, fingerprint,
-    object_text, parse_object,
+    ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, TurnId, fingerprint, object_text,
+    parse_object,
 };
 use crate::entry::endpoints::Found;
-use crate::entry::object_host::{ObjectHost, rang, responded};
 use crate::entry::object_question::answered_elsewhere;
 use crate::entry::request::{RequestHead, received_at};
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::request_id::RequestId;
-use crate::entry::response::{JSON, Response, credential_expired, object_failed};
+use crate::entry::response::{JSON, Response, object_failed};
 use crate::entry::route::{Route, SessionRoute, TurnRoute};
 use crate::entry::trace_header::trace_context;
 use crate::identity::ForwardedCaller;
-use crate::live_text::{EventStream, Timings};
-use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
-
-/// A body that a session's object sends piece by piece.
-#[derive(Debug)]
-pub enum SessionStream<P, D> {
-    /// A turn's text and its result, as server-sent events.
-    Events(EventStream<P>),
-    /// The session's export, one JSON document.
-    Export(Rc<P>, Export<D>),
-}
-
-impl<P: Platform, D: Database> SessionStream<P, D> {
-    /// The next chunk, `None` after the last. The caller writes it before the next call.
-    ///
-    /// # Errors
-    /// The fault that ends the document early. The caller then breaks the connection off, so that the
-    /// client sees that the document is not whole.
-    pub async fn next_chunk(&mut self) -> Result<Option<String>, Fault> {
-        match self {
-            Self::Events(events) => Ok(events.next_chunk().await),
-            Self::Export(platform, export) => {
-                // A turn can be long, and others are not to wait for all of them.
-                platform.yield_to_others().await;
-                export.piece()
-            }
-        }
-    }
-}
-
-/// The durations that `Server-Timing` shows, in milliseconds.
-#[derive(Default)]
-struct Durations {
-    validate: u64,
-    session: u64,
-    run: Timings,
-}
+use crate::live_text::EventStream;
+use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
 
 /// What an endpoint of a session replies with.
 enum Reply<D> {
@@ -80,54 +45,9 @@ enum Reply<D> {
     Export(Export<D>),
 }
 
-impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> {
-    const CLASS: ObjectClass = ObjectClass::Session;
-    type Stream = SessionStream<P, D>;
-
-    fn new(platform: Rc<P>, database: D) -> Self {
-        Self::over(platform, database)
-    }
-
-    async fn response(
-        &self,
-        source: &IsolateSettings,
-        head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-    ) -> Response<SessionStream<P, D>> {
-        let mut durations = Durations::default();
-        let respond = async |id: Option<&RequestId>, caller: ForwardedCaller| {
-            let grants = caller.grants.clone();
-            let responded = self.respond(source, head, caller, body, id, &mut durations).await;
-            if self.is_void_without_a_session(&grants).await {
-                return Err(credential_expired().into());
-            }
-            let is_fault = |faults: &Vec<Fault>| faults.iter().any(is_internal);
-            if responded.as_ref().is_err_and(is_fault) {
-                self.says_newer_form();
-            }
-            responded
-        };
-        let mut response = responded(self.platform.as_ref(), head, respond).await;
-        let timing = durations.run.server_timing(durations.validate, durations.session);
-        response.headers.push(("Server-Timing", timing));
-        response
-    }
-
-    async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
-        let work = async |alarm_interval_ms| self.resume_work(source, alarm_interval_ms).await;
-        let is_newer = || self.says_newer_form();
-        let again_ms = |alarm_interval_ms| alarm_interval_ms;
-        rang(self.platform.as_ref(), &self.alarm, source, work, is_newer, again_ms).await
-    }
-}
-
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Whether a newer version wrote the session, which is said once.
-    fn says_newer_form(&self) -> bool {
-        self.newer_form.say(self.platform.as_ref(), self.store.newer_form().unwrap_or_default())
-    }
-
-    async fn respond(
+    /// What the object responds to a request, or answers to a question.
+    pub(super) async fn respond(
         &self,
         source: &IsolateSettings,
         head: &RequestHead<'_>,
@@ -139,7 +59,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if let Some(asked) = ObjectQuestion::at(head.target()) {
             return Ok(self.answer(source, asked, body).boxed_local().await?);
         }
-        let generation = self.erasing.generation();
+        let generation = self.erasures.generation();
         let found = Found::of(head.method, head.target())?;
         let progress = found.asks_for_progress(head.target())?;
         let route = found.route;
@@ -363,10 +283,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
 fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Reply<D>, Fault> {
     view.map(|view| Reply::View(InvokeResult::success(&view, Vec::new())))
-}
-
-fn is_internal(fault: &Fault) -> bool {
-    fault.code == ErrorCode::Internal
 }
 
 /// Whether a body is so long that work on it is divided into slices.

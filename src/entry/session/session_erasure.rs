@@ -31,7 +31,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             // Only the catalog says whether the model service has responses to delete.
             context.catalog()?;
         }
-        self.erasing.begin(received_at);
+        self.erasures.begin(received_at);
         let files = self.erase_files().await?;
         let receipt = match self.store.session()? {
             Some(session) => {
@@ -55,7 +55,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 // The alarm brings the deletions at the model service to their end.
                 self.ensure_alarm(context.deployment.turn_alarm_ms)?;
                 let receipt = self.store.erase(&session, files, at_services, now)?;
-                self.erasing.stored();
+                self.erasures.stored();
                 self.running.forget_connections();
                 receipt
             }
@@ -68,7 +68,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.attempt_now(context, TaskKind::Deletion).await?;
         self.tasks.idle(TaskKind::Cancel).await;
         // Where the attempt, or that of another request or of the alarm, has ended the erasure, its receipt is the last one.
-        let settled = if had_open { self.erasing.receipt() } else { None };
+        let settled = if had_open { self.erasures.receipt() } else { None };
         let receipt = self.store.receipt()?.or(settled).unwrap_or(receipt);
         self.log_erased(context, &receipt);
         Ok(receipt)
@@ -90,7 +90,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if context.catalog()?.agent_contexts().any(deletes) || self.store.has_noted_responses()? {
             self.store.session()?;
         }
-        self.erasing.begin(received_at);
+        self.erasures.begin(received_at);
         let folder = FileId::folder(&self.platform.object_id());
         let files = self.files_erased(&folder).await?;
         let now = self.platform.now_ms();
@@ -98,7 +98,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.platform.free_storage().await?;
         self.alarm.forget();
         self.store.forget();
-        self.erasing.stored();
+        self.erasures.stored();
         self.log_erased(context, &receipt);
         Ok(receipt)
     }

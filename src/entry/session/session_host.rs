@@ -1,30 +1,34 @@
 //! The owner of a session (interface §2): its storage, and the state of this instance, which is in
-//! `running`, `erasing`, `tasks` and `alarm`.
+//! `running`, `erasure_memory`, `tasks` and `alarm`.
 //!
-//! There is one object for each `{tenant}/{SessionId}`, and it admits a submission without an await. Its
-//! responses are in `session_endpoints`, its work without a client in `recovery`.
+//! There is one object for each `{tenant}/{SessionId}`, and it admits a submission without an await. What it
+//! responds to a request is in `session_endpoints`, its work when the alarm rings in `recovery`.
 
 use std::cell::RefCell;
+use std::future::Future;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::erasing::Erasing;
+use super::erasure_memory::ErasureMemory;
 use super::reporting::{Reporter, report_failed};
 use super::running::{LiveTurn, Running};
+use super::session_stream::SessionStream;
 use crate::contract::{
-    CallerRecord, CatalogStamp, Fault, SessionId, TraceContext, TurnId, no_session, no_turn,
-    release,
+    CallerRecord, ErrorCode, Fault, SessionId, TraceContext, TurnId, no_session, no_turn, release,
 };
 use crate::entry::logged_caller::logged_in_object;
-use crate::entry::metering::EndedSubmission;
-use crate::entry::request_context::RequestContext;
+use crate::entry::object_host::{ObjectHost, rang, responded};
+use crate::entry::request::RequestHead;
+use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::request_id::RequestId;
-use crate::live_text::LiveText;
+use crate::entry::response::{Response, credential_expired};
+use crate::identity::ForwardedCaller;
+use crate::live_text::{LiveText, Timings};
 use crate::object::{Alarm, NewerForm, TaskRunner};
 use crate::persistence::{Session, SessionStore, Turn};
-use crate::ports::{Database, Platform, TraceSpan, failure_line, within};
-use crate::reasoner::{Reasoner, RunSummary, RunTrace, StartedTurn};
+use crate::ports::{Database, HttpFault, ObjectClass, Platform, TraceSpan, failure_line, within};
+use crate::reasoner::{Reasoner, RunMemory, RunSummary, RunTrace, StartedTurn};
 use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
 
 const LOST_SESSION: &str = "The session's storage lost the session.";
@@ -36,7 +40,7 @@ pub struct SessionHost<P, D> {
     pub(super) store: Rc<SessionStore<D>>,
     pub(super) alarm: Rc<Alarm>,
     pub(super) running: Rc<Running>,
-    pub(super) erasing: Rc<Erasing>,
+    pub(super) erasures: Rc<ErasureMemory>,
     pub(super) reporter: Rc<Reporter<P, D>>,
     pub(super) tasks: Rc<TaskRunner<P, D>>,
     pub(super) newer_form: Rc<NewerForm>,
@@ -52,7 +56,7 @@ impl<P, D> Clone for SessionHost<P, D> {
             store: Rc::clone(&self.store),
             alarm: Rc::clone(&self.alarm),
             running: Rc::clone(&self.running),
-            erasing: Rc::clone(&self.erasing),
+            erasures: Rc::clone(&self.erasures),
             reporter: Rc::clone(&self.reporter),
             tasks: Rc::clone(&self.tasks),
             newer_form: Rc::clone(&self.newer_form),
@@ -61,17 +65,73 @@ impl<P, D> Clone for SessionHost<P, D> {
     }
 }
 
-impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// A host of a session's storage.
-    pub(super) fn over(platform: Rc<P>, database: D) -> Self {
+/// The durations that `Server-Timing` shows, in milliseconds.
+#[derive(Default)]
+pub(super) struct Durations {
+    pub(super) validate: u64,
+    pub(super) session: u64,
+    pub(super) run: Timings,
+}
+
+impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> {
+    const CLASS: ObjectClass = ObjectClass::Session;
+    type Stream = SessionStream<P, D>;
+
+    fn new(platform: Rc<P>, database: D) -> Self {
         let store = Rc::new(SessionStore::new(database));
         let alarm = Rc::<Alarm>::default();
         let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));
         let tasks = TaskRunner::new(Rc::clone(&platform), store.tasks(), Rc::clone(&alarm));
-        let (running, erasing) = (Default::default(), Default::default());
-        let (newer_form, fork_failure) = (Default::default(), Default::default());
-        let tasks = Rc::new(tasks);
-        Self { platform, store, alarm, running, erasing, reporter, tasks, newer_form, fork_failure }
+        Self {
+            platform,
+            store,
+            alarm,
+            running: Rc::default(),
+            erasures: Rc::default(),
+            reporter,
+            tasks: Rc::new(tasks),
+            newer_form: Rc::default(),
+            fork_failure: Rc::default(),
+        }
+    }
+
+    async fn response(
+        &self,
+        source: &IsolateSettings,
+        head: &RequestHead<'_>,
+        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+    ) -> Response<SessionStream<P, D>> {
+        let mut durations = Durations::default();
+        let respond = async |id: Option<&RequestId>, caller: ForwardedCaller| {
+            let grants = caller.grants.clone();
+            let responded = self.respond(source, head, caller, body, id, &mut durations).await;
+            if self.is_void_without_a_session(&grants).await {
+                return Err(credential_expired().into());
+            }
+            let is_fault = |faults: &Vec<Fault>| faults.iter().any(is_internal);
+            if responded.as_ref().is_err_and(is_fault) {
+                self.says_newer_form();
+            }
+            responded
+        };
+        let mut response = responded(self.platform.as_ref(), head, respond).await;
+        let timing = durations.run.server_timing(durations.validate, durations.session);
+        response.headers.push(("Server-Timing", timing));
+        response
+    }
+
+    async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
+        let work = async |alarm_interval_ms| self.alarm_work(source, alarm_interval_ms).await;
+        let is_newer = || self.says_newer_form();
+        let again_ms = |alarm_interval_ms| alarm_interval_ms;
+        rang(self.platform.as_ref(), &self.alarm, source, work, is_newer, again_ms).await
+    }
+}
+
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
+    /// Whether a newer version wrote the session, which is said once.
+    fn says_newer_form(&self) -> bool {
+        self.newer_form.say(self.platform.as_ref(), self.store.newer_form().unwrap_or_default())
     }
 
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
@@ -94,24 +154,24 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             request_id,
             trace_id: trace.id.clone(),
             model: context.model_of(&session).to_owned(),
-            catalog: Rc::clone(&context.stamp),
             // The line of a user's session names the user by itself.
             caller: CallerRecord { user: None, ..started.turn.progress.caller.clone() },
         };
         let text = Rc::clone(live.text());
         let (platform, running) = (Rc::clone(&self.platform), Rc::clone(&self.running));
         let reporter = Rc::clone(&self.reporter);
-        let reasoner = Reasoner::new(
-            Rc::clone(&self.platform),
-            Rc::clone(&self.store),
+        let reasoner = Reasoner {
+            platform: Rc::clone(&self.platform),
+            store: Rc::clone(&self.store),
             catalog,
-            Rc::clone(&context.deployment),
-            self.running.connections(),
-            Rc::clone(&context.resting),
-            Rc::clone(live.interruption()),
-            Rc::clone(&tasks),
-        )
-        .traced(trace);
+            deployment: Rc::clone(&context.deployment),
+            connections: self.running.connections(),
+            resting: Rc::clone(&context.resting),
+            interruption: Rc::clone(live.interruption()),
+            tasks: Rc::clone(&tasks),
+            trace,
+            run: RunMemory::default(),
+        };
         let metering = Rc::clone(&context.metering);
         let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();
@@ -132,15 +192,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             // The session takes a new turn before the watchers get the outcome. The next turn may even
             // run already: this turn was stored as ended before its outcome was durable.
             running.end(&live);
-            let mut report = reasoner.report.take();
+            let mut report = reasoner.run.report.take();
             report.timings = outcome.timings;
             let duration_ms = now.saturating_sub(started_at);
             if let Some(span) = &span {
                 end_of(&report, live.caller_trace().borrow().as_ref()).describe(span);
             }
             drop(span);
-            let ended = ended(&report, &names.catalog, now);
-            metering.record(platform.as_ref(), &session, &ended);
+            metering.record(platform.as_ref(), &session, &report);
             let mut line = submission_line(&turn_id, outcome.http_status, duration_ms, &report);
             names.sign(&mut line, platform.as_ref(), &session, &report);
             platform.log(line);
@@ -193,6 +252,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
+fn is_internal(fault: &Fault) -> bool {
+    fault.code == ErrorCode::Internal
+}
+
 /// What a run knows of tracing.
 fn run_trace(span: Option<&impl TraceSpan>, live: &LiveTurn) -> RunTrace {
     let own = span.and_then(TraceSpan::context);
@@ -210,7 +273,6 @@ struct RunNames {
     trace_id: Option<String>,
     /// The one that the catalog names.
     model: String,
-    catalog: Rc<CatalogStamp>,
     caller: CallerRecord,
 }
 
@@ -230,7 +292,7 @@ impl RunNames {
         let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
         add("model", report.model.as_deref().unwrap_or(&self.model).into());
         add("conversation_context", session.conversation_context.as_str().into());
-        add("catalog", self.catalog.sha256.as_str().into());
+        add("catalog", report.catalog.as_str().into());
         if let Some(trace_id) = &self.trace_id {
             add("trace_id", trace_id.as_str().into());
         }
@@ -272,23 +334,6 @@ fn end_of<'a>(report: &'a RunSummary, caller: Option<&'a TraceContext>) -> Agent
         model_calls,
         tool_calls,
         caller,
-    }
-}
-
-/// A run that has ended, as its data point tells it.
-fn ended<'a>(
-    report: &'a RunSummary,
-    catalog: &'a CatalogStamp,
-    now_ms: u64,
-) -> EndedSubmission<'a> {
-    EndedSubmission {
-        catalog: &catalog.sha256,
-        model: report.model.as_deref(),
-        status: report.status,
-        code: report.code,
-        usage: report.usage.unwrap_or_default(),
-        spent: report.spent,
-        total_ms: now_ms.saturating_sub(report.submission_began_at),
     }
 }
 

@@ -6,7 +6,7 @@ use std::future::Future;
 
 use serde::Serialize;
 
-use super::erasing::{Generation, Received, was_erased};
+use super::erasure_memory::{Generation, Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::{
     ErrorCode, Fault, InvokeResult, Progress, SessionId, SteerId, SteerRequest, SteerState,
@@ -78,7 +78,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.yield_if_long(body.len()).await;
         let at_ms = received_at(head, self.platform.as_ref());
         let received = Received { generation: steer.generation, at_ms };
-        if self.erasing.has_ended_generation_of(received) {
+        if self.erasures.has_ended_generation_of(received) {
             return Err(was_erased().into());
         }
         Ok(self.steer(context, &request, &fingerprint, (&steer, body.len()))?)

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde::Deserialize;
 
 use super::admission::{Admission, Admitted};
-use super::erasing::{Received, was_erased};
+use super::erasure_memory::{Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
 use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint_in};
@@ -87,8 +87,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         submission: Submission,
     ) -> Result<Delivery, Vec<Fault>> {
         let incarnation = submission.incarnation;
-        let is_void = incarnation.is_some_and(|number| self.erasing.is_void(number));
-        if is_void || self.erasing.has_ended_generation_of(submission.received) {
+        let is_void = incarnation.is_some_and(|number| self.erasures.is_void(number));
+        if is_void || self.erasures.has_ended_generation_of(submission.received) {
             return Err(was_erased().into());
         }
         self.refuse_revoked(&submission.caller.grants)?;

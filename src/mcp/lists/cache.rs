@@ -2,17 +2,17 @@
 //! request.
 
 use std::cell::RefCell;
-use std::pin::pin;
 use std::rc::Rc;
 
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::join_all;
 use serde_json::json;
 
 use super::RETRY_MS;
 use super::allowed_tools::{AllowedTools, ChangedTool, ToolsByServer};
-use super::reply::{StoredToolList, ToolListReply};
+use super::reply::{StoredToolList, ToolListQuestion};
 use crate::catalog::{Catalog, McpServer};
-use crate::ports::{ObjectQuestion, Platform, object_name};
+use crate::object::ask_in_time;
+use crate::ports::{Platform, object_name};
 
 /// How long a turn waits for a list, in milliseconds.
 const WAIT_MS: u64 = 5_000;
@@ -67,9 +67,10 @@ impl ToolListCache {
         if let Some(known) = known.as_ref().filter(|known| platform.now_ms() < known.fresh_until) {
             return Rc::clone(&known.tools);
         }
-        let reply = ask(platform, &object, key).await;
+        let question = ToolListQuestion { server: key.to_owned() };
+        let reply = ask_in_time(platform, &object, &question, WAIT_MS).await;
         let now = platform.now_ms();
-        let current = reply.and_then(|reply| {
+        let current = reply.ok().and_then(|reply| {
             let list: StoredToolList = serde_json::from_str(reply.list?.get()).ok()?;
             let tools = Rc::new(AllowedTools::of(server, list));
             // The object may still have read an earlier catalog.
@@ -103,12 +104,4 @@ impl ToolListCache {
         }
         lists.push(list);
     }
-}
-
-/// The reply of the object that stores a list; `None` when no reply comes in time.
-async fn ask<P: Platform>(platform: &P, object: &str, key: &str) -> Option<ToolListReply> {
-    let reply = pin!(platform.ask_object(object, ObjectQuestion::Tools, key.to_owned()));
-    let time_out = pin!(platform.sleep(WAIT_MS));
-    let Either::Left((reply, _)) = select(reply, time_out).await else { return None };
-    serde_json::from_str(&reply.ok()?).ok()
 }

@@ -10,11 +10,11 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::RETRY_MS;
-use super::reply::{StoredToolList, ToolListReply};
+use super::reply::{StoredToolList, ToolListQuestion, ToolListReply};
 use crate::catalog::{Catalog, McpServer};
 use crate::contract::Fault;
 use crate::mcp::client::{Connection, UnusableTool, list_tools};
-use crate::ports::{Database, Platform, unreadable_column};
+use crate::ports::{Database, Platform, insert, unreadable_column};
 
 /// The shortest and the longest time for which a list is fresh, in milliseconds, whatever its server promises.
 const LEAST_MS: u64 = 60_000;
@@ -67,19 +67,21 @@ impl<D: Database> McpListHost<D> {
         Self { database, has_table: Cell::new(false), memory: Mutex::default() }
     }
 
-    /// The reply to a session that asks for the tools of the server with this key in the catalog: a [`ToolListReply`] as
-    /// JSON, or no text when the storage fails or there is no catalog or no such server in it.
+    /// The reply to a [`ToolListQuestion`] as JSON: a [`ToolListReply`], or no text when the storage fails or there is no
+    /// catalog or no such server in it.
     pub async fn reply<P: Platform>(
         &self,
         platform: &P,
         catalog: Result<Rc<Catalog>, Fault>,
-        key: &str,
+        question: &str,
     ) -> String {
         let reply = async {
+            let unreadable = |_| Fault::internal("Another object's question is unreadable.");
+            let question: ToolListQuestion = serde_json::from_str(question).map_err(unreadable)?;
             let catalog = catalog?;
             // A session of a later deployment may ask before this object has read the catalog again.
             let unknown = || Fault::internal("The catalog has no such MCP server yet.");
-            let server = catalog.mcp_server(key).ok_or_else(unknown)?;
+            let server = catalog.mcp_server(&question.server).ok_or_else(unknown)?;
             let reply = self.tools(platform, server).await?;
             serde_json::to_string(&reply).map_err(|_| Fault::unwritable("A list of tools"))
         };
@@ -170,10 +172,8 @@ impl<D: Database> McpListHost<D> {
         if list.len() > STORED_BYTES {
             return self.database.execute("DELETE FROM tool_list", &[]);
         }
-        self.database.execute(
-            "REPLACE INTO tool_list (id, server, fresh_until, list) VALUES (1, ?, ?, ?)",
-            &[server.fingerprint.as_str().into(), fresh_until.into(), list.into()],
-        )
+        let server = server.fingerprint.as_str();
+        insert!(self.database, "REPLACE INTO" tool_list (id = 1) { server, fresh_until, list })
     }
 }
 

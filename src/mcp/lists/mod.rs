@@ -13,7 +13,7 @@ mod reply;
 pub use allowed_tools::{AllowedTools, ChangedTool, Reach, ToolsByServer, pin_of};
 pub use cache::ToolListCache;
 pub use host::McpListHost;
-pub use reply::{StoredToolList, ToolListReply};
+pub use reply::{StoredToolList, ToolListQuestion, ToolListReply};
 
 /// The time before a server that failed is asked again, in milliseconds.
 const RETRY_MS: u64 = 10_000;

@@ -1,9 +1,20 @@
-//! The reply of a server's object to a session, and the list in its stored form.
+//! What a session asks of a server's object, the reply, and the list in its stored form.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::mcp::client::{ListedTool, ProtocolEra};
+use crate::object::question;
+
+/// A session asks for a server's tools (`ObjectQuestion::Tools`).
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ToolListQuestion {
+    /// The server's key in the catalog.
+    pub server: String,
+}
+
+question!(ToolListQuestion, Tools => ToolListReply);
 
 /// A server's tools, as its object knows them.
 #[derive(Debug, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use crate::persistence::records::{Session, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
 use crate::persistence::spent::is_zero;
 use crate::persistence::{schema, texts};
-use crate::ports::{Database, Row, SqlValue, unreadable_column};
+use crate::ports::{Database, Row, SqlValue, insert, unreadable_column};
 
 /// What is stored of a fork that is built.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -175,10 +175,8 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| {
             let mut part = place.part;
             for text in page.parts {
-                self.database.execute(
-                    "INSERT OR REPLACE INTO texts (hash, part, text) VALUES (?, ?, ?)",
-                    &[place.name.as_str().into(), part.into(), text.into()],
-                )?;
+                let hash = place.name.as_str();
+                insert!(self.database, "INSERT OR REPLACE INTO" texts { hash, part, text })?;
                 part += 1;
             }
             match page.goes_on {
@@ -333,8 +331,7 @@ impl<D: Database> SessionStore<D> {
 
     fn save_build(&self, build: &StoredCopy) -> Result<(), Fault> {
         let text = to_json("build", build)?;
-        let statement = "INSERT OR REPLACE INTO fork (id, build) VALUES (1, ?)";
-        self.database.execute(statement, &[text.into()])
+        insert!(self.database, "INSERT OR REPLACE INTO" fork (id = 1) { build: text })
     }
 
     fn drop_tables(&self) -> Result<(), Fault> {

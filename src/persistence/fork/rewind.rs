@@ -199,10 +199,10 @@ impl<D: Database> SessionStore<D> {
         let is_present = last.as_ref().is_none_or(began_under_present);
         let of_last = last.as_ref().filter(|_| is_present);
         session.turn_to(of_last.and_then(|last| last.service.as_deref()));
+        session.drop_chain();
         let SessionState { chain, window, .. } = &mut session.state;
         let of_service = calls.last().filter(|_| is_present);
         *chain = Chain { ended: of_service.and_then(|call| call.unchained), ..Chain::default() };
-        session.chain_head = None;
         session.acknowledged = last.as_ref().map_or(EntrySeq::START, |last| last.seq);
         if let Some(last) = &last {
             let turn = self.turn_at(last.turn)?;

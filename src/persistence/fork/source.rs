@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::copied_tables::{COPIED, CopiedTable};
 use crate::contract::Fault;
-use crate::object;
 use crate::persistence::records::{Session, TurnProgress, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
 use crate::persistence::{schema, texts};
@@ -204,14 +203,6 @@ impl<D: Database> SessionStore<D> {
             row.0.insert("progress".to_owned(), column.into());
         }
         Ok(())
-    }
-
-    fn has_table(&self, name: &str) -> Result<bool, Fault> {
-        match name {
-            "turns" | "conversation" => Ok(true),
-            "steers" => object::has_table(self.database.as_ref(), name),
-            _ => self.has_call_tables(),
-        }
     }
 
     /// A text that changes with the rows of the turns up to an ordinal: a failed turn may be repeated, and a later turn

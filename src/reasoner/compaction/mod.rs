@@ -169,7 +169,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let RunningTurn { session, turn, .. } = running;
         session.solution_context_sent.take_if(|_| owes_context);
         self.store.record_compaction(session, turn, compacted, self.platform.now_ms())?;
-        self.report.borrow_mut().compactions += 1;
+        self.run.report.borrow_mut().compactions += 1;
         Ok(true)
     }
 

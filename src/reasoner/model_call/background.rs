@@ -144,7 +144,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         _ = self.take_lease(running).await;
         let transcript = Transcript::of_pending(&pending)?;
         let segment = transcript.segment;
-        self.newest_call.set(self.newest_call.get().max(transcript.number));
+        self.run.newest_call.set(self.run.newest_call.get().max(transcript.number));
         // The text of another response may not grow behind that of this one.
         let next = &mut running.turn.progress.next_segment;
         *next = (*next).max(segment.saturating_add(SEGMENTS_OF_AN_ATTEMPT));
@@ -180,7 +180,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running.live_text.read_again(segment);
         let live = LiveSegment::new(running.live_text, segment, self.welcome(running));
         let stores_ids = transcript.stored && running.service().delete_stored;
-        self.under_way.replace(Some(transcript));
+        self.run.under_way.replace(Some(transcript));
         self.count_resumption();
         let live = Some(live);
         let mut recorder =
@@ -210,12 +210,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// The response of the call that is under way, as far as it may go on at the service.
     pub(super) fn going_response(&self) -> Option<GoingResponse> {
-        self.under_way.borrow().as_ref()?.goes_on.clone()
+        self.run.under_way.borrow().as_ref()?.goes_on.clone()
     }
 
     fn count_resumption(&self) -> u32 {
-        self.report.borrow_mut().resumed += 1;
-        let mut under_way = self.under_way.borrow_mut();
+        self.run.report.borrow_mut().resumed += 1;
+        let mut under_way = self.run.under_way.borrow_mut();
         let Some(transcript) = under_way.as_mut() else { return 0 };
         transcript.resumed += 1;
         transcript.resumed

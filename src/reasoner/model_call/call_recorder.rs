@@ -27,7 +27,7 @@ pub(super) struct CallRecorder<'a, P, D> {
 impl<P: Platform, D: Database + 'static> CallRecorder<'_, P, D> {
     /// The fault of a storage that did not keep an id.
     pub(super) fn storage_fault(&self) -> Result<(), Fault> {
-        let under_way = self.reasoner.under_way.borrow();
+        let under_way = self.reasoner.run.under_way.borrow();
         let fault = under_way.as_ref().and_then(|transcript| transcript.fault.clone());
         fault.map_or(Ok(()), Err)
     }
@@ -59,21 +59,18 @@ impl<P: Platform, D: Database + 'static> CallObserver for CallRecorder<'_, P, D>
     }
 
     fn on_output(&mut self, bytes: usize) {
-        if let Some(transcript) = self.reasoner.under_way.borrow_mut().as_mut() {
-            transcript.heard_bytes = bytes;
-        }
+        self.reasoner.note_under_way(|call| call.heard_bytes = bytes);
     }
 
     fn on_request_id(&mut self, id: Option<&str>) {
-        if self.reasoner.trace.is_traced
-            && let Some(transcript) = self.reasoner.under_way.borrow_mut().as_mut()
-        {
-            transcript.upstream_request_id = id.map(str::to_owned);
+        if self.reasoner.trace.is_traced {
+            let id = id.map(str::to_owned);
+            self.reasoner.note_under_way(|call| call.upstream_request_id = id);
         }
     }
 
     fn on_report(&mut self, reported: &ResponseFacts) {
-        let mut under_way = self.reasoner.under_way.borrow_mut();
+        let mut under_way = self.reasoner.run.under_way.borrow_mut();
         let Some(transcript) = under_way.as_mut() else { return };
         // Of a response that is read again, the first chunk came to an earlier instance.
         let is_first = transcript.first_chunk_ms.is_none() && transcript.resumed == 0;

@@ -54,7 +54,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<Exchange, Fault> {
         keep_to_budget(
             running,
-            self.taken_over.borrow().as_ref().map_or(0, Transcript::total_tokens),
+            self.run.taken_over.borrow().as_ref().map_or(0, Transcript::total_tokens),
         )?;
         let ModelCall { request, input, live } = call;
         let Some(composed) = self.compose(&request, input).await? else {
@@ -65,7 +65,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let endpoint = running.less_patient(endpoint);
         let transcript = self.new_transcript(running, &request, input, Some(&composed))?;
         let taken_over = transcript.retries.len() as u32;
-        self.under_way.replace(Some(transcript));
+        self.run.under_way.replace(Some(transcript));
         let stores_ids = request.store && running.service().delete_stored;
         let background = request.background;
         let mut recorder = CallRecorder { reasoner: self, running, stores_ids, background, live };
@@ -74,12 +74,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
-            self.note_sent(request.store);
+            self.note_under_way(|call| (call.awaits_id, call.in_flight) = (request.store, true));
             let is_for_output = recorder.live.is_some();
             let call = self.call_once(&endpoint, body, &mut recorder);
             let ending = self.unless_interrupted(is_for_output, call).await;
             if ending.as_ref().err().is_none_or(|failure| !failure.may_hide_response()) {
-                self.set_awaits_id(false);
+                self.note_under_way(|call| call.awaits_id = false);
             }
             if !ending.as_ref().err().is_some_and(CallFailure::is_interrupt) {
                 self.note_ended();
@@ -96,9 +96,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 .filter(|_| !running.tries_rung || failure.http_status() != Some(409))
                 .filter(|_| keep_to_budget(running, self.spent_under_way()).is_ok());
             let Some(waited_ms) = wait.filter(|_| recorder.take_back()) else { break ending };
-            if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
-                transcript.repeat(failure.http_status(), waited_ms);
-            }
+            self.note_under_way(|call| call.repeat(failure.http_status(), waited_ms));
             self.show_activity(running, Progress::again(waited_ms));
             let waiting = platform.sleep(waited_ms);
             if self.interruption.unless_requested(waiting).await.is_none() {
@@ -132,14 +130,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         transcript.counted = true;
         // Another service takes the call over, which counts once.
         if !(transcript.moves_on && recorder.running.services.is_another_left()) {
-            let mut report = self.report.borrow_mut();
+            let mut report = self.run.report.borrow_mut();
             report.count_model_call(
                 transcript.started_at,
                 transcript.started_at + transcript.duration_ms,
             );
             report.retries += attempts - 1;
         }
-        self.unrecorded.borrow_mut().push(transcript.clone());
+        self.run.unrecorded.borrow_mut().push(transcript.clone());
         Ok(Exchange { transcript, ending, shown, welcomed })
     }
 
@@ -170,7 +168,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         call: impl Future<Output = Result<UsableOutput, CallFailure>>,
     ) -> Result<UsableOutput, CallFailure> {
         if is_for_output && self.interruption.is_requested() {
-            self.set_awaits_id(false);
+            self.note_under_way(|call| call.awaits_id = false);
             self.note_ended();
             return Err(CallFailure::interrupt());
         }
@@ -226,7 +224,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<(), Fault> {
         let (session, turn) = (&mut running.session, &mut running.turn);
         transcript.count(session, turn);
-        turn.progress.spent = self.report.borrow().spent;
+        turn.progress.spent = self.run.report.borrow().spent;
         let record = transcript.to_json()?;
         self.store.durable_step(|| {
             self.cancel_response_of(session, transcript, self.platform.now_ms())?;
@@ -285,7 +283,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// Takes the transcript of the call that is under way, as far as it has come.
     pub(in crate::reasoner) fn take_transcript(&self, fault: Option<Fault>) -> Option<Transcript> {
-        let mut transcript = self.under_way.take()?;
+        let mut transcript = self.run.under_way.take()?;
         transcript.duration_ms = self.since(transcript.started_at);
         transcript.fault = fault;
         Some(transcript)
@@ -300,7 +298,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let composed = compose_request(request)?;
         let platform = self.platform.as_ref();
         let composed = StreamedRequest::read(platform, &self.store, composed, &input.entries).await;
-        self.report.borrow_mut().timings.compose += self.since(since);
+        self.run.report.borrow_mut().timings.compose += self.since(since);
         composed
     }
 
@@ -345,12 +343,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             mode: running.session.mode.clone(),
             segment: running.turn.progress.next_segment,
             started_at,
-            duration_ms: 0,
             body_sha256: composed.map_or_else(String::new, |composed| composed.sha256.clone()),
             body_bytes: composed.map_or(0, |composed| composed.body.length()),
             template: template.transpose()?.unwrap_or_default(),
             service: running.services.has_fallbacks().then(|| present.to_owned()),
-            moves_on: false,
             tools_sent: request.tools.is_some_and(|tools| !tools.0.is_empty()),
             without_hosted_tools: running.own_tools.is_some(),
             tool_choice: request.tool_choice.map(str::to_owned),
@@ -360,66 +356,43 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             rebuilt: input.rebuilt,
             unchained: running.session.state.chain.ended,
             reduced: running.session.state.window.rung.filter(|_| request.own_item.is_none()),
-            unanswered: false,
             withheld: input.withheld.clone(),
             composition: to_raw_value(&composed.map(|composed| &composed.trace))
                 .map_err(|_| Fault::unwritable("The trace of a call"))?,
             stored: request.store,
             background: request.background,
             unsupported: running.lacks_background().then_some(Cow::Borrowed("background")),
-            resumed: 0,
-            goes_on: None,
-            hosted_calls: Vec::new(),
-            awaits_id: false,
-            in_flight: false,
-            prompt_is_estimated: false,
-            heard_bytes: 0,
             unknown_responses,
-            counted: false,
             retries,
-            response_id: None,
-            usage: None,
-            fault: None,
-            interrupted: false,
-            response_model: None,
-            upstream_request_id: None,
-            first_chunk_ms: None,
+            ..Transcript::default()
         })
     }
 
     /// The number of a call that is made now. One that failed is recorded only after the summary that it led to.
     fn next_number(&self, session: &Session) -> u64 {
-        let number = self.newest_call.get().max(session.state.model_calls) + 1;
-        self.newest_call.set(number);
+        let number = self.run.newest_call.get().max(session.state.model_calls) + 1;
+        self.run.newest_call.set(number);
         number
     }
 
-    /// Notes that the request of an attempt goes out.
-    fn note_sent(&self, stored: bool) {
-        if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
-            (transcript.awaits_id, transcript.in_flight) = (stored, true);
+    /// Notes something of the call that is under way, in its transcript.
+    pub(super) fn note_under_way(&self, note: impl FnOnce(&mut Transcript)) {
+        if let Some(call) = self.run.under_way.borrow_mut().as_mut() {
+            note(call);
         }
     }
 
     /// Notes that an attempt has ended by itself, or never begun.
     pub(super) fn note_ended(&self) {
-        if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
-            transcript.in_flight = false;
-        }
+        self.note_under_way(|call| call.in_flight = false);
     }
 
     /// Notes that what a call has cost is counted, durably.
     pub(in crate::reasoner) fn note_recorded(&self, number: u64) {
-        self.unrecorded.borrow_mut().retain(|transcript| transcript.number != number);
-    }
-
-    fn set_awaits_id(&self, awaits_id: bool) {
-        if let Some(transcript) = self.under_way.borrow_mut().as_mut() {
-            transcript.awaits_id = awaits_id;
-        }
+        self.run.unrecorded.borrow_mut().retain(|transcript| transcript.number != number);
     }
 
     fn spent_under_way(&self) -> u64 {
-        self.under_way.borrow().as_ref().map_or(0, Transcript::total_tokens)
+        self.run.under_way.borrow().as_ref().map_or(0, Transcript::total_tokens)
     }
 }

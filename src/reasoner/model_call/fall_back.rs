@@ -90,7 +90,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let (service, now) = (running.services.present().id, self.platform.now_ms());
         let rest_ms = self.deployment.fallback_rest_ms;
         self.resting.rest(service, rest_ms, failure.retry_after_ms(), now);
-        let mut under_way = self.under_way.borrow_mut();
+        let mut under_way = self.run.under_way.borrow_mut();
         if let Some(transcript) = under_way.as_mut() {
             let is_known = transcript.background
                 && (transcript.response_id.is_some() || transcript.goes_on.is_some());
@@ -112,9 +112,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let code = fault.code;
         FailedServices::add(&mut running.failed_services, fault, attempts);
         transcript.repeat(status, 0);
-        self.taken_over.replace(Some(transcript));
+        self.run.taken_over.replace(Some(transcript));
         running.services.move_on(&self.resting, now);
-        self.report.borrow_mut().fallbacks += 1;
+        self.run.report.borrow_mut().fallbacks += 1;
         if self.resting.is_news(from, now) {
             self.platform.log(json!({
                 "event": "fallback",
@@ -130,7 +130,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// The call that the present one takes over. It is recorded with that.
     pub(super) fn take_over(&self) -> Option<Transcript> {
-        let before = self.taken_over.take()?;
+        let before = self.run.taken_over.take()?;
         self.note_recorded(before.number);
         Some(before)
     }

@@ -67,7 +67,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                     state.lease.map_or(total, |known| known.from.saturating_add(known.used(total)));
                 let lease = Lease { id, tokens, from, granted_at, used: None };
                 running.session.state.lease = Some(lease);
-                self.leased.set(Some(lease));
+                self.run.leased.set(Some(lease));
                 Ok(())
             }
             LeaseReply::Exhausted { budget, resets_at } => {

@@ -24,13 +24,14 @@ struct OpenChat<'a, P: Platform, D> {
 }
 
 impl<P: Platform, D> OpenChat<'_, P, D> {
-    /// Makes the call inside of the span.
+    /// Makes the call inside of its span; without one, as it is.
     async fn around(
-        self,
+        chat: Option<Self>,
         call: impl Future<Output = Result<Exchange, Fault>>,
     ) -> Result<Exchange, Fault> {
-        let made = within(self.span.open(), call).await;
-        if let Some(span) = self.span.open() {
+        let span = chat.as_ref().and_then(|chat| chat.span.open());
+        let made = within(span, call).await;
+        if let Some(span) = span {
             match &made {
                 Ok(Exchange { transcript, ending, .. }) => {
                     end_of(transcript, Some(ending)).describe(span);
@@ -44,7 +45,7 @@ impl<P: Platform, D> OpenChat<'_, P, D> {
 
 impl<P: Platform, D> Drop for OpenChat<'_, P, D> {
     fn drop(&mut self) {
-        let under_way = self.reasoner.under_way.borrow();
+        let under_way = self.reasoner.run.under_way.borrow();
         if let (Some(span), Some(transcript)) = (self.span.open(), under_way.as_ref()) {
             end_of(transcript, None).describe(span);
         }
@@ -90,11 +91,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<Exchange, Fault> {
         self.note_call(running, call.request.model, call.request.parameters.text_is_json);
         let chat = self.open_chat(running, &Asked::by(&call.request));
-        let call = self.exchange_with_retries(running, call);
-        match chat {
-            None => call.await,
-            Some(chat) => chat.around(call).await,
-        }
+        OpenChat::around(chat, self.exchange_with_retries(running, call)).await
     }
 
     /// Reads the response on that a call has left, inside of a span where the run is traced.
@@ -119,16 +116,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             summary: transcript.summary,
         };
         let chat = self.open_chat(running, &asked);
-        let call = self.read_again(running, pending, transcript);
-        match chat {
-            None => call.await,
-            Some(chat) => chat.around(call).await,
-        }
+        OpenChat::around(chat, self.read_again(running, pending, transcript)).await
     }
 
     /// Notes for the run's span and its data point what is called.
     fn note_call(&self, running: &RunningTurn<'_>, model: &str, text_is_json: bool) {
-        let mut report = self.report.borrow_mut();
+        let mut report = self.run.report.borrow_mut();
         // The run is that of the model that answers.
         report.model.take_if(|_| running.services.fallback().is_some());
         report.model.get_or_insert_with(|| model.to_owned());

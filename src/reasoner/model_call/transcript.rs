@@ -15,7 +15,7 @@ use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Rung, Session, Tur
 use crate::responses_api::{HostedCall, ResponseFacts, TokenCounts};
 
 /// The transcript of one model call.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(in crate::reasoner) struct Transcript {
     /// The call asked for a summary of earlier turns.

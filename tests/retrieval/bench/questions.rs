@@ -17,7 +17,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/object/alarm.rs", "fn set_by"),
             ("src/entry/session/admission.rs", "fn ensure_alarm"),
-            ("src/entry/session/recovery.rs", "fn resume_work"),
+            ("src/entry/session/recovery.rs", "fn alarm_work"),
         ],
     ),
     (
@@ -29,7 +29,7 @@ pub(crate) const OWN: &[Question] = &[
     ),
     (
         "Which code compares the bearer key of a request with the configured hashes?",
-        &[("src/entry/door/authentication.rs", "pub fn find")],
+        &[("src/entry/door/keyring.rs", "pub fn find")],
     ),
     (
         "two customers use the same session id, what keeps them apart",

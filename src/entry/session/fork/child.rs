@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use super::super::erasing::Received;
+use super::super::erasure_memory::Received;
 use super::super::session_host::SessionHost;
 use super::copying::erased_meanwhile;
 use super::questions::{ForkQuestion, ForkReply};
@@ -33,7 +33,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &RequestContext,
         question: ForkQuestion,
     ) -> Result<ForkReply, Fault> {
-        let generation = self.erasing.generation();
+        let generation = self.erasures.generation();
         if let Some(known) = self.known_fork(&question, true)? {
             return Ok(known);
         }
@@ -44,8 +44,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 return Ok(known);
             }
             let received = Received { generation, at_ms: plan.received_at };
-            let is_void = incarnation > 0 && self.erasing.is_void(incarnation);
-            if is_void || self.erasing.has_ended_generation_of(received) {
+            let is_void = incarnation > 0 && self.erasures.is_void(incarnation);
+            if is_void || self.erasures.has_ended_generation_of(received) {
                 return Err(erased_meanwhile());
             }
             if !self.store.is_building_fork()? {

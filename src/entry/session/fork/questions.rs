@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Fault, ForkRequest, SessionId, TurnId};
-use crate::object::Question;
+use crate::object::question;
 use crate::persistence::{ForkHead, ForkPlan, RowPage, RowPlace, TextPage, TextPlace};
-use crate::ports::ObjectQuestion;
 
 /// The parent has the new session's object become a fork (`ObjectQuestion::Fork`).
 #[derive(Debug, Serialize, Deserialize)]
@@ -21,10 +20,7 @@ pub(super) struct ForkQuestion {
     pub(super) bytes: Option<u64>,
 }
 
-impl Question for ForkQuestion {
-    const ASKED: ObjectQuestion = ObjectQuestion::Fork;
-    type Reply = ForkReply;
-}
+question!(ForkQuestion, Fork => ForkReply);
 
 /// The reply to a [`ForkQuestion`].
 #[derive(Debug, Serialize, Deserialize)]
@@ -57,10 +53,7 @@ pub(super) struct PartQuestion {
     pub(super) part: SessionPart,
 }
 
-impl Question for PartQuestion {
-    const ASKED: ObjectQuestion = ObjectQuestion::ForkPart;
-    type Reply = PartReply;
-}
+question!(PartQuestion, ForkPart => PartReply);
 
 /// What a new session copies at once.
 #[derive(Debug, Serialize, Deserialize)]

@@ -21,7 +21,7 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     pub(super) async fn delete_responses(&self) -> Result<Next, Fault> {
         // Cancellations that are under way end first: a response is cancelled before it is deleted.
         self.host.tasks.idle(TaskKind::Cancel).await;
-        let (store, erasing) = (&self.host.store, &self.host.erasing);
+        let (store, erasures) = (&self.host.store, &self.host.erasures);
         let responses = store.responses_to_delete(PER_ATTEMPT)?;
         if responses.is_empty() {
             return Ok(Next::Done);
@@ -37,7 +37,7 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
             settled.extend(batch.iter().map(|response| response.id.clone()).zip(standings));
         }
         if let Some(receipt) = store.settle_erasure(&settled)? {
-            erasing.keep_receipt(receipt);
+            erasures.keep_receipt(receipt);
         }
         Ok(if store.has_open_responses()? { self.wait() } else { Next::Done })
     }

@@ -20,6 +20,6 @@ pub(super) fn new_input<D: Database>(
     }
     session.state.window.without_reasoning = newest;
     // A service that misses something in its own chain would miss it again.
-    session.chain_head = None;
+    session.drop_chain();
     Input::rebuild(store, &session.state.window).map(Some)
 }

@@ -67,7 +67,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let id = &question.session_id;
         let is_unreadable = self.store.session().is_err() && self.store.newer_form()?.is_some();
         if is_unreadable && !question.only_expired {
-            self.erasing.void(question.incarnation);
+            self.erasures.void(question.incarnation);
             let receipt = self.erase(context, id, question.received_at).await?;
             return Ok(EraseReply::Erased { receipt, is_done: true });
         }
@@ -82,7 +82,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 return Ok(EraseReply::Kept { summary });
             }
             Some(_) => {
-                self.erasing.void(question.incarnation);
+                self.erasures.void(question.incarnation);
                 let erased = self.erase(context, id, question.received_at).await;
                 self.end_erasure(context).await?;
                 let receipt = erased?;
@@ -90,7 +90,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 return Ok(EraseReply::Erased { receipt, is_done });
             }
             None => {
-                self.erasing.void(question.incarnation);
+                self.erasures.void(question.incarnation);
                 self.drop_build(question.incarnation)?;
             }
         }

@@ -8,7 +8,7 @@ use crate::persistence::ErasureReceipt;
 
 /// What this instance knows of the session's erasures.
 #[derive(Debug, Default)]
-pub(super) struct Erasing {
+pub(super) struct ErasureMemory {
     generation: Cell<Generation>,
     /// The receipt after the latest deletions at the model service.
     receipt: RefCell<Option<ErasureReceipt>>,
@@ -37,7 +37,7 @@ pub(super) struct Received {
     pub(super) at_ms: u64,
 }
 
-impl Erasing {
+impl ErasureMemory {
     /// The present generation.
     pub(super) fn generation(&self) -> Generation {
         self.generation.get()

@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::SessionId;
 use crate::encoding::timestamp;
-use crate::object::Question;
+use crate::object::question;
 use crate::persistence;
-use crate::ports::ObjectQuestion;
 
 /// How long a session may spend out of a lease, in milliseconds. After that time what it did not give back returns.
 pub const LEASE_LIFE_MS: u64 = 24 * 60 * 60 * 1000;
@@ -51,10 +50,7 @@ pub struct LeaseQuestion {
     pub limits: Limits,
 }
 
-impl Question for LeaseQuestion {
-    const ASKED: ObjectQuestion = ObjectQuestion::Lease;
-    type Reply = LeaseReply;
-}
+question!(LeaseQuestion, Lease => LeaseReply);
 
 /// The reply to a [`LeaseQuestion`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
