@@ -38,6 +38,11 @@ impl ObjectShape {
         Self { forbidden, ..self }
     }
 
+    /// The names of the members.
+    pub const fn names(self) -> &'static [&'static str] {
+        self.known
+    }
+
     /// Whether an object must have this member.
     pub fn requires(&self, name: &str) -> bool {
         self.required.contains(&name)

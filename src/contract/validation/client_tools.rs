@@ -19,15 +19,23 @@ const NESTED: ObjectShape = ObjectShape::new(&["type", "function"], &["type", "f
 const FUNCTION: ObjectShape =
     ObjectShape::new(&["name", "description", "parameters", "strict"], &["name"]);
 
-/// Reads `tools_json`, the text of the string at `node`.
-pub(super) fn client_tools(
+impl Reader {
+    /// Reads `ToolsJson`, a string that holds the tools.
+    pub(super) fn client_tools(&mut self, node: Node<'_, '_>) -> Option<Vec<ClientTool>> {
+        let text = self.text(limits::TOOLS_JSON, node)?;
+        if self.holds_json(&text, "a JSON array", node) {
+            client_tools(&text, node, self)
+        } else {
+            None
+        }
+    }
+}
+
+fn client_tools(
     tools_json: &str,
     node: Node<'_, '_>,
     reader: &mut Reader,
 ) -> Option<Vec<ClientTool>> {
-    if !reader.holds_json(tools_json, "a JSON array", node) {
-        return None;
-    }
     let inside = Place::Embedded(&node.place, "tools");
     let mut tools = Vec::new();
     let mut names = BTreeSet::new();
@@ -59,7 +67,7 @@ fn client_tool(
         "name" => name = tool_name(node, names, reader),
         "description" => description = reader.text(limits::TOOL_DESCRIPTION, node),
         "parameters" => parameters = schema(node, reader),
-        "strict" => strict = node.flag(reader),
+        "strict" => strict = reader.flag(node),
         _ => {}
     };
     if node.find("function").is_some() {

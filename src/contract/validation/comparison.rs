@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 
 use super::body::object_text;
 use super::reader::Reader;
+use super::request_object::request_object;
 use crate::contract::document::ListedDocuments;
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
@@ -16,7 +17,12 @@ use crate::json::{Node, ObjectShape, Place};
 
 const BODY: ObjectShape = ObjectShape::new(&["Documents"], &["Documents"]);
 
-const DOCUMENT: ObjectShape = ObjectShape::new(&["Path", "Sha256"], &["Path", "Sha256"]);
+request_object! {
+    fn listed_document(reader, node) -> (String, String) as DOCUMENT {
+        "Path" required -> path = document_path(),
+        "Sha256" required -> sha256 = checked_text(usize::MAX, sha256_problem),
+    } => (path, sha256)
+}
 
 /// The bytes of the list that one step reads.
 const STEP_BYTES: usize = 64 * 1024;
@@ -42,7 +48,7 @@ impl<'b> ComparisonReading<'b> {
         let mut of_body = Reader::default();
         BODY.read(Node::root(body), &mut of_body, |_, node, reader| {
             let most = limits::COMPARED_DOCUMENTS;
-            elements = reader.full_list(most, "document", node, |node, _| Some(node.json));
+            elements = reader.full_list(most, "document", |_, node| Some(node.json), node);
             mark = reader.mark();
         });
         let (documents, of_documents) = Default::default();
@@ -71,13 +77,7 @@ impl<'b> ComparisonReading<'b> {
 }
 
 fn read_document(node: Node<'_, '_>, documents: &mut ListedDocuments, reader: &mut Reader) {
-    let (mut path, mut sha256) = (None, None);
-    DOCUMENT.read(node, reader, |name, node, reader| match name {
-        "Path" => path = reader.document_path(node),
-        "Sha256" => sha256 = reader.checked_text(usize::MAX, sha256_problem, node),
-        _ => {}
-    });
-    let (Some(path), Some(sha256)) = (path, sha256) else { return };
+    let Some((path, sha256)) = reader.listed_document(node) else { return };
     match documents.entry(path) {
         Entry::Vacant(free) => drop(free.insert(sha256)),
         Entry::Occupied(above) => {

@@ -2,57 +2,56 @@
 //!
 //! It owns the rules of a document's members.
 
-use super::body::object_text;
 use super::reader::Reader;
+use super::request_object::request_object;
 use crate::contract::document::{Document, Properties};
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
 use crate::contract::relative_path::quoted_path;
-use crate::json::{Kind, Node, ObjectShape, Place, Problems, for_each_member};
+use crate::json::{Kind, Node, Place, Problems, for_each_member};
 
-const BODY: ObjectShape = ObjectShape::new(&["Documents"], &["Documents"]);
+request_object! {
+    fn documents(reader, node) -> Vec<Document> as BODY {
+        "Documents" required -> documents = document_list(),
+    } => documents
+}
 
-const DOCUMENT: ObjectShape =
-    ObjectShape::new(&["Path", "Contents", "Language", "Properties"], &["Path", "Contents"]);
+request_object! {
+    fn document(reader, node) -> Document as DOCUMENT {
+        "Path" required => path = document_path(),
+        "Contents" required => contents = text(limits::DOCUMENT_CONTENTS),
+        "Language" => language = optional_text(limits::DOCUMENT_LANGUAGE),
+        "Properties" => properties = property_map() or Properties::new(),
+    }
+}
 
 /// Reads the body.
 pub fn parse_documents(body: &[u8]) -> Result<Vec<Document>, Vec<Fault>> {
-    let body = object_text(body)?;
-    let mut reader = Reader::default();
-    let mut documents = None;
-    BODY.read(Node::root(body), &mut reader, |_, node, reader| {
-        documents = document_list(node, reader);
-    });
-    reader.settle(documents)
+    Reader::read_body(body, Reader::documents)
 }
 
-fn document_list(node: Node<'_, '_>, reader: &mut Reader) -> Option<Vec<Document>> {
-    let mut paths: Vec<String> = Vec::new();
-    reader.full_list(limits::DOCUMENTS, "document", node, |node, reader| {
-        let document = document(node, reader)?;
-        if paths.contains(&document.path) {
-            let place = Place::Member(&node.place, "Path");
-            let named = quoted_path(&document.path);
-            let problem = format!("{named} names a document that stands above it; send each once");
-            reader.report(ErrorCode::InvalidField, &place, &problem);
-        }
-        paths.push(document.path.clone());
-        Some(document)
-    })
-}
+impl Reader {
+    fn document_list(&mut self, node: Node<'_, '_>) -> Option<Vec<Document>> {
+        let mut paths: Vec<String> = Vec::new();
+        let document = |reader: &mut Self, node: Node<'_, '_>| {
+            let document = reader.document(node)?;
+            if paths.contains(&document.path) {
+                let place = Place::Member(&node.place, "Path");
+                let named = quoted_path(&document.path);
+                let problem =
+                    format!("{named} names a document that stands above it; send each once");
+                reader.report(ErrorCode::InvalidField, &place, &problem);
+            }
+            paths.push(document.path.clone());
+            Some(document)
+        };
+        self.full_list(limits::DOCUMENTS, "document", document, node)
+    }
 
-fn document(node: Node<'_, '_>, reader: &mut Reader) -> Option<Document> {
-    let (mut path, mut contents, mut language) = (None, None, None);
-    let mut properties = Properties::new();
-    DOCUMENT.read(node, reader, |name, node, reader| match name {
-        "Path" => path = reader.document_path(node),
-        "Contents" => contents = reader.text(limits::DOCUMENT_CONTENTS, node),
-        "Language" => language = reader.optional_text(limits::DOCUMENT_LANGUAGE, node),
-        "Properties" => properties = property_map(node, reader),
-        _ => {}
-    });
-    Some(Document { path: path?, contents: contents?, language, properties })
+    fn property_map(&mut self, node: Node<'_, '_>) -> Option<Properties> {
+        Some(property_map(node, self))
+    }
 }
 
 fn property_map(node: Node<'_, '_>, reader: &mut Reader) -> Properties {
@@ -122,7 +121,7 @@ fn property_values(
     let values = if node.kind() == Kind::String {
         text(node, reader).map(|text| vec![text])
     } else {
-        reader.full_list(usize::MAX, "value", node, text)
+        reader.full_list(usize::MAX, "value", |reader, node| text(node, reader), node)
     };
     if count > *room {
         let most = limits::PROPERTY_VALUES;

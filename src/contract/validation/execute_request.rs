@@ -5,8 +5,6 @@
 
 use super::body::{object_text, without_byte_order_mark};
 use super::reader::Reader;
-use super::tool_continuation::tool_continuation;
-use super::user_turn::user_turn;
 use crate::contract::fault::Fault;
 use crate::contract::identifiers::SessionId;
 use crate::contract::request::ExecuteRequest;
@@ -21,10 +19,11 @@ pub fn parse(body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {
 /// because a body can be long.
 pub fn parse_object(body: &str) -> Result<ExecuteRequest, Vec<Fault>> {
     let mut reader = Reader::default();
+    let node = Node::root(body);
     let request = if has_tool_results(body) {
-        tool_continuation(body, &mut reader).map(ExecuteRequest::ToolContinuation)
+        reader.tool_continuation(node).map(ExecuteRequest::ToolContinuation)
     } else {
-        user_turn(body, &mut reader).map(|turn| ExecuteRequest::UserTurn(Box::new(turn)))
+        reader.user_turn(node).map(|turn| ExecuteRequest::UserTurn(Box::new(turn)))
     };
     reader.settle(request)
 }

@@ -17,6 +17,7 @@ mod output_schema;
 mod rag_scope;
 mod reader;
 mod rename;
+mod request_object;
 mod search;
 mod steer;
 mod ticket_request;

@@ -13,29 +13,28 @@ use crate::json::{Node, canonical_json, repeats_a_member};
 /// The name that a schema without one is sent under.
 pub(super) const DEFAULT_NAME: &str = "answer";
 
-/// Reads the schema, as it is sent and in its canonical form.
-pub(super) fn output_schema(
-    node: Node<'_, '_>,
-    reader: &mut Reader,
-) -> Option<(ToolParameters, String)> {
-    const OBJECT: &str = "a JSON Schema, which is an object";
-    let text = node.text(reader)?;
-    let longest = limits::OUTPUT_SCHEMA;
-    if text.len() > longest {
-        let length = text.len();
-        let problem = format!("must be at most {longest} bytes long, not {length}");
-        return reader.refuse(node, &problem);
+impl Reader {
+    /// Reads the schema, as it is sent and in its canonical form.
+    pub(super) fn output_schema(&mut self, node: Node<'_, '_>) -> Option<(ToolParameters, String)> {
+        const OBJECT: &str = "a JSON Schema, which is an object";
+        let text = node.text(self)?;
+        let longest = limits::OUTPUT_SCHEMA;
+        if text.len() > longest {
+            let length = text.len();
+            let problem = format!("must be at most {longest} bytes long, not {length}");
+            return self.refuse(node, &problem);
+        }
+        if !self.holds_json(&text, OBJECT, node) {
+            return None;
+        }
+        let value = serde_json::from_str::<Value>(&text).ok().filter(Value::is_object);
+        let compact = ToolParameters::compact(text.trim_ascii()).ok();
+        let Some((value, schema)) = value.zip(compact) else {
+            return self.refuse(node, &format!("must hold {OBJECT}"));
+        };
+        if repeats_a_member(&text) {
+            return self.refuse(node, "names a member of one object twice; name it once");
+        }
+        Some((schema, canonical_json(value)))
     }
-    if !reader.holds_json(&text, OBJECT, node) {
-        return None;
-    }
-    let value = serde_json::from_str::<Value>(&text).ok().filter(Value::is_object);
-    let compact = ToolParameters::compact(text.trim_ascii()).ok();
-    let Some((value, schema)) = value.zip(compact) else {
-        return reader.refuse(node, &format!("must hold {OBJECT}"));
-    };
-    if repeats_a_member(&text) {
-        return reader.refuse(node, "names a member of one object twice; name it once");
-    }
-    Some((schema, canonical_json(value)))
 }

@@ -3,6 +3,7 @@
 //! It owns their codes and words, and the bound on the report: of a million faults in a hostile body, it
 //! keeps the first hundred and a note.
 
+use super::body::object_text;
 use crate::contract::error_code::ErrorCode;
 use crate::contract::fault::Fault;
 use crate::json::{Location, NearestName, Node, Place, Problem, Problems};
@@ -19,9 +20,22 @@ pub(super) struct Reader {
     faults: Vec<Fault>,
     /// The code of the first fault that did not fit.
     omitted: Option<ErrorCode>,
+    /// Some of the user's input has come, right or wrong: input that is wrong is not reported as missing as well.
+    pub(super) has_input: bool,
 }
 
 impl Reader {
+    /// Reads a body by the method for its object.
+    pub(super) fn read_body<T>(
+        body: &[u8],
+        read: impl FnOnce(&mut Self, Node<'_, '_>) -> Option<T>,
+    ) -> Result<T, Vec<Fault>> {
+        let node = Node::root(object_text(body)?);
+        let mut reader = Self::default();
+        let request = read(&mut reader, node);
+        reader.settle(request)
+    }
+
     /// Reports a value that breaks its rule. The message is the value's name followed by `problem`,
     /// which says what is expected, without a full stop, and never repeats a value.
     pub(super) fn invalid(&mut self, at: Node<'_, '_>, problem: &str) {

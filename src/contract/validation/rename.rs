@@ -1,22 +1,19 @@
 //! Reading the body of `PATCH /sessions/{SessionId}` (interface §13).
 
-use super::body::object_text;
 use super::reader::Reader;
+use super::request_object::request_object;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
-use crate::json::{Node, ObjectShape};
 
-const RENAME: ObjectShape = ObjectShape::new(&["Title"], &["Title"]);
+request_object! {
+    fn rename(reader, node) -> String as RENAME {
+        "Title" required -> title = checked_text(limits::TITLE, title_problem),
+    } => title
+}
 
 /// Reads the title.
 pub fn parse_rename(body: &[u8]) -> Result<String, Vec<Fault>> {
-    let body = object_text(body)?;
-    let mut reader = Reader::default();
-    let mut title = None;
-    RENAME.read(Node::root(body), &mut reader, |_, node, reader| {
-        title = reader.checked_text(limits::TITLE, title_problem, node);
-    });
-    reader.settle(title)
+    Reader::read_body(body, Reader::rename)
 }
 
 fn title_problem(title: &str) -> Option<&'static str> {

@@ -1,35 +1,32 @@
 //! Reading the body of `POST /workspaces/{WorkspaceId}/search` (interface §7).
 
-use super::body::object_text;
-use super::rag_scope::rag_scope;
 use super::reader::Reader;
+use super::request_object::request_object;
 use crate::contract::document::SearchRequest;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
-use crate::json::{Node, ObjectShape};
+use crate::json::Node;
 
-const SEARCH: ObjectShape = ObjectShape::new(&["Query", "RagScope", "Limit"], &["Query"]);
+request_object! {
+    fn search(reader, node) -> SearchRequest as SEARCH {
+        "Query" required => query = checked_text(limits::QUERY, |text| {
+            text.trim().is_empty().then_some("must not be blank")
+        }),
+        "RagScope" => rag_scope = rag_scope(),
+        "Limit" => limit = chunks(),
+    }
+}
 
 /// Reads the body.
 pub fn parse_search(body: &[u8]) -> Result<SearchRequest, Vec<Fault>> {
-    let body = object_text(body)?;
-    let mut reader = Reader::default();
-    let (mut query, mut rag, mut limit) = (None, None, None);
-    SEARCH.read(Node::root(body), &mut reader, |name, node, reader| match name {
-        "Query" => {
-            let is_blank = |text: &str| text.trim().is_empty().then_some("must not be blank");
-            query = reader.checked_text(limits::QUERY, is_blank, node);
-        }
-        "RagScope" => rag = rag_scope(node, reader),
-        "Limit" => {
-            limit = reader.integer(node).and_then(|number| {
-                let limit = usize::try_from(number).ok();
-                limit.filter(|limit| (1..=limits::CHUNKS).contains(limit)).or_else(|| {
-                    reader.refuse(node, &format!("must be from 1 to {} chunks", limits::CHUNKS))
-                })
-            });
-        }
-        _ => {}
-    });
-    reader.settle(query.map(|query| SearchRequest { query, rag_scope: rag, limit }))
+    Reader::read_body(body, Reader::search)
+}
+
+impl Reader {
+    fn chunks(&mut self, node: Node<'_, '_>) -> Option<usize> {
+        let limit = usize::try_from(self.integer(node)?).ok();
+        limit
+            .filter(|limit| (1..=limits::CHUNKS).contains(limit))
+            .or_else(|| self.refuse(node, &format!("must be from 1 to {} chunks", limits::CHUNKS)))
+    }
 }

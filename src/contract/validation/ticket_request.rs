@@ -1,7 +1,7 @@
 //! Reading the body of `POST /tickets` (interface §13).
 
-use super::body::object_text;
 use super::reader::Reader;
+use super::request_object::request_object;
 use crate::contract::fault::Fault;
 use crate::contract::identifiers::{SessionId, TurnId};
 use crate::contract::limits;
@@ -10,71 +10,36 @@ use crate::contract::user_id::UserId;
 use crate::encoding::authority_of;
 use crate::json::{Node, ObjectShape};
 
-const MEMBERS: &[&str] = &[
-    "User",
-    "Actor",
-    "Sessions",
-    "Turns",
-    "Operations",
-    "Workspaces",
-    "Contexts",
-    "TurnTokens",
-    "Origins",
-    "ExpiresInS",
-];
+request_object! {
+    fn ticket(reader, node, shape: ObjectShape) -> TicketRequest as TICKET by shape {
+        "User" asked => user = user(),
+        "Actor" => actor = user(),
+        "Sessions" => sessions = full_list(limits::TICKET_LIST, "session", |reader, node| {
+            reader.checked_text(limits::IDENTIFIER, session_problem, node)
+        }),
+        "Turns" => turns = full_list(limits::TICKET_LIST, "turn", |reader, node| {
+            reader.identifier(TurnId::parse, node)
+        }),
+        "Operations" => operations = full_list(limits::TICKET_LIST, "operation", Reader::one_of),
+        "Workspaces" => workspaces = list(limits::TICKET_LIST, |reader, node| {
+            reader.full_text(limits::WORKSPACE_ID, node)
+        }),
+        "Contexts" => contexts = full_list(limits::TICKET_LIST, "context", |reader, node| {
+            reader.full_text(limits::IDENTIFIER, node)
+        }),
+        "TurnTokens" => turn_tokens = integer_from(1, LARGEST_TOKENS),
+        "Origins" => origins = full_list(limits::TICKET_LIST, "origin", |reader, node| {
+            reader.checked_text(limits::ORIGIN, origin_problem, node)
+        }),
+        "ExpiresInS" => expires_in_s = integer_from(10, 3_600),
+    }
+}
 
-/// A key names the user; a ticket that narrows itself has one.
-const BY_KEY: ObjectShape = ObjectShape::new(MEMBERS, &["User"]);
-const BY_TICKET: ObjectShape = ObjectShape::new(MEMBERS, &[]);
-
-/// Reads the body; `names_user` where the request must name a user.
+/// Reads the body; `names_user` where the request must name a user: a key names one, and a ticket that narrows itself has
+/// one.
 pub fn parse_ticket_request(body: &[u8], names_user: bool) -> Result<TicketRequest, Vec<Fault>> {
-    let body = object_text(body)?;
-    let mut reader = Reader::default();
-    let mut asked = TicketRequest::default();
-    let shape = if names_user { BY_KEY } else { BY_TICKET };
-    shape.read(Node::root(body), &mut reader, |name, node, reader| match name {
-        "User" => asked.user = reader.user(node),
-        "Actor" => asked.actor = reader.user(node),
-        "Sessions" => {
-            asked.sessions =
-                reader.full_list(limits::TICKET_LIST, "session", node, |node, reader| {
-                    reader.checked_text(limits::IDENTIFIER, session_problem, node)
-                });
-        }
-        "Turns" => {
-            asked.turns = reader.full_list(limits::TICKET_LIST, "turn", node, |node, reader| {
-                reader.identifier(TurnId::parse, node)
-            });
-        }
-        "Operations" => {
-            asked.operations =
-                reader.full_list(limits::TICKET_LIST, "operation", node, |node, reader| {
-                    reader.one_of(node)
-                });
-        }
-        "Workspaces" => {
-            asked.workspaces = reader.list(limits::TICKET_LIST, node, |node, reader| {
-                reader.full_text(limits::WORKSPACE_ID, node)
-            });
-        }
-        "Contexts" => {
-            asked.contexts =
-                reader.full_list(limits::TICKET_LIST, "context", node, |node, reader| {
-                    reader.full_text(limits::IDENTIFIER, node)
-                });
-        }
-        "TurnTokens" => asked.turn_tokens = reader.integer_from(1, LARGEST_TOKENS, node),
-        "Origins" => {
-            asked.origins =
-                reader.full_list(limits::TICKET_LIST, "origin", node, |node, reader| {
-                    reader.checked_text(limits::ORIGIN, origin_problem, node)
-                });
-        }
-        "ExpiresInS" => asked.expires_in_s = reader.integer_from(10, 3_600, node),
-        _ => {}
-    });
-    reader.settle(Some(asked))
+    let shape = if names_user { TICKET } else { TICKET.without_required() };
+    Reader::read_body(body, |reader, node| reader.ticket(node, shape))
 }
 
 /// The largest integer that every JSON implementation can hold exactly.

@@ -5,90 +5,76 @@
 use serde::de::IgnoredAny;
 
 use super::reader::Reader;
-use super::user_turn;
+use super::request_object::request_object;
+use super::user_turn::forbidden_in_others;
 use crate::contract::error_code::ErrorCode;
 use crate::contract::identifiers::{SessionId, TurnId};
 use crate::contract::limits;
 use crate::contract::request::ToolContinuation;
 use crate::contract::tool_result::{ToolOutcome, ToolResult};
-use crate::json::{ForbiddenMembers, Node, ObjectShape, Place, not_json};
+use crate::json::{ForbiddenMembers, Node, Place, not_json};
 
-const TOOL_CONTINUATION: ObjectShape = ObjectShape::new(
-    &["SessionId", "TurnId", "ToolResults"],
-    &["SessionId", "TurnId", "ToolResults"],
-)
-.forbidding(&FORBIDDEN);
+const FORBIDDEN: [ForbiddenMembers; 5] =
+    forbidden_in_others("has no place beside ToolResults; send it with a user turn");
 
-const FORBIDDEN: [ForbiddenMembers; 5] = {
-    let [mode, conversation_id, people, others] = user_turn::SERVER_OWNED;
-    // A known member is never forbidden: the last group forbids the members that only a User Turn has.
-    let of_user_turns = ForbiddenMembers {
-        names: user_turn::MEMBERS,
-        problem: "has no place beside ToolResults; send it with a user turn",
-        unset_is_absent: true,
-    };
-    [mode, conversation_id, people, others, of_user_turns]
-};
-
-const TOOL_RESULT: ObjectShape = ObjectShape::new(
-    &["ToolCallId", "ExecutionMs", "ResultJson", "ErrorMessage"],
-    &["ToolCallId", "ExecutionMs"],
-);
-
-/// Reads the body as a Tool Continuation.
-pub(super) fn tool_continuation(body: &str, reader: &mut Reader) -> Option<ToolContinuation> {
-    let (mut session_id, mut turn_id, mut tool_results) = (None, None, None);
-    TOOL_CONTINUATION.read(Node::root(body), reader, |name, node, reader| match name {
-        "SessionId" => session_id = reader.identifier(SessionId::parse, node),
-        "TurnId" => turn_id = reader.identifier(TurnId::parse, node),
-        "ToolResults" => {
-            tool_results = reader.full_list(limits::TOOL_RESULTS, "result", node, tool_result);
-        }
-        _ => {}
-    });
-    Some(ToolContinuation {
-        session_id: session_id?,
-        turn_id: turn_id?,
-        tool_results: tool_results?,
-    })
-}
-
-fn tool_result(node: Node<'_, '_>, reader: &mut Reader) -> Option<ToolResult> {
-    let (mut tool_call_id, mut execution_ms, mut outcome) = (None, None, None);
-    // An outcome counts, right or wrong, so that one mistake is reported once.
-    let mut outcomes = 0_usize;
-    TOOL_RESULT.read(node, reader, |name, node, reader| match name {
-        "ToolCallId" => tool_call_id = reader.full_text(limits::TOOL_CALL_ID, node),
-        "ExecutionMs" => execution_ms = reader.integer(node),
-        _ => {
-            outcomes += 1;
-            if outcomes > 1 {
-                reader.invalid(
-                    node,
-                    "stands beside the other outcome; send exactly one of ResultJson and \
-                     ErrorMessage",
-                );
-            } else if name == "ResultJson" {
-                outcome = json_text(node, reader).map(ToolOutcome::Result);
-            } else {
-                outcome = reader.full_text(limits::ERROR_MESSAGE, node).map(ToolOutcome::Error);
-            }
-        }
-    });
-    if node.is_object() && outcomes == 0 {
-        reader.report(
-            ErrorCode::MissingField,
-            &Place::Member(&node.place, "ResultJson"),
-            "or ErrorMessage is required; add exactly one of them",
-        );
+request_object! {
+    pub(super) fn tool_continuation(reader, node) -> ToolContinuation as CONTINUATION forbidding FORBIDDEN {
+        "SessionId" required => session_id = identifier(SessionId::parse),
+        "TurnId" required => turn_id = identifier(TurnId::parse),
+        "ToolResults" required => tool_results =
+            full_list(limits::TOOL_RESULTS, "result", Reader::tool_result),
     }
-    Some(ToolResult { tool_call_id: tool_call_id?, execution_ms: execution_ms?, outcome: outcome? })
 }
 
-fn json_text(node: Node<'_, '_>, reader: &mut Reader) -> Option<String> {
-    let json = reader.text(limits::RESULT_JSON, node)?;
-    match serde_json::from_str::<IgnoredAny>(&json) {
-        Ok(_) => Some(json),
-        Err(error) => reader.refuse(node, &format!("must hold JSON; it is {}", not_json(&error))),
+request_object! {
+    fn result_of_call(reader, node, outcomes: &mut usize) -> ToolResult as TOOL_RESULT {
+        "ToolCallId" required => tool_call_id = full_text(limits::TOOL_CALL_ID),
+        "ExecutionMs" required => execution_ms = integer(),
+        "ResultJson" -> result = outcome(outcomes, Reader::json_text),
+        "ErrorMessage" -> error = outcome(outcomes, |reader, node| {
+            reader.full_text(limits::ERROR_MESSAGE, node)
+        }),
+    } with {
+        outcome: result.map(ToolOutcome::Result).or(error.map(ToolOutcome::Error))?,
+    }
+}
+
+impl Reader {
+    fn tool_result(&mut self, node: Node<'_, '_>) -> Option<ToolResult> {
+        // An outcome counts, right or wrong, so that one mistake is reported once.
+        let mut outcomes = 0;
+        let result = self.result_of_call(node, &mut outcomes);
+        if node.is_object() && outcomes == 0 {
+            self.report(
+                ErrorCode::MissingField,
+                &Place::Member(&node.place, "ResultJson"),
+                "or ErrorMessage is required; add exactly one of them",
+            );
+        }
+        result
+    }
+
+    /// One of the two outcomes of a call. The second one is not read.
+    fn outcome(
+        &mut self,
+        outcomes: &mut usize,
+        read: fn(&mut Self, Node<'_, '_>) -> Option<String>,
+        node: Node<'_, '_>,
+    ) -> Option<String> {
+        *outcomes += 1;
+        if *outcomes == 1 {
+            return read(self, node);
+        }
+        let problem =
+            "stands beside the other outcome; send exactly one of ResultJson and ErrorMessage";
+        self.refuse(node, problem)
+    }
+
+    fn json_text(&mut self, node: Node<'_, '_>) -> Option<String> {
+        let json = self.text(limits::RESULT_JSON, node)?;
+        match serde_json::from_str::<IgnoredAny>(&json) {
+            Ok(_) => Some(json),
+            Err(error) => self.refuse(node, &format!("must hold JSON; it is {}", not_json(&error))),
+        }
     }
 }

@@ -17,6 +17,14 @@ use crate::json::{DEPTH_LIMIT, Malformed, Node, Problems, check, not_json};
 const LARGEST_INTEGER: u64 = 1 << 53;
 
 impl Reader {
+    /// `true` or `false`.
+    pub(super) fn flag(&mut self, node: Node<'_, '_>) -> Option<bool> {
+        node.flag(self)
+    }
+
+    /// Any value: it is known, and means nothing.
+    pub(super) fn ignore(&mut self, _: Node<'_, '_>) {}
+
     /// A string of at most `longest` characters.
     pub(super) fn text(&mut self, longest: usize, node: Node<'_, '_>) -> Option<String> {
         let text = node.text(self)?;
@@ -129,15 +137,15 @@ impl Reader {
     pub(super) fn list<'d, T>(
         &mut self,
         most: usize,
+        mut element: impl FnMut(&mut Self, Node<'d, '_>) -> Option<T>,
         node: Node<'d, '_>,
-        mut element: impl FnMut(Node<'d, '_>, &mut Self) -> Option<T>,
     ) -> Option<Vec<T>> {
         let mut list = Vec::new();
         let (mark, mut seen) = (self.mark(), 0_usize);
         let count = node.elements(self, |node, reader| {
             seen += 1;
             if seen <= most && !reader.is_full() {
-                list.extend(element(node, reader));
+                list.extend(element(reader, node));
             }
         })?;
         if count > most {
@@ -152,14 +160,15 @@ impl Reader {
         &mut self,
         most: usize,
         what: &str,
+        mut element: impl FnMut(&mut Self, Node<'d, '_>) -> Option<T>,
         node: Node<'d, '_>,
-        mut element: impl FnMut(Node<'d, '_>, &mut Self) -> Option<T>,
     ) -> Option<Vec<T>> {
         let mut is_empty = true;
-        let list = self.list(most, node, |node, reader| {
+        let element = |reader: &mut Self, node: Node<'d, '_>| {
             is_empty = false;
-            element(node, reader)
-        })?;
+            element(reader, node)
+        };
+        let list = self.list(most, element, node)?;
         if is_empty {
             self.invalid(node, &format!("must hold at least one {what}"));
         }
