@@ -17,7 +17,7 @@ use super::model_parameters::model_parameters;
 use super::names::is_secret_name;
 use super::residence::residence;
 use super::tools::file_hosts;
-use super::values::{choice, filled_prose, flag, integer, matching_text, model};
+use super::values::{choice, filled_prose, flag, integer, matching_text, model, word};
 use crate::json::{Node, ObjectShape, declared_object};
 
 const RETRIEVAL: ObjectShape = ObjectShape::new(&["Index", "Http"], &[]);
@@ -96,11 +96,7 @@ declared_object! {
     Compaction by Findings {
         /// Own: this product has the model write a summary. Service: the model service compacts from Threshold on.
         /// None: a turn whose input is too long fails.
-        "By" => by = choice([
-            ("Own", CompactionBy::Own),
-            ("Service", CompactionBy::Service),
-            ("None", CompactionBy::None),
-        ]),
+        "By" => by = word(CompactionBy::ALL),
         /// The tokens of a call's input from which the conversation is compacted. Absent: when the service refuses its
         /// length.
         "Threshold" => threshold = integer(THRESHOLD),

@@ -5,19 +5,22 @@
 use serde::{Deserialize, Serialize};
 
 use super::findings::Findings;
-use super::values::{CHOICE_BYTES, choice, filled_prose, flag};
+use super::values::{CHOICE_BYTES, choice, filled_prose, flag, word};
+use crate::encoding::closed_list;
 use crate::json::{Node, declared_object};
 
-/// Who may decide on a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Approvers {
-    /// Whoever may answer.
-    #[default]
-    Anyone,
-    /// Somebody who acts with a ticket, and is not its user.
-    Actor,
-    /// An API key.
-    Key,
+closed_list! {
+    /// Who may decide on a call.
+    #[derive(Default)]
+    pub enum Approvers {
+        /// Whoever may answer.
+        #[default]
+        Anyone = "Anyone",
+        /// Somebody who acts with a ticket, and is not its user.
+        Actor = "Actor",
+        /// An API key.
+        Key = "Key",
+    }
 }
 
 impl Approvers {
@@ -27,9 +30,6 @@ impl Approvers {
 }
 
 const WHEN: [(&str, bool); 2] = [("Never", false), ("Always", true)];
-
-const APPROVERS: [(&str, Approvers); 3] =
-    [("Anyone", Approvers::Anyone), ("Actor", Approvers::Actor), ("Key", Approvers::Key)];
 
 /// The name under which a client is asked for its user's approval. No tool may have it.
 pub const APPROVE_TOOL: &str = "agent_approve_tool";
@@ -66,7 +66,7 @@ declared_object! {
         "Message" => approval.message = filled_prose(CHOICE_BYTES),
         /// Who may decide: whoever may answer; somebody who is not the user, with a ticket that names an Actor; or an
         /// API key.
-        "By" => approval.by = choice(APPROVERS),
+        "By" => approval.by = word(Approvers::ALL),
     }
 }
 

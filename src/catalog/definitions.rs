@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -12,30 +13,15 @@ use super::model_parameters::ModelParameters;
 use super::rollout::Rollout;
 use super::secret_template::SecretTemplate;
 use super::webhook_event::WebhookEvent;
-use crate::encoding::Jurisdiction;
+use crate::encoding::{Jurisdiction, closed_list};
 
-/// The product's own tools: a mode may name them, and no catalog may redefine them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BuiltInTool {
-    /// Changes the mode; every turn offers it (AGN-011 §4.2).
-    ChangeMode,
-    /// Lists the modes; modes that name it offer it.
-    ListModes,
-}
-
-impl BuiltInTool {
-    pub const ALL: [Self; 2] = [Self::ChangeMode, Self::ListModes];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ChangeMode => "agent_change_mode",
-            Self::ListModes => "agent_list_modes",
-        }
-    }
-
-    /// The tool of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.as_str() == name)
+closed_list! {
+    /// The product's own tools: a mode may name them, and no catalog may redefine them.
+    pub enum BuiltInTool {
+        /// Changes the mode; every turn offers it (AGN-011 §4.2).
+        ChangeMode = "agent_change_mode",
+        /// Lists the modes; modes that name it offer it.
+        ListModes = "agent_list_modes",
     }
 }
 
@@ -109,41 +95,52 @@ pub struct AgentContext {
     pub residence: Vec<Jurisdiction>,
 }
 
-/// What happens to a conversation that grows too long for the model.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What happens to a conversation that grows too long for the model. An export shows it without the prompt.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct Compaction {
     pub by: CompactionBy,
     /// The tokens of a call's input from which the conversation is shortened, 1000 to 100000000; always
     /// present when the service shortens it. Absent: the conversation is shortened when the service refuses
     /// its length.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<u32>,
     /// The instructions for the summary, never blank. Absent: the product's own.
+    #[serde(skip)]
     pub prompt: Option<String>,
 }
 
-/// Who shortens a conversation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CompactionBy {
-    /// This product, by a summary.
-    #[default]
-    Own,
-    /// The model service; each call carries the threshold.
-    Service,
-    None,
+closed_list! {
+    /// Who shortens a conversation.
+    #[derive(Default)]
+    pub enum CompactionBy {
+        /// This product, by a summary.
+        #[default]
+        Own = "Own",
+        /// The model service; each call carries the threshold.
+        Service = "Service",
+        None = "None",
+    }
 }
 
-/// The `TotalTokens` at which no further model call begins (interface §6).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The `TotalTokens` at which no further model call begins (interface §6). An export shows it without the lease.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub struct Budget {
     /// Of one turn, 1 to 4294967295. Absent: without a bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_tokens: Option<u64>,
     /// Of a whole session, 1 to 4294967295. Absent: without a bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session_tokens: Option<u64>,
     /// Of a user on one day, UTC, in all sessions. Absent: without a bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_tokens_per_day: Option<u64>,
     /// Of a user in one month, UTC. Absent: without a bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_tokens_per_month: Option<u64>,
     /// What a session takes of a user's tokens at once. Absent: 50,000.
+    #[serde(skip)]
     pub lease: Option<u64>,
 }
 
@@ -365,20 +362,16 @@ pub struct McpServer {
     pub fingerprint: String,
 }
 
-/// How a server tool's failure affects the turn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OnError {
-    /// The turn fails (AGN-027 §4, layer 3).
-    #[default]
-    FailTurn,
-    /// The model gets the error as the tool's result and goes on.
-    ReportToModel,
-}
-
-impl OnError {
-    /// The words of the document.
-    pub(super) const WORDS: [(&str, Self); 2] =
-        [("FailTurn", Self::FailTurn), ("ReportToModel", Self::ReportToModel)];
+closed_list! {
+    /// How a server tool's failure affects the turn.
+    #[derive(Default)]
+    pub enum OnError {
+        /// The turn fails (AGN-027 §4, layer 3).
+        #[default]
+        FailTurn = "FailTurn",
+        /// The model gets the error as the tool's result and goes on.
+        ReportToModel = "ReportToModel",
+    }
 }
 
 /// A service of the operator's: it takes a `POST` of JSON and responds with JSON.

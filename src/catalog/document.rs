@@ -154,7 +154,7 @@ fn declared_names(document: Node<'_, '_>) -> DeclaredNames {
         }
         names
     };
-    let built_in = BuiltInTool::ALL.map(|tool| tool.as_str().to_owned());
+    let built_in = BuiltInTool::ALL.iter().map(|tool| tool.as_str().to_owned());
     DeclaredNames {
         agent_contexts: keys("AgentContexts", |_| true),
         conversation_contexts: keys("ConversationContexts", |_| true),

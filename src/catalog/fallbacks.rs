@@ -1,12 +1,13 @@
 //! `Fallbacks` of an agent context (interface §6): the agent contexts whose services take calls over, in order. Who may
 //! be one depends on the whole document, so that is checked when all of it was read.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::definitions::{AgentContext, Catalog};
-use super::findings::{Findings, Seen};
+use super::findings::Findings;
 use super::names::quoted;
-use super::values::undeclared_problem;
+use super::values::{each_once, undeclared_problem};
 use crate::json::{Node, for_each_element, for_each_member};
 
 /// A turn that has asked so many services in vain is not helped by another one.
@@ -26,11 +27,8 @@ impl Catalog {
 
 /// Reads the names, each once.
 pub(super) fn fallbacks(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
-    let (mut names, mut seen) = (Vec::new(), Seen::new());
-    let count = node.elements(findings, |node, findings| {
-        let Some(name) = node.text(findings) else { return };
-        findings.unique(node, "agent context", &mut seen);
-        names.push(name.into_owned());
+    let (names, count) = each_once(node, "agent context", findings, |node, findings| {
+        node.text(findings).map(Cow::into_owned)
     });
     if count.is_some_and(|count| !(1..=MOST).contains(&count)) {
         findings.fault(node, "must name one to three agent contexts; leave it out for none");

@@ -2,11 +2,11 @@
 
 use super::approval::{Approval, approval};
 use super::definitions::{McpServer, OnError};
-use super::findings::{Findings, Recipient, Seen};
+use super::findings::{Findings, Recipient};
 use super::http_endpoint::{self, closed_url, headers};
 use super::names::is_mcp_server_key;
 use super::tools::is_mcp_tool_name;
-use super::values::{choice, flag, integer, matching_text};
+use super::values::{each_once, flag, integer, matching_text, word};
 use crate::encoding::{is_sha256, sha256_hex};
 use crate::json::{Node, declared_object, named_values};
 
@@ -49,7 +49,7 @@ declared_object! {
         "Pins" => pins = named_values(pattern_problem, hash),
         /// What a fault of the protocol, the connection or the time limit does: FailTurn ends the turn, ReportToModel
         /// gives it to the model as the tool's output.
-        "OnError" => on_error = choice(OnError::WORDS) or OnError::ReportToModel,
+        "OnError" => on_error = word(OnError::ALL) or OnError::ReportToModel,
         /// Whether it gets the place of the call in its client's trace (W3C Trace Context): an HTTP tool in the headers
         /// traceparent and tracestate, an MCP server in params._meta.
         "TraceContext" => trace_context = flag(),
@@ -105,10 +105,8 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 fn patterns(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
-    let (mut patterns, mut seen) = (Vec::new(), Seen::new());
-    let count = node.elements(findings, |node, findings| {
-        findings.unique(node, "pattern", &mut seen);
-        patterns.push(matching_text(node, is_mcp_tool_name, NAME, findings));
+    let (patterns, count) = each_once(node, "pattern", findings, |node, findings| {
+        Some(matching_text(node, is_mcp_tool_name, NAME, findings))
     });
     if count == Some(0) {
         findings.fault(node, "would leave no tool; name one, or leave \"Allow\" out to offer all");

@@ -7,8 +7,8 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::findings::{Findings, Seen};
-use super::values::readable;
+use super::findings::Findings;
+use super::values::{each_once, readable};
 use crate::json::Node;
 
 /// In bytes, as the document writes them. Every call sends them.
@@ -98,11 +98,5 @@ pub(super) fn model_parameters(node: Node<'_, '_>, findings: &mut Findings) -> M
 
 /// A list of texts, each of them once.
 fn include(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
-    let mut names = Seen::new();
-    let mut include = Vec::new();
-    node.elements(findings, |node, findings| {
-        findings.unique(node, "name", &mut names);
-        include.extend(node.text(findings).map(Into::into));
-    });
-    include
+    each_once(node, "name", findings, |node, findings| node.text(findings).map(Into::into)).0
 }

@@ -2,28 +2,14 @@
 //! not measured.
 
 use super::definitions::{AgentContext, Catalog, DEFAULT_CONTEXT, Embeddings};
-use super::findings::{Findings, Seen};
-use super::names::quoted;
+use super::findings::Findings;
+use super::values::{each_once, named};
 use crate::encoding::Jurisdiction;
 use crate::json::Node;
 
 /// Reads the list.
 pub(super) fn residence(node: Node<'_, '_>, findings: &mut Findings) -> Vec<Jurisdiction> {
-    let (mut residence, mut seen) = (Vec::new(), Seen::new());
-    node.elements(findings, |node, findings| {
-        let Some(name) = node.text(findings) else { return };
-        match Jurisdiction::parse(&name) {
-            Some(jurisdiction) => {
-                findings.unique(node, "jurisdiction", &mut seen);
-                residence.push(jurisdiction);
-            }
-            None => {
-                let names = Jurisdiction::ALL.map(|known| quoted(known.as_str()));
-                findings.fault(node, format!("must be {}", names.join(" or ")));
-            }
-        }
-    });
-    residence
+    each_once(node, "jurisdiction", findings, named).0
 }
 
 impl Catalog {

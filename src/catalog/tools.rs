@@ -13,8 +13,8 @@ use super::http_endpoint::is_host;
 use super::names::{is_tool_name, quoted};
 use super::tool_parameters::tool_parameters;
 use super::values::{
-    CHOICE_BYTES, checked_text, choice, filled_prose, flag, matching_text, prose, reference,
-    tool_list, undeclared_problem,
+    CHOICE_BYTES, checked_text, choice, each_once, filled_prose, flag, matching_text, prose,
+    reference, tool_list, undeclared_problem, word,
 };
 use crate::json::{Kind, Node, declared_object};
 
@@ -30,7 +30,7 @@ declared_object! {
         "Strict" => strict = flag(),
         /// What a failure does: FailTurn ends the turn, ReportToModel gives the error to the model as the tool's
         /// output.
-        "OnError" => on_error = choice(OnError::WORDS),
+        "OnError" => on_error = word(OnError::ALL),
         "Approval" => approval = approval(),
         /// Whether calls of it may run at once with neighbouring calls that may, too. Beside Approval Always it has no
         /// effect.
@@ -121,14 +121,11 @@ pub(super) fn context_tools(node: Node<'_, '_>, findings: &mut Findings) -> Cont
 
 /// `FileHosts` of a tool, or of an agent context.
 pub(super) fn file_hosts(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
-    let (mut hosts, mut seen) = (Vec::new(), Seen::new());
-    node.elements(findings, |node, findings| {
-        findings.unique(node, "host", &mut seen);
-        let remedy =
-            "must be a host alone, without scheme, port and path, such as files.example.com";
-        hosts.push(matching_text(node, is_host, remedy, findings));
-    });
-    hosts
+    let remedy = "must be a host alone, without scheme, port and path, such as files.example.com";
+    let host = |node: Node<'_, '_>, findings: &mut Findings| {
+        Some(matching_text(node, is_host, remedy, findings))
+    };
+    each_once(node, "host", findings, host).0
 }
 
 fn http_service(node: Node<'_, '_>, findings: &mut Findings) -> HttpService {

@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 
 use serde::de::DeserializeOwned;
 
-use super::findings::{DeclaredNames, Findings};
+use super::findings::{DeclaredNames, Findings, Seen};
 use super::names::quoted;
+use crate::encoding::ClosedList;
 use crate::json::{Kind, NearestName, Node, Problem, Problems, for_each_element, nearest_name};
 
 /// The longest description by which the model chooses a mode or a tool, in bytes.
@@ -168,19 +169,57 @@ pub(super) fn hundredths(node: Node<'_, '_>, findings: &mut Findings) -> u32 {
     })
 }
 
-/// One of a few words.
+/// One of a few words, each with what it means.
 pub(super) fn choice<T: Copy + Default, const N: usize>(
     node: Node<'_, '_>,
     choices: [(&'static str, T); N],
     findings: &mut Findings,
 ) -> T {
-    let Some(word) = node.text(findings) else { return T::default() };
-    let chosen = choices.iter().find(|(choice, _)| *choice == word);
-    chosen.map(|(_, value)| *value).unwrap_or_else(|| {
-        let words = choices.map(|(choice, _)| format!("{choice:?}"));
+    let meant = |word: &str| choices.iter().find(|(choice, _)| *choice == word).map(|(_, of)| *of);
+    one_of(node, &choices.map(|(word, _)| word), meant, findings).unwrap_or_default()
+}
+
+/// One of the words of a closed list, all of which are given.
+pub(super) fn word<T: ClosedList + Default>(
+    node: Node<'_, '_>,
+    _all: &[T],
+    findings: &mut Findings,
+) -> T {
+    named(node, findings).unwrap_or_default()
+}
+
+/// One of the names of a closed list.
+pub(super) fn named<T: ClosedList>(node: Node<'_, '_>, findings: &mut Findings) -> Option<T> {
+    one_of(node, T::NAMES, T::of_name, findings)
+}
+
+fn one_of<T>(
+    node: Node<'_, '_>,
+    words: &[&str],
+    meant: impl FnOnce(&str) -> Option<T>,
+    findings: &mut Findings,
+) -> Option<T> {
+    let meant = meant(&node.text(findings)?);
+    if meant.is_none() {
+        let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
         findings.fault(node, format!("must be {}", words.join(" or ")));
-        T::default()
-    })
+    }
+    meant
+}
+
+/// The items of a list and their number. Each text may stand there once; messages call it `kind`.
+pub(super) fn each_once<T>(
+    node: Node<'_, '_>,
+    kind: &str,
+    findings: &mut Findings,
+    mut read: impl FnMut(Node<'_, '_>, &mut Findings) -> Option<T>,
+) -> (Vec<T>, Option<usize>) {
+    let (mut items, mut seen) = (Vec::new(), Seen::new());
+    let count = node.elements(findings, |node, findings| {
+        items.extend(read(node, findings));
+        findings.unique(node, kind, &mut seen);
+    });
+    (items, count)
 }
 
 /// Reads the items of a list of tools that a call offers as a whole. A list that is too long is one

@@ -6,7 +6,7 @@ use super::definitions::{Catalog, Webhook};
 use super::findings::{Findings, Recipient, Seen};
 use super::http_endpoint::{TIMEOUT_MS, closed_url, headers};
 use super::names::is_mode_key;
-use super::values::{flag, integer, undeclared_problem};
+use super::values::{each_once, flag, integer, named, undeclared_problem};
 use super::webhook_event::WebhookEvent;
 use crate::json::{Node, declared_object};
 
@@ -84,10 +84,8 @@ declared_object! {
 }
 
 fn signing_secrets(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
-    let (mut secrets, mut seen) = (Vec::new(), Seen::new());
-    let count = node.elements(findings, |node, findings| {
-        secrets.push(secret_name(node, Recipient::Signature, findings));
-        findings.unique(node, "secret", &mut seen);
+    let (secrets, count) = each_once(node, "secret", findings, |node, findings| {
+        Some(secret_name(node, Recipient::Signature, findings))
     });
     if count.is_some_and(|count| !(1..=MOST_SECRETS).contains(&count)) {
         findings.fault(node, "must name one secret, or two while receivers change over");
@@ -96,18 +94,7 @@ fn signing_secrets(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
 }
 
 fn events(node: Node<'_, '_>, findings: &mut Findings) -> Vec<WebhookEvent> {
-    let (mut events, mut seen) = (Vec::new(), Seen::new());
-    let count = node.elements(findings, |node, findings| {
-        let Some(name) = node.text(findings) else { return };
-        match WebhookEvent::parse(&name) {
-            Some(event) => events.push(event),
-            None => {
-                let names = WebhookEvent::ALL.map(|event| format!("{:?}", event.as_str()));
-                findings.fault(node, format!("must be {}", names.join(" or ")));
-            }
-        }
-        findings.unique(node, "event", &mut seen);
-    });
+    let (events, count) = each_once(node, "event", findings, named);
     if count == Some(0) {
         findings.fault(node, "would tell nothing; name an event, or leave \"Events\" out for all");
     }

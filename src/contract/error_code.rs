@@ -8,8 +8,8 @@ use std::fmt;
 use serde::Serialize;
 
 use self::WhoActs::{Client, Nobody, Operator};
-use super::closed_list::closed_list;
 use super::turn_status::TurnStatus::{self, Aborted, AwaitingTools, Failed};
+use crate::encoding::closed_list;
 
 /// Declares [`ErrorCode`] and the dictionary's entry of each code from one table.
 macro_rules! error_codes {

@@ -10,7 +10,6 @@
 
 mod caller_record;
 mod catalog_stamp;
-mod closed_list;
 mod document;
 mod error_code;
 pub mod event_frames;
@@ -26,6 +25,7 @@ mod relative_path;
 mod release;
 mod request;
 mod response;
+mod shown;
 mod steer;
 mod ticket_request;
 mod tool_result;
@@ -35,10 +35,10 @@ mod user_id;
 mod user_warning;
 mod validation;
 
+pub use crate::encoding::ClosedList;
+pub(crate) use crate::encoding::closed_list;
 pub use caller_record::CallerRecord;
 pub use catalog_stamp::CatalogStamp;
-pub use closed_list::ClosedList;
-pub(crate) use closed_list::closed_list;
 pub use document::{Document, ListedDocuments, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Notice, Warning};
@@ -59,6 +59,7 @@ pub use response::{
     AgentExecuteResponse, FileRef, FinalResponse, ToolCall, ToolCalls, ToolContinuationResponse,
     Usage,
 };
+pub(crate) use shown::shown;
 pub use steer::{SteerContent, SteerRequest, SteerState};
 pub use ticket_request::TicketRequest;
 pub use tool_result::{ToolOutcome, ToolResult};

@@ -1,6 +1,6 @@
 //! What a credential of a user permits (interface §13).
 
-use super::closed_list::closed_list;
+use crate::encoding::closed_list;
 
 closed_list! {
     /// An operation that a ticket or a provider's token permits.

@@ -7,9 +7,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::closed_list::closed_list;
 use super::identifiers::{SessionId, TurnId};
 use super::tool_result::ToolResult;
+use crate::encoding::closed_list;
 
 /// The body of `POST /execute`.
 #[derive(Clone, Debug, PartialEq)]

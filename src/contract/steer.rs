@@ -4,9 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::closed_list::closed_list;
 use super::identifiers::SteerId;
 use super::request::{ClipboardImage, InputArtifact};
+use crate::encoding::closed_list;
 
 /// The body of `POST …/steer`.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! The statuses of a turn (interface §2, Turns).
 
-use super::closed_list::closed_list;
+use crate::encoding::closed_list;
 
 closed_list! {
     /// How far a turn is.

@@ -4,9 +4,17 @@
 //! published OpenAPI document against it.
 
 /// A closed list of names.
-pub trait ClosedList {
+pub trait ClosedList: Copy + 'static {
     /// Every name, in the order in which messages list them.
     const NAMES: &'static [&'static str];
+    /// The members, in the same order.
+    const MEMBERS: &'static [Self];
+
+    /// The member of that name.
+    fn of_name(name: &str) -> Option<Self> {
+        let mut named = Self::NAMES.iter().zip(Self::MEMBERS);
+        named.find(|(known, _)| **known == name).map(|(_, member)| *member)
+    }
 }
 
 /// Declares an enum whose variants are the names of a closed list.
@@ -33,12 +41,13 @@ macro_rules! closed_list {
 
             /// The member of that name.
             pub fn parse(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|member| member.as_str() == name)
+                $crate::encoding::ClosedList::of_name(name)
             }
         }
 
-        impl $crate::contract::ClosedList for $list {
+        impl $crate::encoding::ClosedList for $list {
             const NAMES: &'static [&'static str] = &[$($name),+];
+            const MEMBERS: &'static [Self] = Self::ALL;
         }
     };
 }

@@ -1,10 +1,11 @@
 //! Written forms of bytes, texts and points in time: hex, SHA-256, base64, media types, lines, ISO 8601
-//! and HTTP dates, server-sent events, the authority of an origin, jurisdictions, and the `ContentHash` of IDX-016.
+//! and HTTP dates, server-sent events, the authority of an origin, closed lists of names, jurisdictions, and the `ContentHash` of IDX-016.
 //!
 //! Architecture Invariant: pure functions; this folder names nobody else in the crate.
 
 mod authority;
 mod base64_text;
+mod closed_list;
 mod content_hash;
 mod hex;
 mod jurisdiction;
@@ -16,6 +17,8 @@ mod time;
 
 pub use authority::{authority_of, is_loopback, is_sent_openly};
 pub use base64_text::{base64_of, base64url_bytes, base64url_of, canonical_base64};
+pub use closed_list::ClosedList;
+pub(crate) use closed_list::closed_list;
 pub use content_hash::{TextHashes, TextHashing, content_hash_of_bytes, content_hash_of_text};
 pub use hex::{RunningSha256, hex, is_sha256, sha256_from_hex, sha256_hex};
 pub use jurisdiction::Jurisdiction;

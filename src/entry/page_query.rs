@@ -2,7 +2,7 @@
 
 use super::request::decoded;
 use crate::contract::{ClosedList, ErrorCode, Fault, TurnId, limits};
-use crate::users::{Cursor, ListOrder, SessionFilter, SessionStatus};
+use crate::users::{Cursor, ListOrder, SessionFilter};
 
 /// A page of a session's turns, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +46,8 @@ pub(super) fn session_filter(query: &str) -> Result<SessionFilter, Fault> {
         match name {
             "After" => after = Some(decoded(value)?.into_owned()),
             "Limit" => filter.limit = limit(value)?,
-            "Status" => filter.status = Some(one_of(name, value, SessionStatus::parse)?),
-            "Order" => filter.order = one_of(name, value, ListOrder::parse)?,
+            "Status" => filter.status = Some(one_of(name, value)?),
+            "Order" => filter.order = one_of(name, value)?,
             // Forms write a blank as a plus sign.
             "Query" => filter.query = Some(searched(&decoded(&value.replace('+', " "))?)?),
             _ => return Err(unknown("After, Limit, Status, Query and Order")),
@@ -64,7 +64,7 @@ pub(super) fn session_filter(query: &str) -> Result<SessionFilter, Fault> {
 }
 
 /// The names and values of a query's members; the values are still percent-encoded.
-fn members(query: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn members(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let members = query.split('&').filter(|member| !member.is_empty());
     members.map(|member| member.split_once('=').unwrap_or((member, "")))
 }
@@ -77,12 +77,8 @@ fn limit(value: &str) -> Result<u32, Fault> {
     })
 }
 
-fn one_of<L: ClosedList>(
-    name: &str,
-    value: &str,
-    parse: fn(&str) -> Option<L>,
-) -> Result<L, Fault> {
-    parse(&decoded(value)?).ok_or_else(|| {
+fn one_of<L: ClosedList>(name: &str, value: &str) -> Result<L, Fault> {
+    L::of_name(&decoded(value)?).ok_or_else(|| {
         let message = format!("{name} must be one of: {}.", L::NAMES.join(", "));
         Fault::new(ErrorCode::InvalidField, message).at(format!("/{name}"))
     })
@@ -96,7 +92,8 @@ fn searched(text: &str) -> Result<String, Fault> {
     })
 }
 
-fn unknown(members: &str) -> Fault {
+/// `unknown_field` for a member of a query that the endpoint lacks.
+pub(super) fn unknown(members: &str) -> Fault {
     let message = format!("This endpoint takes {members} in its query, nothing else.");
     Fault::new(ErrorCode::UnknownField, message)
 }
@@ -104,6 +101,7 @@ fn unknown(members: &str) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::users::SessionStatus;
 
     #[test]
     fn a_list_of_sessions_is_filtered_by_its_query() {

@@ -1,5 +1,6 @@
 //! The documents that a removal names, `?Path=…`, up to 100 times (interface §7).
 
+use super::page_query::{members, unknown};
 use super::request::decoded;
 use crate::contract::{ErrorCode, Fault, limits, normal_path, quoted_path};
 
@@ -20,11 +21,9 @@ impl RemovedPath {
     /// can have: at `/Path`, of several at `/Path/3`.
     pub(super) fn all_of(query: &str) -> Result<Vec<Self>, Fault> {
         let mut values = Vec::new();
-        for member in query.split('&').filter(|member| !member.is_empty()) {
-            let (name, value) = member.split_once('=').unwrap_or((member, ""));
+        for (name, value) in members(query) {
             if name != "Path" {
-                let message = "This endpoint takes Path in its query, nothing else.";
-                return Err(Fault::new(ErrorCode::UnknownField, message));
+                return Err(unknown("Path"));
             }
             values.push(value);
         }

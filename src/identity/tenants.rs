@@ -150,9 +150,8 @@ impl Tenants {
 
 declared_object! {
     TenantTerms by FirstFault {
-        "Jurisdiction" => jurisdiction =
-            one_of(&Jurisdiction::ALL.map(Jurisdiction::as_str), Jurisdiction::parse),
-        "Placement" => placement = one_of(Placement::NAMES, Placement::parse),
+        "Jurisdiction" => jurisdiction = one_of(),
+        "Placement" => placement = one_of(),
         "Contexts" => contexts = any_texts(is_filled),
     }
 }
@@ -167,15 +166,10 @@ fn terms(node: Node<'_, '_>, fault: &mut FirstFault) -> TenantTerms {
 }
 
 /// The member of a list that a text names.
-fn one_of<T>(
-    node: Node<'_, '_>,
-    names: &[&str],
-    parse: fn(&str) -> Option<T>,
-    fault: &mut FirstFault,
-) -> Option<T> {
-    let parsed = parse(&node.text(fault)?);
+fn one_of<T: ClosedList>(node: Node<'_, '_>, fault: &mut FirstFault) -> Option<T> {
+    let parsed = T::of_name(&node.text(fault)?);
     if parsed.is_none() {
-        let words = format!("must be one of {}", names.join(", "));
+        let words = format!("must be one of {}", T::NAMES.join(", "));
         fault.add(node, Problem::Invalid(&words));
     }
     parsed

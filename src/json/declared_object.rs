@@ -111,6 +111,9 @@ macro_rules! declared_object {
     (@value choice($choices:expr)) => {
         Some(serde_json::json!({ "enum": $choices.map(|(word, _)| word) }))
     };
+    (@value word($all:expr)) => {
+        Some(serde_json::json!({ "enum": $all.iter().map(|word| word.as_str()).collect::<Vec<_>>() }))
+    };
     (@value prose($most:expr)) => {
         Some(serde_json::json!({ "type": "string", "maxLength": $most }))
     };

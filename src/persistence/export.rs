@@ -17,7 +17,7 @@ use super::steers::Steer;
 use super::submission_origin::SubmissionOrigin;
 use crate::contract::{
     CallerRecord, CatalogStamp, Fault, SessionId, SteerContent, SteerId, SteerState, TurnId,
-    TurnStatus, Usage, Warning,
+    TurnStatus, Usage, Warning, shown,
 };
 use crate::encoding::timestamp;
 use crate::ports::{Database, Row, read_row};
@@ -25,76 +25,62 @@ use crate::ports::{Database, Row, read_row};
 /// The members of a transcript that name a kept text.
 const REFERENCES: [&str; 2] = ["Template", "Summarised"];
 
-/// The session's own part.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct ExportedSession {
-    session_id: SessionId,
-    created_at: String,
-    updated_at: String,
-    agent_context_id: String,
-    conversation_context_id: String,
-    /// The one that the first turn asked for, where that is another.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asked_context_id: Option<String>,
-    /// Absent unless the session is a fork.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<ForkParent>,
-    /// Mode key.
-    mode: String,
-    /// The definitions of the latched client tools, as the model service takes them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_tools: Option<Vec<Box<RawValue>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    solution_context_text: Option<String>,
-    /// The model service's id of its last response.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_continuation_id: Option<String>,
-    mode_history: Vec<ModeChange>,
-}
+shown! {
+    /// The session's own part.
+    pub(crate) struct ExportedSession {
+        session_id: SessionId,
+        created_at: String,
+        updated_at: String,
+        agent_context_id: String,
+        conversation_context_id: String,
+        /// The one that the first turn asked for, where that is another.
+        asked_context_id: Option<String>,
+        /// Absent unless the session is a fork.
+        parent: Option<ForkParent>,
+        /// Mode key.
+        mode: String,
+        /// The definitions of the latched client tools, as the model service takes them.
+        client_tools: Option<Vec<Box<RawValue>>>,
+        solution_context_text: Option<String>,
+        /// The model service's id of its last response.
+        response_continuation_id: Option<String>,
+        mode_history: Vec<ModeChange>,
+    }
 
-/// A turn with all that belongs to it.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct ExportedTurn {
-    turn_id: TurnId,
-    status: TurnStatus,
-    streaming: bool,
-    started_at: String,
-    updated_at: String,
-    attempts: u32,
-    /// The tool list, fixed when the turn began.
-    tools: Vec<ExportedTool>,
-    /// The composition trace of the turn's message.
-    composition: Box<RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output_schema: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output_schema_name: Option<String>,
-    /// The session went on under another conversation context with this turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_changed: Option<ContextChange>,
-    /// The text beside the calls that the model made last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    said_with_calls: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text_so_far: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Usage>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    user_warnings: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<Warning>,
-    /// The user turn first, then its tool continuations.
-    submissions: Vec<ExportedSubmission>,
-    /// In the order of acceptance; absent where there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    steers: Vec<ExportedSteer>,
-    conversation: Vec<ExportedEntry>,
-    model_calls: Vec<Map<String, Value>>,
-    tool_calls: Vec<Call>,
+    /// A turn with all that belongs to it.
+    pub(crate) struct ExportedTurn {
+        turn_id: TurnId,
+        status: TurnStatus,
+        streaming: bool,
+        started_at: String,
+        updated_at: String,
+        attempts: u32,
+        /// The tool list, fixed when the turn began.
+        tools: Vec<ExportedTool>,
+        /// The composition trace of the turn's message.
+        composition: Box<RawValue>,
+        tool_choice_name: Option<String>,
+        output_schema: Option<Box<RawValue>>,
+        output_schema_name: Option<String>,
+        /// The session went on under another conversation context with this turn.
+        context_changed: Option<ContextChange>,
+        /// The text beside the calls that the model made last.
+        said_with_calls: Option<String>,
+        text_so_far: Option<String>,
+        usage: Option<Usage>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        user_warnings: Vec<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<Warning>,
+        /// The user turn first, then its tool continuations.
+        submissions: Vec<ExportedSubmission>,
+        /// In the order of acceptance; absent where there are none.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        steers: Vec<ExportedSteer>,
+        conversation: Vec<ExportedEntry>,
+        model_calls: Vec<Map<String, Value>>,
+        tool_calls: Vec<Call>,
+    }
 }
 
 /// A tool of a turn's list; it is stored with other names.
@@ -130,53 +116,44 @@ pub(crate) struct ToolOnServer {
     pub(crate) mcp: Option<Box<RawValue>>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct ExportedSubmission {
-    fingerprint: String,
-    accepted_at: String,
-    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-    caller: CallerRecord,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    catalog: Option<CatalogStamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    http_status: Option<u16>,
-    /// The `InvokeResult` as the client received it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outcome: Option<Box<RawValue>>,
-}
+shown! {
+    struct ExportedSubmission {
+        fingerprint: String,
+        accepted_at: String,
+        #[serde(skip_serializing_if = "CallerRecord::is_empty")]
+        caller: CallerRecord,
+        catalog: Option<CatalogStamp>,
+        http_status: Option<u16>,
+        /// The `InvokeResult` as the client received it.
+        outcome: Option<Box<RawValue>>,
+    }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct ExportedSteer {
-    steer_id: SteerId,
-    fingerprint: String,
-    accepted_at: String,
-    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-    caller: CallerRecord,
-    state: SteerState,
-    interrupted: bool,
-    /// The turn's model call that took it, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model_call: Option<u32>,
-    /// Its entry in the conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sequence: Option<EntrySeq>,
-    /// Its words, until they are in the conversation.
-    #[serde(flatten)]
-    content: Option<SteerContent>,
-}
+    struct ExportedSteer {
+        steer_id: SteerId,
+        fingerprint: String,
+        accepted_at: String,
+        #[serde(skip_serializing_if = "CallerRecord::is_empty")]
+        caller: CallerRecord,
+        state: SteerState,
+        interrupted: bool,
+        /// The turn's model call that took it, from 0.
+        model_call: Option<u32>,
+        /// Its entry in the conversation.
+        sequence: Option<EntrySeq>,
+        /// Its words, until they are in the conversation.
+        #[serde(flatten)]
+        content: Option<SteerContent>,
+    }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct ExportedEntry {
-    sequence: EntrySeq,
-    /// As [`super::EntryKind`] names it.
-    kind: String,
-    /// `kept`, `withheld` or `forgotten`.
-    standing: String,
-    /// Responses API items.
-    items: Box<RawValue>,
+    struct ExportedEntry {
+        sequence: EntrySeq,
+        /// As [`super::EntryKind`] names it.
+        kind: String,
+        /// `kept`, `withheld` or `forgotten`.
+        standing: String,
+        /// Responses API items.
+        items: Box<RawValue>,
+    }
 }
 
 impl ExportedTurn {

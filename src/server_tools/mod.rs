@@ -97,7 +97,9 @@ pub async fn run<P: Platform>(
             });
             (outcome, tool.on_error)
         }
-        _ => (gone(), OnError::FailTurn),
+        (Some(McpCall { server: None, .. }), ..) | (None, None, None) => {
+            (gone(), OnError::FailTurn)
+        }
     };
     let outcome = match outcome {
         Ok(outcome) if given.get().saturating_add(outcome.text().len()) > MAX_TURN_BYTES => {

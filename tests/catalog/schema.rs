@@ -1,6 +1,7 @@
 //! The published schema and the checker agree.
 
 use aptix_edge::catalog::BuiltInTool;
+use aptix_edge::contract::ClosedList as _;
 use serde_json::{Value, json};
 
 use super::documents::{full, least, with, without};
@@ -35,7 +36,7 @@ fn the_schema_and_the_checker_accept_the_same_right_documents() {
         with("/ConversationContexts/default/BootPrompt", json!("p".repeat(262_144))),
         with("/ServerTools/0/Parameters/properties/q", json!({ "type": "array", "items": {} })),
         with("/ServerTools/0/Parameters", json!({})),
-        with("/Modes/0/Tools", json!(BuiltInTool::ALL.map(BuiltInTool::as_str))),
+        with("/Modes/0/Tools", json!(BuiltInTool::NAMES)),
         with("/Modes/0/Key", json!("A-z_0.9")),
         with("/Version", json!("2026-11-26:v1.2_a")),
         with("/AgentContexts/team:a.b-c_1", json!({})),

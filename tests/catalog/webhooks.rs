@@ -1,6 +1,7 @@
 //! `Webhooks`: what is read, and what is refused with its place (interface §15).
 
 use aptix_edge::catalog::{Webhook, WebhookEvent};
+use aptix_edge::contract::ClosedList as _;
 use serde_json::{Value, json};
 
 use super::documents::least;
@@ -36,7 +37,7 @@ fn a_webhook_is_read_with_its_defaults() {
     assert_eq!(read.signing_secrets, ["HOOK_SECRET"]);
     let mut spelled = short.clone();
     let defaults = json!({
-        "Events": WebhookEvent::ALL.map(WebhookEvent::as_str), "Content": false, "TimeoutMs": 15_000,
+        "Events": WebhookEvent::NAMES, "Content": false, "TimeoutMs": 15_000,
     });
     for (name, value) in defaults.as_object().unwrap() {
         spelled["Webhooks"]["done"][name] = value.clone();

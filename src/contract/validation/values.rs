@@ -4,13 +4,11 @@
 //! Each method gives the value, or reports a fault and gives nothing. No report repeats a value but the path of a
 //! document, by which a client finds it among many.
 
-use serde::de::DeserializeOwned;
-
 use super::reader::Reader;
-use crate::contract::closed_list::ClosedList;
 use crate::contract::fault::Fault;
 use crate::contract::limits;
 use crate::contract::relative_path::{normal_file_path, quoted_path};
+use crate::encoding::ClosedList;
 use crate::json::{DEPTH_LIMIT, Malformed, Node, Problems, check, not_json};
 
 /// The largest integer that every JSON implementation can hold exactly.
@@ -113,12 +111,8 @@ impl Reader {
     }
 
     /// One name of a closed list.
-    pub(super) fn one_of<T: ClosedList + DeserializeOwned>(
-        &mut self,
-        node: Node<'_, '_>,
-    ) -> Option<T> {
-        let is_text = node.as_text().is_some();
-        let choice = is_text.then(|| serde_json::from_str(node.json).ok()).flatten();
+    pub(super) fn one_of<T: ClosedList>(&mut self, node: Node<'_, '_>) -> Option<T> {
+        let choice = node.as_text().and_then(|name| T::of_name(&name));
         choice.or_else(|| self.refuse(node, &format!("must be one of {}", T::NAMES.join(", "))))
     }
 

@@ -1,6 +1,5 @@
 //! The views of a session, a turn, a trace and the modes (interface §1). Times are ISO 8601, UTC.
 
-use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -8,7 +7,7 @@ use super::session_host::find_turn;
 use super::submission::unreadable_outcome;
 use crate::contract::{
     CallerRecord, CatalogStamp, Fault, SessionId, SteerId, SteerState, ToolCall, TurnId,
-    TurnStatus, Usage,
+    TurnStatus, Usage, shown,
 };
 use crate::encoding::timestamp;
 use crate::entry::page_query::TurnPage;
@@ -21,245 +20,195 @@ use crate::persistence::{
 use crate::ports::Database;
 use crate::reasoner::pending_calls;
 
-/// `GET /sessions/{SessionId}`
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct SessionView {
-    session_id: SessionId,
-    mode_display_name: String,
-    agent_context_id: String,
-    conversation_context_id: String,
-    /// The one that the first turn asked for, where that is another.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    asked_context_id: Option<String>,
-    /// Absent unless the session is a fork.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<ForkParent>,
-    created_at: String,
-    updated_at: String,
-    /// The number of accepted turns.
-    turn_count: u64,
-    /// Prompt tokens of the newest model call that reported them, calls for summaries aside; absent before
-    /// the first report.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latest_turn: Option<TurnSummary>,
-    /// The turn that runs or awaits tools; absent while the session takes a new turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    live_turn: Option<TurnSummary>,
-}
+shown! {
+    /// `GET /sessions/{SessionId}`
+    pub(super) struct SessionView {
+        session_id: SessionId,
+        mode_display_name: String,
+        agent_context_id: String,
+        conversation_context_id: String,
+        /// The one that the first turn asked for, where that is another.
+        asked_context_id: Option<String>,
+        /// Absent unless the session is a fork.
+        parent: Option<ForkParent>,
+        created_at: String,
+        updated_at: String,
+        /// The number of accepted turns.
+        turn_count: u64,
+        /// Prompt tokens of the newest model call that reported them, calls for summaries aside; absent before
+        /// the first report.
+        context_tokens: Option<u64>,
+        latest_turn: Option<TurnSummary>,
+        /// The turn that runs or awaits tools; absent while the session takes a new turn.
+        live_turn: Option<TurnSummary>,
+    }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct TurnSummary {
-    turn_id: TurnId,
-    status: TurnStatus,
-    /// The calls that the client runs; absent unless the turn awaits tools.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<ToolCall>,
-}
+    struct TurnSummary {
+        turn_id: TurnId,
+        status: TurnStatus,
+        /// The calls that the client runs; absent unless the turn awaits tools.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<ToolCall>,
+    }
 
-/// `GET /sessions/{SessionId}/turns/{TurnId}`
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct TurnView {
-    session_id: SessionId,
-    turn_id: TurnId,
-    status: TurnStatus,
-    streaming: bool,
-    started_at: String,
-    updated_at: String,
-    /// Absent while the turn runs or awaits tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended_at: Option<String>,
-    /// How often the latest submission was begun or resumed.
-    attempts: u32,
-    /// Model calls that gave an output.
-    model_calls: u32,
-    /// Summed over the model calls so far.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Usage>,
-    /// The calls that the client runs.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<ToolCall>,
-    /// In the order of acceptance.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    steers: Vec<SteerView>,
-    /// The text up to the moment when the turn was aborted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text_so_far: Option<String>,
-    /// The latest `InvokeResult`; absent while the turn runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outcome: Option<Box<RawValue>>,
-}
+    /// `GET /sessions/{SessionId}/turns/{TurnId}`
+    pub(super) struct TurnView {
+        session_id: SessionId,
+        turn_id: TurnId,
+        status: TurnStatus,
+        streaming: bool,
+        started_at: String,
+        updated_at: String,
+        /// Absent while the turn runs or awaits tools.
+        ended_at: Option<String>,
+        /// How often the latest submission was begun or resumed.
+        attempts: u32,
+        /// Model calls that gave an output.
+        model_calls: u32,
+        /// Summed over the model calls so far.
+        usage: Option<Usage>,
+        /// The calls that the client runs.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<ToolCall>,
+        /// In the order of acceptance.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        steers: Vec<SteerView>,
+        /// The text up to the moment when the turn was aborted.
+        text_so_far: Option<String>,
+        /// The latest `InvokeResult`; absent while the turn runs.
+        outcome: Option<Box<RawValue>>,
+    }
 
-/// `GET /sessions/{SessionId}/turns`
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct TurnsView {
-    session_id: SessionId,
-    /// Oldest first.
-    turns: Vec<TurnEntry>,
-    /// There are more turns: ask again with the id of the last one as `After`.
-    more: bool,
-}
+    /// `GET /sessions/{SessionId}/turns`
+    pub(super) struct TurnsView {
+        session_id: SessionId,
+        /// Oldest first.
+        turns: Vec<TurnEntry>,
+        /// There are more turns: ask again with the id of the last one as `After`.
+        more: bool,
+    }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct TurnEntry {
-    turn_id: TurnId,
-    status: TurnStatus,
-    started_at: String,
-    updated_at: String,
-    /// Summed over the model calls so far.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Usage>,
-}
+    struct TurnEntry {
+        turn_id: TurnId,
+        status: TurnStatus,
+        started_at: String,
+        updated_at: String,
+        /// Summed over the model calls so far.
+        usage: Option<Usage>,
+    }
 
-/// `GET /sessions/{SessionId}/turns/{TurnId}/trace`: diagnostics, out of band (AGN-033 §3.1). Sizes,
-/// sources, ids and times, never content.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct TraceView {
-    session_id: SessionId,
-    turn_id: TurnId,
-    status: TurnStatus,
-    /// How often the latest submission was begun or resumed.
-    attempts: u32,
-    /// The trace of its latest run, where the runtime told it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trace_id: Option<String>,
-    /// The trace of the client that began it, or sent the newest request about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    caller_trace_id: Option<String>,
-    /// The user turn first, then its tool continuations.
-    submissions: Vec<TracedSubmission>,
-    /// The blocks of the turn's message, and the parts that were left out (AGN-027 §7).
-    composition: Box<RawValue>,
-    /// One entry for each model call: request, retries, rebuild, duration, usage, fault.
-    model_calls: Vec<Map<String, Value>>,
-    tool_calls: Vec<TracedCall>,
-    /// In the order of acceptance; absent where there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    steers: Vec<TracedSteer>,
-    /// The session went on under another conversation context with this turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_changed: Option<ContextChange>,
-    /// The mode changes of this turn.
-    mode_changes: Vec<ModeChange>,
-    /// Oldest first.
-    compactions: Vec<CompactionRecord>,
-    /// The turn's messages: those that wait, and what became of the others. Absent if the turn has none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    webhooks: Vec<WebhookRecord>,
-    /// What the turn is at; absent unless it runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    running: Option<RunningStep>,
-}
+    /// `GET /sessions/{SessionId}/turns/{TurnId}/trace`: diagnostics, out of band (AGN-033 §3.1). Sizes,
+    /// sources, ids and times, never content.
+    pub(super) struct TraceView {
+        session_id: SessionId,
+        turn_id: TurnId,
+        status: TurnStatus,
+        /// How often the latest submission was begun or resumed.
+        attempts: u32,
+        /// The trace of its latest run, where the runtime told it.
+        trace_id: Option<String>,
+        /// The trace of the client that began it, or sent the newest request about it.
+        caller_trace_id: Option<String>,
+        /// The user turn first, then its tool continuations.
+        submissions: Vec<TracedSubmission>,
+        /// The blocks of the turn's message, and the parts that were left out (AGN-027 §7).
+        composition: Box<RawValue>,
+        /// One entry for each model call: request, retries, rebuild, duration, usage, fault.
+        model_calls: Vec<Map<String, Value>>,
+        tool_calls: Vec<TracedCall>,
+        /// In the order of acceptance; absent where there are none.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        steers: Vec<TracedSteer>,
+        /// The session went on under another conversation context with this turn.
+        context_changed: Option<ContextChange>,
+        /// The mode changes of this turn.
+        mode_changes: Vec<ModeChange>,
+        /// Oldest first.
+        compactions: Vec<CompactionRecord>,
+        /// The turn's messages: those that wait, and what became of the others. Absent if the turn has none.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        webhooks: Vec<WebhookRecord>,
+        /// What the turn is at; absent unless it runs.
+        running: Option<RunningStep>,
+    }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct TracedSubmission {
-    accepted_at: String,
-    /// Who sent it.
-    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-    caller: CallerRecord,
-    /// What it ran under.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    catalog: Option<CatalogStamp>,
-}
+    struct TracedSubmission {
+        accepted_at: String,
+        /// Who sent it.
+        #[serde(skip_serializing_if = "CallerRecord::is_empty")]
+        caller: CallerRecord,
+        /// What it ran under.
+        catalog: Option<CatalogStamp>,
+    }
 
-/// What has become of a steer.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct SteerView {
-    steer_id: SteerId,
-    accepted_at: String,
-    state: SteerState,
-    /// The turn's model call that took it, from 0; absent until one has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model_call: Option<u32>,
-}
+    /// What has become of a steer.
+    struct SteerView {
+        steer_id: SteerId,
+        accepted_at: String,
+        state: SteerState,
+        /// The turn's model call that took it, from 0; absent until one has.
+        model_call: Option<u32>,
+    }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct TracedSteer {
-    #[serde(flatten)]
-    steer: SteerView,
-    /// Milliseconds from its acceptance to the model call that took it; absent until one has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    waited_ms: Option<u64>,
-    /// A model call was dropped for it.
-    interrupted: bool,
-    /// Who sent it.
-    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-    caller: CallerRecord,
-}
+    struct TracedSteer {
+        #[serde(flatten)]
+        steer: SteerView,
+        /// Milliseconds from its acceptance to the model call that took it; absent until one has.
+        waited_ms: Option<u64>,
+        /// A model call was dropped for it.
+        interrupted: bool,
+        /// Who sent it.
+        #[serde(skip_serializing_if = "CallerRecord::is_empty")]
+        caller: CallerRecord,
+    }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct RunningStep {
-    /// The data of the step's progress event.
-    #[serde(flatten)]
-    progress: Map<String, Value>,
-    since: String,
-}
+    struct RunningStep {
+        /// The data of the step's progress event.
+        #[serde(flatten)]
+        progress: Map<String, Value>,
+        since: String,
+    }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct TracedCall {
-    /// The turn's model call that asked for it, from 0.
-    model_call: u32,
-    /// The id that clients and tools get.
-    tool_call_id: String,
-    name: String,
-    /// `server`, `client`, or `nobody` when it could not be run.
-    runs_on: &'static str,
-    /// Absent where no human was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    approval: Option<TracedApproval>,
-    /// The time that the tool took; absent while the call is open.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    execution_ms: Option<u64>,
-    /// Whether the tool returned a result rather than an error; absent while the call is open.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    successful: Option<bool>,
-    /// The length of the result, or of the error; absent while the call is open.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result_bytes: Option<usize>,
-    /// Calls with the same number ran at once; absent of a call that ran alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parallel_group: Option<u32>,
-    /// Of a tool of an MCP server: `Server`, `Tool`, and `Era`, that of the protocol.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mcp: Option<Box<RawValue>>,
-}
+    struct TracedCall {
+        /// The turn's model call that asked for it, from 0.
+        model_call: u32,
+        /// The id that clients and tools get.
+        tool_call_id: String,
+        name: String,
+        /// `server`, `client`, or `nobody` when it could not be run.
+        runs_on: &'static str,
+        /// Absent where no human was asked.
+        approval: Option<TracedApproval>,
+        /// The time that the tool took; absent while the call is open.
+        execution_ms: Option<u64>,
+        /// Whether the tool returned a result rather than an error; absent while the call is open.
+        successful: Option<bool>,
+        /// The length of the result, or of the error; absent while the call is open.
+        result_bytes: Option<usize>,
+        /// Calls with the same number ran at once; absent of a call that ran alone.
+        parallel_group: Option<u32>,
+        /// Of a tool of an MCP server: `Server`, `Tool`, and `Era`, that of the protocol.
+        mcp: Option<Box<RawValue>>,
+    }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct TracedApproval {
-    /// Absent until somebody has decided, and when the turn ended before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    decision: Option<Decision>,
-    /// Milliseconds from the pause to the decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    waited_ms: Option<u64>,
-    /// The human changed the arguments.
-    edited: bool,
-    /// Who sent the decision: `key:…`, `user:…` or `actor:…`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    decided_by: Option<String>,
-}
+    struct TracedApproval {
+        /// Absent until somebody has decided, and when the turn ended before.
+        decision: Option<Decision>,
+        /// Milliseconds from the pause to the decision.
+        waited_ms: Option<u64>,
+        /// The human changed the arguments.
+        edited: bool,
+        /// Who sent the decision: `key:…`, `user:…` or `actor:…`.
+        decided_by: Option<String>,
+    }
 
-/// `GET /sessions/{SessionId}/modes`
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct ModesView {
-    session_id: SessionId,
-    mode_display_name: String,
-    /// Every change, oldest first.
-    history: Vec<ModeChange>,
+    /// `GET /sessions/{SessionId}/modes`
+    pub(super) struct ModesView {
+        session_id: SessionId,
+        mode_display_name: String,
+        /// Every change, oldest first.
+        history: Vec<ModeChange>,
+    }
 }
 
 /// The views of a session, out of its storage.

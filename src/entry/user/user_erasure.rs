@@ -2,13 +2,12 @@
 
 use std::rc::Rc;
 
-use serde::Serialize;
 use serde_json::json;
 
 use super::session_asking::{ask_each, ask_session};
 use super::user_host::UserHost;
 use crate::catalog::Catalog;
-use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, UserId};
+use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, UserId, shown};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Platform};
 use crate::users::{Done, Revocation, StatusCounts};
@@ -18,62 +17,50 @@ const AT_FIRST: u32 = 10;
 
 const SECOND_MS: u64 = 1_000;
 
-/// `GET /users/{User}`
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct UserView<'a> {
-    user: &'a UserId,
-    sessions: SessionsView,
-    /// Absent where no budget has bounded the user's tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<TokensView>,
-    /// The agent contexts that bound a user's tokens.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    budgets: Vec<BudgetView>,
-    /// Absent where nothing is revoked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tickets_before: Option<String>,
-}
+shown! {
+    /// `GET /users/{User}`
+    struct UserView<'a> {
+        user: &'a UserId,
+        sessions: SessionsView,
+        /// Absent where no budget has bounded the user's tokens.
+        tokens: Option<TokensView>,
+        /// The agent contexts that bound a user's tokens.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        budgets: Vec<BudgetView>,
+        /// Absent where nothing is revoked.
+        tickets_before: Option<String>,
+    }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct SessionsView {
-    total: u64,
-    #[serde(flatten)]
-    by_status: StatusCounts,
-    /// Sessions that are being erased; no other count has them.
-    erasing: u64,
-}
+    struct SessionsView {
+        total: u64,
+        #[serde(flatten)]
+        by_status: StatusCounts,
+        /// Sessions that are being erased; no other count has them.
+        erasing: u64,
+    }
 
-/// The tokens that count as spent, those of leases among them.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct TokensView {
-    today: u64,
-    this_month: u64,
-    /// The number of sessions that have a lease, and the tokens of the leases.
-    leases: usize,
-    leased: u64,
-}
+    /// The tokens that count as spent, those of leases among them.
+    struct TokensView {
+        today: u64,
+        this_month: u64,
+        /// The number of sessions that have a lease, and the tokens of the leases.
+        leases: usize,
+        leased: u64,
+    }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct BudgetView {
-    agent_context_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user_tokens_per_day: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user_tokens_per_month: Option<u64>,
-}
+    struct BudgetView {
+        agent_context_id: String,
+        user_tokens_per_day: Option<u64>,
+        user_tokens_per_month: Option<u64>,
+    }
 
-/// `POST /users/{User}/revoke`
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct RevocationView<'a> {
-    user: &'a UserId,
-    tickets_before: String,
-    /// The number of sessions that know.
-    sessions: usize,
+    /// `POST /users/{User}/revoke`
+    struct RevocationView<'a> {
+        user: &'a UserId,
+        tickets_before: String,
+        /// The number of sessions that know.
+        sessions: usize,
+    }
 }
 
 impl<P: Platform, D: Database> UserHost<P, D> {

@@ -5,7 +5,7 @@
 //! Only the era may be shared, by [`Connection::of_era`]: it saves the first request to a legacy server, which the
 //! server would refuse.
 
-use serde::{Deserialize, Serialize};
+use crate::contract::closed_list;
 
 /// The modern version, in which each request is complete by itself.
 pub(super) const MODERN: &str = "2026-07-28";
@@ -16,28 +16,13 @@ pub(super) const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 /// The longest id of a session, in bytes.
 const SESSION_ID_BYTES: usize = 1024;
 
-/// The two ways in which servers speak the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ProtocolEra {
-    /// From 2026-07-28 on: no handshake, no session.
-    Modern,
-    /// 2025-03-26 to 2025-11-25: `initialize` comes first.
-    Legacy,
-}
-
-impl ProtocolEra {
-    /// `modern` or `legacy`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Modern => "modern",
-            Self::Legacy => "legacy",
-        }
-    }
-
-    /// The era of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Modern, Self::Legacy].into_iter().find(|era| era.as_str() == name)
+closed_list! {
+    /// The two ways in which servers speak the protocol.
+    pub enum ProtocolEra {
+        /// From 2026-07-28 on: no handshake, no session.
+        Modern = "modern",
+        /// 2025-03-26 to 2025-11-25: `initialize` comes first.
+        Legacy = "legacy",
     }
 }
 
