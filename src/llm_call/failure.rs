@@ -56,6 +56,36 @@ pub enum Cause {
     },
 }
 
+/// What a cause says by itself.
+#[derive(Clone, Copy)]
+pub(super) struct Signs {
+    /// The same request can succeed when it is sent again.
+    passes: bool,
+    /// The service is down, or too busy.
+    pub(super) is_down: bool,
+    /// The service may have stored a response that it did not come to name.
+    hides_response: bool,
+}
+
+impl Cause {
+    pub(super) fn signs(&self) -> Signs {
+        let signs = |passes, is_down, hides_response| Signs { passes, is_down, hides_response };
+        match self {
+            Self::Unreachable | Self::BrokenOff => signs(true, true, true),
+            Self::Unreadable(StreamFault::EndedEarly) => signs(true, true, true),
+            Self::Silent { .. } => signs(false, true, true),
+            Self::Interrupt | Self::Unreadable(_) => signs(false, false, true),
+            Self::Lost => signs(true, false, false),
+            Self::TooLarge | Self::UnnameableCalls => signs(false, false, false),
+            Self::Incomplete { .. } => signs(false, false, false),
+            Self::Failed(error) => signs(can_pass(error), can_pass(error), false),
+            Self::Refused(of) => {
+                signs(of.retryable(), of.is_down(), matches!(of.status, 502 | 504))
+            }
+        }
+    }
+}
+
 impl CallFailure {
     /// A failure in which no name holds a secret of the call: a gateway may quote a key where a code is
     /// expected.
@@ -113,39 +143,16 @@ impl CallFailure {
     /// Whether the same request can succeed when it is sent again. Whether text of the failed output
     /// was shown to a client is for the caller to judge.
     pub fn retryable(&self) -> bool {
-        let can_pass = match &self.cause {
-            Cause::Unreachable
-            | Cause::BrokenOff
-            | Cause::Lost
-            | Cause::Unreadable(StreamFault::EndedEarly) => true,
-            Cause::Refused(refusal) => refusal.retryable(),
-            Cause::Failed(error) => can_pass(error),
-            Cause::Interrupt
-            | Cause::TooLarge
-            | Cause::Silent { .. }
-            | Cause::Unreadable(_)
-            | Cause::UnnameableCalls
-            | Cause::Incomplete { .. } => false,
-        };
-        can_pass && !self.too_long() && !self.refused_storage() && !self.refused_background()
+        self.cause.signs().passes
+            && !self.too_long()
+            && !self.refused_storage()
+            && !self.refused_background()
     }
 
     /// Whether the service may have stored a response and not come to name it: it was cut, or stands behind a
     /// gateway that gave it up.
     pub fn may_hide_response(&self) -> bool {
-        match &self.cause {
-            Cause::Interrupt
-            | Cause::Unreachable
-            | Cause::Silent { .. }
-            | Cause::BrokenOff
-            | Cause::Unreadable(_) => true,
-            Cause::Refused(refusal) => matches!(refusal.status, 502 | 504),
-            Cause::TooLarge
-            | Cause::Lost
-            | Cause::UnnameableCalls
-            | Cause::Failed(_)
-            | Cause::Incomplete { .. } => false,
-        }
+        self.cause.signs().hides_response
     }
 
     /// Whether the input does not fit into the model's context window: the same input never will.

@@ -2,9 +2,9 @@
 //! service is down, too busy or out of quota. What says that the request, a key or a name is wrong has to be seen, and
 //! is no such failure.
 
-use super::failure::{CallFailure, Cause, can_pass};
-use super::refusal::{needs_operator, status_can_pass};
-use crate::responses_api::{ErrorBody, StreamFault};
+use super::failure::CallFailure;
+use super::refusal::needs_operator;
+use crate::responses_api::ErrorBody;
 
 /// More codes and types of a quota that is spent.
 const OF_QUOTA: [&str; 2] = ["usage_limit_reached", "billing_hard_limit_reached"];
@@ -12,29 +12,10 @@ const OF_QUOTA: [&str; 2] = ["usage_limit_reached", "billing_hard_limit_reached"
 /// The status of a service that wants to be paid first.
 const PAYMENT_REQUIRED: u16 = 402;
 
-/// The statuses of a proxy that found no valid certificate: the operator's to mend.
-const OF_TLS: [u16; 2] = [525, 526];
-
 impl CallFailure {
     /// Whether another service can take the call over.
     pub fn moves_on(&self) -> bool {
-        let is_down = match &self.cause {
-            Cause::Unreachable
-            | Cause::Silent { .. }
-            | Cause::BrokenOff
-            | Cause::Unreadable(StreamFault::EndedEarly) => true,
-            Cause::Refused(refusal) => {
-                status_can_pass(refusal.status) && !OF_TLS.contains(&refusal.status)
-            }
-            Cause::Failed(error) => can_pass(error),
-            Cause::Interrupt
-            | Cause::TooLarge
-            | Cause::Unreadable(_)
-            | Cause::Lost
-            | Cause::UnnameableCalls
-            | Cause::Incomplete { .. } => false,
-        };
-        self.is_out_of_quota() || is_down && !self.blames_request()
+        self.is_out_of_quota() || self.cause.signs().is_down && !self.blames_request()
     }
 
     /// Whether what the service was to be paid with is spent: a repetition cannot help.
@@ -64,7 +45,8 @@ fn names_quota(error: &ErrorBody) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm_call::Refusal;
+    use crate::llm_call::{Cause, Refusal};
+    use crate::responses_api::StreamFault;
 
     fn error(code: &str, message: &str) -> ErrorBody {
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());

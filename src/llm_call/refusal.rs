@@ -35,6 +35,11 @@ impl Refusal {
         self.can_pass() && !self.is_final
     }
 
+    /// Whether its status says that the service is down, or too busy.
+    pub(super) fn is_down(&self) -> bool {
+        status_can_pass(self.status) && !OF_TLS.contains(&self.status)
+    }
+
     /// Whether the input is too long. A request that is too long for a proxy in bytes (413) counts as well,
     /// whatever its error says: fewer turns help it, too.
     pub(super) fn concerns_length(&self) -> bool {
@@ -63,6 +68,9 @@ impl Refusal {
         with_plain(fault, "Type", self.body.kind)
     }
 }
+
+/// The statuses of a proxy that found no valid certificate: the operator's to mend.
+const OF_TLS: [u16; 2] = [525, 526];
 
 /// Whether a status concerns the moment and not the request.
 pub(super) fn status_can_pass(status: u16) -> bool {

@@ -22,24 +22,17 @@ const OF_CONVERSATION: [&str; 3] = ["input", "messages", "previous_response_id"]
 impl CallFailure {
     /// Whether the service may take the same call with less of the conversation. `model` is the one that was called.
     pub fn may_concern_conversation(&self, model: &str) -> bool {
-        let error = match &self.cause {
-            Cause::Refused(refusal) => Some(&refusal.body).filter(|_| {
-                refusal.is_error_object
-                    && STATUSES.contains(&refusal.status)
-                    && !needs_operator(&refusal.body)
-            }),
-            Cause::Failed(error) => Some(error.as_ref()).filter(|error| fails_for_good(error)),
-            Cause::Interrupt
-            | Cause::TooLarge
-            | Cause::Unreachable
-            | Cause::Silent { .. }
-            | Cause::BrokenOff
-            | Cause::Unreadable(_)
-            | Cause::Lost
-            | Cause::UnnameableCalls
-            | Cause::Incomplete { .. } => None,
+        let Some((status, error)) = self.error() else { return false };
+        let is_for_its_contents = match status {
+            Some(status) => {
+                let is_page = matches!(&self.cause, Cause::Refused(of) if !of.is_error_object);
+                STATUSES.contains(&status) && !is_page && !needs_operator(error)
+            }
+            None => fails_for_good(error),
         };
-        error.is_some_and(|error| blames_no_other(error) && !names_model(error, model))
+        is_for_its_contents
+            && blames_no_other(error)
+            && !names_model(error, model)
             && self.refused_tool().is_none()
             && !self.refused_storage()
             && !self.refused_background()
