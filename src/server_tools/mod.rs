@@ -97,9 +97,8 @@ pub async fn run<P: Platform>(
             });
             (outcome, tool.on_error)
         }
-        (Some(McpCall { server: None, .. }), ..) | (None, None, None) => {
-            (gone(), OnError::FailTurn)
-        }
+        (Some(McpCall { server: None, .. }), ..) => (gone(), OnError::FailTurn),
+        (None, None, None) => (gone(), OnError::FailTurn),
     };
     let outcome = match outcome {
         Ok(outcome) if given.get().saturating_add(outcome.text().len()) > MAX_TURN_BYTES => {
