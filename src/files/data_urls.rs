@@ -16,7 +16,6 @@ use super::hashed_contents::HashedContents;
 use super::keep::{keep, yield_after_long_work};
 use super::text_check::embeds_contents;
 use super::{FileLinks, OutputFile};
-use crate::contract::FileRef;
 use crate::encoding::{canonical_base64, disturbs_a_line, essence, is_media_type};
 use crate::json::{Node, first_member, for_each_element, for_each_member};
 use crate::ports::Platform;
@@ -60,16 +59,8 @@ pub async fn keep_part_contents<P: Platform>(
     {
         let number = made + index + 1;
         let contents = HashedContents::of(bytes, &yield_after).await;
-        let reference = FileRef {
-            name: name.map_or_else(|| name_by_type(&mime_type, number), Cow::into_owned),
-            mime_type,
-            url: String::new(),
-            size_bytes: contents.bytes.len() as u64,
-            content_hash: contents.sha256.clone(),
-            description: None,
-            content_expires: None,
-        };
-        files.push(ListedFile { reference, contents: Some(contents) });
+        let name = name.map_or_else(|| name_by_type(&mime_type, number), Cow::into_owned);
+        files.push(ListedFile::unlisted(name, mime_type, contents));
     }
     let kept = join_all(files.into_iter().map(|file| keep(platform, links, file))).await;
     kept.into_iter().filter_map(Result::ok).collect()

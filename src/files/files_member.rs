@@ -57,6 +57,22 @@ pub(super) struct ListedFile {
     pub(super) contents: Option<HashedContents>,
 }
 
+impl ListedFile {
+    /// Contents that no `Files` lists: a picture, or those in a part of a result.
+    pub(super) fn unlisted(name: String, mime_type: String, contents: HashedContents) -> Self {
+        let reference = FileRef {
+            name,
+            mime_type,
+            url: String::new(),
+            size_bytes: contents.bytes.len() as u64,
+            content_hash: contents.sha256.clone(),
+            description: None,
+            content_expires: None,
+        };
+        Self { reference, contents: Some(contents) }
+    }
+}
+
 /// Reads the files that a tool's result lists; `None` when it lists none, an error for a malformed list.
 /// `yield_after` follows each piece of work, with its bytes.
 pub(super) async fn listed_files(

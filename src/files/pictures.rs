@@ -8,7 +8,6 @@ use super::files_member::ListedFile;
 use super::hashed_contents::HashedContents;
 use super::keep::{keep, yield_after_long_work};
 use super::{FileFailure, FileLinks, OutputFile};
-use crate::contract::FileRef;
 use crate::ports::Platform;
 
 /// The kinds of pictures: their first bytes, their media type, and the ending of their names.
@@ -33,14 +32,6 @@ pub async fn keep_picture<P: Platform>(
     let kind = KINDS.iter().find(|(start, ..)| bytes.starts_with(start));
     let (_, mime_type, ending) = kind.ok_or_else(no_picture)?;
     let contents = HashedContents::of(bytes, &yield_after).await;
-    let reference = FileRef {
-        name: format!("picture_{number}.{ending}"),
-        mime_type: (*mime_type).to_owned(),
-        url: String::new(),
-        size_bytes: contents.bytes.len() as u64,
-        content_hash: contents.sha256.clone(),
-        description: None,
-        content_expires: None,
-    };
-    keep(platform, links, ListedFile { reference, contents: Some(contents) }).await
+    let name = format!("picture_{number}.{ending}");
+    keep(platform, links, ListedFile::unlisted(name, (*mime_type).to_owned(), contents)).await
 }

@@ -8,8 +8,10 @@ use futures_util::future::{Either, select};
 
 use super::failure::Cause;
 use super::reading::CallObserver;
-use super::{CallFailure, Endpoint, ResponseForm, UsableOutput, ended, headers_of_call};
-use crate::ports::{HttpMethod, HttpRequest, Platform};
+use super::{
+    CallFailure, Endpoint, ResponseForm, UsableOutput, ended, headers_of_call, without_body,
+};
+use crate::ports::{HttpMethod, Platform};
 use crate::responses_api::{ResponseStream, StreamFault};
 
 /// The longest wait for the answer to a cancellation, in milliseconds.
@@ -79,8 +81,7 @@ pub async fn read_response_on<P: Platform>(
     };
     stream.read_on(id);
     let headers = headers_of_call(endpoint, "text/event-stream");
-    let request =
-        HttpRequest { method: HttpMethod::Get, url, headers, body: String::new(), reads: &[] };
+    let request = without_body(HttpMethod::Get, url, headers);
     ended(platform, endpoint, request, ResponseForm::Events, stream, observer).await
 }
 
@@ -96,8 +97,7 @@ pub async fn poll_response<P: Platform>(
     let Some(url) = endpoint.url_of_response(id) else { return Err(CallFailure::lost()) };
     stream.read_on(id);
     let headers = headers_of_call(endpoint, "application/json");
-    let request =
-        HttpRequest { method: HttpMethod::Get, url, headers, body: String::new(), reads: &[] };
+    let request = without_body(HttpMethod::Get, url, headers);
     let ending = ended(platform, endpoint, request, ResponseForm::Object, stream, observer).await;
     ending.map_err(|failure| match failure.denies_response() {
         true => CallFailure { cause: Cause::Lost, ..failure },
@@ -121,13 +121,7 @@ pub async fn cancel_response<P: Platform>(
     id: &str,
 ) -> Cancellation {
     let Some(url) = endpoint.url_of_cancellation(id) else { return Cancellation::Answered };
-    let cancelling = platform.send(HttpRequest {
-        method: HttpMethod::Post,
-        url,
-        headers: endpoint.headers(),
-        body: String::new(),
-        reads: &[],
-    });
+    let cancelling = platform.send(without_body(HttpMethod::Post, url, endpoint.headers()));
     let patience = platform.sleep(CANCELLATION_MS.min(endpoint.idle_timeout_ms));
     match select(pin!(cancelling), pin!(patience)).await {
         Either::Left((Ok(response), _)) => match response.status {

@@ -113,13 +113,7 @@ pub enum Deletion {
 /// not sent: it would name something else.
 pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> Deletion {
     let Some(url) = endpoint.url_of_response(id) else { return Deletion::Refused };
-    let deletion = platform.send(HttpRequest {
-        method: HttpMethod::Delete,
-        url,
-        headers: endpoint.headers(),
-        body: String::new(),
-        reads: &[],
-    });
+    let deletion = platform.send(without_body(HttpMethod::Delete, url, endpoint.headers()));
     match select(pin!(deletion), pin!(platform.sleep(endpoint.idle_timeout_ms))).await {
         Either::Left((Ok(response), _)) => match response.status {
             200..=299 | 404 => Deletion::Gone,
@@ -150,6 +144,14 @@ async fn exchange<P: Platform>(
         ResponseForm::Events => reader.read_output(response.body, stream, observer).await,
         ResponseForm::Object => reader.read_object(response.body, stream, observer).await,
     }
+}
+
+fn without_body(
+    method: HttpMethod,
+    url: String,
+    headers: Vec<(String, String)>,
+) -> HttpRequest<String> {
+    HttpRequest { method, url, headers, body: String::new(), reads: &[] }
 }
 
 fn headers_of_call(endpoint: &Endpoint, accepted: &str) -> Vec<(String, String)> {

@@ -1,10 +1,11 @@
 //! The object that owns a workspace's index: documents in, chunks out (interface §7).
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::Future;
 use std::rc::Rc;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::embedded_index::{EmbeddedIndex, Written};
 use super::removal::Removal;
@@ -109,7 +110,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
                     let changed = documents.iter().any(|document| document.changed);
                     Ok(Written { result: documents, changed })
                 });
-                Ok(success(&Named("Documents", write.await?)))
+                Ok(success(&BTreeMap::from([("Documents", write.await?)])))
             }
             WorkspaceRoute::Remove(named) => {
                 let write = self.index.write(source, async |index| {
@@ -202,7 +203,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         } else {
             Vec::new()
         };
-        Ok(InvokeResult::success(Named("Chunks", retrieved.chunks), warnings))
+        Ok(InvokeResult::success(BTreeMap::from([("Chunks", retrieved.chunks)]), warnings))
     }
 
     /// The search of a turn, which keeps its own bound in bytes.
@@ -237,16 +238,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         let search = Search { query, scope, limit, max_bytes, vector, explain };
         let (chunks, of_scope) = self.index.search(&mut budget_of(platform), search).await?;
         warnings.extend(of_scope);
-        Ok(InvokeResult::success(Named("Chunks", chunks), warnings))
-    }
-}
-
-/// An object of one member.
-struct Named<T>(&'static str, T);
-
-impl<T: Serialize> Serialize for Named<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map([(self.0, &self.1)])
+        Ok(InvokeResult::success(BTreeMap::from([("Chunks", chunks)]), warnings))
     }
 }
 
