@@ -230,7 +230,7 @@ impl ModelService {
         let mut reply = self.decide(&body, before.as_ref(), &input, input_bytes);
         if let Reply::Recorded(Recording { body: bytes, response }) = &reply {
             if let Some(response) = response {
-                self.keep(&body, before, input, response);
+                self.keep(input_bytes, &body, before, input, response);
             }
             let reply = HttpReply::in_pieces(200, [Piece::Bytes(bytes.clone())]);
             return (Reply::Http(reply), None);
@@ -253,7 +253,7 @@ impl ModelService {
         });
         let rendered = render(answer, &format!("resp_{}", self.number()), calls);
         if matches!(answer.ending, Ending::Completed | Ending::Incomplete(_)) {
-            self.keep(&body, before, input, &rendered.response);
+            self.keep(input_bytes, &body, before, input, &rendered.response);
         }
         (reply, Some(rendered))
     }
@@ -300,9 +300,11 @@ impl ModelService {
         (self.mind.borrow())(&Conversation(conversation()))
     }
 
-    /// Keeps a response with its input, and what it is to know of the items that it gave out.
+    /// Keeps a response with its input, and what it is to know of the items that it gave out; `bytes` is the length of the
+    /// conversation with the input.
     fn keep(
         &self,
+        bytes: usize,
         body: &Value,
         before: Option<Rc<Kept>>,
         mut items: Vec<ConversationItem>,
@@ -318,8 +320,9 @@ impl ModelService {
                 open_calls.insert(item["call_id"].as_str().unwrap().to_owned());
             }
         }
+        let from = items.len();
         items.extend(output.iter().cloned().map(Rc::new));
-        let bytes = before.as_ref().map_or(0, |kept| kept.bytes) + length(&items);
+        let bytes = bytes + length(&items[from..]);
         let kept = Rc::new(Kept { before, items, open_calls, bytes });
         self.latest.replace(Some(Rc::clone(&kept)));
         if body["store"] == true && !self.keeps_nothing.get() {

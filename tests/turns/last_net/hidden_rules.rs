@@ -9,7 +9,7 @@ use super::super::forks::Forking;
 use super::super::replays::assert_rebuilds;
 use super::*;
 
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 120;
 const LONG_SEEDS: u64 = 10_000;
 const TURNS: u64 = 10;
 
