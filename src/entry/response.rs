@@ -91,6 +91,13 @@ impl<S> Response<S> {
         Self { status: 200, headers: headers_of(content_type), body: Body::Stream(stream) }
     }
 
+    /// The same response, which says whether it was given before.
+    pub(super) fn marked_replayed(mut self, is_replayed: bool) -> Self {
+        let mark = ("Idempotent-Replayed", "true".to_owned());
+        self.headers.extend(is_replayed.then_some(mark));
+        self
+    }
+
     /// The same response with the id of its request.
     pub(super) fn with_id(mut self, id: Option<&RequestId>) -> Self {
         self.headers.extend(id.map(RequestId::header));

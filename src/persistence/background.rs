@@ -5,7 +5,7 @@
 
 use super::SessionStore;
 use super::entry_seq::EntrySeq;
-use super::pending_response::PendingResponse;
+use super::progress::PendingResponse;
 use super::records::{Session, Turn};
 use crate::contract::{Fault, TurnStatus};
 use crate::object::TaskKind;
@@ -58,10 +58,7 @@ impl<D: Database> SessionStore<D> {
             turn.progress.begin_counts_again(now_ms);
             turn.progress.restart_iterations();
         }
-        turn.status = TurnStatus::Running;
-        turn.updated_at = now_ms;
-        session.open_turn = Some(turn.ordinal);
-        session.updated_at = now_ms;
+        session.run_again(turn, now_ms);
         self.durable_step(|| {
             self.save_turn(turn, None, None, None)?;
             if was_running { Ok(()) } else { self.save_session(session) }

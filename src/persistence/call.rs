@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::spent::is_zero;
+use super::progress::is_zero;
 use crate::contract::ToolResult;
 use crate::contract::closed_list;
 

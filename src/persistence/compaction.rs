@@ -91,21 +91,17 @@ impl<D: Database> SessionStore<D> {
         // This statement looks through the conversation, and only a turn that does not fit alone runs it.
         let its_own = "SELECT seq, kind FROM conversation
              WHERE turn = ? AND entry_state <> 'forgotten' AND kind NOT IN ('system', 'stand_in')";
-        let its_own = self.database.query(its_own, &[turn.ordinal.into()])?;
-        for entry in &its_own {
+        let mut entries = Vec::new();
+        for entry in self.database.query(its_own, &[turn.ordinal.into()])? {
+            entries.push(entry.get("seq")?);
             if entry.get::<EntryKind>("kind")? == EntryKind::ModelOutput {
                 session.drop_chain();
             }
         }
         // The solution context may be in its message, so the next turn shows it again.
         session.solution_context_sent = None;
-        self.memory.borrow_mut().unsent = None;
         self.durable_step(|| {
-            for entry in &its_own {
-                let seq: EntrySeq = entry.get("seq")?;
-                let forget = "UPDATE conversation SET entry_state = 'forgotten' WHERE seq = ?";
-                self.database.execute(forget, &[seq.0.into()])?;
-            }
+            self.take_out(&entries, "forgotten")?;
             self.save_turn(turn, None, None, None)?;
             self.save_session(session)
         })

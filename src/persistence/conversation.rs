@@ -120,6 +120,15 @@ impl<D: Database> SessionStore<D> {
         Ok(seq)
     }
 
+    /// Takes entries out of what calls send, in a step that saves the session: `state` says why.
+    pub(super) fn take_out(&self, entries: &[EntrySeq], state: &str) -> Result<(), Fault> {
+        self.memory.borrow_mut().unsent = None;
+        let statement = "UPDATE conversation SET entry_state = ? WHERE seq = ?";
+        entries
+            .iter()
+            .try_for_each(|seq| self.database.execute(statement, &[state.into(), seq.0.into()]))
+    }
+
     /// The items of the latest message of a user turn, withheld or not: a JSON array.
     pub fn message_of(&self, turn: u64) -> Result<Option<String>, Fault> {
         let statement = "SELECT items FROM conversation

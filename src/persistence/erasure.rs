@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::SessionStore;
+use super::progress::is_zero;
 use super::records::{Session, from_json, to_json};
 use super::responses::{DeletionEnd, DeletionState};
 use super::schema::{RECEIPT, SCHEMA, session_tables};
-use super::spent::is_zero;
 use crate::contract::{Fault, SessionId, TurnStatus};
 use crate::encoding::timestamp;
 use crate::object::{TaskKind, has_table};

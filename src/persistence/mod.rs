@@ -17,27 +17,20 @@ mod erasure;
 mod export;
 mod fork;
 mod ladder;
-mod lease;
 mod memory;
 mod open_calls;
 mod other_contexts;
-mod pending_response;
-mod pending_retrieval;
+mod progress;
 mod records;
 mod responses;
 mod schema;
-mod senders;
 mod service;
 mod session_row;
 mod session_store;
-mod spent;
-mod steer_counts;
 mod steers;
-mod submission_counts;
 mod submission_origin;
 mod texts;
 mod turn_life_cycle;
-mod turn_trace;
 mod webhooks;
 mod window;
 
@@ -53,27 +46,24 @@ pub(crate) use fork::{
     TextPage, TextPlace,
 };
 pub use fork::{ForkOrigin, ForkParent};
-pub use lease::Lease;
 pub use other_contexts::{ContextChange, Contexts, OtherContexts};
-pub use pending_response::PendingResponse;
-pub use pending_retrieval::PendingRetrieval;
+pub(crate) use progress::is_zero;
+pub use progress::{
+    PendingResponse, PendingRetrieval, Spent, SteerCounts, StoredSchema, TurnProgress, TurnTrace,
+};
 pub use records::{
-    Chain, ChainEnd, Entry, EntryKind, ModeChange, Session, SessionState, StoredOutcome,
-    StoredSchema, Turn, TurnProgress,
+    Chain, ChainEnd, Entry, EntryKind, Lease, ModeChange, Session, SessionState, StoredOutcome,
+    Turn,
 };
 pub use responses::DeletionState;
 pub(crate) use responses::StoredResponse;
 pub use schema::SESSION_FORM;
 pub use session_store::SessionStore;
-pub use spent::Spent;
-pub(crate) use spent::is_zero;
-pub use steer_counts::SteerCounts;
 pub use steers::Steer;
 pub(crate) use steers::{NewSteer, UnplacedSteer};
 pub(crate) use submission_origin::SubmissionOrigin;
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
 pub use turn_life_cycle::{NewMode, NewSubmission};
-pub use turn_trace::TurnTrace;
 pub use webhooks::{DueWebhook, Ending, WebhookRecord, WebhookState};
 pub(crate) use webhooks::{MessagePlace, WebhookMessage};
 pub use window::{CompactionReason, CompactionRecord, Ladder, Rung, Shortening, Window};

@@ -7,19 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::call::OpenCalls;
 use super::entry_seq::EntrySeq;
 use super::fork::ForkOrigin;
-use super::lease::Lease;
-use super::other_contexts::{ContextChange, OtherContexts};
-use super::pending_response::PendingResponse;
-use super::pending_retrieval::PendingRetrieval;
-use super::spent::{Spent, is_zero};
-use super::steer_counts::SteerCounts;
-use super::turn_trace::TurnTrace;
-use super::window::{CompactionRecord, Ladder, Window};
+use super::other_contexts::OtherContexts;
+use super::progress::{TurnProgress, is_zero};
+use super::window::{Ladder, Window};
 use crate::contract::closed_list;
-use crate::contract::{
-    CallerRecord, CatalogStamp, Fault, InvokeResult, SessionId, TurnId, TurnStatus, Usage, Warning,
-};
-use crate::files::OutputFile;
+use crate::contract::{Fault, InvokeResult, SessionId, TurnId, TurnStatus, Usage};
 use crate::ports::unreadable_column;
 
 /// The session's one row. As JSON it crosses from a session to its fork.
@@ -127,6 +119,34 @@ pub struct SessionState {
     pub fork: Option<Box<ForkOrigin>>,
 }
 
+/// Tokens of a user that a session may spend (interface §13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lease {
+    /// The user's object knows it by this number.
+    pub id: u64,
+    pub tokens: u64,
+    /// The session's tokens when it got the lease.
+    pub from: u64,
+    /// When the user's object gave it.
+    pub granted_at: u64,
+    /// The tokens that were spent out of it, once it has ended.
+    pub used: Option<u64>,
+}
+
+impl Lease {
+    /// The tokens that were spent out of it, when the session has spent `total`.
+    pub fn used(&self, total: u64) -> u64 {
+        self.used.unwrap_or(total.saturating_sub(self.from))
+    }
+
+    /// The tokens that are left of it; none after its end.
+    pub fn left(&self, total: u64) -> u64 {
+        let used = self.used(total);
+        if self.used.is_some() { 0 } else { self.tokens.saturating_sub(used) }
+    }
+}
+
 /// How a model service keeps the chain of a session's responses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -166,6 +186,13 @@ impl Session {
     pub fn end_chain(&mut self, why: ChainEnd) {
         self.drop_chain();
         self.state.chain = Chain { ended: Some(why), ..Chain::default() };
+    }
+
+    /// Notes that a turn runs which has run before.
+    pub(super) fn run_again(&mut self, turn: &mut Turn, now_ms: u64) {
+        turn.status = TurnStatus::Running;
+        (turn.updated_at, self.updated_at) = (now_ms, now_ms);
+        self.open_turn = Some(turn.ordinal);
     }
 
     /// Notes that the instance that ran a turn was lost. Where the turn's next step is a model call, the instance
@@ -215,102 +242,17 @@ pub struct Turn {
     pub(super) has_transcript: bool,
 }
 
-/// What the reasoner needs to continue a turn, besides conversation and calls. A new member needs a default, so that
-/// older rows stay readable.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TurnProgress {
-    /// The turn and its continuations are delivered as a stream.
-    pub streaming: bool,
-    /// Number of the latest submission.
-    pub submission: u32,
-    /// Model calls of this turn that gave an output.
-    pub model_calls: u32,
-    /// Model calls of the latest submission that gave an output.
-    pub iterations: u32,
-    /// Number of the segment that the next model call writes. It grows with every attempt, so that
-    /// watchers never take the text of a lost attempt for that of another.
-    pub next_segment: u32,
-    /// Sent on the turn's first model call only.
-    pub tool_choice: Option<String>,
-    /// The text beside the calls that the model made last, with its segment.
-    #[serde(rename = "said_with_calls")]
-    pub text_with_calls: Option<(u32, String)>,
-    /// Hash of the client tools that the turn's request brought, which its first model output latches.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub received_tools: Option<String>,
-    /// The schema of the turn's answer, where its request brought one. Every model call of the turn sends it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_schema: Option<StoredSchema>,
-    /// Hash of the solution context that the turn's request brought, empty where it brought an empty one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub solution_context: Option<String>,
-    /// Key of the mode whose welcome message stands before the final text.
-    pub welcome: Option<String>,
-    /// The session went on under another conversation context with this turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context_changed: Option<ContextChange>,
-    /// The model has changed the mode in this turn.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub mode_changed: bool,
-    /// Sum over the turn's model calls.
-    pub usage: Option<Usage>,
-    /// For the final response.
-    pub user_warnings: Vec<String>,
-    /// For the `InvokeResult`.
-    pub warnings: Vec<Warning>,
-    /// Files that server tools and the model made, for the final response.
-    pub files: Vec<OutputFile>,
-    /// Who sent the latest submission.
-    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-    pub caller: CallerRecord,
-    /// The catalog that the latest submission runs under, or ran under last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub catalog: Option<CatalogStamp>,
-    /// The numbers of the submissions that held decisions alone.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub decisions: Vec<u32>,
-    /// The most tokens of the turn, where a client's ticket says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn_tokens: Option<u64>,
-    /// Scheme and authority of the client's URL, with which links to files begin.
-    pub origin: String,
-    /// The model's text when the turn was aborted.
-    pub text_so_far: Option<String>,
-    /// The retrieval that the turn's message still waits for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retrieval: Option<PendingRetrieval>,
-    /// The compactions of this turn, oldest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub compactions: Vec<CompactionRecord>,
-    /// What calls sent of the conversation before the first of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window_before: Option<Window>,
-    /// The agent context whose model service the turn fell back to, from the first call on that is stored of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub service: Option<String>,
-    /// The background response that the turn's model call is reading.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pending: Option<PendingResponse>,
-    /// How many steers the turn has taken, and how far they are.
-    #[serde(skip_serializing_if = "SteerCounts::is_zero")]
-    pub steers: SteerCounts,
-    #[serde(skip_serializing_if = "TurnTrace::is_empty")]
-    pub trace: TurnTrace,
-    /// The usage when the latest submission began, unless it was none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage_before: Option<Usage>,
-    #[serde(skip_serializing_if = "Spent::is_nothing")]
-    pub spent: Spent,
-}
+impl Turn {
+    /// When the latest submission began to be worked on, in milliseconds since the epoch.
+    pub fn submission_began_at(&self) -> u64 {
+        self.accepted_at.max(self.progress.spent.again_at)
+    }
 
-/// The schema of a turn's answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StoredSchema {
-    pub name: String,
-    /// Hash of its JSON text.
-    pub schema: String,
+    /// The tokens of the latest submission alone; `None` where the turn has none yet.
+    pub fn submission_usage(&self) -> Option<Usage> {
+        let before = self.progress.usage_before;
+        self.progress.usage.map(|usage| before.map_or(usage, |before| usage.since(before)))
+    }
 }
 
 /// A submission of a turn: the user turn or one of its tool continuations.
@@ -355,6 +297,16 @@ closed_list! {
         Steer = "steer",
         /// What stands for turns that are no longer sent. A [`Window`] refers to it.
         SummaryMessage = "stand_in",
+    }
+}
+
+impl EntryKind {
+    /// Whether a model has made it, or it answers calls of one; every other entry is one message.
+    pub fn is_of_a_model(self) -> bool {
+        match self {
+            Self::ModelOutput | Self::ToolOutputs => true,
+            Self::System | Self::User | Self::Steer | Self::SummaryMessage => false,
+        }
     }
 }
 

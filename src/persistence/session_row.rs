@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call::OpenCalls;
 use super::entry_seq::EntrySeq;
-use super::lease::Lease;
-use super::records::{Session, SessionState, from_json, to_json};
+use super::records::{Lease, Session, SessionState, from_json, to_json};
 use super::schema;
 use super::session_store::SessionStore;
 use crate::contract::Fault;

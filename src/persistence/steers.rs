@@ -7,10 +7,10 @@
 
 use super::conversation::array_of;
 use super::entry_seq::EntrySeq;
-use super::records::{EntryKind, Session, Turn, TurnProgress, from_json, to_json};
+use super::progress::SteerCounts;
+use super::records::{EntryKind, Session, Turn, from_json, to_json};
 use super::schema;
 use super::session_store::SessionStore;
-use super::steer_counts::SteerCounts;
 use crate::contract::{
     CallerRecord, Fault, SteerContent, SteerId, SteerRequest, SteerState, UserWarning,
 };
@@ -34,24 +34,6 @@ pub struct Steer {
     pub seq: Option<EntrySeq>,
     /// When a model call of the turn took it, and which one, from 0.
     pub delivered: Option<(u64, u32)>,
-}
-
-impl TurnProgress {
-    /// Counts the model calls of a submission, or of another attempt at it, anew.
-    pub(super) fn restart_iterations(&mut self) {
-        self.iterations = 0;
-        self.steers.iterations_before = 0;
-    }
-
-    /// Notes that a segment was shown: the next model call writes a later one.
-    pub(crate) fn pass_segment(&mut self, segment: u32) {
-        self.next_segment = self.next_segment.max(segment.saturating_add(1));
-    }
-
-    /// Model calls that gave an output since the newest submission or delivered steer.
-    pub fn iterations_of_latest_words(&self) -> u32 {
-        self.iterations.saturating_sub(self.steers.iterations_before)
-    }
 }
 
 /// A steer that is about to be accepted.
@@ -201,14 +183,8 @@ impl<D: Database> SessionStore<D> {
         refused: &[EntrySeq],
     ) -> Result<(), Fault> {
         UserWarning::SteerRefused.add_once(&mut turn.progress.user_warnings);
-        self.memory.borrow_mut().unsent = None;
         self.durable_step(|| {
-            for seq in refused {
-                self.database.execute(
-                    "UPDATE conversation SET entry_state = 'withheld' WHERE seq = ?",
-                    &[seq.0.into()],
-                )?;
-            }
+            self.take_out(refused, "withheld")?;
             if self.entries_after(session.acknowledged)?.is_empty()
                 && let Some(message) = self.message_of(turn.ordinal)?
             {

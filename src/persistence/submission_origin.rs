@@ -1,9 +1,11 @@
 //! Where a submission comes from: who sent it, and under which catalog it ran. The latest submission's stands with its
-//! turn's progress, that of an earlier one in its own row.
+//! turn's progress, that of an earlier one in its own row. Whoever asked for a call is not whoever decides on it
+//! (interface §12, `By`).
 
 use serde::{Deserialize, Serialize};
 
-use super::records::{Turn, TurnProgress, from_json};
+use super::progress::TurnProgress;
+use super::records::{Turn, from_json};
 use super::session_store::SessionStore;
 use crate::contract::{CallerRecord, CatalogStamp, Fault};
 use crate::ports::{Database, Row};
@@ -41,5 +43,24 @@ impl<D: Database> SessionStore<D> {
         let mut origins: Vec<_> = earlier.iter().map(origin).collect::<Result<_, Fault>>()?;
         origins.push((turn.accepted_at, SubmissionOrigin::of_latest(&turn.progress)));
         Ok(origins)
+    }
+
+    /// The senders of a turn's steers, and of its submissions before that number, but of those that held decisions alone.
+    pub(crate) fn senders_of_words(
+        &self,
+        turn: &Turn,
+        before: u32,
+    ) -> Result<Vec<CallerRecord>, Fault> {
+        let progress = &turn.progress;
+        let holds_words = |number: u32| number < before && !progress.decisions.contains(&number);
+        let followed = "SELECT number, caller FROM submissions WHERE turn = ?";
+        let sender = |row: &Row| Ok((row.get("number")?, SubmissionOrigin::of_row(row)?.caller));
+        let followed = self.rows_of_calls(followed, &[turn.ordinal.into()])?;
+        let mut submissions: Vec<(u32, CallerRecord)> =
+            followed.iter().map(sender).collect::<Result<_, Fault>>()?;
+        submissions.push((progress.submission, progress.caller.clone()));
+        submissions.retain(|(number, _)| holds_words(*number));
+        let steers = self.steers(turn)?.into_iter().map(|steer| steer.caller);
+        Ok(submissions.into_iter().map(|(_, caller)| caller).chain(steers).collect())
     }
 }

@@ -143,15 +143,12 @@ impl<D: Database> SessionStore<D> {
         let origin = SubmissionOrigin::of_latest(&turn.progress);
         turn.progress.caller.clone_from(caller);
         turn.progress.catalog = Some(catalog.clone());
-        turn.status = TurnStatus::Running;
         turn.attempts = 1;
-        turn.updated_at = now_ms;
         turn.progress.submission += 1;
         turn.progress.restart_iterations();
         fingerprint.clone_into(&mut turn.fingerprint);
         turn.accepted_at = now_ms;
-        session.open_turn = Some(turn.ordinal);
-        session.updated_at = now_ms;
+        session.run_again(turn, now_ms);
         self.durable_step(|| {
             self.database.execute(
                 "INSERT INTO submissions (turn, number, fingerprint, accepted_at, http_status, outcome,
@@ -189,12 +186,9 @@ impl<D: Database> SessionStore<D> {
             turn.progress.window_before = None;
             turn.progress.begin_counts_again(now_ms);
         }
-        turn.status = TurnStatus::Running;
-        turn.updated_at = now_ms;
         turn.progress.restart_iterations();
         turn.progress.next_segment += segments;
-        session.open_turn = Some(turn.ordinal);
-        session.updated_at = now_ms;
+        session.run_again(turn, now_ms);
         self.durable_step(|| {
             if let Some(items) = repeated_message {
                 self.append(turn.ordinal, EntryKind::User, items)?;
@@ -366,14 +360,8 @@ impl<D: Database> SessionStore<D> {
         }
         // The solution context may be among them, so the next turn sends it again.
         session.solution_context_sent = None;
-        self.memory.borrow_mut().unsent = None;
         self.durable_step(|| {
-            for seq in entries {
-                self.database.execute(
-                    "UPDATE conversation SET entry_state = 'withheld' WHERE seq = ?",
-                    &[seq.0.into()],
-                )?;
-            }
+            self.take_out(entries, "withheld")?;
             self.save_session(session)
         })
     }

@@ -128,7 +128,13 @@ pub(super) async fn size_of(
     of: Option<Jurisdiction>,
     key: &str,
 ) -> Result<Option<u64>, FileFault> {
-    head(env, of, key).await.map_err(|failure| failure.logged(|line| write_line(&line)))
+    let head = async {
+        let found = settled(&bucket(env, of)?.head(key.to_owned())?).await?;
+        let size = |found: JsValue| found.unchecked_into::<R2Object>().size();
+        Ok((!found.is_null()).then_some(found).map(size).transpose()?)
+    };
+    let size: Result<Option<f64>, Failure> = head.await;
+    size.map(|size| size.map(|size| size as u64)).map_err(logged)
 }
 
 /// A range of a file's contents, `None` where there is no such file. Offset and length are in bytes.
@@ -139,30 +145,17 @@ pub(super) async fn contents_of(
     offset: u64,
     length: u64,
 ) -> Result<Option<ReadableStream>, FileFault> {
-    let contents = get(env, of, key, Range { offset, length }).await;
-    contents.map_err(|failure| failure.logged(|line| write_line(&line)))
+    let get = async {
+        let options = to_js(&GetOptions { range: Range { offset, length } })?;
+        let found = settled(&bucket(env, of)?.get(key.to_owned(), options)?).await?;
+        let body = |found: JsValue| found.unchecked_into::<R2ObjectBody>().body();
+        Ok((!found.is_null()).then_some(found).map(body).transpose()?)
+    };
+    get.await.map_err(logged)
 }
 
-async fn head(env: &Env, of: Option<Jurisdiction>, key: &str) -> Result<Option<u64>, Failure> {
-    let found = settled(&bucket(env, of)?.head(key.to_owned())?).await?;
-    if found.is_null() {
-        return Ok(None);
-    }
-    Ok(Some(found.unchecked_into::<R2Object>().size()? as u64))
-}
-
-async fn get(
-    env: &Env,
-    of: Option<Jurisdiction>,
-    key: &str,
-    range: Range,
-) -> Result<Option<ReadableStream>, Failure> {
-    let options = to_js(&GetOptions { range })?;
-    let found = settled(&bucket(env, of)?.get(key.to_owned(), options)?).await?;
-    if found.is_null() {
-        return Ok(None);
-    }
-    Ok(Some(found.unchecked_into::<R2ObjectBody>().body()?))
+fn logged(failure: Failure) -> FileFault {
+    failure.logged(|line| write_line(&line))
 }
 
 fn bucket(env: &Env, of: Option<Jurisdiction>) -> Result<R2Bucket, Failure> {

@@ -1,23 +1,20 @@
 //! The Worker's bindings and one request, as the [`Gateway`] of the front door.
 
-use serde_json::Value;
 use worker::Env;
 use worker::web_sys::{ReadableStream, Request, Response};
 
-use super::clock::{now_ms, sleep};
 use super::console::write_line;
-use super::durable_object::{ask, ask_question, offers};
+use super::durable_object::{ask, offers};
 use super::file_bucket::{contents_of, size_of};
+use super::machine::machine;
 use super::page_files::page_file;
 use super::received_body::ReceivedBody;
 use super::request_head::ReceivedHead;
 use super::signatures::holds;
-use super::variables::variable;
 use crate::contract::Fault;
 use crate::encoding::Jurisdiction;
 use crate::ports::{
-    FileFault, Gateway, HttpFault, Machine, ObjectQuestion, ObjectRequest, PublicKey, RequestBody,
-    SignatureCheck,
+    FileFault, Gateway, HttpFault, ObjectRequest, PublicKey, RequestBody, SignatureCheck,
 };
 
 /// The binding of the rate limiter; without it there is no rate limit.
@@ -40,32 +37,7 @@ impl WorkerGateway<'_> {
     }
 }
 
-impl Machine for WorkerGateway<'_> {
-    fn now_ms(&self) -> u64 {
-        now_ms()
-    }
-
-    fn secret(&self, name: &str) -> Option<String> {
-        variable(self.env, name)
-    }
-
-    async fn sleep(&self, ms: u64) {
-        sleep(ms).await;
-    }
-
-    async fn ask_object(
-        &self,
-        name: &str,
-        question: ObjectQuestion,
-        body: String,
-    ) -> Result<String, HttpFault> {
-        ask_question(self.env, name, question, body).await
-    }
-
-    fn log(&self, line: Value) {
-        write_line(&line);
-    }
-}
+machine!(WorkerGateway<'_>, |_: &Self, line| write_line(&line));
 
 impl Gateway for WorkerGateway<'_> {
     type Upload = ReceivedBody;

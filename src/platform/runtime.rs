@@ -5,28 +5,28 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use serde_json::Value;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State};
 
 use super::bindings::metering::DataSet;
 use super::bindings::storage::ObjectStore;
-use super::clock::{now_ms, sleep, stepwise, yield_now, yield_to_others};
-use super::durable_object::{ask_question, id_at};
+use super::clock::{stepwise, yield_now, yield_to_others};
+use super::durable_object::id_at;
 use super::fetch::{FetchBody, fetch};
 use super::file_bucket::FileBucket;
+use super::machine::machine;
 use super::object_log::ObjectLog;
 use super::promise::settled;
 use super::span::{RuntimeSpan, staying};
 use super::tenants::tenants;
 use super::values::to_js;
-use super::variables::{binding, variable};
+use super::variables::binding;
 use crate::contract::{Fault, UserId};
 use crate::encoding::Jurisdiction;
 use crate::ports::{
-    DataPoint, FileFault, HttpFault, HttpRequest, HttpResponse, Machine, ObjectQuestion,
-    OperatorCatalog, Platform, RequestBody, storage_failed,
+    DataPoint, FileFault, HttpFault, HttpRequest, HttpResponse, OperatorCatalog, Platform,
+    RequestBody, storage_failed,
 };
 
 /// The binding for data points; without it none are written.
@@ -53,32 +53,7 @@ impl Runtime {
     }
 }
 
-impl Machine for Runtime {
-    fn now_ms(&self) -> u64 {
-        now_ms()
-    }
-
-    fn secret(&self, name: &str) -> Option<String> {
-        variable(&self.env, name)
-    }
-
-    async fn sleep(&self, ms: u64) {
-        sleep(ms).await;
-    }
-
-    async fn ask_object(
-        &self,
-        name: &str,
-        question: ObjectQuestion,
-        body: String,
-    ) -> Result<String, HttpFault> {
-        ask_question(&self.env, name, question, body).await
-    }
-
-    fn log(&self, line: Value) {
-        self.log.write(line);
-    }
-}
+machine!(Runtime, |runtime: &Self, line| runtime.log.write(line));
 
 impl Platform for Runtime {
     type Body = FetchBody;

@@ -148,8 +148,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 let (last, catalog) = (None, Some(self.catalog.as_ref()));
                 let end =
                     TurnEnd { status, outcome: &stored, last, gives_up: false, catalog, now_ms };
-                let platform = self.platform.as_ref();
-                end_turn(platform, &self.store, &mut session, &mut turn, end, || Ok(()))
+                end_turn(self.platform.as_ref(), &self.store, &mut session, &mut turn, end, || {
+                    Ok(())
+                })
             })?;
             self.run.report.borrow_mut().end(&turn);
             Ok(())

@@ -104,7 +104,7 @@ pub(crate) struct StartedTurn {
 
 /// A running turn: its rows as the last durable step left them, and its surroundings.
 #[derive(Debug)]
-pub(super) struct RunningTurn<'a> {
+pub(crate) struct RunningTurn<'a> {
     pub(super) session: Session,
     pub(super) turn: Turn,
     pub(super) tools: Rc<ToolList>,

@@ -51,7 +51,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             Either::Right((outcome, _)) => outcome,
             Either::Left((fault, _)) => {
                 self.run.stopped_by.set(Some(fault.code));
-                self.read_on_for_id(advancing).boxed_local().await;
+                // A stopped run is polled for nothing else, so it sends no further request.
+                self.wait_for_id(advancing).boxed_local().await;
                 Err(fault)
             }
         }
@@ -67,13 +68,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 format!("The turn did not end within {} ms.", self.deployment.turn_timeout_ms),
             ),
         }
-    }
-
-    /// Where the model service is to cancel the response of the call under way, or to delete it with the session, and has
-    /// not named the response, reads on for the id. A stopped run is polled for nothing else, so it sends no further
-    /// request.
-    async fn read_on_for_id<T>(&self, advancing: Pin<&mut impl Future<Output = T>>) {
-        self.wait_for_id(advancing).await;
     }
 
     /// Goes on with work whose result nobody needs, until the model service has named the response of the call under

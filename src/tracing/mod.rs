@@ -7,7 +7,6 @@
 //! Architecture Invariant: this folder names only `contract`, `encoding` and `ports`. No other one names an attribute.
 
 mod chat;
-mod embeddings;
 mod execute_tool;
 mod invoke_agent;
 pub mod names;
@@ -16,10 +15,9 @@ mod service;
 mod traced_ids;
 
 pub use chat::{Chat, ChatEnd, FinishReason};
-pub use embeddings::QuestionEmbedding;
 pub use execute_tool::{McpExchange, ToolExecution, ToolExecutionEnd};
 pub use invoke_agent::{AgentInvocation, AgentInvocationEnd};
-pub use retrieval::TurnRetrieval;
+pub use retrieval::{QuestionEmbedding, TurnRetrieval};
 pub use traced_ids::TracedIds;
 
 use crate::ports::TraceSpan;

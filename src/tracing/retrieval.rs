@@ -1,5 +1,6 @@
-//! `retrieval`: the search of a workspace for a turn's message.
+//! `retrieval`: the search of a workspace for a turn's message; and below it `embeddings {model}`: the vector of the question.
 
+use super::service::{name_server, provider_of};
 use super::{TracedIds, names, text_if};
 use crate::ports::TraceSpan;
 
@@ -29,6 +30,32 @@ impl TurnRetrieval<'_> {
         span.number(names::CHUNKS, self.chunks as f64);
         if self.failed {
             span.text(names::ERROR, "retrieval_failed");
+        }
+    }
+}
+
+/// The embedding of a question, with its end.
+#[derive(Debug)]
+pub struct QuestionEmbedding<'a> {
+    pub model: &'a str,
+    pub base_url: &'a str,
+    pub failed: bool,
+}
+
+impl QuestionEmbedding<'_> {
+    /// The name of the span.
+    pub fn name(model: &str) -> String {
+        format!("embeddings {model}")
+    }
+
+    /// Sets all attributes.
+    pub fn describe(&self, span: &impl TraceSpan) {
+        span.text(names::OPERATION, "embeddings");
+        span.text(names::PROVIDER, provider_of(self.base_url));
+        span.text(names::REQUEST_MODEL, self.model);
+        name_server(span, self.base_url);
+        if self.failed {
+            span.text(names::ERROR, "embeddings_failed");
         }
     }
 }

@@ -120,12 +120,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let Some(mut session) = self.store.session()? else { return Ok(Recovered::Nothing) };
         let Some(ordinal) = session.open_turn else { return Ok(Recovered::Nothing) };
         let mut turn = self.store.turn_at(ordinal)?;
-        match turn.status {
-            TurnStatus::Running => {}
-            TurnStatus::AwaitingTools
-            | TurnStatus::Completed
-            | TurnStatus::Failed
-            | TurnStatus::Aborted => return Ok(Recovered::Nothing),
+        if turn.status != TurnStatus::Running {
+            return Ok(Recovered::Nothing);
         }
         let now = self.platform.now_ms();
         let is_spent = match &turn.progress.pending {

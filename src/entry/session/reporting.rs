@@ -61,23 +61,18 @@ impl<P: Platform, D: Database> Reporter<P, D> {
         let Some(session) = self.store.session()? else { return Ok(None) };
         let newest = self.store.newest_ordinal()?;
         let turn = self.store.turn_at(session.open_turn.unwrap_or(newest))?;
-        let waiting = match turn.status {
-            TurnStatus::AwaitingTools => Some(pending_calls(&self.store, &session, &turn)?),
-            TurnStatus::Running
-            | TurnStatus::Completed
-            | TurnStatus::Failed
-            | TurnStatus::Aborted => None,
-        };
-        let status = match (turn.status, &waiting) {
-            (TurnStatus::Running, _) => SessionStatus::Running,
-            (TurnStatus::AwaitingTools, Some(calls)) if calls.iter().any(is_question) => {
+        let calls = pending_calls(&self.store, &session, &turn)?;
+        let status = match turn.status {
+            TurnStatus::Running => SessionStatus::Running,
+            TurnStatus::AwaitingTools if calls.iter().any(is_question) => {
                 SessionStatus::AwaitingApproval
             }
-            (TurnStatus::AwaitingTools, _) => SessionStatus::AwaitingTools,
-            (TurnStatus::Failed, _) => SessionStatus::Failed,
-            (TurnStatus::Completed | TurnStatus::Aborted, _) => SessionStatus::Idle,
+            TurnStatus::AwaitingTools => SessionStatus::AwaitingTools,
+            TurnStatus::Failed => SessionStatus::Failed,
+            TurnStatus::Completed | TurnStatus::Aborted => SessionStatus::Idle,
         };
-        let waiting = waiting.map(|calls| waiting_of(&turn, &calls));
+        let is_paused = turn.status == TurnStatus::AwaitingTools;
+        let waiting = is_paused.then(|| waiting_of(&turn, &calls));
         Ok(Some(summary_of(session, status, newest, waiting)))
     }
 

@@ -64,8 +64,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let progress = found.asks_for_progress(head.target())?;
         let route = found.route;
         self.refuse_revoked(&caller.grants)?;
-        let platform = self.platform.as_ref();
-        let mut context = source.context(platform, head.origin(), id.cloned()).await?;
+        let mut context =
+            source.context(self.platform.as_ref(), head.origin(), id.cloned()).await?;
         context.trace = trace_context(head, &route);
         let mut since = self.platform.now_ms();
         let reply = match route {
@@ -250,7 +250,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         delivery: Delivery,
         durations: &mut Durations,
     ) -> Response<SessionStream<P, D>> {
-        let mut response = if delivery.streaming {
+        let response = if delivery.streaming {
             let last_event_id = head.header("Last-Event-ID");
             if last_event_id.as_deref() == Some(END) && head.method == "GET" {
                 // An EventSource comes back by itself after the end; this status stops it.
@@ -268,10 +268,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             durations.run = outcome.timings;
             Response::outcome(outcome.http_status, outcome.body)
         };
-        if delivery.replayed {
-            response.headers.push(("Idempotent-Replayed", "true".to_owned()));
-        }
-        response
+        response.marked_replayed(delivery.replayed)
     }
 
     /// Milliseconds since `since`, which then becomes now.

@@ -52,12 +52,8 @@ impl AcceptedSteer {
     /// The response to the client.
     pub(super) fn response<S>(self) -> Response<S> {
         let result = InvokeResult::success(&self.result, Vec::new());
-        if !self.replayed {
-            return Response::json(202, result.to_json());
-        }
-        let mut response = Response::json(200, result.to_json());
-        response.headers.push(("Idempotent-Replayed", "true".to_owned()));
-        response
+        let status = if self.replayed { 200 } else { 202 };
+        Response::json(status, result.to_json()).marked_replayed(self.replayed)
     }
 }
 

@@ -61,7 +61,6 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         received_at: u64,
         ending: Ending,
     ) -> Result<Option<ErasureReceipt>, Fault> {
-        let platform = self.platform.as_ref();
         let (id, incarnation) = (&known.session_id, known.summary.incarnation);
         if known.listing_state == ListingState::Collected {
             self.let_receipt_go(known).await?;
@@ -73,7 +72,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             received_at,
             only_expired: known.listing_state == ListingState::Expiring,
         };
-        match ask_session(platform, id, &question).await? {
+        match ask_session(self.platform.as_ref(), id, &question).await? {
             EraseReply::Gone => {
                 self.index.remove(known)?;
                 self.underway.borrow_mut().remove(id);
@@ -99,9 +98,8 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Lets a session forget a receipt that is counted; with it the session's row goes.
     async fn let_receipt_go(&self, known: &IndexedSession) -> Result<(), Fault> {
-        let platform = self.platform.as_ref();
         let counted = Collection { incarnation: known.summary.incarnation };
-        let Done {} = ask_session(platform, &known.session_id, &counted).await?;
+        let Done {} = ask_session(self.platform.as_ref(), &known.session_id, &counted).await?;
         self.index.remove(known)
     }
 
@@ -117,8 +115,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Sets the alarm for the next pass over the sessions that are to be erased, unless it rings before.
     pub(super) fn set_for_pass(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
-        let platform = self.platform.as_ref();
-        self.alarm.set_in(platform, self.removals.wait_ms(alarm_interval_ms))
+        self.alarm.set_in(self.platform.as_ref(), self.removals.wait_ms(alarm_interval_ms))
     }
 
     /// Goes on with removals when the alarm rings.

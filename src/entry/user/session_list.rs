@@ -148,13 +148,12 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         alarm_interval_ms: u64,
         known: &IndexedSession,
     ) -> Result<(), Fault> {
-        let platform = self.platform.as_ref();
         self.set_for_pass(alarm_interval_ms)?;
         self.index.mark(known, ListingState::Expiring)?;
         let marked = self.index.session(&known.session_id)?;
         if let Some(marked) = marked.filter(|marked| marked.listing_state == ListingState::Expiring)
         {
-            let now = platform.now_ms();
+            let now = self.platform.now_ms();
             // A failure is counted, and shows nowhere else.
             let _ = self.remove(&marked, now, Ending::WhenDone).await;
         }

@@ -71,7 +71,6 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         user: &UserId,
         alarm_interval_ms: u64,
     ) -> Result<InvokeResult, Fault> {
-        let platform = self.platform.as_ref();
         self.ask_registered(alarm_interval_ms).await?;
         let by_status = self.index.count_by_status()?;
         let (erasing, _) = self.index.count_leaving()?;
@@ -83,7 +82,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             user,
             sessions: SessionsView { total, by_status, erasing },
             tokens: known.spent.has_tokens().then(|| {
-                let now = platform.now_ms();
+                let now = self.platform.now_ms();
                 let ((today, this_month), (leases, leased)) =
                     (known.spent.tokens(now), known.spent.leased());
                 TokensView { today, this_month, leases, leased }
@@ -133,13 +132,12 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         received_at: u64,
         alarm_interval_ms: u64,
     ) -> Result<InvokeResult, Fault> {
-        let platform = self.platform.as_ref();
         let known = self.index.user()?.ok_or_else(no_user)?;
         if known.erasure.is_none() {
             if self.index.all()?.is_empty() {
                 return Err(no_user());
             }
-            let now = platform.now_ms();
+            let now = self.platform.now_ms();
             self.set_for_pass(alarm_interval_ms)?;
             self.index.begin_erasure(received_at, next_second(now), now)?;
         }
@@ -171,14 +169,13 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Notes that an erasure of the user is complete, where it is.
     pub(super) fn complete_erasure(&self) -> Result<(), Fault> {
-        let platform = self.platform.as_ref();
         let erasure = self.index.user()?.and_then(|user| user.erasure);
         let Some(mut erasure) = erasure.filter(|erasure| erasure.completed_at.is_none()) else {
             return Ok(());
         };
-        erasure.completed_at = Some(platform.now_ms());
+        erasure.completed_at = Some(self.platform.now_ms());
         self.index.save_erasure(Some(&erasure))?;
-        platform.log(json!({
+        self.platform.log(json!({
             "event": "user_erased", "level": "info", "sessions": erasure.erased,
             "counts": erasure.counts,
         }));
@@ -188,10 +185,9 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     /// Waits for the next full second: credentials carry whole seconds, and one that is issued after this response must
     /// count as newer.
     async fn wait_until(&self, at_ms: u64) {
-        let platform = self.platform.as_ref();
-        let wait_ms = at_ms.saturating_sub(platform.now_ms());
+        let wait_ms = at_ms.saturating_sub(self.platform.now_ms());
         if (1..=SECOND_MS).contains(&wait_ms) {
-            platform.sleep(wait_ms).await;
+            self.platform.sleep(wait_ms).await;
         }
     }
 }

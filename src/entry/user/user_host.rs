@@ -63,11 +63,10 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
-        let platform = self.platform.as_ref();
         let respond = async |_: Option<&RequestId>, caller: ForwardedCaller| {
             self.respond(source, head, &caller.grants, body).await
         };
-        responded(platform, head, respond).await
+        responded(self.platform.as_ref(), head, respond).await
     }
 
     async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {

@@ -51,11 +51,10 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         source: &IsolateSettings,
         write: impl AsyncFnOnce(&ChunkIndex<D>) -> Result<Written<T>, Fault>,
     ) -> Result<T, Fault> {
-        let platform = self.platform.as_ref();
         let guard = self.begin_change(source).await?;
         let Written { result, changed } = write(&self.index).await?;
         if changed && guard.is_some() {
-            self.wake_up.set_in(platform, 0)?;
+            self.wake_up.set_in(self.platform.as_ref(), 0)?;
         }
         Ok(result)
     }
@@ -94,10 +93,9 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
 
     /// Deletes the index, its alarm, and the storage that they took.
     pub(super) async fn erase(&self) -> Result<(), Fault> {
-        let platform = self.platform.as_ref();
         self.index.erase()?;
         // Frees the space of the erased tables. No other request ran in between.
-        platform.free_storage().await?;
+        self.platform.free_storage().await?;
         self.index.forget();
         self.wake_up.reset();
         Ok(())
@@ -173,9 +171,8 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
 
     /// A warning while a service that failed is left alone.
     pub(super) fn warnings(&self) -> Vec<Warning> {
-        let platform = self.platform.as_ref();
         let message = "The embeddings service failed; it is asked again soon.";
-        let is_backing_off = self.wake_up.is_backing_off(platform);
+        let is_backing_off = self.wake_up.is_backing_off(self.platform.as_ref());
         is_backing_off.then(|| Warning::new(EMBEDDINGS_FAILED, message)).into_iter().collect()
     }
 

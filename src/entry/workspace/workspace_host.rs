@@ -229,14 +229,14 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         source: &IsolateSettings,
         search: IndexSearch<'_>,
     ) -> Result<InvokeResult, Vec<Fault>> {
-        let platform = self.platform.as_ref();
         let IndexSearch { agent_context, request, limit, max_bytes, explain } = search;
         let SearchRequest { query, rag_scope, .. } = request;
         let (vector, mut warnings) =
             self.index.question_vector(source, agent_context, query).await?;
         let (scope, vector) = (rag_scope.as_ref(), vector.as_ref());
         let search = Search { query, scope, limit, max_bytes, vector, explain };
-        let (chunks, of_scope) = self.index.search(&mut budget_of(platform), search).await?;
+        let (chunks, of_scope) =
+            self.index.search(&mut budget_of(self.platform.as_ref()), search).await?;
         warnings.extend(of_scope);
         Ok(InvokeResult::success(BTreeMap::from([("Chunks", chunks)]), warnings))
     }

@@ -10,9 +10,9 @@ use crate::contract::{Fault, SessionId, outcome_in_session};
 use crate::object::TaskKind;
 use crate::persistence::bound_contexts::NewContexts;
 use crate::persistence::other_contexts::Contexts;
+use crate::persistence::progress::is_zero;
 use crate::persistence::records::{Session, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
-use crate::persistence::spent::is_zero;
 use crate::persistence::{schema, texts};
 use crate::ports::{Database, Row, SqlValue, insert, unreadable_column};
 

@@ -5,7 +5,8 @@
 use serde::Deserialize;
 
 use crate::contract::Fault;
-use crate::persistence::records::{StoredSchema, from_json};
+use crate::persistence::progress::StoredSchema;
+use crate::persistence::records::from_json;
 use crate::persistence::texts;
 use crate::ports::{Database, Row};
 

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::copied_tables::{COPIED, CopiedTable};
 use crate::contract::Fault;
-use crate::persistence::records::{Session, TurnProgress, from_json, to_json};
+use crate::persistence::progress::TurnProgress;
+use crate::persistence::records::{Session, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
 use crate::persistence::{schema, texts};
 use crate::ports::{Database, Row, SqlValue};

@@ -148,8 +148,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             })?;
             next.summary_message = None;
         }
-        let owes_context =
-            reduction == Reduction::NoMessage && self.owes_context(running, &rest).await?;
+        // The next turn shows the solution context again, where only the summary message did.
+        let owes_context = reduction == Reduction::NoMessage
+            && self.unshown_solution_context(running, &rest).await?.is_some();
         let kept = if keeps_message { before.summary_message_bytes } else { 0 };
         let summary_message_bytes = message.as_ref().map_or(kept, |message| message.get().len());
         let bytes_after = rest_extent.bytes + summary_message_bytes;
@@ -203,11 +204,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let mut entries = Input::whole(&self.store, &from)?.verbatim_entries();
         entries.retain(|entry| entry.seq < next.from);
         Ok(entries)
-    }
-
-    /// Whether the next turn has to show the solution context again, because only the summary message did.
-    async fn owes_context(&self, running: &RunningTurn<'_>, rest: &Input) -> Result<bool, Fault> {
-        Ok(self.unshown_solution_context(running, rest).await?.is_some())
     }
 
     /// The session's solution context, when no entry of this input shows it.

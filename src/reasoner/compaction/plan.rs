@@ -5,7 +5,7 @@ use crate::persistence::{Entry, EntryKind, EntrySeq, Shortening, Window};
 
 /// A way to send less of a conversation. Each applies to what the one before it has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::reasoner) enum Reduction {
+pub(crate) enum Reduction {
     /// Keeps the newest of the turns to which the model has responded, within the refused conversation's bytes
     /// divided by this; keeps none when it is 0.
     Turns { divisor: usize },
@@ -29,7 +29,7 @@ impl Reduction {
 }
 
 /// The reductions after a refusal, in order. Those that would not make the input smaller are skipped.
-pub(in crate::reasoner) const REDUCTIONS: [Reduction; 10] = [
+pub(crate) const REDUCTIONS: [Reduction; 10] = [
     Reduction::Turns { divisor: 2 },
     Reduction::Turns { divisor: 4 },
     Reduction::Turns { divisor: 8 },

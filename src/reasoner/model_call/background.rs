@@ -135,7 +135,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// Goes on with the response of a call that an earlier instance, or an earlier attempt, has left. `None` where that
     /// came to nothing and the call is to be made again.
-    pub(in crate::reasoner) async fn resume_call(
+    pub(crate) async fn resume_call(
         &self,
         running: &mut RunningTurn<'_>,
         pending: PendingResponse,

@@ -14,22 +14,22 @@ const SLICE_BYTES: usize = 256 * 1024;
 
 /// What a call sends.
 #[derive(Default)]
-pub(in crate::reasoner) struct Input {
-    pub(in crate::reasoner) entries: Vec<InputEntry>,
+pub(crate) struct Input {
+    pub(crate) entries: Vec<InputEntry>,
     /// The response that it continues; `None` when it is the whole conversation.
-    pub(in crate::reasoner) previous_response_id: Option<String>,
+    pub(crate) previous_response_id: Option<String>,
     /// A remedy replaced the unsent entries by the whole conversation.
-    pub(in crate::reasoner) rebuilt: bool,
+    pub(crate) rebuilt: bool,
     /// Entries that this call leaves out because the service may have refused them.
-    pub(in crate::reasoner) withheld: Vec<EntrySeq>,
+    pub(crate) withheld: Vec<EntrySeq>,
 }
 
 /// An entry of the conversation, and how it is sent.
-pub(in crate::reasoner) struct InputEntry {
-    pub(in crate::reasoner) entry: Entry,
-    pub(in crate::reasoner) form: SentForm,
+pub(crate) struct InputEntry {
+    pub(crate) entry: Entry,
+    pub(crate) form: SentForm,
     /// The entry is an output of a model, or of its calls, and comes from another service than the one that gets it.
-    pub(in crate::reasoner) foreign: bool,
+    pub(crate) foreign: bool,
 }
 
 impl InputEntry {
@@ -75,13 +75,7 @@ impl InputEntry {
 
     /// Whether it is written by its length in storage alone: one item, as it is stored.
     fn is_one_stored_item(&self) -> bool {
-        let is_message = match self.entry.kind {
-            EntryKind::System | EntryKind::User | EntryKind::Steer | EntryKind::SummaryMessage => {
-                true
-            }
-            EntryKind::ModelOutput | EntryKind::ToolOutputs => false,
-        };
-        is_message && self.form == SentForm::AsStored
+        !self.entry.kind.is_of_a_model() && self.form == SentForm::AsStored
     }
 }
 
@@ -89,9 +83,7 @@ impl InputEntry {
 pub(super) fn outputs_shown_by(entries: &[InputEntry], number: usize) -> Option<&InputEntry> {
     let shown_by = entries.get(number)?;
     let mut behind = entries.get(number + 1..)?.iter();
-    let is_of_calls =
-        |kind: EntryKind| kind == EntryKind::ModelOutput || kind == EntryKind::ToolOutputs;
-    let next = behind.find(|sent| is_of_calls(sent.entry.kind))?;
+    let next = behind.find(|sent| sent.entry.kind.is_of_a_model())?;
     let shows = shown_by.form.shows_outputs(shown_by.entry.kind);
     (shows && next.entry.kind == EntryKind::ToolOutputs).then_some(next)
 }
@@ -114,16 +106,16 @@ pub(super) fn each_item_sent<D: Database>(
 
 /// The length of what is sent of a conversation.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::reasoner) struct Extent {
-    pub(in crate::reasoner) items: usize,
-    pub(in crate::reasoner) bytes: usize,
-    pub(in crate::reasoner) summary_message_bytes: usize,
+pub(crate) struct Extent {
+    pub(crate) items: usize,
+    pub(crate) bytes: usize,
+    pub(crate) summary_message_bytes: usize,
 }
 
 impl Input {
     /// The entries that the model service has not got yet; the whole conversation when there is no
     /// chain to continue.
-    pub(in crate::reasoner) fn unsent<D: Database>(
+    pub(crate) fn unsent<D: Database>(
         store: &SessionStore<D>,
         running: &RunningTurn<'_>,
     ) -> Result<Self, Fault> {
@@ -145,7 +137,7 @@ impl Input {
     }
 
     /// The whole conversation, which continues no response, because a remedy needs it.
-    pub(in crate::reasoner) fn rebuild<D: Database>(
+    pub(crate) fn rebuild<D: Database>(
         store: &SessionStore<D>,
         window: &Window,
     ) -> Result<Self, Fault> {
@@ -153,7 +145,7 @@ impl Input {
     }
 
     /// The whole conversation by a window.
-    pub(in crate::reasoner) fn whole<D: Database>(
+    pub(crate) fn whole<D: Database>(
         store: &SessionStore<D>,
         window: &Window,
     ) -> Result<Self, Fault> {
@@ -188,24 +180,17 @@ impl Input {
         // Whether the output of a model that came last is another service's, and so are the outputs of its calls.
         let mut of_another = false;
         let sent = |entry: Entry| {
-            let foreign = match entry.kind {
-                EntryKind::ModelOutput => {
-                    of_another = entry.service != window.service;
-                    of_another
-                }
-                EntryKind::ToolOutputs => of_another,
-                EntryKind::System
-                | EntryKind::User
-                | EntryKind::Steer
-                | EntryKind::SummaryMessage => false,
-            };
+            if entry.kind == EntryKind::ModelOutput {
+                of_another = entry.service != window.service;
+            }
+            let foreign = of_another && entry.kind.is_of_a_model();
             InputEntry::within(window, entry, foreign)
         };
         Self { entries: entries.into_iter().map(sent).collect(), ..Self::default() }
     }
 
     /// The same entries as another window sends them.
-    pub(in crate::reasoner) fn sent_within(&self, window: &Window) -> Self {
+    pub(crate) fn sent_within(&self, window: &Window) -> Self {
         let entries = self.entries.iter().map(|sent| sent.entry.clone());
         Self {
             previous_response_id: self.previous_response_id.clone(),
@@ -215,7 +200,7 @@ impl Input {
     }
 
     /// Whether an entry that the service has not received yet shows a solution context.
-    pub(in crate::reasoner) fn brings_solution_context<D: Database>(
+    pub(crate) fn brings_solution_context<D: Database>(
         &self,
         store: &SessionStore<D>,
         acknowledged: EntrySeq,
@@ -240,7 +225,7 @@ impl Input {
     }
 
     /// What its call sends, in the transcript's form.
-    pub(in crate::reasoner) fn sent(&self) -> Vec<SentEntries> {
+    pub(crate) fn sent(&self) -> Vec<SentEntries> {
         let mut sent = Vec::new();
         for part in &self.entries {
             SentEntries::add(&mut sent, part.entry.seq, part.entry.kind, part.sending());
@@ -249,7 +234,7 @@ impl Input {
     }
 
     /// The entries of turns: neither the system message nor a summary message.
-    pub(in crate::reasoner) fn verbatim_entries(&self) -> Vec<Entry> {
+    pub(crate) fn verbatim_entries(&self) -> Vec<Entry> {
         let is_of_a_turn = |entry: &&Entry| match entry.kind {
             EntryKind::System | EntryKind::SummaryMessage => false,
             EntryKind::User
@@ -261,18 +246,18 @@ impl Input {
     }
 
     /// The length of its entries as they are stored, in bytes.
-    pub(in crate::reasoner) fn stored_bytes(&self) -> usize {
+    pub(crate) fn stored_bytes(&self) -> usize {
         self.stored_bytes_after(EntrySeq::START)
     }
 
     /// The length of its entries after `seq` as they are stored, in bytes.
-    pub(in crate::reasoner) fn stored_bytes_after(&self, seq: EntrySeq) -> usize {
+    pub(crate) fn stored_bytes_after(&self, seq: EntrySeq) -> usize {
         let entries = self.entries.iter().map(|sent| &sent.entry);
         entries.filter(|entry| entry.seq > seq).map(|entry| entry.bytes).sum()
     }
 
     /// Its length as it is sent. Others go on between two entries that have to be read.
-    pub(in crate::reasoner) async fn extent<D: Database>(
+    pub(crate) async fn extent<D: Database>(
         &self,
         platform: &impl Platform,
         store: &SessionStore<D>,
@@ -317,10 +302,7 @@ impl Input {
 
     /// The entries that the service may have refused: the turn's own, and those of earlier turns to
     /// which the model has not responded.
-    pub(in crate::reasoner) fn refusable(
-        &self,
-        running: &RunningTurn<'_>,
-    ) -> (Vec<EntrySeq>, Vec<EntrySeq>) {
+    pub(crate) fn refusable(&self, running: &RunningTurn<'_>) -> (Vec<EntrySeq>, Vec<EntrySeq>) {
         let refusable = |entry: &&Entry| {
             let can_be_refused = match entry.kind {
                 EntryKind::User | EntryKind::Steer | EntryKind::ToolOutputs => true,
@@ -336,7 +318,7 @@ impl Input {
     }
 
     /// The steers of the turn that the service has not received yet, oldest first.
-    pub(in crate::reasoner) fn unsent_steers(&self, running: &RunningTurn<'_>) -> Vec<EntrySeq> {
+    pub(crate) fn unsent_steers(&self, running: &RunningTurn<'_>) -> Vec<EntrySeq> {
         let is_unsent = |entry: &&Entry| {
             entry.kind == EntryKind::Steer
                 && entry.turn == running.turn.ordinal
@@ -347,13 +329,13 @@ impl Input {
     }
 
     /// Whether it holds replacements of tool outputs that the service refused before.
-    pub(in crate::reasoner) fn holds_replacements(&self) -> bool {
+    pub(crate) fn holds_replacements(&self) -> bool {
         let is_one = |form| form == SentForm::Replacements || form == SentForm::PlainReplacements;
         self.entries.iter().any(|sent| is_one(sent.form))
     }
 
     /// The same input without these entries. Tool outputs are replaced, since the calls before them need some.
-    pub(in crate::reasoner) fn without(mut self, entries: &[EntrySeq]) -> Self {
+    pub(crate) fn without(mut self, entries: &[EntrySeq]) -> Self {
         self.entries.retain_mut(|sent| {
             if !entries.contains(&sent.entry.seq) {
                 return true;

@@ -8,16 +8,16 @@ use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
 
 /// What a token is estimated at, in bytes.
-pub(in crate::reasoner) const BYTES_PER_TOKEN: u64 = 4;
+pub(crate) const BYTES_PER_TOKEN: u64 = 4;
 
 /// The tokens of so many bytes.
-pub(in crate::reasoner) fn tokens(bytes: usize) -> u64 {
+pub(crate) fn tokens(bytes: usize) -> u64 {
     bytes as u64 / BYTES_PER_TOKEN
 }
 
 /// Gives a call that went out and has not ended by itself an estimate of what it has cost. What the service has
 /// reported of it stays. `session` is as it was when the call was made.
-pub(in crate::reasoner) fn estimate_cost<D: Database>(
+pub(crate) fn estimate_cost<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
     transcript: &mut Transcript,

@@ -14,8 +14,7 @@ use super::call_recorder::CallRecorder;
 use super::conversation_input::Input;
 use super::live_segment::LiveSegment;
 use super::patience::wait_ms;
-use super::refused_schema::at_schema;
-use super::refused_tool::NamedTool;
+use super::refused_definition::{NamedTool, at_schema};
 use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
 use crate::composition::{ModelRequest, compose_request};
@@ -27,22 +26,22 @@ use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 use crate::responses_api::{ResponseStream, StreamLimits};
 
 /// A model call to make.
-pub(in crate::reasoner) struct ModelCall<'a> {
-    pub(in crate::reasoner) request: ModelRequest<'a>,
+pub(crate) struct ModelCall<'a> {
+    pub(crate) request: ModelRequest<'a>,
     /// What the call sends of the conversation; nothing if it asks for a summary.
-    pub(in crate::reasoner) input: &'a Input,
+    pub(crate) input: &'a Input,
     /// Where the call's text is shown; `None` for a summary, which no client sees.
-    pub(in crate::reasoner) live: Option<LiveSegment<'a>>,
+    pub(crate) live: Option<LiveSegment<'a>>,
 }
 
 /// A model call that has succeeded, or failed for good.
-pub(in crate::reasoner) struct Exchange {
-    pub(in crate::reasoner) transcript: Transcript,
-    pub(in crate::reasoner) ending: Result<UsableOutput, CallFailure>,
+pub(crate) struct Exchange {
+    pub(crate) transcript: Transcript,
+    pub(crate) ending: Result<UsableOutput, CallFailure>,
     /// The live text holds text of it.
-    pub(in crate::reasoner) shown: bool,
+    pub(crate) shown: bool,
     /// The live text holds the welcome message before it.
-    pub(in crate::reasoner) welcomed: bool,
+    pub(crate) welcomed: bool,
 }
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
@@ -148,12 +147,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         body: impl RequestBody,
         recorder: &mut CallRecorder<'_, P, D>,
     ) -> Result<UsableOutput, CallFailure> {
-        let platform = self.platform.as_ref();
         let mut stream = match recorder.background {
             false => ResponseStream::new(StreamLimits::RESPONSE),
             true => ResponseStream::resumable(StreamLimits::RESPONSE),
         };
-        let ending = llm_call::call(platform, endpoint, body, &mut stream, recorder).await;
+        let ending =
+            llm_call::call(self.platform.as_ref(), endpoint, body, &mut stream, recorder).await;
         match recorder.background {
             false => ending,
             true => self.read_on(endpoint, &mut stream, ending, recorder).boxed_local().await,
@@ -186,7 +185,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Records a call that failed, with what it has cost, and returns its fault.
-    pub(in crate::reasoner) fn record_failure(
+    pub(crate) fn record_failure(
         &self,
         running: &mut RunningTurn<'_>,
         mut transcript: Transcript,
@@ -217,7 +216,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Records a call that adds nothing to the conversation, with what it has cost.
-    pub(in crate::reasoner) fn record_attempt(
+    pub(crate) fn record_attempt(
         &self,
         running: &mut RunningTurn<'_>,
         transcript: &Transcript,
@@ -239,7 +238,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// Has the model service cancel the response of a call that is recorded and may go on, in the step that records the
     /// call.
-    pub(in crate::reasoner) fn cancel_response_of(
+    pub(crate) fn cancel_response_of(
         &self,
         session: &Session,
         transcript: &Transcript,
@@ -282,7 +281,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Takes the transcript of the call that is under way, as far as it has come.
-    pub(in crate::reasoner) fn take_transcript(&self, fault: Option<Fault>) -> Option<Transcript> {
+    pub(crate) fn take_transcript(&self, fault: Option<Fault>) -> Option<Transcript> {
         let mut transcript = self.run.under_way.take()?;
         transcript.duration_ms = self.since(transcript.started_at);
         transcript.fault = fault;
@@ -296,8 +295,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<Option<ReadRequest<'a, D>>, Fault> {
         let since = self.platform.now_ms();
         let composed = compose_request(request)?;
-        let platform = self.platform.as_ref();
-        let composed = StreamedRequest::read(platform, &self.store, composed, &input.entries).await;
+        let composed =
+            StreamedRequest::read(self.platform.as_ref(), &self.store, composed, &input.entries)
+                .await;
         self.run.report.borrow_mut().timings.compose += self.since(since);
         composed
     }
@@ -388,7 +388,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Notes that what a call has cost is counted, durably.
-    pub(in crate::reasoner) fn note_recorded(&self, number: u64) {
+    pub(crate) fn note_recorded(&self, number: u64) {
         self.run.unrecorded.borrow_mut().retain(|transcript| transcript.number != number);
     }
 

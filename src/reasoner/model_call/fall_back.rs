@@ -22,7 +22,7 @@ const FIRST_EVENT_MS: u64 = 20_000;
 const FALLBACK_USED: &str = "fallback_used";
 
 /// Whether another service can take a call over that has failed.
-pub(in crate::reasoner) fn can_fall_back(running: &RunningTurn<'_>, failed: &Exchange) -> bool {
+pub(crate) fn can_fall_back(running: &RunningTurn<'_>, failed: &Exchange) -> bool {
     failed.ending.is_err() && failed.transcript.moves_on && running.services.is_another_left()
 }
 
@@ -44,10 +44,7 @@ impl RunningTurn<'_> {
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Chooses the model service that a call begins with.
-    pub(in crate::reasoner) fn choose_service(
-        &self,
-        running: &mut RunningTurn<'_>,
-    ) -> Result<(), Fault> {
+    pub(crate) fn choose_service(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
         running.failed_services = None;
         if running.services.has_fallbacks() {
             running.services.begin_call(&self.resting, self.platform.now_ms());
@@ -56,10 +53,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Has the session's calls go to the service that was chosen.
-    pub(in crate::reasoner) fn go_to_service(
-        &self,
-        running: &mut RunningTurn<'_>,
-    ) -> Result<(), Fault> {
+    pub(crate) fn go_to_service(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
         if running.session.turn_to(running.services.fallback()) {
             running.comes_anew = !running.session.know_again(&self.stored_session()?);
         }
@@ -99,7 +93,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Has another service take over a call that has failed so ([`can_fall_back`]).
-    pub(in crate::reasoner) fn fall_back(
+    pub(crate) fn fall_back(
         &self,
         running: &mut RunningTurn<'_>,
         failed: Exchange,
@@ -137,7 +131,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// Has the turn stay with a service that a call of it is about to be stored of, and warns where that is not the
     /// first one. The step that stores the call saves the turn.
-    pub(in crate::reasoner) fn stay_with_service(&self, running: &mut RunningTurn<'_>) {
+    pub(crate) fn stay_with_service(&self, running: &mut RunningTurn<'_>) {
         let Some(service) = running.services.fallback() else { return };
         running.services.stay();
         let progress = &mut running.turn.progress;

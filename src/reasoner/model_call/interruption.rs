@@ -17,7 +17,7 @@ pub(crate) struct Interruption {
 }
 
 /// A model call is under way as long as this value exists.
-pub(in crate::reasoner) struct Calling<'a>(&'a Interruption);
+pub(crate) struct Calling<'a>(&'a Interruption);
 
 impl Drop for Calling<'_> {
     fn drop(&mut self) {
@@ -46,7 +46,7 @@ impl Interruption {
     }
 
     /// Begins the calls between two boundaries, the first of which has taken all steers.
-    pub(in crate::reasoner) fn begin(&self) -> Calling<'_> {
+    pub(crate) fn begin(&self) -> Calling<'_> {
         self.requested.set(false);
         self.calling.set(true);
         Calling(self)

@@ -7,7 +7,7 @@ use crate::live_text::LiveText;
 use crate::responses_api::TextProgress;
 
 /// The segment that a model call writes.
-pub(in crate::reasoner) struct LiveSegment<'a> {
+pub(crate) struct LiveSegment<'a> {
     live_text: &'a LiveText,
     /// The number that it began with.
     first: u32,

@@ -12,7 +12,7 @@ use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Asks the model for the next output, with retries.
-    pub(in crate::reasoner) async fn call_for_output(
+    pub(crate) async fn call_for_output(
         &self,
         running: &mut RunningTurn<'_>,
         input: &Input,
@@ -47,17 +47,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// The welcome message of a mode that was entered in this turn. None stands before JSON, which it
     /// would spoil.
-    pub(in crate::reasoner) fn welcome(&self, running: &RunningTurn<'_>) -> Option<&str> {
+    pub(crate) fn welcome(&self, running: &RunningTurn<'_>) -> Option<&str> {
         let mode = self.catalog.mode(running.turn.progress.welcome.as_ref()?)?;
         Some(mode.welcome_message.as_str())
             .filter(|text| !text.is_empty() && !self.parameters(running).text_is_json)
     }
 
     /// The parameters of the next call.
-    pub(in crate::reasoner) fn parameters<'a>(
-        &'a self,
-        running: &'a RunningTurn<'_>,
-    ) -> CallParameters<'a> {
+    pub(crate) fn parameters<'a>(&'a self, running: &'a RunningTurn<'_>) -> CallParameters<'a> {
         let mode = self.catalog.mode(&running.session.mode).map(|mode| &mode.model_parameters);
         let contexts =
             [&running.service().model_parameters, &running.conversation.model_parameters];
@@ -66,7 +63,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// The name of the model.
-    pub(in crate::reasoner) fn model<'a>(&'a self, running: &RunningTurn<'a>) -> &'a str {
+    pub(crate) fn model<'a>(&'a self, running: &RunningTurn<'a>) -> &'a str {
         let (of_context, of_service) = (&running.conversation.model, &running.service().model);
         // The conversation context's names one of the first service.
         let model = match running.services.fallback() {

@@ -38,7 +38,7 @@ pub struct Sending {
 
 impl Sending {
     /// Whether the items are sent byte for byte.
-    pub(in crate::reasoner) fn is_as_stored(self) -> bool {
+    pub(crate) fn is_as_stored(self) -> bool {
         self.form == SentForm::AsStored && !self.foreign
     }
 
@@ -95,16 +95,11 @@ impl SentEntries {
 
     /// How one of the entries is sent.
     pub fn sending_of(&self, kind: EntryKind) -> Sending {
-        Sending { form: self.form_of(kind), foreign: self.foreign && can_be_foreign(kind) }
+        Sending { form: self.form_of(kind), foreign: self.foreign && kind.is_of_a_model() }
     }
 
     /// Adds an entry to those that are sent.
-    pub(in crate::reasoner) fn add(
-        sent: &mut Vec<Self>,
-        seq: EntrySeq,
-        kind: EntryKind,
-        sending: Sending,
-    ) {
+    pub(crate) fn add(sent: &mut Vec<Self>, seq: EntrySeq, kind: EntryKind, sending: Sending) {
         match sent.last_mut() {
             Some(before) if seq.follows(before.last) && before.sending_of(kind) == sending => {
                 before.last = seq;
@@ -115,14 +110,6 @@ impl SentEntries {
                 sent.push(Self { first: seq, last: seq, form, foreign });
             }
         }
-    }
-}
-
-/// Whether an entry of that kind is a model's, or answers calls of one.
-pub(super) fn can_be_foreign(kind: EntryKind) -> bool {
-    match kind {
-        EntryKind::ModelOutput | EntryKind::ToolOutputs => true,
-        EntryKind::System | EntryKind::User | EntryKind::Steer | EntryKind::SummaryMessage => false,
     }
 }
 

@@ -27,13 +27,7 @@ pub(crate) struct RestingServices {
 
 impl RestingServices {
     /// Has a service rest: as long as the deployment says, or for its own `Retry-After` where that is longer.
-    pub(in crate::reasoner) fn rest(
-        &self,
-        id: &str,
-        rest_ms: u64,
-        asked_ms: Option<u64>,
-        now_ms: u64,
-    ) {
+    pub(crate) fn rest(&self, id: &str, rest_ms: u64, asked_ms: Option<u64>, now_ms: u64) {
         let asked_ms = asked_ms.unwrap_or(0).min(LONGEST_REST_MS);
         let until = now_ms.saturating_add(rest_ms.max(asked_ms));
         let mut resting = self.until.borrow_mut();
@@ -46,7 +40,7 @@ impl RestingServices {
     }
 
     /// Whether the log is to be told of an agent context now; if so, not again for a minute.
-    pub(in crate::reasoner) fn is_news(&self, id: &str, now_ms: u64) -> bool {
+    pub(crate) fn is_news(&self, id: &str, now_ms: u64) -> bool {
         let mut logged = self.logged.borrow_mut();
         let is_silent = |at: &u64| now_ms.saturating_sub(*at) < SILENCE_MS;
         let is_news = !logged.get(id).is_some_and(is_silent);
@@ -59,7 +53,7 @@ impl RestingServices {
 
 /// What services have failed with that a call was tried at, and that another one took over from.
 #[derive(Debug)]
-pub(in crate::reasoner) struct FailedServices {
+pub(crate) struct FailedServices {
     /// The failure of the first.
     first: Fault,
     /// The attempts at all of them.
@@ -71,7 +65,7 @@ pub(in crate::reasoner) struct FailedServices {
 
 impl FailedServices {
     /// Adds the failure of a service, after so many attempts at it.
-    pub(in crate::reasoner) fn add(failed: &mut Option<Self>, fault: Fault, attempts: u32) {
+    pub(crate) fn add(failed: &mut Option<Self>, fault: Fault, attempts: u32) {
         let asked = retry_after_ms(&fault);
         let known = failed.get_or_insert(Self {
             first: fault,
@@ -86,7 +80,7 @@ impl FailedServices {
 
     /// What a client is told of a call that has failed at the last service, too: by what that one failed, or, where
     /// another one could have taken over from it as well, by what the first failed.
-    pub(in crate::reasoner) fn told(&self, last: Fault, attempts: u32, moves_on: bool) -> Fault {
+    pub(crate) fn told(&self, last: Fault, attempts: u32, moves_on: bool) -> Fault {
         let asked = retry_after_ms(&last);
         let told = match moves_on {
             true => {
@@ -106,14 +100,14 @@ fn retry_after_ms(fault: &Fault) -> Option<u64> {
 
 /// A model service, by its agent context.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::reasoner) struct Service<'a> {
-    pub(in crate::reasoner) id: &'a str,
-    pub(in crate::reasoner) agent: &'a AgentContext,
+pub(crate) struct Service<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) agent: &'a AgentContext,
 }
 
 /// The services of a running turn.
 #[derive(Debug)]
-pub(in crate::reasoner) struct Services<'a> {
+pub(crate) struct Services<'a> {
     own: Service<'a>,
     /// At the places from 1 on.
     fallbacks: Vec<Service<'a>>,
@@ -127,7 +121,7 @@ pub(in crate::reasoner) struct Services<'a> {
 
 impl<'a> Services<'a> {
     /// The services of a session's agent context, `own`. A turn stays with the one that its row names.
-    pub(in crate::reasoner) fn of(
+    pub(crate) fn of(
         own: Service<'a>,
         fallbacks: impl IntoIterator<Item = Service<'a>>,
         kept: Option<&str>,
@@ -141,12 +135,12 @@ impl<'a> Services<'a> {
     }
 
     /// The service that calls go to.
-    pub(in crate::reasoner) fn present(&self) -> Service<'a> {
+    pub(crate) fn present(&self) -> Service<'a> {
         self.at(self.present)
     }
 
     /// All of them.
-    pub(in crate::reasoner) fn all(&self) -> impl Iterator<Item = Service<'a>> + '_ {
+    pub(crate) fn all(&self) -> impl Iterator<Item = Service<'a>> + '_ {
         [self.own].into_iter().chain(self.fallbacks.iter().copied())
     }
 
@@ -160,32 +154,32 @@ impl<'a> Services<'a> {
     }
 
     /// Whether others can take over from the first.
-    pub(in crate::reasoner) fn has_fallbacks(&self) -> bool {
+    pub(crate) fn has_fallbacks(&self) -> bool {
         !self.fallbacks.is_empty()
     }
 
     /// The agent context of the service that calls go to, where that is not the session's own.
-    pub(in crate::reasoner) fn fallback(&self) -> Option<&'a str> {
+    pub(crate) fn fallback(&self) -> Option<&'a str> {
         (self.present > 0).then(|| self.present().id)
     }
 
     /// The agent context in place of whose service the present one is called: the one that failed before it, or the
     /// first, which rests.
-    pub(in crate::reasoner) fn fallback_from(&self) -> Option<&'a str> {
+    pub(crate) fn fallback_from(&self) -> Option<&'a str> {
         let before = self.tried.iter().rev().find(|place| **place != self.present);
         let before = before.or((self.present > 0).then_some(&0));
         before.map(|place| self.at(*place).id)
     }
 
     /// Chooses the service that a call begins with: the first that does not rest, or the first when all do.
-    pub(in crate::reasoner) fn begin_call(&mut self, resting: &RestingServices, now_ms: u64) {
+    pub(crate) fn begin_call(&mut self, resting: &RestingServices, now_ms: u64) {
         self.tried.clear();
         self.present = self.choose(resting, now_ms).unwrap_or(self.first);
         self.tried.push(self.present);
     }
 
     /// Has calls go to the service of an agent context; false where it is not among them.
-    pub(in crate::reasoner) fn go_to(&mut self, id: Option<&str>) -> bool {
+    pub(crate) fn go_to(&mut self, id: Option<&str>) -> bool {
         let place = id.map_or(Some(0), |id| self.place_of(id));
         if let Some(place) = place {
             (self.present, self.tried) = (place, vec![place]);
@@ -194,12 +188,12 @@ impl<'a> Services<'a> {
     }
 
     /// Whether the present call can be tried at another service.
-    pub(in crate::reasoner) fn is_another_left(&self) -> bool {
+    pub(crate) fn is_another_left(&self) -> bool {
         self.left().next().is_some()
     }
 
     /// Has another service take the present call over; false where none is left.
-    pub(in crate::reasoner) fn move_on(&mut self, resting: &RestingServices, now_ms: u64) -> bool {
+    pub(crate) fn move_on(&mut self, resting: &RestingServices, now_ms: u64) -> bool {
         let Some(next) = self.choose(resting, now_ms) else { return false };
         self.present = next;
         self.tried.push(next);
@@ -207,7 +201,7 @@ impl<'a> Services<'a> {
     }
 
     /// Has the turn stay with the present service.
-    pub(in crate::reasoner) fn stay(&mut self) {
+    pub(crate) fn stay(&mut self) {
         self.first = self.present;
     }
 

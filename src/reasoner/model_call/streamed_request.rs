@@ -209,12 +209,9 @@ impl ItemWriter {
             text.push(',');
         }
         text.push_str(items);
-        self.items += match kind {
-            // One message.
-            EntryKind::System | EntryKind::User | EntryKind::Steer | EntryKind::SummaryMessage => {
-                usize::from(begins && !items.is_empty())
-            }
-            EntryKind::ModelOutput | EntryKind::ToolOutputs => self.within.objects_begun(items),
+        self.items += match kind.is_of_a_model() {
+            true => self.within.objects_begun(items),
+            false => usize::from(begins && !items.is_empty()),
         };
         Ok(())
     }

@@ -84,7 +84,7 @@ impl<'a> Asked<'a> {
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Makes a call with its retries, inside of a span where the run is traced.
-    pub(in crate::reasoner) async fn exchange(
+    pub(crate) async fn exchange(
         &self,
         running: &RunningTurn<'_>,
         call: ModelCall<'_>,

@@ -17,120 +17,120 @@ use crate::responses_api::{HostedCall, ResponseFacts, TokenCounts};
 /// The transcript of one model call.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub(in crate::reasoner) struct Transcript {
+pub(crate) struct Transcript {
     /// The call asked for a summary of earlier turns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(in crate::reasoner) summary: bool,
+    pub(crate) summary: bool,
     /// Counted over the session, from 1: turns that are repeated take their calls between those of others.
-    pub(in crate::reasoner) number: u64,
+    pub(crate) number: u64,
     /// Key of the mode in which the call was made.
-    pub(in crate::reasoner) mode: String,
-    pub(in crate::reasoner) segment: u32,
-    pub(in crate::reasoner) started_at: u64,
-    pub(in crate::reasoner) duration_ms: u64,
-    pub(in crate::reasoner) body_sha256: String,
-    pub(in crate::reasoner) body_bytes: usize,
+    pub(crate) mode: String,
+    pub(crate) segment: u32,
+    pub(crate) started_at: u64,
+    pub(crate) duration_ms: u64,
+    pub(crate) body_sha256: String,
+    pub(crate) body_bytes: usize,
     /// Hash of what the body has in common with others: a body without input and the next three members.
-    pub(in crate::reasoner) template: String,
+    pub(crate) template: String,
     /// The agent context whose model service was called, where others can take over from the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::reasoner) service: Option<String>,
+    pub(crate) service: Option<String>,
     /// The body holds the turn's tools.
-    pub(in crate::reasoner) tools_sent: bool,
+    pub(crate) tools_sent: bool,
     /// Of those, none that the model service runs by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(in crate::reasoner) without_hosted_tools: bool,
+    pub(crate) without_hosted_tools: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::reasoner) tool_choice: Option<String>,
-    pub(in crate::reasoner) previous_response_id: Option<String>,
+    pub(crate) tool_choice: Option<String>,
+    pub(crate) previous_response_id: Option<String>,
     /// The entries of the conversation that are its input.
-    pub(in crate::reasoner) input: Vec<SentEntries>,
+    pub(crate) input: Vec<SentEntries>,
     /// Hash of the one item that is its input, of a call for a summary.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::reasoner) summarised: Option<String>,
-    pub(in crate::reasoner) rebuilt: bool,
+    pub(crate) summarised: Option<String>,
+    pub(crate) rebuilt: bool,
     /// The service keeps no chain of the session, so the call sends the whole conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::reasoner) unchained: Option<ChainEnd>,
+    pub(crate) unchained: Option<ChainEnd>,
     /// How far the conversation is reduced in it, because the service refused more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::reasoner) reduced: Option<Rung>,
+    pub(crate) reduced: Option<Rung>,
     /// The response holds a call that nobody answers, so no call continues it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(in crate::reasoner) unanswered: bool,
-    pub(in crate::reasoner) withheld: Vec<EntrySeq>,
-    pub(in crate::reasoner) composition: Box<RawValue>,
+    pub(crate) unanswered: bool,
+    pub(crate) withheld: Vec<EntrySeq>,
+    pub(crate) composition: Box<RawValue>,
     /// The model service was asked to store the responses.
-    pub(in crate::reasoner) stored: bool,
+    pub(crate) stored: bool,
     /// The response was asked for in the background.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(in crate::reasoner) background: bool,
+    pub(crate) background: bool,
     /// What the agent context asks for and the service has refused.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::reasoner) unsupported: Option<Cow<'static, str>>,
+    pub(crate) unsupported: Option<Cow<'static, str>>,
     /// How often the response was read on, after a cut or by another instance.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(in crate::reasoner) resumed: u32,
+    pub(crate) resumed: u32,
     /// Calls of tools that the model service ran by itself.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::reasoner) hosted_calls: Vec<HostedCall>,
-    pub(in crate::reasoner) retries: Vec<Retry>,
+    pub(crate) hosted_calls: Vec<HostedCall>,
+    pub(crate) retries: Vec<Retry>,
     /// Of the last attempt, whatever became of the response.
-    pub(in crate::reasoner) response_id: Option<String>,
+    pub(crate) response_id: Option<String>,
     /// Of the last attempt.
-    pub(in crate::reasoner) usage: Option<Usage>,
+    pub(crate) usage: Option<Usage>,
     #[serde(skip_deserializing)]
-    pub(in crate::reasoner) fault: Option<Fault>,
+    pub(crate) fault: Option<Fault>,
     /// A steer has interrupted the call, whose output is no part of the conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(in crate::reasoner) interrupted: bool,
+    pub(crate) interrupted: bool,
     /// The attempt was sent, and the service may store a response whose id is not known yet.
     #[serde(skip)]
-    pub(in crate::reasoner) awaits_id: bool,
+    pub(crate) awaits_id: bool,
     /// The attempt's request was sent, and neither the service nor the network has ended the attempt.
     #[serde(skip)]
-    pub(in crate::reasoner) in_flight: bool,
+    pub(crate) in_flight: bool,
     /// The prompt tokens of its usage are estimated.
     #[serde(skip)]
-    pub(in crate::reasoner) prompt_is_estimated: bool,
+    pub(crate) prompt_is_estimated: bool,
     /// The bytes of text and calls that have come of the attempt.
     #[serde(skip)]
-    pub(in crate::reasoner) heard_bytes: usize,
+    pub(crate) heard_bytes: usize,
     /// The number of earlier attempts that ended while the service might store a response.
     #[serde(skip)]
-    pub(in crate::reasoner) unknown_responses: u64,
+    pub(crate) unknown_responses: u64,
     /// As the service names it.
     #[serde(skip)]
-    pub(in crate::reasoner) response_model: Option<String>,
+    pub(crate) response_model: Option<String>,
     /// The service's id for the latest attempt.
     #[serde(skip)]
-    pub(in crate::reasoner) upstream_request_id: Option<String>,
+    pub(crate) upstream_request_id: Option<String>,
     /// From the call's beginning to the first event of a response; unknown where nobody traces the run.
     #[serde(skip)]
-    pub(in crate::reasoner) first_chunk_ms: Option<u64>,
+    pub(crate) first_chunk_ms: Option<u64>,
     /// Another service can take the call over, as far as its failure goes.
     #[serde(skip)]
-    pub(in crate::reasoner) moves_on: bool,
+    pub(crate) moves_on: bool,
     /// The run has counted the call.
     #[serde(skip)]
-    pub(in crate::reasoner) counted: bool,
+    pub(crate) counted: bool,
     /// The attempt's background response, as long as it may go on at the service.
     #[serde(skip)]
-    pub(in crate::reasoner) goes_on: Option<GoingResponse>,
+    pub(crate) goes_on: Option<GoingResponse>,
 }
 
 /// A background response that may go on at the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::reasoner) struct GoingResponse {
-    pub(in crate::reasoner) id: String,
+pub(crate) struct GoingResponse {
+    pub(crate) id: String,
     /// When the service named it, in milliseconds since the epoch.
-    pub(in crate::reasoner) created_at: u64,
+    pub(crate) created_at: u64,
 }
 
 /// An attempt that failed and was followed by another.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "PascalCase")]
-pub(in crate::reasoner) struct Retry {
+pub(crate) struct Retry {
     /// The agent context whose model service was called, as in the transcript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     service: Option<String>,
@@ -144,7 +144,7 @@ pub(in crate::reasoner) struct Retry {
 
 impl Transcript {
     /// Notes what the service has reported about the attempt's response.
-    pub(in crate::reasoner) fn set_report(&mut self, reported: &ResponseFacts) {
+    pub(crate) fn set_report(&mut self, reported: &ResponseFacts) {
         self.response_id.clone_from(&reported.response_id);
         self.awaits_id &= self.response_id.is_none();
         self.usage = reported.usage.map(usage);
@@ -152,7 +152,7 @@ impl Transcript {
     }
 
     /// Begins another attempt, some time after one that failed.
-    pub(in crate::reasoner) fn repeat(&mut self, http_status: Option<u16>, waited_ms: u64) {
+    pub(crate) fn repeat(&mut self, http_status: Option<u16>, waited_ms: u64) {
         let (response_id, usage) = (self.response_id.take(), self.usage.take());
         let service = self.service.clone();
         self.retries.push(Retry { service, http_status, waited_ms, response_id, usage });
@@ -161,7 +161,7 @@ impl Transcript {
     }
 
     /// What is kept of the attempt's background response.
-    pub(in crate::reasoner) fn pending(
+    pub(crate) fn pending(
         &self,
         going: &GoingResponse,
         newest_entry: EntrySeq,
@@ -178,7 +178,7 @@ impl Transcript {
     }
 
     /// The transcript of a pending response's call.
-    pub(in crate::reasoner) fn of_pending(pending: &PendingResponse) -> Result<Self, Fault> {
+    pub(crate) fn of_pending(pending: &PendingResponse) -> Result<Self, Fault> {
         let read: Self = serde_json::from_str(&pending.transcript).map_err(|_| {
             Fault::internal("The transcript of a pending model call is unreadable.")
         })?;
@@ -189,35 +189,35 @@ impl Transcript {
     }
 
     /// The calls made so far.
-    pub(in crate::reasoner) fn attempts(&self) -> u32 {
+    pub(crate) fn attempts(&self) -> u32 {
         u32::try_from(self.retries.len()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     /// Those among them that were made at the same service as the last.
-    pub(in crate::reasoner) fn attempts_at_service(&self) -> u32 {
+    pub(crate) fn attempts_at_service(&self) -> u32 {
         let here = self.retries.iter().filter(|retry| retry.service == self.service);
         u32::try_from(here.count()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     /// What all attempts have cost; `None` when none reported any.
-    pub(in crate::reasoner) fn cost(&self) -> Option<Usage> {
+    pub(crate) fn cost(&self) -> Option<Usage> {
         self.usages().reduce(Usage::saturating_add)
     }
 
     /// The same of the attempts at the service of the last one.
-    pub(in crate::reasoner) fn cost_at_service(&self) -> Option<Usage> {
+    pub(crate) fn cost_at_service(&self) -> Option<Usage> {
         let here = self.retries.iter().filter(|retry| retry.service == self.service);
         let usages = here.map(|retry| retry.usage).chain([self.usage]);
         usages.flatten().reduce(Usage::saturating_add)
     }
 
     /// Tokens of all attempts.
-    pub(in crate::reasoner) fn total_tokens(&self) -> u64 {
+    pub(crate) fn total_tokens(&self) -> u64 {
         self.usages().fold(0, |sum, usage| sum.saturating_add(usage.total_tokens))
     }
 
     /// Adds what the call has cost to its turn and its session.
-    pub(in crate::reasoner) fn count(&self, session: &mut Session, turn: &mut Turn) {
+    pub(crate) fn count(&self, session: &mut Session, turn: &mut Turn) {
         let (state, sum) = (&mut session.state, &mut turn.progress.usage);
         state.model_calls = state.model_calls.max(self.number);
         let unknown = self.unknown_responses + u64::from(self.awaits_id);
@@ -237,7 +237,7 @@ impl Transcript {
     }
 
     /// The text that is stored.
-    pub(in crate::reasoner) fn to_json(&self) -> Result<String, Fault> {
+    pub(crate) fn to_json(&self) -> Result<String, Fault> {
         serde_json::to_string(self).map_err(|_| Fault::unwritable("The transcript"))
     }
 

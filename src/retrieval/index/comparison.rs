@@ -34,7 +34,7 @@ pub struct Comparison<'l> {
 }
 
 /// Compares the list with the index, document by document as each is at that moment.
-pub(in crate::retrieval) async fn compare<'l, D: Database, F: AsyncFn()>(
+pub(crate) async fn compare<'l, D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
     budget: &mut WorkBudget<F>,
     listed: &'l ListedDocuments,

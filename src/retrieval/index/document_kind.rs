@@ -81,7 +81,7 @@ const CHANGE_LISTS: [&str; 6] =
 const PROSE: [&str; 6] = ["adoc", "markdown", "md", "mdx", "rst", "txt"];
 
 /// The kinds of documents that a query asks for.
-pub(in crate::retrieval) struct AskedKinds {
+pub(crate) struct AskedKinds {
     tests: bool,
     change_lists: bool,
     records: [bool; RECORDS.len()],
@@ -89,7 +89,7 @@ pub(in crate::retrieval) struct AskedKinds {
 
 impl AskedKinds {
     /// The kinds that the terms of an FTS5 expression name.
-    pub(in crate::retrieval) fn of(expression: &str) -> Self {
+    pub(crate) fn of(expression: &str) -> Self {
         let names = |record: &Record| {
             let mut terms = expression.split(" OR ").map(|term| term.trim_matches('"'));
             terms.any(|term| record.asked.contains(&term))

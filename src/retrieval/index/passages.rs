@@ -17,37 +17,37 @@ const LENT_PERCENT: i64 = 30;
 
 /// A chunk that matches.
 #[derive(Debug)]
-pub(in crate::retrieval) struct Candidate {
-    pub(in crate::retrieval) id: u64,
-    pub(in crate::retrieval) path: String,
-    pub(in crate::retrieval) start_line: usize,
-    pub(in crate::retrieval) end_line: usize,
-    pub(in crate::retrieval) bytes: usize,
+pub(crate) struct Candidate {
+    pub(crate) id: u64,
+    pub(crate) path: String,
+    pub(crate) start_line: usize,
+    pub(crate) end_line: usize,
+    pub(crate) bytes: usize,
     /// In billionths, as all scores.
-    pub(in crate::retrieval) score: i64,
+    pub(crate) score: i64,
 }
 
 /// Neighbouring chunks of a document, with the parts of their score.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::retrieval) struct Passage {
-    pub(in crate::retrieval) first: u64,
-    pub(in crate::retrieval) last: u64,
+pub(crate) struct Passage {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
     /// The best of its chunks, and the score of that chunk alone.
-    pub(in crate::retrieval) best: u64,
-    pub(in crate::retrieval) chunk: i64,
+    pub(crate) best: u64,
+    pub(crate) chunk: i64,
     /// The part of all matching chunks of the document: the best one's score, half of the second's, and so on; and
     /// [`LENT_PERCENT`] of the scores of its tests.
-    pub(in crate::retrieval) document: i64,
+    pub(crate) document: i64,
     /// How many passages of the document are better.
-    pub(in crate::retrieval) place: u32,
+    pub(crate) place: u32,
     /// The bytes of its text, and those of its best chunk.
-    pub(in crate::retrieval) bytes: usize,
-    pub(in crate::retrieval) best_bytes: usize,
+    pub(crate) bytes: usize,
+    pub(crate) best_bytes: usize,
 }
 
 impl Passage {
     /// The score, divided by four for each better passage of the same document.
-    pub(in crate::retrieval) fn score(&self) -> i64 {
+    pub(crate) fn score(&self) -> i64 {
         (self.chunk + self.document).checked_shr(self.place.saturating_mul(2)).unwrap_or_default()
     }
 
@@ -61,7 +61,7 @@ impl Passage {
 ///
 /// Their text has at most `max_bytes` in all. If a passage exceeds the remaining bytes, its best chunk is returned; if
 /// that does not fit, the passage is skipped.
-pub(in crate::retrieval) fn passages(
+pub(crate) fn passages(
     candidates: &[Candidate],
     asked: &AskedKinds,
     limit: usize,
@@ -85,7 +85,7 @@ pub(in crate::retrieval) fn passages(
 }
 
 /// The part of the score of a chunk or of one of its terms that a document at the path keeps.
-pub(in crate::retrieval) fn weighted_score(score: i64, path: &str, asked: &AskedKinds) -> i64 {
+pub(crate) fn weighted_score(score: i64, path: &str, asked: &AskedKinds) -> i64 {
     score * asked.tenths(path) / 10
 }
 

@@ -26,11 +26,11 @@ const EXTRA_BYTES: usize = 64;
 
 /// The documents that a search may look into.
 #[derive(Default)]
-pub(in crate::retrieval) struct Selection {
+pub(crate) struct Selection {
     /// Only these, where some condition demands a value.
-    pub(in crate::retrieval) within: Option<Spans>,
+    pub(crate) within: Option<Spans>,
     /// Else all but these.
-    pub(in crate::retrieval) without: Spans,
+    pub(crate) without: Spans,
 }
 
 /// How a condition compares its values with those of a document.
@@ -59,7 +59,7 @@ fn meaning_of(operator: RagOperator) -> (Match, Effect) {
 
 impl Selection {
     /// The documents from chunk `floor` on for which all conditions hold.
-    pub(in crate::retrieval) async fn of<D: Database, F: AsyncFn()>(
+    pub(crate) async fn of<D: Database, F: AsyncFn()>(
         tables: &Tables<D>,
         budget: &mut WorkBudget<F>,
         conditions: &[RagCondition],
@@ -94,12 +94,12 @@ impl Selection {
     }
 
     /// Whether no document is left.
-    pub(in crate::retrieval) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.within.as_ref().is_some_and(Spans::is_empty)
     }
 
     /// Removes documents from the selection.
-    pub(in crate::retrieval) fn exclude(&mut self, spans: &Spans) {
+    pub(crate) fn exclude(&mut self, spans: &Spans) {
         match &mut self.within {
             Some(within) => within.subtract(spans),
             None => self.without.unite(spans.clone()),

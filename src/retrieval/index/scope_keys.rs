@@ -11,7 +11,7 @@ use crate::ports::{Database, unreadable_column};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The code of the warning.
-pub(in crate::retrieval) const SCOPE_KEY_UNKNOWN: &str = "scope_key_unknown";
+pub(crate) const SCOPE_KEY_UNKNOWN: &str = "scope_key_unknown";
 
 /// The keys that every document has.
 const OF_EVERY_DOCUMENT: [&str; 2] = ["Path", "Language"];
@@ -28,7 +28,7 @@ const COMPARED_CHARACTERS: usize = 128;
 
 /// A warning for each key that no document has, in the order of the conditions. An index without documents gives none:
 /// its search returns nothing under any scope.
-pub(in crate::retrieval) async fn unknown_scope_keys<D: Database, F: AsyncFn()>(
+pub(crate) async fn unknown_scope_keys<D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
     budget: &mut WorkBudget<F>,
     conditions: &[RagCondition],

@@ -6,29 +6,29 @@
 use crate::contract::Fault;
 
 /// The first and the last chunk of a document.
-pub(in crate::retrieval) type Span = [u64; 2];
+pub(crate) type Span = [u64; 2];
 
 /// A set of documents, in the order of their chunks.
 #[derive(Clone, Debug, Default)]
-pub(in crate::retrieval) struct Spans(Vec<Span>);
+pub(crate) struct Spans(Vec<Span>);
 
 impl Spans {
-    pub(in crate::retrieval) fn of(mut spans: Vec<Span>) -> Self {
+    pub(crate) fn of(mut spans: Vec<Span>) -> Self {
         spans.sort_unstable();
         spans.dedup();
         Self(spans)
     }
 
-    pub(in crate::retrieval) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(in crate::retrieval) fn first(&self) -> Option<u64> {
+    pub(crate) fn first(&self) -> Option<u64> {
         self.0.first().map(|[first, _]| *first)
     }
 
     /// Whether one of the spans holds the id.
-    pub(in crate::retrieval) fn covers(&self, id: u64) -> bool {
+    pub(crate) fn covers(&self, id: u64) -> bool {
         let at = self.0.partition_point(|[_, last]| *last < id);
         self.0.get(at).is_some_and(|[first, _]| *first <= id)
     }
@@ -38,41 +38,41 @@ impl Spans {
     }
 
     /// Keeps the documents that the other set also has.
-    pub(in crate::retrieval) fn intersect(&mut self, other: &Self) {
+    pub(crate) fn intersect(&mut self, other: &Self) {
         self.0.retain(|span| other.contains(span));
     }
 
     /// Removes the documents that the other set has.
-    pub(in crate::retrieval) fn subtract(&mut self, other: &Self) {
+    pub(crate) fn subtract(&mut self, other: &Self) {
         self.0.retain(|span| !other.contains(span));
     }
 
     /// Adds the documents of the other set.
-    pub(in crate::retrieval) fn unite(&mut self, other: Self) {
+    pub(crate) fn unite(&mut self, other: Self) {
         let mut both = std::mem::take(&mut self.0);
         both.extend(other.0);
         *self = Self::of(both);
     }
 
     /// The number of documents.
-    pub(in crate::retrieval) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// The set as a JSON array.
-    pub(in crate::retrieval) fn json(&self) -> Result<String, Fault> {
+    pub(crate) fn json(&self) -> Result<String, Fault> {
         serde_json::to_string(&self.0).map_err(|_| Fault::unwritable("A scope"))
     }
 
     /// The first id from `from` up to `end` that the set covers, and the id behind the last one.
-    pub(in crate::retrieval) fn bounds(&self, from: u64, end: u64) -> Option<(u64, u64)> {
+    pub(crate) fn bounds(&self, from: u64, end: u64) -> Option<(u64, u64)> {
         let (covered, _) = self.between(from, end);
         Some((covered.first()?[0], covered.last()?[1] + 1))
     }
 
     /// The ids from `from` up to `end` that the set covers: spans as long as possible, and their length
     /// in all.
-    pub(in crate::retrieval) fn between(&self, from: u64, end: u64) -> (Vec<Span>, u64) {
+    pub(crate) fn between(&self, from: u64, end: u64) -> (Vec<Span>, u64) {
         let mut covered: Vec<Span> = Vec::new();
         let mut length = 0;
         let start = self.0.partition_point(|[_, last]| *last < from);

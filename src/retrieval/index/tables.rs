@@ -9,14 +9,14 @@ use super::fields::text_and_comments;
 use super::schema::{SCHEMA, TABLES};
 use super::spans::{Span, Spans};
 use crate::contract::Fault;
-use crate::ports::{Database, Row, SqlValue, storage_failed, unreadable_column};
+use crate::ports::{Database, Row, SqlValue, insert, storage_failed, unreadable_column};
 use crate::retrieval::work_budget::Work;
 
 /// The most chunks that one step writes, and the most that it deletes.
-pub(in crate::retrieval) const STEP_CHUNKS: usize = 128;
+pub(crate) const STEP_CHUNKS: usize = 128;
 
 /// The work of writing or deleting a chunk.
-pub(in crate::retrieval) const CHUNK_WORK: Work = Work::from_us(100);
+pub(crate) const CHUNK_WORK: Work = Work::from_us(100);
 
 /// The keys and values of the documents in `d`, with their chunks.
 const PROPERTIES: &str = "SELECT 'Path', path, first_chunk, first_chunk + chunks - 1 FROM d
@@ -30,8 +30,8 @@ const STATE: &str =
 
 /// The tables in a database.
 #[derive(Debug)]
-pub(in crate::retrieval) struct Tables<D> {
-    pub(in crate::retrieval) database: D,
+pub(crate) struct Tables<D> {
+    pub(crate) database: D,
     /// Whether the tables are known to exist in their present form.
     ready: Cell<bool>,
     /// How often everything was erased.
@@ -41,33 +41,33 @@ pub(in crate::retrieval) struct Tables<D> {
 }
 
 /// What a search and a write begin from.
-pub(in crate::retrieval) struct State {
+pub(crate) struct State {
     /// The id of the next chunk.
-    pub(in crate::retrieval) next_chunk: u64,
+    pub(crate) next_chunk: u64,
     /// The chunks that belong to no document.
-    pub(in crate::retrieval) hidden: Spans,
+    pub(crate) hidden: Spans,
 }
 
 impl<D: Database> Tables<D> {
-    pub(in crate::retrieval) fn new(database: D) -> Self {
+    pub(crate) fn new(database: D) -> Self {
         let (ready, leftovers_read) = (Cell::new(false), Cell::new(false));
         Self { database, ready, generation: Cell::new(0), leftovers_read }
     }
 
     /// Forgets that the tables exist, and begins a new generation.
-    pub(in crate::retrieval) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.ready.set(false);
         self.generation.set(self.generation.get() + 1);
     }
 
     /// The generation between two erasures. What was read in an earlier one is void.
-    pub(in crate::retrieval) fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         self.generation.get()
     }
 
     /// One step of a request that began in `generation`: all of it is stored or, when it fails, nothing. Creates
     /// the tables where there are none. Fails in a later generation.
-    pub(in crate::retrieval) fn step<T>(
+    pub(crate) fn step<T>(
         &self,
         generation: u64,
         writes: impl FnOnce() -> Result<T, Fault>,
@@ -82,7 +82,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Whether the tables exist. Brings older ones to the present form.
-    pub(in crate::retrieval) fn exist(&self) -> Result<bool, Fault> {
+    pub(crate) fn exist(&self) -> Result<bool, Fault> {
         if !self.ready.get() {
             self.ready.set(SCHEMA.find(&self.database)?);
         }
@@ -99,13 +99,13 @@ impl<D: Database> Tables<D> {
         Ok(())
     }
 
-    pub(in crate::retrieval) fn state(&self) -> Result<State, Fault> {
+    pub(crate) fn state(&self) -> Result<State, Fault> {
         let row = self.row(STATE, &[])?;
         Ok(State { next_chunk: row.get("next_chunk")?, hidden: Spans::of(spans(&row, "hidden")?) })
     }
 
     /// The chunks that an earlier instance left hidden; none after the first call.
-    pub(in crate::retrieval) fn leftovers(&self) -> Result<Vec<Span>, Fault> {
+    pub(crate) fn leftovers(&self) -> Result<Vec<Span>, Fault> {
         if self.leftovers_read.get() {
             return Ok(Vec::new());
         }
@@ -115,7 +115,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Writes the properties of the documents for which `condition` holds.
-    pub(in crate::retrieval) fn insert_properties(
+    pub(crate) fn insert_properties(
         &self,
         condition: &str,
         parameters: &[SqlValue],
@@ -128,7 +128,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Deletes the properties of the document at `path`.
-    pub(in crate::retrieval) fn delete_properties(&self, path: &str) -> Result<(), Fault> {
+    pub(crate) fn delete_properties(&self, path: &str) -> Result<(), Fault> {
         let statement = format!(
             "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND path = ?),
                 stored (key, value, first_chunk, last_chunk) AS ({PROPERTIES})
@@ -139,20 +139,12 @@ impl<D: Database> Tables<D> {
     }
 
     /// Writes the terms of a chunk. `path` is that of its document, as [`searchable`] returns it.
-    pub(in crate::retrieval) fn insert_terms(
-        &self,
-        id: u64,
-        text: &str,
-        path: &str,
-    ) -> Result<(), Fault> {
+    pub(crate) fn insert_terms(&self, id: u64, text: &str, path: &str) -> Result<(), Fault> {
         let (text, comments) = text_and_comments(text);
-        self.database.execute(
-            "INSERT INTO terms (rowid, text, comments, path) VALUES (?, ?, ?, ?)",
-            &[id.into(), text.into(), comments.into(), path.into()],
-        )
+        insert!(self.database, "INSERT INTO" terms { rowid: id, text, comments, path })
     }
 
-    pub(in crate::retrieval) fn erase(&self) -> Result<(), Fault> {
+    pub(crate) fn erase(&self) -> Result<(), Fault> {
         let tables = [
             "terms",
             "chunks",
@@ -173,11 +165,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// The one row of a statement that always has one.
-    pub(in crate::retrieval) fn row(
-        &self,
-        statement: &str,
-        parameters: &[SqlValue],
-    ) -> Result<Row, Fault> {
+    pub(crate) fn row(&self, statement: &str, parameters: &[SqlValue]) -> Result<Row, Fault> {
         let row = self.database.first(statement, parameters)?;
         row.ok_or_else(|| Fault::internal("The workspace's storage lost a row."))
     }

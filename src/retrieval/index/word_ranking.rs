@@ -17,10 +17,10 @@ const TERM_WORK: Work = Work::from_ns(200);
 const EXTRA_TERMS: usize = 5;
 
 /// The best chunks: scores in billionths and ids, best first. Equal scores are in the order of ids.
-pub(in crate::retrieval) type RankedChunks = Vec<(Reverse<i64>, u64)>;
+pub(crate) type RankedChunks = Vec<(Reverse<i64>, u64)>;
 
 /// The ranking of chunks by a query's words.
-pub(in crate::retrieval) struct WordRanking<'t, D> {
+pub(crate) struct WordRanking<'t, D> {
     tables: &'t Tables<D>,
     /// The query as an expression of FTS5.
     expression: String,
@@ -31,32 +31,28 @@ pub(in crate::retrieval) struct WordRanking<'t, D> {
 }
 
 /// A term of the query in a chunk.
-pub(in crate::retrieval) struct TermMatch<'q> {
-    pub(in crate::retrieval) chunk: u64,
+pub(crate) struct TermMatch<'q> {
+    pub(crate) chunk: u64,
     /// In billionths.
-    pub(in crate::retrieval) score: i64,
-    pub(in crate::retrieval) term: &'q str,
+    pub(crate) score: i64,
+    pub(crate) term: &'q str,
     /// The fields that hold the term.
-    pub(in crate::retrieval) fields: Vec<&'static str>,
+    pub(crate) fields: Vec<&'static str>,
 }
 
 impl<'t, D: Database> WordRanking<'t, D> {
     /// The `limit` best chunks; none yet.
-    pub(in crate::retrieval) fn new(
-        tables: &'t Tables<D>,
-        expression: String,
-        limit: usize,
-    ) -> Self {
+    pub(crate) fn new(tables: &'t Tables<D>, expression: String, limit: usize) -> Self {
         let terms = EXTRA_TERMS + expression.split(" OR ").count();
         Self { tables, expression, match_work: TERM_WORK.times(terms), limit, best: Vec::new() }
     }
 
-    pub(in crate::retrieval) fn best(&self) -> &RankedChunks {
+    pub(crate) fn best(&self) -> &RankedChunks {
         &self.best
     }
 
     /// Ranks the selected chunks from `floor` up to `end`.
-    pub(in crate::retrieval) async fn rank<F: AsyncFn()>(
+    pub(crate) async fn rank<F: AsyncFn()>(
         &mut self,
         budget: &mut WorkBudget<F>,
         selection: &Selection,
@@ -92,10 +88,7 @@ impl<'t, D: Database> WordRanking<'t, D> {
     }
 
     /// The terms of the query in each of some chunks.
-    pub(in crate::retrieval) fn matches_in(
-        &self,
-        chunks: &[u64],
-    ) -> Result<Vec<TermMatch<'_>>, Fault> {
+    pub(crate) fn matches_in(&self, chunks: &[u64]) -> Result<Vec<TermMatch<'_>>, Fault> {
         let ids = serde_json::to_string(chunks).map_err(|_| Fault::unwritable("A search"))?;
         let statement = format!(
             "SELECT rowid AS id, {RANK} AS score, bm25(terms, 1, 0, 0) < 0 AS Text,

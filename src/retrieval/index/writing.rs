@@ -17,7 +17,7 @@ use super::terms::searchable;
 use crate::contract::{Document, Fault};
 use crate::encoding::language_of;
 use crate::encoding::{TextHashes, TextHashing};
-use crate::ports::{Database, SqlValue};
+use crate::ports::{Database, SqlValue, insert};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The version of the rules for chunks and terms. A new number makes every document count as changed
@@ -71,7 +71,7 @@ pub struct Counts {
 
 /// Which rows of `documents` a path means, from the path itself up to the text beside the condition: one, or all below
 /// it when it ends in `/`.
-pub(in crate::retrieval) fn range_of(path: &str) -> (&'static str, String) {
+pub(crate) fn range_of(path: &str) -> (&'static str, String) {
     // `0` follows `/` in ASCII, so the paths below `a/` are those from `a/` up to `a0`.
     match path.strip_suffix('/') {
         Some(folder) => ("path >= ? AND path < ?", format!("{folder}0")),
@@ -89,23 +89,20 @@ struct Change<'d> {
 }
 
 /// The writes of one request. They fail once everything was erased.
-pub(in crate::retrieval) struct Writer<'t, D, F> {
+pub(crate) struct Writer<'t, D, F> {
     tables: &'t Tables<D>,
     budget: &'t mut WorkBudget<F>,
     generation: u64,
 }
 
 impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
-    pub(in crate::retrieval) fn new(tables: &'t Tables<D>, budget: &'t mut WorkBudget<F>) -> Self {
+    pub(crate) fn new(tables: &'t Tables<D>, budget: &'t mut WorkBudget<F>) -> Self {
         let generation = tables.generation();
         Self { tables, budget, generation }
     }
 
     /// Stores documents. Readers see each of them change in one step.
-    pub(in crate::retrieval) async fn upsert(
-        &mut self,
-        documents: &[Document],
-    ) -> Result<Vec<Upserted>, Fault> {
+    pub(crate) async fn upsert(&mut self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
         self.sweep_leftovers().await?;
         let mut all = Vec::new();
         let (mut short, mut cost_of_short) = (Vec::new(), 0);
@@ -130,13 +127,13 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     /// Deletes the chunks that an earlier instance left hidden.
-    pub(in crate::retrieval) async fn sweep_leftovers(&mut self) -> Result<(), Fault> {
+    pub(crate) async fn sweep_leftovers(&mut self) -> Result<(), Fault> {
         let leftovers = self.tables.step(self.generation, || self.tables.leftovers())?;
         self.sweep(leftovers).await
     }
 
     /// Removes the document at `path`, or all documents under it when it ends in `/`.
-    pub(in crate::retrieval) async fn remove(&mut self, path: &str) -> Result<Counts, Fault> {
+    pub(crate) async fn remove(&mut self, path: &str) -> Result<Counts, Fault> {
         let (range, end) = range_of(path);
         let page = format!(
             "SELECT path, chunks, bytes FROM documents WHERE {range} ORDER BY path LIMIT ?"
@@ -314,16 +311,13 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
         let path = change.document.path.as_str();
         let path_terms = searchable(path);
         for (id, piece) in (first..).zip(pieces) {
-            self.tables.database.execute(
-                "INSERT INTO chunks (id, path, start_line, end_line, text) VALUES (?, ?, ?, ?, ?)",
-                &[
-                    id.into(),
-                    path.into(),
-                    piece.start_line.into(),
-                    piece.end_line.into(),
-                    piece.text.into(),
-                ],
-            )?;
+            insert!(self.tables.database, "INSERT INTO" chunks {
+                id,
+                path,
+                start_line: piece.start_line,
+                end_line: piece.end_line,
+                text: piece.text,
+            })?;
             self.tables.insert_terms(id, piece.text, &path_terms)?;
         }
         Ok(())
@@ -332,24 +326,18 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     /// Writes a document's own row and its properties.
     fn insert_document(&self, change: &Change<'_>, first_chunk: u64) -> Result<(), Fault> {
         let path = change.document.path.as_str();
-        self.tables.database.execute(
-            "INSERT OR REPLACE INTO documents
-            (path, language, properties, content_hash, whole_hash, sha256, rules, first_chunk, chunks,
-                bytes)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            &[
-                path.into(),
-                language(change.document).into(),
-                properties_column(change.document)?.into(),
-                change.hashes.content.as_str().into(),
-                change.hashes.whole.as_str().into(),
-                change.hashes.sha256.as_str().into(),
-                RULES.into(),
-                first_chunk.into(),
-                change.pieces.len().into(),
-                change.document.contents.len().into(),
-            ],
-        )?;
+        insert!(self.tables.database, "INSERT OR REPLACE INTO" documents {
+            path,
+            language: language(change.document),
+            properties: properties_column(change.document)?,
+            content_hash: change.hashes.content.as_str(),
+            whole_hash: change.hashes.whole.as_str(),
+            sha256: change.hashes.sha256.as_str(),
+            rules: RULES,
+            first_chunk,
+            chunks: change.pieces.len(),
+            bytes: change.document.contents.len(),
+        })?;
         self.tables.insert_properties("path = ?", &[path.into()])
     }
 
@@ -389,8 +377,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     fn hide(&self, [first, last]: Span) -> Result<(), Fault> {
-        let statement = "INSERT INTO hidden (first_chunk, last_chunk) VALUES (?, ?)";
-        self.tables.database.execute(statement, &[first.into(), last.into()])
+        insert!(self.tables.database, "INSERT INTO" hidden { first_chunk: first, last_chunk: last })
     }
 
     fn unhide(&self, first: u64) -> Result<(), Fault> {

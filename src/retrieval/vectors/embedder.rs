@@ -44,13 +44,13 @@ pub enum EmbeddingOutcome {
 }
 
 /// The embedding of one workspace.
-pub(in crate::retrieval) struct Embedder<'a, D, P, F> {
-    pub(in crate::retrieval) tables: &'a Tables<D>,
+pub(crate) struct Embedder<'a, D, P, F> {
+    pub(crate) tables: &'a Tables<D>,
     /// The generation in which it began.
-    pub(in crate::retrieval) generation: u64,
-    pub(in crate::retrieval) platform: &'a P,
-    pub(in crate::retrieval) budget: &'a mut WorkBudget<F>,
-    pub(in crate::retrieval) limits: &'a LearnedLimits,
+    pub(crate) generation: u64,
+    pub(crate) platform: &'a P,
+    pub(crate) budget: &'a mut WorkBudget<F>,
+    pub(crate) limits: &'a LearnedLimits,
 }
 
 /// How a batch ended.
@@ -65,7 +65,7 @@ enum Batch {
 impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
     /// Embeds the chunks that have no vectors yet, by each of the services, and then deletes the vectors of all other
     /// models.
-    pub(in crate::retrieval) async fn embed(
+    pub(crate) async fn embed(
         &mut self,
         services: &[EmbeddingService<'_>],
     ) -> Result<EmbeddingOutcome, Fault> {

@@ -53,7 +53,7 @@ pub(super) struct EmbeddingRequest<'a> {
 
 /// The limits of services, as this instance has learned them from their refusals.
 #[derive(Debug)]
-pub(in crate::retrieval) struct LearnedLimits {
+pub(crate) struct LearnedLimits {
     /// The most chunks of the next batch.
     pub(super) batch_chunks: Cell<usize>,
     /// The most bytes of a chunk's text.

@@ -47,7 +47,7 @@ pub struct EmbeddedQuestion {
 }
 
 /// Embeds a question by the model whose vectors serve searches at present.
-pub(in crate::retrieval) async fn embed_question<D: Database, P: Platform, F: AsyncFn()>(
+pub(crate) async fn embed_question<D: Database, P: Platform, F: AsyncFn()>(
     tables: &Tables<D>,
     budget: &mut WorkBudget<F>,
     platform: &P,

@@ -28,7 +28,7 @@ const NEAR: &str = "SELECT v.first_chunk AS id, v.vectors AS bytes
 const FIRST_SCORE: i64 = 1_000_000_000;
 
 /// The ranking of chunks by their nearness to a question.
-pub(in crate::retrieval) struct VectorRanking<'q> {
+pub(crate) struct VectorRanking<'q> {
     question: &'q QuestionVector,
     /// The most chunks in `best`.
     limit: usize,
@@ -40,12 +40,12 @@ pub(in crate::retrieval) struct VectorRanking<'q> {
 
 impl<'q> VectorRanking<'q> {
     /// The `limit` nearest chunks; none yet.
-    pub(in crate::retrieval) fn new(question: &'q QuestionVector, limit: usize) -> Self {
+    pub(crate) fn new(question: &'q QuestionVector, limit: usize) -> Self {
         Self { question, limit, best: Vec::new(), covered: Vec::new() }
     }
 
     /// Ranks the selected chunks from `floor` up to `end`.
-    pub(in crate::retrieval) async fn rank<D: Database, F: AsyncFn()>(
+    pub(crate) async fn rank<D: Database, F: AsyncFn()>(
         &mut self,
         tables: &Tables<D>,
         budget: &mut WorkBudget<F>,
@@ -78,7 +78,7 @@ impl<'q> VectorRanking<'q> {
     }
 
     /// The similarity of one of the nearest chunks, in billionths.
-    pub(in crate::retrieval) fn similarity(&self, id: u64) -> Option<i64> {
+    pub(crate) fn similarity(&self, id: u64) -> Option<i64> {
         self.best.iter().find(|(_, near)| *near == id).map(|(similarity, _)| similarity.0)
     }
 
@@ -87,7 +87,7 @@ impl<'q> VectorRanking<'q> {
     /// A place by vectors has the score of the same place by words. So the scores keep the scale from which passages
     /// are made; reciprocal ranks, lying close together, would lose it. A chunk that has no vector yet keeps its score
     /// by words.
-    pub(in crate::retrieval) fn fused_with(&self, words: &RankedChunks) -> RankedChunks {
+    pub(crate) fn fused_with(&self, words: &RankedChunks) -> RankedChunks {
         let mut score = words.first().map_or(FIRST_SCORE, |(score, _)| score.0);
         let by_place = self.best.iter().enumerate().map(|(place, (_, id))| {
             score = words.get(place).map_or(score - score / 32, |(score, _)| score.0);

@@ -11,7 +11,7 @@ use super::embedding_service::EmbeddingModel;
 use super::quantized_vector::QuantizedVector;
 use crate::catalog::Embeddings;
 use crate::contract::Fault;
-use crate::ports::{Database, Row, SqlValue};
+use crate::ports::{Database, Row, SqlValue, insert};
 use crate::retrieval::index::{Span, Tables};
 
 /// The most chunks whose vectors are one row, all of one document.
@@ -22,8 +22,8 @@ const STEP_ROWS: usize = 64;
 
 /// The vectors of one model, at one length.
 #[derive(Clone, Debug)]
-pub(in crate::retrieval) struct VectorSet {
-    pub(in crate::retrieval) id: u64,
+pub(crate) struct VectorSet {
+    pub(crate) id: u64,
     pub(super) model: String,
     pub(super) dimensions: usize,
     /// The chunks before this one have their vectors, except those that the service refused.
@@ -60,7 +60,7 @@ pub(super) struct SearchVectors {
 
 impl<D: Database> Tables<D> {
     /// All sets, the oldest first.
-    pub(in crate::retrieval) fn vector_sets(&self) -> Result<Vec<VectorSet>, Fault> {
+    pub(crate) fn vector_sets(&self) -> Result<Vec<VectorSet>, Fault> {
         let rows = self.database.query("SELECT * FROM vector_sets ORDER BY id", &[])?;
         let set = |row: &Row| {
             Ok(VectorSet {
@@ -74,10 +74,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// The set of a service, if there is one.
-    pub(in crate::retrieval) fn find_set(
-        &self,
-        service: &Embeddings,
-    ) -> Result<Option<VectorSet>, Fault> {
+    pub(crate) fn find_set(&self, service: &Embeddings) -> Result<Option<VectorSet>, Fault> {
         let sets = self.vector_sets()?;
         Ok(sets.into_iter().find(|known| known.is_by(service)))
     }
@@ -87,9 +84,8 @@ impl<D: Database> Tables<D> {
         if let Some(known) = self.find_set(service)? {
             return Ok(known);
         }
-        let statement = "INSERT INTO vector_sets (model, dimensions, next_chunk) VALUES (?, ?, 1)";
-        let parameters = [service.model.as_str().into(), service.dimensions.into()];
-        self.database.execute(statement, &parameters)?;
+        let (model, dimensions) = (service.model.as_str(), service.dimensions);
+        insert!(self.database, "INSERT INTO" vector_sets (next_chunk = 1) { model, dimensions })?;
         let lost = || Fault::internal("The workspace's storage lost a row.");
         self.find_set(service)?.ok_or_else(lost)
     }
@@ -182,7 +178,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Deletes the vectors of chunks.
-    pub(in crate::retrieval) fn delete_vectors(&self, [first, last]: Span) -> Result<(), Fault> {
+    pub(crate) fn delete_vectors(&self, [first, last]: Span) -> Result<(), Fault> {
         self.database.execute(
             "DELETE FROM vectors WHERE vector_set IN (SELECT id FROM vector_sets)
                 AND first_chunk >= ? AND first_chunk <= ?",

@@ -17,7 +17,7 @@ use crate::users::Registration;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The reply to the question to become a fork.
-    pub(in super::super) async fn answer_to_become_a_fork<S>(
+    pub(crate) async fn answer_to_become_a_fork<S>(
         &self,
         source: &IsolateSettings,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,

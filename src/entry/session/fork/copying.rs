@@ -25,10 +25,7 @@ const MOST_ATTEMPTS: u32 = 10;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Attempts to build the fork that is stored.
-    pub(in super::super) async fn attempt_fork(
-        &self,
-        context: &RequestContext,
-    ) -> Result<Next, Fault> {
+    pub(crate) async fn attempt_fork(&self, context: &RequestContext) -> Result<Next, Fault> {
         let Some(mut build) = self.store.fork_build()? else { return Ok(Next::Done) };
         self.store.count_attempt(&mut build)?;
         let outcome = self.copy_parent(context, build).await;
@@ -45,7 +42,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Drops the build of an incarnation of a user's session that ends.
-    pub(in super::super) fn drop_build(&self, incarnation: u64) -> Result<(), Fault> {
+    pub(crate) fn drop_build(&self, incarnation: u64) -> Result<(), Fault> {
         match self.store.fork_build()? {
             Some(build) if build.incarnation <= incarnation => self.store.drop_fork(),
             Some(_) | None => Ok(()),

@@ -11,7 +11,7 @@ use crate::ports::{Database, HttpFault, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The reply to a fork's question for a part of the session.
-    pub(in super::super) async fn answer_with_a_part<S>(
+    pub(crate) async fn answer_with_a_part<S>(
         &self,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<Response<S>, Fault> {

@@ -20,13 +20,13 @@ use crate::persistence::{ForkPlan, Session};
 use crate::ports::{Database, HttpFault, Platform, object_name};
 
 /// A request to fork a session.
-pub(in super::super) struct ReceivedFork {
-    pub(in super::super) parent: SessionId,
-    pub(in super::super) caller: ForwardedCaller,
+pub(crate) struct ReceivedFork {
+    pub(crate) parent: SessionId,
+    pub(crate) caller: ForwardedCaller,
 }
 
 /// A fork that is there, now or before.
-pub(in super::super) struct AcceptedFork {
+pub(crate) struct AcceptedFork {
     result: ForkResult,
     /// The same request came before.
     replayed: bool,
@@ -45,19 +45,15 @@ struct ForkResult {
 
 impl AcceptedFork {
     /// The response to the client.
-    pub(in super::super) fn response<S>(self) -> Response<S> {
+    pub(crate) fn response<S>(self) -> Response<S> {
         let result = InvokeResult::success(&self.result, Vec::new());
-        let mut response = Response::json(201, result.to_json());
-        if self.replayed {
-            response.headers.push(("Idempotent-Replayed", "true".to_owned()));
-        }
-        response
+        Response::json(201, result.to_json()).marked_replayed(self.replayed)
     }
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Reads the request and has the new session made. A refusal writes nothing.
-    pub(in super::super) async fn receive_fork(
+    pub(crate) async fn receive_fork(
         &self,
         context: &RequestContext,
         head: &RequestHead<'_>,

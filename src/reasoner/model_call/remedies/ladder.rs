@@ -17,7 +17,7 @@ use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Decides how much of the conversation the next call sends, before it is made.
-    pub(in crate::reasoner) fn begin_on_rung(&self, running: &mut RunningTurn<'_>) {
+    pub(crate) fn begin_on_rung(&self, running: &mut RunningTurn<'_>) {
         let (chained, now) = (running.is_chained(), self.platform.now_ms());
         let model = self.model(running);
         running.session.begin_on_rung(&running.turn, model, chained, now);

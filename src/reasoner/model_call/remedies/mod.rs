@@ -4,10 +4,10 @@
 //!
 //! | remedy | applies to | changes | cannot repeat because |
 //! |---|---|---|---|
-//! | [`no_background`] | a service that makes no response in the background | asks without | that call asks without |
-//! | [`no_storage`] | a service that stores nothing, and says so | stores nothing, sends the whole conversation | that call asks for no storage |
+//! | [`unsupported::background`] | a service that makes no response in the background | asks without | that call asks without |
+//! | [`unsupported::storage`] | a service that stores nothing, and says so | stores nothing, sends the whole conversation | that call asks for no storage |
 //! | [`lost_chain`] | a chain that the service does not know | sends the whole conversation | that input continues no chain |
-//! | [`no_reasoning`] | a service that gives no reasoning to send back | asks for none | that call asks for none |
+//! | [`unsupported::reasoning`] | a service that gives no reasoning to send back | asks for none | that call asks for none |
 //! | [`refused_reasoning`] | reasoning that the service does not take back | sends the whole conversation without reasoning | no reasoning is left |
 //! | [`too_long`] | an input that does not fit into the context window | compacts the conversation step by step | each step sends less, and the steps have an end |
 //! | [`refused_outputs`] | refused replacements of tool outputs | their calls leave the conversation | no replacement is left |
@@ -22,15 +22,13 @@
 
 mod ladder;
 mod lost_chain;
-mod no_background;
-mod no_reasoning;
-mod no_storage;
 mod refused_context;
 mod refused_input;
 mod refused_outputs;
 mod refused_reasoning;
 mod refused_steers;
 mod too_long;
+mod unsupported;
 
 use super::conversation_input::Input;
 use super::exchange::Exchange;
@@ -40,7 +38,7 @@ use crate::llm_call::CallFailure;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
-/// A remedy, named after its file.
+/// A remedy, named after its file, or after what the service does not do.
 #[derive(Clone, Copy)]
 enum Remedy {
     NoBackground,
@@ -80,7 +78,7 @@ fn remediable<'e>(running: &RunningTurn<'_>, exchange: &'e Exchange) -> Option<&
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Repeats a failed call with the remedies that apply to it, then with less of the conversation, and returns the last
     /// call. A turn that is refused even alone leaves the conversation, so that it never blocks another.
-    pub(in crate::reasoner) async fn remedied(
+    pub(crate) async fn remedied(
         &self,
         running: &mut RunningTurn<'_>,
         input: Input,
@@ -110,18 +108,18 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             let Some(failure) = remediable(running, &exchange) else { break };
             let next = match remedy {
                 Remedy::NoBackground => {
-                    if no_background::applies(running, failure) {
+                    if unsupported::background(running, failure) {
                         exchange = self.call_again(running, exchange, &input).await?;
                     }
                     None
                 }
-                Remedy::NoStorage => no_storage::new_input(&self.store, running, failure)?,
+                Remedy::NoStorage => unsupported::storage(&self.store, running, failure)?,
                 Remedy::LostChain => {
                     let (session, now) = (&mut running.session, self.platform.now_ms());
                     lost_chain::new_input(&self.store, session, failure, &input, now)?
                 }
                 Remedy::NoReasoning => {
-                    if no_reasoning::applies(running, failure) {
+                    if unsupported::reasoning(running, failure) {
                         exchange = self.call_again(running, exchange, &input).await?;
                     }
                     None

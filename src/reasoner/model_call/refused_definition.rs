@@ -1,9 +1,9 @@
-//! A refusal that names a tool, in the words of whoever can correct the tool: its name, and its place in `ToolsJson` where
-//! the turn's request brought it (interface §3).
+//! Refusals that whoever sent the turn can correct (interface §3): of a tool, by its name and its place in `ToolsJson` where
+//! the turn's request brought it, and of the schema of the turn's answer.
 
 use serde::de::IgnoredAny;
 
-use crate::contract::Fault;
+use crate::contract::{ErrorCode, Fault};
 use crate::llm_call::CallFailure;
 use crate::persistence::SessionStore;
 use crate::ports::Database;
@@ -67,4 +67,18 @@ impl NamedTool {
         }
         fault.with("Tool", name)
     }
+}
+
+impl RunningTurn<'_> {
+    /// Whether a call has failed because the service does not take the schema of the turn's answer.
+    pub(super) fn refuses_schema(&self, failure: &CallFailure) -> bool {
+        self.output_format.as_ref().is_some_and(|format| failure.refused_schema(&format.name))
+    }
+}
+
+/// The fault of such a call, at the schema's place in the request, whether it was refused over HTTP or inside the stream.
+pub(super) fn at_schema(fault: Fault) -> Fault {
+    let message = "The model service refused the schema of the answer. Correct OutputSchema.";
+    let code = ErrorCode::UpstreamRejected;
+    Fault { code, message: message.to_owned(), ..fault }.at("/OutputSchema")
 }

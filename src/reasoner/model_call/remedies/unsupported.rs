@@ -1,0 +1,37 @@
+//! What the service does not do, and says so. The session goes on without it: a model that thinks anew after each call, or a
+//! call that a crash repeats, is better than a failed turn.
+
+use crate::contract::Fault;
+use crate::llm_call::CallFailure;
+use crate::persistence::{ChainEnd, SessionStore};
+use crate::ports::Database;
+use crate::reasoner::model_call::conversation_input::Input;
+use crate::reasoner::running_turn::RunningTurn;
+
+/// No responses in the background: whether the failure says so. No later call of the session asks for one then.
+pub(super) fn background(running: &mut RunningTurn<'_>, failure: &CallFailure) -> bool {
+    let is_refused = running.asks_background() && failure.refused_background();
+    running.session.state.background_refused |= is_refused;
+    is_refused
+}
+
+/// No reasoning that could be sent back, the same.
+pub(super) fn reasoning(running: &mut RunningTurn<'_>, failure: &CallFailure) -> bool {
+    let is_refused = running.wants_reasoning() && failure.refused_reasoning();
+    running.session.state.reasoning_refused |= is_refused;
+    is_refused
+}
+
+/// No storage of responses, for an organization with zero data retention, or ever: the session goes on as with
+/// `"Continuation": "replay"`.
+pub(super) fn storage<D: Database>(
+    store: &SessionStore<D>,
+    running: &mut RunningTurn<'_>,
+    failure: &CallFailure,
+) -> Result<Option<Input>, Fault> {
+    if !running.is_chained() || !failure.refused_storage() {
+        return Ok(None);
+    }
+    running.session.end_chain(ChainEnd::StoreRefused);
+    Input::rebuild(store, &running.session.state.window).map(Some)
+}
