@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `entrypoint` | the Worker's start and requests to `entry::FrontDoor` |
 //! | `gateway` | the Worker's bindings to `ports::Gateway` |
-//! | `machine` | what both of these have in common to `ports::Machine` |
+//! | `machine` | what Worker and objects have in common to `ports::Machine` |
 //! | `objects` | the Durable Objects' requests, questions and alarms to their hosts in `entry`, `identity` and `mcp` |
 //! | `object_request` | the runtime's request to `entry::RequestHead` and a body |
 //! | `request_head` | the head of a request that is received to texts |

@@ -5,7 +5,7 @@
 
 /// The number of this version. It is raised where an object of the version before would not do what is asked of it, or
 /// would do something else: not where it would only leave out what is new.
-pub const INNER_PROTOCOL: u32 = 2;
+pub const INNER_PROTOCOL: u32 = 3;
 
 /// What the header [`super::CALLER`] holds: the number, and who asks.
 pub(super) fn with_protocol(protocol: u32, caller: &str) -> String {

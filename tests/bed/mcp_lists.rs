@@ -28,9 +28,9 @@ impl McpListsObject {
         Self { platform, host: McpListHost::new(database) }
     }
 
-    /// The reply to a session that asks for the tools of the server with this key.
-    pub async fn reply(&self, key: &str) -> String {
+    /// The reply to a session's question.
+    pub async fn reply(&self, question: &str) -> String {
         let catalog = IsolateSettings::default().catalog(&self.platform).await;
-        self.host.reply(&self.platform, catalog, key).await
+        self.host.reply(&self.platform, catalog, question).await
     }
 }

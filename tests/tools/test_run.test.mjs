@@ -57,7 +57,7 @@ test('the pages say the minutes by which a run is judged, and each step of the M
 });
 
 /** What run.mjs says of files with these contents, and its exit code. */
-async function ran(contents) {
+async function ran(contents, ...options) {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'test-run-'));
   try {
     const files = Object.entries(contents).map(([name, text]) => {
@@ -65,7 +65,7 @@ async function ran(contents) {
       writeFileSync(file, text);
       return file;
     });
-    const args = [path.join(ROOT, 'tools/test_run/run.mjs'), '--lanes=1', ...files];
+    const args = [path.join(ROOT, 'tools/test_run/run.mjs'), '--lanes=1', ...options, ...files];
     const env = { ...process.env, TEST_RUN_NOTES: folder, NODE_TEST_CONTEXT: undefined };
     const { code, stdout } = await new Promise((resolve) => execFile(process.execPath, args, { env }, (error, out) => resolve({ code: error?.code ?? 0, stdout: out })));
     const notes = readFileSync(path.join(folder, 'notes.jsonl'), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
@@ -103,6 +103,13 @@ test('a file that fails, is none, or ends its process is named, and the others r
   assert.match(stdout, /✖ \S+exits\.mjs: \S+exits\.mjs: its process ended \(0\)\n/);
   assert.equal(notes.broken.failed.length, 1);
   assert.deepEqual([notes.passes.passed, notes.passes.failed], [1, []]);
+});
+
+test('a lane that a test keeps from ending is ended, and named', async () => {
+  const leaving = `import { test } from 'node:test'; test('leaves a timer', () => void setInterval(() => {}, 1000));`;
+  const { code, stdout } = await ran({ leaves: leaving }, '--end=300');
+  assert.equal(code, 1);
+  assert.match(stdout, /leaves\.mjs: \S+: a file of its lane has left something that runs/);
 });
 
 test('a file that failed runs again by itself: what passes then is unsteady and named, unless many have failed', async () => {

@@ -1,5 +1,5 @@
 // Runs files of tests in JavaScript in lanes (lane.mjs), says what became of them, and notes what each has cost.
-// usage: node tools/test_run/run.mjs [--lanes=N | --apart] FILE…
+// usage: node tools/test_run/run.mjs [--lanes=N | --apart] [--end=MS] FILE…
 //
 // `--apart`: one file at a time, each in a process of its own, for files that measure times.
 //
@@ -21,6 +21,8 @@ const REPORTERS = ['spec', path.join(HERE, 'verdicts.mjs')].flatMap((reporter) =
 
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const isApart = process.argv.includes('--apart');
+/** The longest that a lane takes to end behind its last file, in ms: a test may have left something that runs. */
+const longestEndMs = Number(/--end=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 60_000);
 const lanes = isApart ? 1 : Number(/--lanes=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 3);
 const results = new Map(names.map((file) => [file, { file }]));
 
@@ -77,16 +79,22 @@ function laneOf(most) {
   let timer;
   let left = most;
   lane.on('message', ({ ready, done, verdicts, ...more }) => {
-    clearTimeout(timer);
     if (verdicts) Object.assign(results.get(verdicts), more);
     if (done) Object.assign(results.get(done), more);
     if (!ready) return;
+    clearTimeout(timer);
     say();
     current = left > 0 ? waiting.shift() : undefined;
     left -= 1;
     if (current) {
       ran.push(current);
       timer = setTimeout(() => end(lane, 'SIGKILL'), LONGEST_MS);
+    } else {
+      timer = setTimeout(() => {
+        const last = results.get(ran.at(-1));
+        (last?.failed ?? []).push({ name: ran.at(-1), why: 'a file of its lane has left something that runs' });
+        end(lane, 'SIGKILL');
+      }, longestEndMs);
     }
     lane.send({ file: current });
   });

@@ -13,6 +13,8 @@ export class Command {
   out = '';
   err = '';
   #wakes = new Set();
+  /** How much of what it has shown `next` has passed. */
+  #passed = 0;
   constructor(args, { env = {}, cwd, input, node = process.execPath, program = PROGRAM, uid, terminal = false } = {}) {
     const { PATH, TMPDIR = '/tmp' } = process.env;
     const line = [node, program, ...args];
@@ -54,6 +56,15 @@ export class Command {
       assert.ok(!this.hasEnded, `it ended before it said ${words}: ${this.shown}`);
       await new Promise((wake) => this.#wakes.add(wake));
     }
+  }
+  /** Waits until it says these words behind those that this waited for before: what is typed, a terminal shows again. */
+  async next(words) {
+    let at;
+    while ((at = this.shown.indexOf(words, this.#passed)) < 0) {
+      assert.ok(!this.hasEnded, `it ended before it said ${words}: ${this.shown}`);
+      await new Promise((wake) => this.#wakes.add(wake));
+    }
+    this.#passed = at + words.length;
   }
 }
 

@@ -24,9 +24,12 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 afterEach(() => {
-  assert.deepEqual(rig.model.leftovers, []);
+  // A test that failed leaves nothing to the next one, and no process behind.
+  for (const chat of chats.splice(0)) if (!chat.hasEnded) chat.process.kill('SIGKILL');
+  const { leftovers } = rig.model;
   rig.clear();
   rig.tools.requests.length = 0;
+  assert.deepEqual(leftovers, []);
 });
 
 let serial = 0;
@@ -40,7 +43,12 @@ function files(contents) {
   }
   return root;
 }
-const atTerminal = (args, more = {}) => new Command(args, { env, cwd: folder, terminal: true, ...more });
+const chats = [];
+function atTerminal(args, more = {}) {
+  const chat = new Command(args, { env, cwd: folder, terminal: true, ...more });
+  chats.push(chat);
+  return chat;
+}
 const run = (args, more = {}) => command(args, { env, cwd: folder, ...more });
 /** The results of the calls that the model made, in their order. */
 const outputs = () => rig.model.bodies.at(-1).input.filter(({ type }) => type === 'function_call_output').map(({ output }) => output);
@@ -128,22 +136,24 @@ test('only yes and no answer a question; arguments that are no JSON, or that the
   rig.tools.on('/pay', '"paid"');
   rig.model.script(answer(call('pay', { to: 'ann' })), answer(text('Paid.')));
   const chat = atTerminal(['chat', 'Pay ann.', '--no-tools']);
-  for (const [at, words] of ['ok', 'yes please', 'nobody'].entries()) {
-    await chat.until('Run it?', at + 1);
+  for (const words of ['ok', 'yes please', 'nobody']) {
+    await chat.next('Run it?');
     chat.type(words);
+    await chat.next(words);
   }
-  await chat.until('Run it?', 4);
+  await chat.next('Run it?');
   chat.type('e');
-  await chat.until('Arguments: { "to": "ann" }');
+  await chat.next('Arguments: { "to": "ann" }');
   chat.keys('\u007f\u007f, "to": "bob"\r');
-  await chat.until('Arguments: { "to": "ann", "to": "bob"', 2);
+  await chat.next('"to": "bob"');
+  await chat.next('Arguments: { "to": "ann", "to": "bob"');
   chat.keys('}\r');
-  await chat.until('That was refused: ');
-  await chat.until('Run it?', 5);
+  await chat.next('That was refused: ');
+  await chat.next('Run it?');
   chat.type('edit');
-  await chat.until('Arguments: { "to": "ann", "to": "bob"}', 2);
+  await chat.next('Arguments: { "to": "ann", "to": "bob"}');
   chat.keys(`${'\u007f'.repeat(14)}, "sum": 1}\r`);
-  await chat.until('Paid.');
+  await chat.next('Paid.');
   assert.equal(await chat.ended, 0, chat.shown);
   assert.deepEqual(rig.tools.requests.map(({ body }) => body.Arguments), [{ to: 'ann', sum: 1 }]);
 });
