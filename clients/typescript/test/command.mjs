@@ -52,19 +52,19 @@ export class Command {
   }
   /** Waits until it has said these words so often, on either stream. */
   async until(words, times = 1) {
-    while (this.shown.split(words).length <= times) {
-      assert.ok(!this.hasEnded, `it ended before it said ${words}: ${this.shown}`);
-      await new Promise((wake) => this.#wakes.add(wake));
-    }
+    await this.#says(words, () => this.shown.split(words).length > times);
   }
   /** Waits until it says these words behind those that this waited for before: what is typed, a terminal shows again. */
   async next(words) {
-    let at;
-    while ((at = this.shown.indexOf(words, this.#passed)) < 0) {
+    const at = () => this.shown.indexOf(words, this.#passed);
+    await this.#says(words, () => at() >= 0);
+    this.#passed = at() + words.length;
+  }
+  async #says(words, isSaid) {
+    while (!isSaid()) {
       assert.ok(!this.hasEnded, `it ended before it said ${words}: ${this.shown}`);
       await new Promise((wake) => this.#wakes.add(wake));
     }
-    this.#passed = at + words.length;
   }
 }
 
