@@ -81,19 +81,27 @@ function stored(): (readonly [string, Outcomes])[] {
 
 export async function start(trial: Trial): Promise<void> {
   if (running.value !== undefined) return;
+  await asRunning(trial, async () => {
+    await goWhereItIsDone(trial);
+    await find(trial);
+  });
+}
+
+/** Runs it in the open session. */
+export const carryOut = (trial: Trial): Promise<void> => asRunning(trial, () => find(trial));
+
+async function asRunning(trial: Trial, work: () => Promise<void>): Promise<void> {
   running.value = trial.id;
   try {
-    await goWhereItIsDone(trial);
-    await carryOut(trial);
+    await work();
   } finally {
     running.value = undefined;
   }
 }
 
-/** Runs it in the open session. */
-export async function carryOut(trial: Trial): Promise<void> {
+/** Finds out what of its claims is true. */
+async function find(trial: Trial): Promise<void> {
   const began = performance.now();
-  running.value = trial.id;
   const session = sessionId.peek();
   const known = (): Outcomes => all.peek().find(([id]) => id === session)?.[1] ?? {};
   const change = (more: Partial<Outcome>) => {
@@ -113,7 +121,6 @@ export async function carryOut(trial: Trial): Promise<void> {
   } catch (error) {
     change({ fault: failureOf(error).message });
   }
-  running.value = undefined;
   const { findings, fault } = known()[trial.id]!;
   const found = Object.keys(trial.claims).map((claim) => findings[claim]?.holds ?? false);
   const state = fault !== undefined || found.includes(false) ? 'failed' : found.includes('unseen') ? 'partly' : 'held';
