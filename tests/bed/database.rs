@@ -300,6 +300,10 @@ impl Database for SqliteDatabase {
         self.depth.set(depth);
         // A transaction is rolled back when its instance ended before the commit.
         let kept = done.is_ok() && self.instance.alive();
+        if !kept {
+            // Tables that it has changed are as before.
+            self.disk.indexes.borrow_mut().clear();
+        }
         let undo = if kept { String::new() } else { format!("ROLLBACK TO depth_{depth};") };
         connection.execute_batch(&format!("{undo} RELEASE depth_{depth}")).unwrap();
         if kept && depth == 0 && self.disk.writes.get() > before {
