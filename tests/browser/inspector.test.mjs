@@ -9,9 +9,6 @@ describe('the inspector', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      // A call lasts longer than its first word takes to a page of a busy machine: else the page tells no first byte.
-      wordMs: 6,
-      paced: true,
       catalog: (catalog, { toolUrl }) => {
         catalog.ServerTools.push(httpTool('weather', toolUrl));
         catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Approval: 'Always' }));
@@ -94,6 +91,27 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     await panel(page).getByText('Tools of the service').waitFor();
     await assertAccessible(page);
     await page.shot('desktop-light-inspector-tool');
+  });
+
+  test('a trace that comes while something is pressed moves it only after the click', async () => {
+    const page = await opened();
+    const { promise: pressed, resolve: press } = Promise.withResolvers();
+    await page.exposeFunction('isPressed', press);
+    await page.evaluate(() => addEventListener('pointerdown', () => globalThis.isPressed(), { once: true, capture: true }));
+    const held = [];
+    await page.route('**/trace', async (route) => (held.push(route.request()), await pressed, await route.continue()));
+    await done(page, 'What can you do?');
+    const heading = panel(page).getByRole('heading', { name: 'What the model was sent' });
+    const { y } = await heading.boundingBox();
+    await heading.hover();
+    await page.mouse.down();
+    for (const request of held) await (await request.response()).finished();
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    assert.equal((await heading.boundingBox()).y, y);
+    await page.mouse.up();
+    await panel(page).getByRole('button', { name: 'Show the exact bodies' }).waitFor();
+    await timeline(page, /Model call 1/);
+    assert.ok((await heading.boundingBox()).y > y);
   });
 
   test('repetitions, pauses, mode changes and compactions have their place, and each turn can be chosen', async () => {

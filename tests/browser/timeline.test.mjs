@@ -132,6 +132,15 @@ test('a first byte that does not fit into its call is told of none', () => {
   assert.doesNotMatch(timelineOf(turn({ ModelCalls }, 200), [announced, text(900)], 0).rows.at(-1).told, /first byte/);
 });
 
+test('a first byte that a busy page takes after the end of the only call that it can be of came to that end at the latest', () => {
+  const at = (ms, event) => ({ at: ms, event });
+  const announced = (ms) => at(ms, { type: 'progress', progress: { Kind: 'model_call', Iteration: 1 } });
+  const text = (ms, segment) => at(ms, { type: 'text', segment, delta: 'x', position: `${segment}.1` });
+  const seen = [announced(0), text(40, 0), announced(100), text(290, 1)];
+  const { rows } = timelineOf(turn({ ModelCalls: [call(1, 10, 60), call(2, 90, 131)] }, 230), seen, 0);
+  assert.deepEqual(rows.slice(1).map(({ told, mark }) => [/first byte after (\d+ ms)/.exec(told)?.[1], mark]), [['40 ms', 50], ['131 ms', 221]]);
+});
+
 test('a call that has told no tokens is not one of none, and rows open what passed through them', () => {
   const none = { PromptTokens: 0, CompletionTokens: 0, CachedTokens: 0, ReasoningTokens: 0, TotalTokens: 0 };
   const ToolCalls = [{ ModelCall: 1, ToolCallId: 'a', Name: 'look', RunsOn: 'server', ExecutionMs: 5, Successful: true }];

@@ -1,10 +1,12 @@
-// What the inspector shows, fetched as turns change. Owns that an answer which comes late replaces no newer one.
+// What the inspector shows, fetched as turns change. Owns that an answer which comes late replaces no newer one, and moves nothing
+// that is being pressed.
 import { signal } from '@preact/signals';
 import { sessionId, shownTurns } from '../store/conversation.js';
 import { failureOf } from '../store/failure.js';
 import type { ShownTurn } from '../store/shown_turn.js';
 import { aptix } from '../store/service.js';
 import { isOver } from '../store/turn_record.js';
+import { released } from '../view/press.js';
 import type { Inspected, ModelCall, Modes, Trace, TurnView } from './trace.js';
 
 export const inspected = signal<Inspected | undefined>(undefined);
@@ -21,6 +23,7 @@ export async function inspect(turn: ShownTurn): Promise<void> {
   try {
     const session = aptix.session(sessionId.peek());
     const [trace, view, history] = await Promise.all([session.trace(turnId), session.getTurn(turnId), session.modes()]);
+    await released();
     if (asked !== newest) return;
     inspected.value = { trace: trace as unknown as Trace, view };
     turn.change((record) => (isOver(record) ? { ...record, ...timesOf(view) } : record));
@@ -63,6 +66,7 @@ export async function fill(): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, () => fetchNext().catch(() => {})));
+  await released();
   if (session !== sessionId.peek()) return;
   fillings.value = turns.flatMap(({ turnId }) => {
     const trace = ended.get(`${session} ${turnId}`) ?? found.get(turnId);

@@ -188,15 +188,18 @@ function firstBytesOf(calls: readonly ModelCall[], seen: Seen): Map<number, numb
 
 /**
  * A call that takes the place of one that was refused is not announced again: what was counted since the announcement
- * then began with the refused one, or with the summary before it. Where nothing fits into the call, nothing is told.
+ * then began with the refused one, or with the summary before it. Where none of these fits into the call, nothing is told.
+ * What can only be the call's own came to its end at the latest, however late a busy page has taken it.
  */
 function sinceStart(call: ModelCall, calls: readonly ModelCall[], counted: number): number | undefined {
   const start = ({ StartedAt }: ModelCall) => Date.parse(StartedAt);
-  return calls
-    .filter((each) => start(each) <= start(call) && (each.Summary || each.Segment === call.Segment))
+  const lasted = call.DurationMs ?? Infinity;
+  const beginnings = calls.filter((each) => start(each) <= start(call) && (each.Summary || each.Segment === call.Segment));
+  if (beginnings.length === 1) return Math.min(counted, lasted);
+  return beginnings
     .sort((a, b) => start(b) - start(a))
     .map((each) => counted - (start(call) - start(each)))
-    .find((ms) => ms >= 0 && ms <= (call.DurationMs ?? Infinity));
+    .find((ms) => ms >= 0 && ms <= lasted);
 }
 
 /** What took the turn's time, in ms; only what is told. */
