@@ -15,7 +15,7 @@
 //!
 //! Five features stand beside the layers, each whole in its folder: [`retrieval`] (a workspace's index,
 //! and what a turn is given from it), [`users`] (the sessions of a user, and erasing the user), [`mcp`] (MCP servers of the operator's: their tools, the objects that keep the
-//! tools' lists, and calls) [`files`] (files that tools make) and [`webhooks`] (messages about turns that end or wait). The others are the ground:
+//! tools' lists, and calls), [`files`] (files that tools make) and [`webhooks`] (messages about turns that end or wait). The others are the ground:
 //!
 //! | folder | owns |
 //! |---|---|

@@ -10,7 +10,8 @@
 //! Inside a tool's `parameters` the order of members does count: the model reads it. Inside an `OutputSchema` it does not
 //! (interface §2).
 //!
-//! Stored fingerprints outlive a deploy: a change to the hashed input changes `DOMAIN`.
+//! Stored fingerprints outlive a deploy. A new member that may be absent is hashed only where it is present; any other
+//! change to the hashed input changes `DOMAIN`.
 
 use sha2::{Digest, Sha256};
 

@@ -144,7 +144,7 @@ impl<P: Platform> Reader<'_, P> {
                 };
             }
         }
-        body.finish();
+        body.drain();
         let finished = stream.finish();
         self.report(stream, observer).await;
         let (progress, end) = finished.map_err(Cause::Unreadable)?;
@@ -173,7 +173,7 @@ impl<P: Platform> Reader<'_, P> {
                 return Err(Cause::Unreadable(StreamFault::OutputTooLarge(limit)));
             }
         }
-        body.finish();
+        body.drain();
         let taken = stream.take_object(&object, &mut |progress| observer.on_text(progress));
         self.report(stream, observer).await;
         taken.map_err(Cause::Unreadable)

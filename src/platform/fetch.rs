@@ -174,7 +174,7 @@ impl ResponseBody for FetchBody {
         }
     }
 
-    fn finish(mut self) {
+    fn drain(mut self) {
         match self.reading {
             Reading::Unread(_) | Reading::Begun(_) => spawn_local(stepwise(async move {
                 let end = pin!(self.chunk(CHUNK_BYTES));

@@ -81,8 +81,8 @@ hosted_object!(
     /// The Durable Object of one user, named `{tenant}/~{user, percent-encoded}`.
     ///
     /// State: SQLite (see `users::index`). Routes: `entry::Route::Sessions`, `entry::UserRoute`, and what removes or
-    /// renames a session; the user's sessions ask it `ports::ObjectQuestion::Register` and `Report`. Statuses: interface
-    /// §3. Alarm: while sessions are to be erased, and when nothing more is to be known of a user without sessions.
+    /// renames a session; the user's sessions ask it the questions of `ports::ObjectQuestion` that have its class.
+    /// Statuses: interface §3. Alarm: while sessions are to be erased, and when nothing more is to be known of a user without sessions.
     UserObject, UserHost, |never| match never {}
 );
 

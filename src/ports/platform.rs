@@ -128,7 +128,7 @@ pub trait ResponseBody {
 
     /// Discards the end of a body, which is about to come, so that the connection can be used again.
     /// Dropping the body would abort the request.
-    fn finish(self);
+    fn drain(self);
 }
 
 /// What an outgoing request asks for.

@@ -89,7 +89,7 @@ impl ResponseBody for TestBody {
         }
     }
 
-    fn finish(mut self) {
+    fn drain(mut self) {
         self.end();
     }
 }

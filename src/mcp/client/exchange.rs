@@ -138,11 +138,11 @@ impl<'a, P: Platform> Client<'a, P> {
                 let message = self.service.without_secrets(message).await;
                 match ServerMessage::read(&message, id, !succeeds || !reader.is_stream()) {
                     ServerMessage::Result(result) if succeeds => {
-                        response.body.finish();
+                        response.body.drain();
                         return Ok(Reply::Result(result.to_owned()));
                     }
                     ServerMessage::Error(error) => {
-                        response.body.finish();
+                        response.body.drain();
                         return Ok(Reply::Refusal(Refusal { status, error: Some(error) }));
                     }
                     ServerMessage::Request { response }
@@ -195,7 +195,7 @@ impl<'a, P: Platform> Client<'a, P> {
     /// Posts a message that has no result. If the server did not accept it, the next request will show that.
     async fn notify(&self, body: String) {
         if let Ok(response) = self.ask(HttpMethod::Post, self.headers(), body).await {
-            response.body.finish();
+            response.body.drain();
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod background;
 mod budget;
+mod call_for_output;
 mod call_recorder;
 mod conversation_input;
 mod estimate;
@@ -10,7 +11,6 @@ mod exchange;
 mod fall_back;
 mod interruption;
 mod live_segment;
-mod output_call;
 mod patience;
 mod refused_definition;
 mod remedies;

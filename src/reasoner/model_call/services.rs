@@ -163,8 +163,8 @@ impl<'a> Services<'a> {
         (self.present > 0).then(|| self.present().id)
     }
 
-    /// The agent context in place of whose service the present one is called: the one that failed before it, or the
-    /// first, which rests.
+    /// The agent context of the service that the present one replaces: the one that failed before it, or the first,
+    /// which rests.
     pub(crate) fn fallback_from(&self) -> Option<&'a str> {
         let before = self.tried.iter().rev().find(|place| **place != self.present);
         let before = before.or((self.present > 0).then_some(&0));

@@ -186,7 +186,7 @@ struct StoredItems<'a> {
 struct ItemWriter {
     /// The items so far.
     items: usize,
-    /// The position within an item of which only a part is writer.
+    /// The position within an item of which only a part is written.
     within: JsonPosition,
 }
 

@@ -162,7 +162,7 @@ pub(crate) const OWN: &[Question] = &[
         "taking text back that was already streamed to the client",
         &[
             ("src/live_text/submission_text.rs", "fn discard"),
-            ("src/reasoner/model_call/output_call.rs", "running.live_text.discard"),
+            ("src/reasoner/model_call/call_for_output.rs", "running.live_text.discard"),
             ("src/live_text/text_cursor.rs", "event_frames::discard(held.segment)"),
             ("src/live_text/text_cursor.rs", "fn text_that_was_taken_back_is_taken_from_those"),
             ("src/contract/event_frames.rs", "pub fn discard"),

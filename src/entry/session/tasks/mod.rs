@@ -2,13 +2,13 @@
 //!
 //! | task | owed by | file |
 //! |---|---|---|
-//! | cancel a background response | the step that gives it up | `cancel` |
-//! | delete the responses of an erased session | the erasure | `deletion` |
+//! | cancel a background response | the step that gives it up | `response_cancellation` |
+//! | delete the responses of an erased session | the erasure | `response_deletion` |
 //! | become a fork | the request to fork | `fork::copying` |
 //! | tell a webhook | the step that ends or pauses a turn | `webhook` |
 
-mod cancel;
-mod deletion;
+mod response_cancellation;
+mod response_deletion;
 mod webhook;
 
 use std::fmt::{self, Debug, Formatter};
