@@ -80,6 +80,23 @@ describe('searching', { skip: withoutBrowser }, () => {
     await hasStatus(page.locator('.turn').last(), 'completed');
   });
 
+  test('a place is gone to where its card is drawn anew as it opens', async () => {
+    const page = await playground.page();
+    await hasStatus(await say(page, 'Call the tool echo with the word pelican.'), 'completed');
+    for (const words of [Array.from({ length: 60 }, (_, at) => `Line ${at}`).join('\n\n'), 'What can you do?']) await hasStatus(await say(page, words), 'completed');
+    await page.evaluate(() => {
+      const card = document.querySelector('details.card');
+      // As colours of code are put in the place of its text.
+      const drawAnew = () => card.querySelectorAll('code').forEach((code) => code.replaceChildren(...[...code.childNodes].map((node) => node.cloneNode(true))));
+      new MutationObserver((_, changes) => (changes.disconnect(), drawAnew())).observe(card, { attributes: true, attributeFilter: ['open'] });
+    });
+    await page.keyboard.press('Control+Shift+F');
+    await page.keyboard.insertText('"pelican"');
+    await bar(page).getByRole('status').filter({ hasText: /^1 of / }).waitFor();
+    assert.equal(await page.locator('details.card').evaluate(({ open }) => open), true);
+    await isSeen(page);
+  });
+
   test('a place that is brought into sight stays there where something unfolds in the same frame', async () => {
     const page = await playground.page();
     const long = Array.from({ length: 60 }, (_, at) => `Line ${at}`).join('\n\n');

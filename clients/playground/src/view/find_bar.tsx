@@ -37,13 +37,14 @@ export const FindBar = () => (sought.value === undefined ? null : <Bar words={so
 function Bar({ words }: { words: string }) {
   const [places, setPlaces] = useState<readonly Range[]>([]);
   const [at, setAt] = useState(0);
-  /** Whether the first place is still to be gone to: it may come only with the session. */
-  const isNew = useRef(true);
+  /** The place that is still to be gone to: the first one may come only with the session, and one may be lost on the way. */
+  const wanted = useRef<number | undefined>(0);
+  const [losses, setLosses] = useState(0);
   const box = useRef<HTMLInputElement>(null);
   // Before the next key, which belongs to the search already.
   useLayoutEffect(() => (box.current!.focus(), box.current!.select()), [asked.value]);
   useEffect(() => {
-    isNew.current = true;
+    wanted.current = 0;
     const turns = document.querySelector('.turns')!;
     const look = () => setPlaces(placesOf(words, turns, MOST_PLACES));
     look();
@@ -62,14 +63,17 @@ function Bar({ words }: { words: string }) {
   const go = (to: number) => {
     const next = (to + places.length) % places.length;
     if (!places[next]) return;
-    isNew.current = false;
+    wanted.current = undefined;
     setAt(next);
-    bringIntoSight(places[next]!);
+    bringIntoSight(places[next]!, () => {
+      wanted.current ??= next;
+      setLosses((count) => count + 1);
+    });
   };
   useEffect(() => {
     mark(places, places[current]);
-    if (isNew.current) go(0);
-  }, [places, current]);
+    if (wanted.current !== undefined) go(wanted.current);
+  }, [places, current, losses]);
   useEffect(() => () => mark([], undefined), []);
   const onKeyDown = (event: KeyboardEvent) => {
     if (!isEnter(event)) return;

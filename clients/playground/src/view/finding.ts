@@ -65,14 +65,18 @@ export function mark(places: readonly Range[], now: Range | undefined): void {
   else CSS.highlights.delete(NOW);
 }
 
-/** Opens what is folded around a place, and scrolls each box around it so that it is seen. */
-export function bringIntoSight(place: Range): void {
+/**
+ * Opens what is folded around a place, and scrolls each box around it so that it is seen. `lost`: what has been opened was
+ * drawn anew, and the place with it.
+ */
+export function bringIntoSight(place: Range, lost: () => void): void {
   const element = place.startContainer.parentElement;
   if (!element) return;
   for (let folded = element.closest('details'); folded; folded = folded.parentElement!.closest('details')) folded.open = true;
   element.closest('.folded-text')?.dispatchEvent(new Event(UNFOLD));
   // What has been unfolded has its size with the next frame.
   requestAnimationFrame(() => {
+    if (place.collapsed) return lost();
     for (let box: HTMLElement | null = element; box; box = box.parentElement) {
       if (!/auto|scroll/.test(getComputedStyle(box).overflow)) continue;
       const [own, around] = [place.getBoundingClientRect(), box.getBoundingClientRect()];
