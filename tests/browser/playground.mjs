@@ -29,9 +29,10 @@ export class Playground {
 
   /**
    * `vars` and `catalog` as for a `Rig`; without `catalog`, that of `make dev`. `wordMs`: the stand-in's pause before each
-   * word of a slow answer, or with `paced` of any one. `tickets`: with the back end that gives the page tickets, whose port is `ticketPort`.
+   * word of a slow answer, or with `paced` of any one. `timed`: in a browser that optimises code, as that of a user does.
+   * `tickets`: with the back end that gives the page tickets, whose port is `ticketPort`.
    */
-  static async start({ vars = {}, catalog, wordMs = 2, paced = false, browser = true, tickets = false } = {}) {
+  static async start({ vars = {}, catalog, wordMs = 2, paced = false, browser = true, timed = false, tickets = false } = {}) {
     const playground = new Playground();
     playground.#model = await standIn({ wordMs, atOnce: !paced });
     playground.#spare = await standIn({ wordMs, atOnce: !paced, isSpare: true });
@@ -45,12 +46,12 @@ export class Playground {
     playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, FALLBACK_REST_MS: '0', ...vars }, catalog: served });
     await playground.rig.start();
     if (tickets) playground.#tickets = await ticketServer(new URL(playground.rig.url).port);
-    if (browser) playground.#browser = await startBrowser();
+    if (browser) playground.#browser = await startBrowser({ optimised: timed });
     return playground;
   }
 
   /**
-   * Opens the page, `address` being what follows its path; `page.shot(name)` takes a picture of it. `kept` is what the
+   * Opens the page, `address` being what follows its path; `page.shot(name)` takes a picture of it where SHOTS is set. `kept` is what the
    * browser has in its storage when it comes. `isTouched`: with fingers, as a phone is.
    */
   async page({ viewport = DESKTOP, colorScheme = 'light', address = '', expected = [], kept = {}, isTouched = false } = {}) {
@@ -62,7 +63,11 @@ export class Playground {
     const page = await context.newPage();
     this.#watch(page, expected);
     await page.addInitScript(() => addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
-    page.shot = (name) => (mkdirSync(SHOTS, { recursive: true }), page.screenshot({ path: path.join(SHOTS, `${name}.png`) }));
+    page.shot = async (name) => {
+      if (!process.env.SHOTS) return;
+      mkdirSync(SHOTS, { recursive: true });
+      await page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
+    };
     await page.goto(new URL(`/${address}`, this.rig.url).href);
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
     return page;

@@ -23,7 +23,7 @@ const MOST_OF_301_TURNS_MS = 400;
 describe('the cost of an answer', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
-    playground = await Playground.start({ catalog: (catalog, { modelUrl }) => (catalog.AgentContexts.default.BaseUrl = modelUrl) });
+    playground = await Playground.start({ timed: true, catalog: (catalog, { modelUrl }) => (catalog.AgentContexts.default.BaseUrl = modelUrl) });
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
