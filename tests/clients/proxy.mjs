@@ -52,6 +52,8 @@ export class Proxy {
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     const { connection, host, 'transfer-encoding': _, 'content-length': __, ...passed } = headers;
+    // What comes here is passed on as it is without compression, so that would be work for nothing at both ends.
+    passed['accept-encoding'] = 'identity';
     const answer = await fetch(new URL(url, this.#target), { method, headers: passed, body, signal: gone.signal });
     if (fault.cutAfter === -2) return cut();
     const { 'content-length': ___, 'transfer-encoding': ____, 'content-encoding': _____, ...told } = Object.fromEntries(answer.headers);
