@@ -22,6 +22,14 @@ fn a_turn_ends_in_one_file() {
 }
 
 #[test]
+fn what_follows_the_end_of_a_turn_is_done_in_one_function() {
+    let host = "entry/session/session_host.rs";
+    assert_only(&[host], |file| says(file, "metering . record ("));
+    // The end of a run and the end without one both lead there.
+    assert_only(&["entry/session/recovery.rs", host], |file| says(file, ". follow_end ("));
+}
+
+#[test]
 fn what_a_new_turn_would_be_is_worked_out_in_one_file() {
     let draft = ["entry/session/turn_draft.rs"];
     for asked in [". turn_mode (", ". begins_under (", ". titles_sessions ("] {

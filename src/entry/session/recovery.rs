@@ -77,7 +77,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    /// Ends a turn that nobody runs, with what follows the end of a run: its instance was lost, or it waits for its client.
+    /// Ends a turn that nobody runs: its instance was lost, or it waits for its client.
     pub(super) fn end_without_run(
         &self,
         context: &RequestContext,
@@ -103,12 +103,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         let ensure_alarm = || self.ensure_alarm(context.deployment.turn_alarm_ms);
         end_turn(platform, store, session, turn, end, ensure_alarm)?;
-        if is_lost {
-            let report = RunSummary::lost(turn, context.model_of(session), &fault);
-            context.metering.record(platform, session, &report);
-        }
-        self.have_change_reported(context)?;
-        self.start_tasks(context)
+        let report = is_lost.then(|| RunSummary::lost(turn, context.model_of(session), &fault));
+        self.follow_end(context, session, report.as_ref(), None)
     }
 
     /// Resumes the turn that is stored as running but runs nowhere, or fails it after too many

@@ -145,7 +145,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(context.catalog()?);
         let session = self.store.session()?.ok_or_else(|| Fault::internal(LOST_SESSION))?;
-        let tasks = self.task_start(context);
         let caller = started.turn.progress.trace.caller.clone();
         let (live, registration) = self.running.begin(started.turn.ordinal, caller);
         let span = self.run_span(context, &session, &started);
@@ -158,8 +157,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             caller: CallerRecord { user: None, ..started.turn.progress.caller.clone() },
         };
         let text = Rc::clone(live.text());
-        let (platform, running) = (Rc::clone(&self.platform), Rc::clone(&self.running));
-        let reporter = Rc::clone(&self.reporter);
         let reasoner = Reasoner {
             platform: Rc::clone(&self.platform),
             store: Rc::clone(&self.store),
@@ -168,14 +165,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             connections: self.running.connections(),
             resting: Rc::clone(&context.resting),
             interruption: Rc::clone(live.interruption()),
-            tasks: Rc::clone(&tasks),
+            tasks: self.task_start(context),
             trace,
             run: RunMemory::default(),
         };
-        let metering = Rc::clone(&context.metering);
+        let (host, context) = (self.clone(), context.clone());
         let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
+            let platform = host.platform.as_ref();
             if is_long {
                 platform.yield_to_others().await;
             }
@@ -191,7 +189,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let now = platform.now_ms();
             // The session takes a new turn before the watchers get the outcome. The next turn may even
             // run already: this turn was stored as ended before its outcome was durable.
-            running.end(&live);
+            host.running.end(&live);
             let mut report = reasoner.run.report.take();
             report.timings = outcome.timings;
             let duration_ms = now.saturating_sub(started_at);
@@ -199,15 +197,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 end_of(&report, live.caller_trace().borrow().as_ref()).describe(span);
             }
             drop(span);
-            metering.record(platform.as_ref(), &session, &report);
             let mut line = submission_line(&turn_id, outcome.http_status, duration_ms, &report);
-            names.sign(&mut line, platform.as_ref(), &session, &report);
-            platform.log(line);
+            names.sign(&mut line, platform, &session, &report);
             live.text().end(outcome);
-            if let Err(fault) = tasks.start() {
+            if let Err(fault) = host.follow_end(&context, &session, Some(&report), Some(line)) {
                 platform.log(failure_line("tasks_stopped", "error", &fault));
             }
-            if let Err(fault) = reporter.report_pause().await {
+            // Only a run pauses.
+            if let Err(fault) = host.reporter.report_pause().await {
                 platform.log(report_failed(&fault));
             }
         }));
@@ -238,12 +235,27 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Some(span)
     }
 
-    /// Has the alarm report a change of a user's session that no turn's alarm follows.
-    pub(super) fn have_change_reported(&self, context: &RequestContext) -> Result<(), Fault> {
-        match self.platform.user() {
-            Some(_) => self.ensure_alarm(context.deployment.turn_alarm_ms),
-            None => Ok(()),
+    /// Does what follows the end of a submission, which is stored, whoever ended it. `report` is `None` for a turn that
+    /// waited for its client: its data point was written when it paused. `line` is a run's; a submission that nobody ran to
+    /// its end has none.
+    pub(super) fn follow_end(
+        &self,
+        context: &RequestContext,
+        session: &Session,
+        report: Option<&RunSummary>,
+        line: Option<Value>,
+    ) -> Result<(), Fault> {
+        if let Some(report) = report {
+            context.metering.record(self.platform.as_ref(), session, report);
         }
+        if let Some(line) = line {
+            self.platform.log(line);
+        }
+        // The alarm reports the change to the user's object. A run has set it.
+        if self.platform.user().is_some() {
+            self.ensure_alarm(context.deployment.turn_alarm_ms)?;
+        }
+        self.start_tasks(context)
     }
 
     /// Sets the alarm unless this instance has set it.
