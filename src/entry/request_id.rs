@@ -39,10 +39,10 @@ impl RequestId {
         (REQUEST_ID, self.0.clone())
     }
 
-    /// Adds the id to a line of the log.
-    pub(super) fn sign(&self, line: &mut Value) {
-        if let Some(members) = line.as_object_mut() {
-            members.insert("request_id".to_owned(), self.0.as_str().into());
+    /// Adds the id, where there is one, to a line of the log.
+    pub(super) fn sign(id: Option<&Self>, line: &mut Value) {
+        if let (Some(Self(id)), Some(members)) = (id, line.as_object_mut()) {
+            members.insert("request_id".to_owned(), id.as_str().into());
         }
     }
 }

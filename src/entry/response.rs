@@ -154,9 +154,7 @@ pub(super) fn refusal_line(faults: &[Fault], id: Option<&RequestId>) -> Value {
         "http_status": status,
         "codes": codes,
     });
-    if let Some(id) = id {
-        id.sign(&mut line);
-    }
+    RequestId::sign(id, &mut line);
     line
 }
 

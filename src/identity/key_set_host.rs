@@ -13,7 +13,7 @@ use super::key_set::{KeySet, NoKeySet, UnusableKey};
 use super::key_set_reply::{KeyQuestion, KeySetReply, jwks_failed};
 use crate::contract::Fault;
 use crate::outbound::{ServiceFailure, fetch_document};
-use crate::ports::{Database, Platform, insert, read_row, unreadable_column};
+use crate::ports::{Database, Platform, insert, read_row};
 
 /// The least time between two attempts, in milliseconds.
 const RETRY_MS: u64 = 30_000;
@@ -167,11 +167,9 @@ impl<D: Database> KeySetHost<D> {
         self.database.execute(TABLE, &[])?;
         let statement = "SELECT fetched_at, attempted_at, fresh_until, key_set FROM keys";
         if let Some(row) = self.database.first(statement, &[])? {
-            let key_set: Option<String> = row.get("key_set")?;
-            let key_set = key_set.map(RawValue::from_string).transpose();
             self.known.replace(read_row!(FetchedKeys of row {
                 fetched_at, attempted_at, fresh_until,
-                key_set: key_set.map_err(|_| unreadable_column("key_set"))?,
+                key_set: row.json("key_set")?,
             }));
         }
         self.is_read.set(true);

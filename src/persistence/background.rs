@@ -115,7 +115,7 @@ impl<D: Database> SessionStore<D> {
         let known = self.memory.borrow().newest_entry;
         match known {
             Some(known) => Ok(known),
-            None => self.number("SELECT MAX(seq) AS number FROM conversation").map(EntrySeq),
+            None => self.number("SELECT MAX(seq) AS number FROM conversation", &[]).map(EntrySeq),
         }
     }
 }

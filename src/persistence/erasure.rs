@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::SessionStore;
 use super::progress::is_zero;
-use super::records::{Session, from_json, to_json};
+use super::records::{Session, to_json};
 use super::responses::{DeletionEnd, DeletionState};
 use super::schema::{RECEIPT, SCHEMA, session_tables};
 use crate::contract::{Fault, SessionId, TurnStatus};
@@ -114,7 +114,7 @@ impl<D: Database> SessionStore<D> {
         let has_table = |table: &str| self.has_table(table);
         let receipt = self.receipt_over(has_table, &session.session_id, files, now)?;
         // A turn's row holds its latest model call.
-        let latest_calls = self.number("SELECT COUNT(model_call) AS number FROM turns")?;
+        let latest_calls = self.number("SELECT COUNT(model_call) AS number FROM turns", &[])?;
         let model_calls = latest_calls + receipt.model_calls;
         let StoredAtServices { any_deletes, deletes, lost_calls_too } = at_services;
         let (mut ids, mut stored_responses) = (BTreeMap::new(), None);
@@ -182,7 +182,7 @@ impl<D: Database> SessionStore<D> {
         now: u64,
     ) -> Result<ErasureReceipt, Fault> {
         let count = |table| match has_table(table)? {
-            true => self.number(&format!("SELECT COUNT(*) AS number FROM {table}")),
+            true => self.number(&format!("SELECT COUNT(*) AS number FROM {table}"), &[]),
             false => Ok(0),
         };
         let turns = count("turns")?;
@@ -315,7 +315,7 @@ impl<D: Database> SessionStore<D> {
             return Ok(None);
         }
         let row = self.database.first("SELECT text FROM receipt", &[])?;
-        row.map(|row| from_json("text", &row.get::<String>("text")?)).transpose()
+        row.map(|row| row.json("text")).transpose()
     }
 
     /// Stores a receipt while responses are to be deleted or the user's object has not counted it, and returns it as

@@ -223,7 +223,7 @@ impl<D: Database> SessionStore<D> {
             })
         };
         let steers = self.exported_steers(&turn)?;
-        let of_row = |row| submission(row, SubmissionOrigin::of_row(row)?);
+        let of_row = |row| submission(row, row.json("caller")?);
         let of_latest = |row| submission(row, SubmissionOrigin::of_latest(&turn.progress));
         let submissions = earlier.iter().map(of_row).chain(latest.iter().map(of_latest));
         let submissions = submissions.collect::<Result<_, Fault>>()?;

@@ -76,7 +76,8 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn count_responses(&self) -> Result<(u64, u64), Fault> {
         self.ensure_responses()?;
         let count = |which| {
-            self.number(&format!("SELECT COUNT(*) AS number FROM responses WHERE standing {which}"))
+            let counted = "SELECT COUNT(*) AS number FROM responses WHERE standing";
+            self.number(&format!("{counted} {which}"), &[])
         };
         Ok((count("<> 'kept'")?, count("= 'unreachable'")?))
     }
@@ -144,7 +145,7 @@ impl<D: Database> SessionStore<D> {
     /// Drops the tables of an erasure that is complete.
     pub(super) fn drop_receipt(&self) -> Result<(), Fault> {
         self.database.execute("DROP TABLE IF EXISTS receipt", &[])?;
-        let left = self.number("SELECT COUNT(*) AS number FROM responses")?;
+        let left = self.number("SELECT COUNT(*) AS number FROM responses", &[])?;
         if left == 0 {
             self.database.execute("DROP TABLE responses", &[])?;
             self.memory.borrow_mut().has_responses = false;

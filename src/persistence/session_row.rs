@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call::OpenCalls;
 use super::entry_seq::EntrySeq;
-use super::records::{Lease, Session, SessionState, from_json, to_json};
+use super::records::{Lease, Session, SessionState, to_json};
 use super::schema;
 use super::session_store::SessionStore;
 use crate::contract::Fault;
@@ -39,8 +39,9 @@ impl Session {
 
     pub(super) fn from_rows(row: &Row) -> Result<Self, Fault> {
         let session = Self::from_own_row(row)?;
-        let Some(after) = row.get::<Option<String>>("session_after")? else { return Ok(session) };
-        let changes: Changes = from_json("session_after", &after)?;
+        let Some(changes) = row.json::<Option<Changes>>("session_after")? else {
+            return Ok(session);
+        };
         let is_newer = changes.state.writes > session.state.writes;
         Ok(if is_newer { session.changed(changes) } else { session })
     }
@@ -48,6 +49,37 @@ impl Session {
     fn changed(self, changes: Changes) -> Self {
         let Changes { updated_at, chain_head, acknowledged, open_turn, state } = changes;
         Self { updated_at, chain_head, acknowledged, open_turn, state, ..self }
+    }
+
+    /// Whether it and another one differ by [`Changes`] at most.
+    fn differs_by_changes(&self, other: &Self) -> bool {
+        let Self {
+            session_id,
+            created_at,
+            agent_context,
+            conversation_context,
+            mode,
+            client_tools,
+            solution_context,
+            solution_context_sent,
+            tools_sent,
+            open_calls,
+            updated_at: _,
+            chain_head: _,
+            acknowledged: _,
+            open_turn: _,
+            state: _,
+        } = self;
+        *session_id == other.session_id
+            && *created_at == other.created_at
+            && *agent_context == other.agent_context
+            && *conversation_context == other.conversation_context
+            && *mode == other.mode
+            && *client_tools == other.client_tools
+            && *solution_context == other.solution_context
+            && *solution_context_sent == other.solution_context_sent
+            && *tools_sent == other.tools_sent
+            && *open_calls == other.open_calls
     }
 
     fn from_own_row(row: &Row) -> Result<Self, Fault> {
@@ -60,7 +92,7 @@ impl Session {
             solution_context, solution_context_sent, tools_sent, chain_head, acknowledged,
             open_turn: row.get::<Option<_>>("open_turn")?.or(row.get("running_turn")?),
             open_calls: open_calls,
-            state: from_json("state", &row.get::<String>("state")?)?,
+            state: row.json("state")?,
         }))
     }
 }
@@ -86,9 +118,9 @@ impl<D: Database> SessionStore<D> {
         turn: u64,
     ) -> Result<Option<String>, Fault> {
         self.find_tables()?;
-        let known = self.memory.borrow().session.clone();
         // With the changes, the session as it is known has to be this one.
-        let is_told = known.is_some_and(|known| known.changed(Changes::of(session)) == *session);
+        let known = &self.memory.borrow().session;
+        let is_told = known.as_ref().is_some_and(|known| session.differs_by_changes(known));
         // The row of an older turn is not looked at.
         if !is_told || turn < self.newest_ordinal()? {
             return self.save_session(session).map(|()| None);

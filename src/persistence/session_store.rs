@@ -126,7 +126,7 @@ impl<D: Database> SessionStore<D> {
         let known = self.memory.borrow().newest_turn;
         let newest = match known {
             Some(known) => known,
-            None => self.number("SELECT MAX(ordinal) AS number FROM turns")?,
+            None => self.number("SELECT MAX(ordinal) AS number FROM turns", &[])?,
         };
         self.memory.borrow_mut().newest_turn = Some(newest);
         Ok(newest)
@@ -176,20 +176,21 @@ impl<D: Database> SessionStore<D> {
 
     /// The transcript of a turn's model calls, oldest first, as clients read it.
     pub fn model_calls(&self, turn: u64) -> Result<Vec<Map<String, Json>>, Fault> {
+        let mut records: Vec<Map<String, Json>> = self.call_records(turn)?;
+        for started_at in records.iter_mut().filter_map(|record| record.get_mut("StartedAt")) {
+            *started_at = started_at.as_u64().map(timestamp).into();
+        }
+        Ok(records)
+    }
+
+    /// The same as they are stored.
+    pub(super) fn call_records<T: DeserializeOwned>(&self, turn: u64) -> Result<Vec<T>, Fault> {
         let earlier = "SELECT record FROM model_calls WHERE turn = ? ORDER BY number";
         let mut rows = self.rows_of_calls(earlier, &[turn.into()])?;
         let latest =
             "SELECT model_call AS record FROM turns WHERE ordinal = ? AND model_call IS NOT NULL";
         rows.extend(self.database.query(latest, &[turn.into()])?);
-        rows.iter()
-            .map(|row| {
-                let mut record: Map<String, Json> = self.json(row, "record")?;
-                if let Some(started_at) = record.get_mut("StartedAt") {
-                    *started_at = started_at.as_u64().map(timestamp).into();
-                }
-                Ok(record)
-            })
-            .collect()
+        rows.iter().map(|row| self.json(row, "record")).collect()
     }
 
     /// A long text by its hash.
@@ -325,8 +326,8 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The column `number` of a statement's one row; 0 for NULL.
-    pub(super) fn number(&self, statement: &str) -> Result<u64, Fault> {
-        let row = self.database.first(statement, &[])?;
+    pub(super) fn number(&self, statement: &str, parameters: &[SqlValue]) -> Result<u64, Fault> {
+        let row = self.database.first(statement, parameters)?;
         Ok(row.map_or(Ok(None), |row| row.get("number"))?.unwrap_or(0))
     }
 

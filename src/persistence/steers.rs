@@ -8,7 +8,7 @@
 use super::conversation::array_of;
 use super::entry_seq::EntrySeq;
 use super::progress::SteerCounts;
-use super::records::{EntryKind, Session, Turn, from_json, to_json};
+use super::records::{EntryKind, Session, Turn, to_json};
 use super::schema;
 use super::session_store::SessionStore;
 use crate::contract::{
@@ -245,7 +245,7 @@ fn steer(turn: &Turn, row: &Row) -> Result<Steer, Fault> {
     };
     Ok(read_row!(Steer of row {
         position, steer_id, fingerprint, accepted_at, seq,
-        caller: from_json("caller", &row.get::<String>("caller")?)?,
+        caller: row.json("caller")?,
         interrupted: row.get::<u8>("interrupted")? != 0,
         state: state,
         delivered: delivered,

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::progress::TurnProgress;
-use super::records::{Turn, from_json};
+use super::records::Turn;
 use super::session_store::SessionStore;
 use crate::contract::{CallerRecord, CatalogStamp, Fault};
 use crate::ports::{Database, Row};
@@ -24,11 +24,6 @@ impl SubmissionOrigin {
     pub(super) fn of_latest(progress: &TurnProgress) -> Self {
         Self { caller: progress.caller.clone(), catalog: progress.catalog.clone() }
     }
-
-    /// The origin in the row of a submission that another one followed.
-    pub(super) fn of_row(row: &Row) -> Result<Self, Fault> {
-        from_json("caller", &row.get::<String>("caller")?)
-    }
 }
 
 impl<D: Database> SessionStore<D> {
@@ -39,7 +34,7 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<Vec<(u64, SubmissionOrigin)>, Fault> {
         let earlier = "SELECT accepted_at, caller FROM submissions WHERE turn = ? ORDER BY number";
         let earlier = self.rows_of_calls(earlier, &[turn.ordinal.into()])?;
-        let origin = |row: &Row| Ok((row.get("accepted_at")?, SubmissionOrigin::of_row(row)?));
+        let origin = |row: &Row| Ok((row.get("accepted_at")?, row.json("caller")?));
         let mut origins: Vec<_> = earlier.iter().map(origin).collect::<Result<_, Fault>>()?;
         origins.push((turn.accepted_at, SubmissionOrigin::of_latest(&turn.progress)));
         Ok(origins)
@@ -54,7 +49,8 @@ impl<D: Database> SessionStore<D> {
         let progress = &turn.progress;
         let holds_words = |number: u32| number < before && !progress.decisions.contains(&number);
         let followed = "SELECT number, caller FROM submissions WHERE turn = ?";
-        let sender = |row: &Row| Ok((row.get("number")?, SubmissionOrigin::of_row(row)?.caller));
+        let sender =
+            |row: &Row| Ok((row.get("number")?, row.json::<SubmissionOrigin>("caller")?.caller));
         let followed = self.rows_of_calls(followed, &[turn.ordinal.into()])?;
         let mut submissions: Vec<(u32, CallerRecord)> =
             followed.iter().map(sender).collect::<Result<_, Fault>>()?;

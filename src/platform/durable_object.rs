@@ -128,7 +128,7 @@ pub(super) async fn ask_question(
         class: question.class(),
         name: name.to_owned(),
         method: "POST",
-        url: &format!("https://object{}", question.path()),
+        url: &format!("https://object{}", question.as_str()),
         last_event_id: None,
         prefer: None,
         trace: None,

@@ -129,12 +129,11 @@ pub(super) async fn size_of(
     key: &str,
 ) -> Result<Option<u64>, FileFault> {
     let head = async {
-        let found = settled(&bucket(env, of)?.head(key.to_owned())?).await?;
-        let size = |found: JsValue| found.unchecked_into::<R2Object>().size();
-        Ok((!found.is_null()).then_some(found).map(size).transpose()?)
+        let head = settled(&bucket(env, of)?.head(key.to_owned())?).await?;
+        let size = found::<R2Object>(head).map(|object| object.size()).transpose()?;
+        Ok(size.map(|size| size as u64))
     };
-    let size: Result<Option<f64>, Failure> = head.await;
-    size.map(|size| size.map(|size| size as u64)).map_err(logged)
+    head.await.map_err(logged)
 }
 
 /// A range of a file's contents, `None` where there is no such file. Offset and length are in bytes.
@@ -147,11 +146,15 @@ pub(super) async fn contents_of(
 ) -> Result<Option<ReadableStream>, FileFault> {
     let get = async {
         let options = to_js(&GetOptions { range: Range { offset, length } })?;
-        let found = settled(&bucket(env, of)?.get(key.to_owned(), options)?).await?;
-        let body = |found: JsValue| found.unchecked_into::<R2ObjectBody>().body();
-        Ok((!found.is_null()).then_some(found).map(body).transpose()?)
+        let got = settled(&bucket(env, of)?.get(key.to_owned(), options)?).await?;
+        Ok(found::<R2ObjectBody>(got).map(|object| object.body()).transpose()?)
     };
     get.await.map_err(logged)
+}
+
+/// What the bucket has of a key; `None` where it has nothing.
+fn found<T: JsCast>(answered: JsValue) -> Option<T> {
+    (!answered.is_null()).then(|| answered.unchecked_into())
 }
 
 fn logged(failure: Failure) -> FileFault {

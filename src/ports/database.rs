@@ -125,6 +125,16 @@ impl Row {
         let held = self.0.get(column).ok_or_else(|| unreadable_column(column))?;
         T::deserialize(held).map_err(|_| unreadable_column(column))
     }
+
+    /// The value in a column of JSON text; NULL is `null`.
+    ///
+    /// # Errors
+    /// Those of [`Row::get`].
+    pub fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, Fault> {
+        let text = self.get::<Option<String>>(column)?;
+        let text = text.as_deref().unwrap_or("null");
+        serde_json::from_str(text).map_err(|_| unreadable_column(column))
+    }
 }
 
 /// `internal`: a column holds a value that we did not write, or not in this form.

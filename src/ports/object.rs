@@ -181,16 +181,6 @@ closed_list! {
 }
 
 impl ObjectQuestion {
-    /// The question at the target of a request; `None` for a client's request.
-    pub fn at(target: &str) -> Option<Self> {
-        Self::parse(target)
-    }
-
-    /// The path of its URL.
-    pub fn path(self) -> &'static str {
-        self.as_str()
-    }
-
     /// The class of the object that is asked.
     pub fn class(self) -> ObjectClass {
         match self {

@@ -2,10 +2,10 @@
 
 use super::erasure::UserErasure;
 use super::spent::Spent;
-use super::summary::{SessionSummary, Waiting};
+use super::summary::SessionSummary;
 use crate::contract::closed_list;
 use crate::contract::{Fault, SessionId};
-use crate::ports::{Row, read_row, unreadable_column};
+use crate::ports::{Row, read_row};
 
 closed_list! {
     /// How a session stands in the index of its user.
@@ -51,13 +51,10 @@ impl UserRow {
         "SELECT credentials_valid_from, erased_at, spent, receipt FROM user WHERE id = 1";
 
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
-        let erasure = row.get::<Option<String>>("receipt")?;
-        let erasure = erasure.map(|text| serde_json::from_str(&text)).transpose();
         Ok(read_row!(Self of row {
             credentials_valid_from, erased_at,
-            spent: serde_json::from_str(&row.get::<String>("spent")?)
-                .map_err(|_| unreadable_column("spent"))?,
-            erasure: erasure.map_err(|_| unreadable_column("receipt"))?,
+            spent: row.json("spent")?,
+            erasure: row.json("receipt")?,
         }))
     }
 }
@@ -81,11 +78,9 @@ impl IndexedSession {
         status, mode, turns, tokens, title, waiting, attempts";
 
     pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
-        let waiting = row.get::<Option<String>>("waiting")?;
-        let waiting = waiting.map(|text| serde_json::from_str::<Waiting>(&text)).transpose();
         let summary = read_row!(SessionSummary of row {
             incarnation, created_at, active_at, status, mode, turns, tokens, title,
-            waiting: waiting.map_err(|_| unreadable_column("waiting"))?,
+            waiting: row.json("waiting")?,
         });
         Ok(read_row!(Self of row {
             session_id, listing_state, registered_at, attempts,

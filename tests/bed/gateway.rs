@@ -73,7 +73,7 @@ impl Machine for TestGateway {
         let name = &self.world.asked_for(question.class(), name)?;
         match question.class() {
             ObjectClass::User if self.world.has_users.get() => {
-                self.world.ask_user(name, question.path(), body).await
+                self.world.ask_user(name, question.as_str(), body).await
             }
             _ => Err(HttpFault("the bed keeps no such object".to_owned())),
         }

@@ -268,7 +268,7 @@ impl Machine for TestPlatform {
         if self.world.objects_fail.get() {
             return Err(HttpFault("there is no such object".to_owned()));
         }
-        let path = question.path();
+        let path = question.as_str();
         let name = &self.world.asked_for(question.class(), name)?;
         let workspace = match question.class() {
             ObjectClass::Workspace => self.world.workspace(name),

@@ -238,7 +238,7 @@ impl FrontDoor {
             if let Some(members) = line.as_object_mut() {
                 members.extend(logged(caller.record(), &caller.tenant, self.credentials.users));
             }
-            id.sign(&mut line);
+            RequestId::sign(Some(id), &mut line);
             gateway.log(line);
         }
         let sent =

@@ -9,6 +9,7 @@ use crate::contract::{ErrorCode, Fault, InvokeResult, parse_ticket_request};
 use crate::encoding::hex;
 use crate::entry::logged_caller::logged;
 use crate::entry::request::RequestHead;
+use crate::entry::request_id::RequestId;
 use crate::entry::response::Response;
 use crate::identity::{Credential, Needs, Subject, TicketSource, mint};
 use crate::ports::Gateway;
@@ -48,7 +49,7 @@ pub(super) fn mint_ticket<G: Gateway>(
         let user = credentials.users.name(&caller.tenant, &minted.user);
         members.extend(user.map(|user| ("user".to_owned(), user.into())));
     }
-    arrival.id.sign(&mut line);
+    RequestId::sign(Some(&arrival.id), &mut line);
     gateway.log(line);
     Ok(Response::result(&InvokeResult::success(minted, Vec::new())))
 }

@@ -7,7 +7,7 @@
 use serde_json::json;
 
 use super::registration::not_registered;
-use super::session_host::{find_session, find_turn};
+use super::session_host::{SessionHost, find_session, find_turn};
 use super::turn_draft::{
     FirstTurn, NextTurn, other_contexts, refuse_turn, resides, title_by, unknown_context,
 };
@@ -15,12 +15,10 @@ use crate::contract::{
     ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn, no_session,
 };
 use crate::entry::request_context::RequestContext;
+use crate::entry::request_id::RequestId;
 use crate::identity::{ForwardedCaller, Grants, Subject};
 use crate::mcp::ToolsByServer;
-use crate::object::Alarm;
-use crate::persistence::{
-    Call, Decision, EntrySeq, Session, SessionState, SessionStore, StoredOutcome, Turn,
-};
+use crate::persistence::{Call, Decision, EntrySeq, Session, SessionState, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{
     FileSources, NewContinuation, NewUserTurn, StartedTurn, begin_turn, conflict, continue_turn,
@@ -51,9 +49,7 @@ impl Admitted {
 
 /// The admission of one submission to its session.
 pub(super) struct Admission<'a, P, D> {
-    pub(super) platform: &'a P,
-    pub(super) store: &'a SessionStore<D>,
-    pub(super) alarm: &'a Alarm,
+    pub(super) host: &'a SessionHost<P, D>,
     pub(super) context: &'a RequestContext,
     /// The turn that recovery has just failed, on behalf of this request. If this request repeats that
     /// turn, it gets the failure; the next repeat runs the turn again.
@@ -73,7 +69,7 @@ struct NewTurn<'a> {
     caller: &'a ForwardedCaller,
 }
 
-impl<P: Platform, D: Database> Admission<'_, P, D> {
+impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
     /// Admits a user turn, or returns all its faults. `tools_by_server` holds the tools of the MCP servers that
     /// the turn names.
     pub(super) fn user_turn(
@@ -85,13 +81,13 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     ) -> Result<Admitted, Vec<Fault>> {
         refuse_turn(request, &caller.grants)?;
         let new = |ordinal| NewTurn { ordinal, request, fingerprint, tools_by_server, caller };
-        let Some(session) = self.store.session()? else {
-            if self.store.is_building_fork()? {
+        let Some(session) = self.host.store.session()? else {
+            if self.host.store.is_building_fork()? {
                 return Err(no_session(&request.session_id).into());
             }
             return self.begin(self.new_session(request, &caller.grants)?, new(1));
         };
-        if let Some(turn) = self.store.turn(&request.turn_id)? {
+        if let Some(turn) = self.host.store.turn(&request.turn_id)? {
             let repeated = self.repeat(session, turn, fingerprint, caller)?;
             return repeated.ok_or_else(|| conflict(request.turn_id.as_str()).into());
         }
@@ -109,8 +105,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let answers = [Operation::Answer, Operation::Approve];
         let turn = Subject::Turn(&request.session_id, &request.turn_id);
         caller.grants.permit(&[&answers], turn)?;
-        let session = find_session(self.store, &request.session_id)?;
-        let turn = find_turn(self.store, &request.turn_id)?;
+        let session = find_session(&self.host.store, &request.session_id)?;
+        let turn = find_turn(&self.host.store, &request.turn_id)?;
         let repeated = self.repeat(session.clone(), turn.clone(), fingerprint, caller)?;
         if let Some(repeated) = repeated {
             return Ok(repeated);
@@ -120,7 +116,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             (TurnStatus::Aborted, _) => return Err(turn_aborted().into()),
             (TurnStatus::AwaitingTools, None)
             | (TurnStatus::Running | TurnStatus::Completed | TurnStatus::Failed, _) => {
-                return Err(not_awaiting(self.store, &turn, request)?.into());
+                return Err(not_awaiting(&self.host.store, &turn, request)?.into());
             }
         };
         let most = self.context.deployment.max_continuations;
@@ -141,9 +137,9 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             caller,
             trace: self.context.trace.as_ref(),
             stamp: &self.context.stamp,
-            now_ms: self.platform.now_ms(),
+            now_ms: self.host.platform.now_ms(),
         };
-        let (started, answered) = continue_turn(self.store, new, || self.ensure_alarm())?;
+        let (started, answered) = continue_turn(&self.host.store, new, || self.ensure_alarm())?;
         for call in answered {
             self.log_decision(&started.turn, call, caller);
         }
@@ -170,10 +166,8 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
                 "decision": approval.decision.map_or("", Decision::as_str),
                 "key": caller.caller.key,
             });
-            if let Some(id) = &self.context.request_id {
-                id.sign(&mut line);
-            }
-            self.platform.log(line);
+            RequestId::sign(self.context.request_id.as_ref(), &mut line);
+            self.host.platform.log(line);
         }
     }
 
@@ -185,10 +179,10 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         fingerprint: &str,
         caller: &ForwardedCaller,
     ) -> Result<Option<Admitted>, Fault> {
-        let mut known = self.store.submission(&turn, fingerprint)?;
+        let mut known = self.host.store.submission(&turn, fingerprint)?;
         for inherited in self.inherited {
             if known.is_none() {
-                known = self.store.submission(&turn, inherited)?;
+                known = self.host.store.submission(&turn, inherited)?;
             }
         }
         let Some(submission) = known else { return Ok(None) };
@@ -197,13 +191,13 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             (None, _) if latest => Ok(Some(Admitted::Attach(turn))),
             (Some(_), TurnStatus::Aborted) if latest => Err(turn_aborted()),
             (Some(_), TurnStatus::Failed) if latest && self.given_up != Some(turn.ordinal) => {
-                refuse_other_repeater(self.store, &session, &turn, caller)?;
+                refuse_other_repeater(&self.host.store, &session, &turn, caller)?;
                 self.refuse_when_live(&session)?;
                 session.borrow_contexts_of(turn.ordinal);
                 self.context.contexts_of(&session)?;
                 self.ensure_alarm()?;
-                let (stamp, now_ms) = (&self.context.stamp, self.platform.now_ms());
-                let started = resume_turn(self.store, session, turn, stamp, now_ms)?;
+                let (stamp, now_ms) = (&self.context.stamp, self.host.platform.now_ms());
+                let started = resume_turn(&self.host.store, session, turn, stamp, now_ms)?;
                 Ok(Some(Admitted::Run(started)))
             }
             (Some(outcome), _) => Ok(Some(Admitted::Replay(turn, outcome))),
@@ -218,7 +212,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
         let NewTurn { ordinal, request, fingerprint, tools_by_server, caller } = turn;
         let catalog = self.context.catalog()?;
         let title = &mut session.state.title;
-        *title = title.take().or_else(|| title_by(self.platform, catalog, request));
+        *title = title.take().or_else(|| title_by(self.host.platform.as_ref(), catalog, request));
         let next = NextTurn::of(catalog, &session);
         let contexts = next.as_ref().and_then(|next| next.new.clone());
         let mut faults =
@@ -247,22 +241,22 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
             origin: &self.context.origin,
             trace: self.context.trace.as_ref(),
             stamp: &self.context.stamp,
-            now_ms: self.platform.now_ms(),
+            now_ms: self.host.platform.now_ms(),
         };
-        let started = begin_turn(self.store, new, faults, || self.ensure_alarm())?;
+        let started = begin_turn(&self.host.store, new, faults, || self.ensure_alarm())?;
         Ok(Admitted::Run(started))
     }
 
     /// Sets the alarm. The writes that accept a submission follow without an await.
     fn ensure_alarm(&self) -> Result<(), Fault> {
-        self.alarm.set_in(self.platform, self.context.deployment.turn_alarm_ms)
+        self.host.ensure_alarm(self.context.deployment.turn_alarm_ms)
     }
 
     fn new_session(&self, request: &UserTurn, grants: &Grants) -> Result<Session, Vec<Fault>> {
         let FirstTurn { bound, asked, mode, .. } =
-            FirstTurn::of(self.platform, self.context, request, grants)?;
+            FirstTurn::of(self.host.platform.as_ref(), self.context, request, grants)?;
         let state = self.state_of_user(&bound.agent)?;
-        let now = self.platform.now_ms();
+        let now = self.host.platform.now_ms();
         let mut session = Session {
             session_id: request.session_id.clone(),
             created_at: now,
@@ -287,12 +281,12 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     /// What a new session knows of its user. One that is refused for its agent context was not registered.
     fn state_of_user(&self, agent: &str) -> Result<SessionState, Fault> {
         let is_refused = || !resides(self.context, agent);
-        if self.platform.user().is_none() || (self.incarnation.is_none() && is_refused()) {
+        if self.host.platform.user().is_none() || (self.incarnation.is_none() && is_refused()) {
             return Ok(SessionState::default());
         }
         Ok(SessionState {
             incarnation: self.incarnation.ok_or_else(not_registered)?,
-            credentials_valid_from: self.store.credentials_valid_from()?,
+            credentials_valid_from: self.host.store.credentials_valid_from()?,
             ..SessionState::default()
         })
     }
@@ -300,13 +294,13 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     /// Refuses a turn while another one of the session is live.
     fn refuse_when_live(&self, session: &Session) -> Result<(), Fault> {
         let Some(ordinal) = session.open_turn else { return Ok(()) };
-        let turn = self.store.turn_at(ordinal)?;
+        let turn = self.host.store.turn_at(ordinal)?;
         if turn.status != TurnStatus::AwaitingTools {
             let message = "Another turn of this session is running. Wait for it, or cancel it.";
             return Err(Fault::new(ErrorCode::TurnInProgress, message)
                 .with("TurnId", turn.turn_id.as_str()));
         }
-        let calls = serde_json::to_value(pending_calls(self.store, session, &turn)?)
+        let calls = serde_json::to_value(pending_calls(&self.host.store, session, &turn)?)
             .map_err(|_| Fault::internal("The pending calls could not be written."))?;
         let message = "Another turn of this session awaits tool results. Send them, or cancel it.";
         Err(Fault::new(ErrorCode::TurnAwaitingTools, message)
@@ -317,7 +311,7 @@ impl<P: Platform, D: Database> Admission<'_, P, D> {
     /// The ordinal of the next turn. `MAX_TURNS` bounds a session's storage.
     fn next_ordinal(&self) -> Result<u64, Fault> {
         let most = self.context.deployment.max_turns;
-        let newest = self.store.newest_ordinal()?;
+        let newest = self.host.store.newest_ordinal()?;
         if newest < most {
             return Ok(newest + 1);
         }

@@ -10,7 +10,7 @@ use crate::catalog::APPROVE_TOOL;
 use crate::contract::{Fault, ToolCall, TurnStatus};
 use crate::encoding::timestamp;
 use crate::object::ask;
-use crate::persistence::{Lease, Session, SessionStore, Turn};
+use crate::persistence::{Lease, SessionStore};
 use crate::ports::{Database, Platform, failure_line, user_name};
 use crate::reasoner::pending_calls;
 use crate::users::{
@@ -72,8 +72,22 @@ impl<P: Platform, D: Database> Reporter<P, D> {
             TurnStatus::Completed | TurnStatus::Aborted => SessionStatus::Idle,
         };
         let is_paused = turn.status == TurnStatus::AwaitingTools;
-        let waiting = is_paused.then(|| waiting_of(&turn, &calls));
-        Ok(Some(summary_of(session, status, newest, waiting)))
+        let waiting = is_paused.then(|| Waiting {
+            since: timestamp(turn.updated_at),
+            tools: calls.iter().take(MOST_TOOLS).map(tool_of).collect(),
+            turn_id: turn.turn_id,
+        });
+        Ok(Some(SessionSummary {
+            incarnation: session.state.incarnation,
+            created_at: session.created_at,
+            active_at: session.updated_at,
+            status,
+            mode: session.mode,
+            turns: newest,
+            tokens: session.state.total_tokens,
+            title: session.state.title.unwrap_or_default(),
+            waiting,
+        }))
     }
 
     /// Tells what has changed. Returns whether it should be tried again soon.
@@ -156,33 +170,6 @@ impl<P: Platform, D: Database> Reporter<P, D> {
             self.given_back.set(ended.id);
         }
         Ok(true)
-    }
-}
-
-fn summary_of(
-    session: Session,
-    status: SessionStatus,
-    turns: u64,
-    waiting: Option<Waiting>,
-) -> SessionSummary {
-    SessionSummary {
-        incarnation: session.state.incarnation,
-        created_at: session.created_at,
-        active_at: session.updated_at,
-        status,
-        mode: session.mode,
-        turns,
-        tokens: session.state.total_tokens,
-        title: session.state.title.unwrap_or_default(),
-        waiting,
-    }
-}
-
-fn waiting_of(turn: &Turn, calls: &[ToolCall]) -> Waiting {
-    Waiting {
-        turn_id: turn.turn_id.clone(),
-        since: timestamp(turn.updated_at),
-        tools: calls.iter().take(MOST_TOOLS).map(tool_of).collect(),
     }
 }
 

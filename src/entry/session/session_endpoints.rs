@@ -56,7 +56,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         id: Option<&RequestId>,
         durations: &mut Durations,
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
-        if let Some(asked) = ObjectQuestion::at(head.target()) {
+        if let Some(asked) = ObjectQuestion::parse(head.target()) {
             return Ok(self.answer(source, asked, body).boxed_local().await?);
         }
         let generation = self.erasures.generation();

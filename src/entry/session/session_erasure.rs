@@ -7,6 +7,7 @@ use super::session_host::SessionHost;
 use crate::catalog::{AgentContext, Continuation};
 use crate::contract::{Fault, SessionId, no_session};
 use crate::entry::request_context::RequestContext;
+use crate::entry::request_id::RequestId;
 use crate::files::FileId;
 use crate::object::TaskKind;
 use crate::persistence::{ErasureReceipt, StoredAtServices};
@@ -105,9 +106,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     fn log_erased(&self, context: &RequestContext, receipt: &ErasureReceipt) {
         let mut line = json!({ "event": "erased", "level": "info", "receipt": receipt });
-        if let Some(id) = &context.request_id {
-            id.sign(&mut line);
-        }
+        RequestId::sign(context.request_id.as_ref(), &mut line);
         self.platform.log(line);
     }
 

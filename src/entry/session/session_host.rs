@@ -150,6 +150,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let span = self.run_span(context, &session, &started);
         let trace = run_trace(span.as_ref(), &live);
         let names = RunNames {
+            turn_id: started.turn.turn_id.clone(),
             request_id,
             trace_id: trace.id.clone(),
             model: context.model_of(&session).to_owned(),
@@ -170,7 +171,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             run: RunMemory::default(),
         };
         let (host, context) = (self.clone(), context.clone());
-        let turn_id = started.turn.turn_id.clone();
         let started_at = self.platform.now_ms();
         self.platform.spawn(Box::pin(async move {
             let platform = host.platform.as_ref();
@@ -197,8 +197,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 end_of(&report, live.caller_trace().borrow().as_ref()).describe(span);
             }
             drop(span);
-            let mut line = submission_line(&turn_id, outcome.http_status, duration_ms, &report);
-            names.sign(&mut line, platform, &session, &report);
+            let line = names.line(platform, &session, outcome.http_status, duration_ms, &report);
             live.text().end(outcome);
             if let Err(fault) = host.follow_end(&context, &session, Some(&report), Some(line)) {
                 platform.log(failure_line("tasks_stopped", "error", &fault));
@@ -280,6 +279,7 @@ fn run_trace(span: Option<&impl TraceSpan>, live: &LiveTurn) -> RunTrace {
 
 /// What names a run in the log.
 struct RunNames {
+    turn_id: TurnId,
     request_id: Option<RequestId>,
     /// Of the trace that it is a part of.
     trace_id: Option<String>,
@@ -289,18 +289,25 @@ struct RunNames {
 }
 
 impl RunNames {
-    /// Adds to the line of a run who asked for it, what it asked, and what failed it.
-    fn sign<P: Platform>(
+    /// The log's line for a run that has ended: what it was, who asked for it, what it asked, and what failed it.
+    fn line<P: Platform>(
         &self,
-        line: &mut Value,
         platform: &P,
         session: &Session,
+        http_status: u16,
+        duration_ms: u64,
         report: &RunSummary,
-    ) {
-        if let Some(id) = &self.request_id {
-            id.sign(line);
-        }
-        let Some(members) = line.as_object_mut() else { return };
+    ) -> Value {
+        let mut line = json!({
+            "event": "submission",
+            "level": if http_status < 500 { "info" } else { "error" },
+            "turn": self.turn_id.as_str(),
+            "http_status": http_status,
+            "duration_ms": duration_ms,
+            "report": report,
+        });
+        RequestId::sign(self.request_id.as_ref(), &mut line);
+        let Some(members) = line.as_object_mut() else { return line };
         let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
         add("model", report.model.as_deref().unwrap_or(&self.model).into());
         add("conversation_context", session.conversation_context.as_str().into());
@@ -315,24 +322,8 @@ impl RunNames {
             add("upstream", json!(upstream));
         }
         members.extend(logged_in_object(platform, self.caller.clone()));
+        line
     }
-}
-
-/// The log's line for a run that has ended.
-fn submission_line(
-    turn_id: &TurnId,
-    http_status: u16,
-    duration_ms: u64,
-    report: &RunSummary,
-) -> Value {
-    json!({
-        "event": "submission",
-        "level": if http_status < 500 { "info" } else { "error" },
-        "turn": turn_id.as_str(),
-        "http_status": http_status,
-        "duration_ms": duration_ms,
-        "report": report,
-    })
 }
 
 /// A run that has ended, as its span tells it.

@@ -103,8 +103,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             progress,
             ..
         } = submission;
-        let admission =
-            Admission { incarnation, inherited: &inherited, ..self.admission(context, given_up) };
+        let inherited = inherited.as_slice();
+        let admission = Admission { host: self, context, given_up, incarnation, inherited };
         let admitted = match &request {
             ExecuteRequest::UserTurn(turn) => {
                 admission.user_turn(turn, &fingerprint, &tools_by_server, &caller)?
@@ -227,17 +227,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             (TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted, _) => {}
         }
         Ok((find_session(&self.store, id)?, find_turn(&self.store, &turn.turn_id)?))
-    }
-
-    /// The admission of a submission; `given_up` is the turn that recovery has just failed for it.
-    fn admission<'a>(
-        &'a self,
-        context: &'a RequestContext,
-        given_up: Option<u64>,
-    ) -> Admission<'a, P, D> {
-        let (platform, store) = (self.platform.as_ref(), self.store.as_ref());
-        let (alarm, incarnation, inherited) = (&self.alarm, None, &[]);
-        Admission { platform, store, alarm, context, given_up, incarnation, inherited }
     }
 
     fn attach(&self, context: &RequestContext, turn: &Turn) -> Result<Rc<LiveText>, Fault> {

@@ -92,7 +92,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     ) -> Result<PlainResponse, Vec<Fault>> {
         let platform = self.platform.as_ref();
         let target = head.target();
-        if let Some(asked) = ObjectQuestion::at(target) {
+        if let Some(asked) = ObjectQuestion::parse(target) {
             return Ok(self.answer(source, asked, body).await?);
         }
         let route = Route::find(head.method, target)?;

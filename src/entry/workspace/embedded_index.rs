@@ -11,13 +11,13 @@ use serde_json::json;
 
 use super::embedding_wake_up::{ChangeGuard, EmbeddingWakeUp};
 use crate::catalog::Embeddings;
-use crate::contract::{Fault, ListedDocuments, Warning};
+use crate::contract::{Fault, Warning};
 use crate::entry::object_host::rang;
 use crate::entry::request_context::IsolateSettings;
 use crate::ports::{Database, Platform};
 use crate::retrieval::{
-    Chunk, ChunkIndex, Comparison, Counts, EmbeddedQuestion, EmbeddingOutcome, EmbeddingService,
-    Question, QuestionVector, Search, WorkBudget, budget_of,
+    Chunk, ChunkIndex, EmbeddedQuestion, EmbeddingOutcome, EmbeddingService, Question,
+    QuestionVector, Search, WorkBudget, budget_of,
 };
 
 /// The code of a warning.
@@ -59,13 +59,9 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         Ok(result)
     }
 
-    /// The differences between a client's list and the index.
-    pub(super) async fn compare<'l, F: AsyncFn()>(
-        &self,
-        budget: &mut WorkBudget<F>,
-        listed: &'l ListedDocuments,
-    ) -> Result<Comparison<'l>, Fault> {
-        self.index.compare(budget, listed).await
+    /// The index, for what reads it. Whatever changes it goes through [`EmbeddedIndex::write`].
+    pub(super) fn chunks(&self) -> &ChunkIndex<D> {
+        &self.index
     }
 
     /// The best chunks for a query, and a warning for each key of its scope that no document has.
@@ -80,15 +76,6 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
             None => Vec::new(),
         };
         Ok((chunks, warnings))
-    }
-
-    /// The size of the index, and of its part that has vectors by a service.
-    pub(super) async fn counts<F: AsyncFn()>(
-        &self,
-        budget: &mut WorkBudget<F>,
-        service: Option<&Embeddings>,
-    ) -> Result<Counts, Fault> {
-        self.index.counts(budget, service).await
     }
 
     /// Deletes the index, its alarm, and the storage that they took.

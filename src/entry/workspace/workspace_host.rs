@@ -82,7 +82,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<InvokeResult, Vec<Fault>> {
         let platform = self.platform.as_ref();
-        if head.target() == ObjectQuestion::Search.path() {
+        if head.target() == ObjectQuestion::Search.as_str() {
             let question = body.await.map_err(|_| object_failed())?;
             return self.search_of_turn(source, &question).await;
         }
@@ -130,11 +130,11 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
                 let jurisdiction = platform.jurisdiction();
                 let services = catalog.as_ref().map(|catalog| catalog.embeddings(jurisdiction));
                 let service = services.and_then(|services| services.first().copied());
-                let counts = self.index.counts(budget, service).await?;
+                let counts = self.index.chunks().counts(budget, service).await?;
                 Ok(InvokeResult::success(counts, self.index.warnings()))
             }
             WorkspaceRoute::Erase => {
-                let erased = self.index.counts(budget, None).await?;
+                let erased = self.index.chunks().counts(budget, None).await?;
                 self.index.erase().await?;
                 Ok(success(&erased))
             }
@@ -155,7 +155,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
                 break read?;
             }
         };
-        let comparison = self.index.compare(budget, &listed).await?;
+        let comparison = self.index.chunks().compare(budget, &listed).await?;
         let warnings = if comparison.more_extra {
             let message = "There are more extra documents than those listed. Remove these, and compare again.";
             vec![Warning::new("extra_cut", message)]

@@ -14,7 +14,7 @@ use super::reply::{StoredToolList, ToolListQuestion, ToolListReply};
 use crate::catalog::{Catalog, McpServer};
 use crate::contract::Fault;
 use crate::mcp::client::{Connection, UnusableTool, list_tools};
-use crate::ports::{Database, Platform, insert, unreadable_column};
+use crate::ports::{Database, Platform, Row, insert, read_row};
 
 /// The shortest and the longest time for which a list is fresh, in milliseconds, whatever its server promises.
 const LEAST_MS: u64 = 60_000;
@@ -125,14 +125,9 @@ impl<D: Database> McpListHost<D> {
         }
         let statement = "SELECT fresh_until, list FROM tool_list WHERE server = ?";
         let row = self.database.first(statement, &[server.fingerprint.as_str().into()])?;
-        let list = match row {
-            Some(row) => Some(KnownList {
-                fresh_until: row.get("fresh_until")?,
-                json: RawValue::from_string(row.get("list")?)
-                    .map_err(|_| unreadable_column("list"))?,
-            }),
-            None => None,
-        };
+        let known =
+            |row: Row| Ok(read_row!(KnownList of row { fresh_until, json: row.json("list")? }));
+        let list = row.map(known).transpose()?;
         Ok(ServerMemory { server: server.fingerprint.clone(), list, ..ServerMemory::default() })
     }
 

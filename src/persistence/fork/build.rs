@@ -11,7 +11,7 @@ use crate::object::TaskKind;
 use crate::persistence::bound_contexts::NewContexts;
 use crate::persistence::other_contexts::Contexts;
 use crate::persistence::progress::is_zero;
-use crate::persistence::records::{Session, from_json, to_json};
+use crate::persistence::records::{Session, to_json};
 use crate::persistence::session_store::SessionStore;
 use crate::persistence::{schema, texts};
 use crate::ports::{Database, Row, SqlValue, insert, unreadable_column};
@@ -89,7 +89,7 @@ impl<D: Database> SessionStore<D> {
             return Ok(None);
         }
         let row = self.database.first("SELECT build FROM fork WHERE id = 1", &[])?;
-        row.map(|row| from_json("build", &row.get::<String>("build")?)).transpose()
+        row.map(|row| row.json("build")).transpose()
     }
 
     /// Begins a build, or begins one anew: nothing of an earlier one is left.

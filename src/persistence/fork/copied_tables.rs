@@ -36,6 +36,14 @@ const fn naming(column: &'static str) -> Document {
     Document { column, names_texts: true }
 }
 
+const fn by_turn(
+    name: &'static str,
+    keys: &'static [&'static str],
+    documents: &'static [Document],
+) -> CopiedTable {
+    CopiedTable { name, turn: "turn", keys, documents }
+}
+
 /// All of them, in the order in which they are copied.
 pub(super) const COPIED: [CopiedTable; 7] = [
     CopiedTable {
@@ -49,37 +57,16 @@ pub(super) const COPIED: [CopiedTable; 7] = [
             naming("model_call"),
         ],
     },
-    CopiedTable {
-        name: "conversation",
-        turn: "turn",
-        keys: &["seq"],
-        documents: &[plain("items")],
-    },
-    CopiedTable {
-        name: "calls",
-        turn: "turn",
-        keys: &["turn", "model_call", "position"],
-        documents: &[plain("arguments"), plain("result"), plain("approval")],
-    },
-    CopiedTable {
-        name: "submissions",
-        turn: "turn",
-        keys: &["turn", "number"],
-        documents: &[plain("outcome")],
-    },
-    CopiedTable {
-        name: "model_calls",
-        turn: "turn",
-        keys: &["turn", "number"],
-        documents: &[naming("record")],
-    },
-    CopiedTable { name: "mode_history", turn: "turn", keys: &["seq"], documents: &[] },
-    CopiedTable {
-        name: "steers",
-        turn: "turn",
-        keys: &["turn", "position"],
-        documents: &[plain("request")],
-    },
+    by_turn("conversation", &["seq"], &[plain("items")]),
+    by_turn(
+        "calls",
+        &["turn", "model_call", "position"],
+        &[plain("arguments"), plain("result"), plain("approval")],
+    ),
+    by_turn("submissions", &["turn", "number"], &[plain("outcome")]),
+    by_turn("model_calls", &["turn", "number"], &[naming("record")]),
+    by_turn("mode_history", &["seq"], &[]),
+    by_turn("steers", &["turn", "position"], &[plain("request")]),
 ];
 
 /// The members of a turn's progress and of a transcript that name a kept text.

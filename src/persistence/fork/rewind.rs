@@ -23,28 +23,18 @@ struct LastOutput {
 }
 
 /// What a transcript says of its call.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
 struct PastCall {
-    #[serde(default)]
     number: u64,
-    #[serde(default)]
     summary: bool,
-    #[serde(default)]
     interrupted: bool,
-    #[serde(default)]
     stored: bool,
-    #[serde(default)]
     unchained: Option<ChainEnd>,
-    #[serde(default)]
     reduced: Option<Rung>,
-    #[serde(default)]
     unanswered: bool,
-    #[serde(default)]
     response_id: Option<String>,
-    #[serde(default)]
     usage: Option<Usage>,
-    #[serde(default)]
     fault: Option<serde::de::IgnoredAny>,
     /// The turn that made it.
     #[serde(skip)]
@@ -151,9 +141,8 @@ impl<D: Database> SessionStore<D> {
 
     /// The window before the first compaction that a later turn made; the whole conversation where nobody knows it.
     fn rewind_window(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
-        let newest =
-            self.number_of("SELECT MAX(seq) AS number FROM conversation WHERE turn <= ?", turns)?;
-        let newest = EntrySeq::at(newest);
+        let newest = "SELECT MAX(seq) AS number FROM conversation WHERE turn <= ?";
+        let newest = EntrySeq::at(self.number(newest, &[turns.into()])?);
         let rung = session.rung_at(newest);
         let present = std::mem::take(&mut session.state.window);
         let system_message = present.system_message;
@@ -169,8 +158,10 @@ impl<D: Database> SessionStore<D> {
         let mut window = windows.into_iter().min_by_key(|window| window.from).unwrap_or(present);
         let summary_of = match window.summary_message {
             None => 0,
-            Some(seq) => self
-                .number_of("SELECT turn AS number FROM conversation WHERE seq = ?", seq.number())?,
+            Some(seq) => {
+                let turn = "SELECT turn AS number FROM conversation WHERE seq = ?";
+                self.number(turn, &[seq.number().into()])?
+            }
         };
         is_known &= summary_of <= turns && window.from <= newest;
         if !is_known {
@@ -243,15 +234,9 @@ impl<D: Database> SessionStore<D> {
     /// The model calls of some turns, in the order in which they were made.
     fn past_calls(&self, first: u64, last: u64) -> Result<Vec<PastCall>, Fault> {
         let mut calls = Vec::new();
-        let earlier = "SELECT record FROM model_calls WHERE turn = ? ORDER BY number";
-        let latest =
-            "SELECT model_call AS record FROM turns WHERE ordinal = ? AND model_call IS NOT NULL";
-        for ordinal in first..=last {
-            let mut rows = self.rows_of_calls(earlier, &[ordinal.into()])?;
-            rows.extend(self.database.query(latest, &[ordinal.into()])?);
-            for row in &rows {
-                calls.push(PastCall { turn: ordinal, ..self.json(row, "record")? });
-            }
+        for turn in first..=last {
+            let of_turn = self.call_records::<PastCall>(turn)?.into_iter();
+            calls.extend(of_turn.map(|call| PastCall { turn, ..call }));
         }
         calls.sort_by_key(|call| call.number);
         Ok(calls)
@@ -265,10 +250,5 @@ impl<D: Database> SessionStore<D> {
              ORDER BY ordinal"
         );
         self.turns(&statement, &[ordinal.into()])
-    }
-
-    fn number_of(&self, statement: &str, parameter: u64) -> Result<u64, Fault> {
-        let row = self.database.first(statement, &[parameter.into()])?;
-        Ok(row.map_or(Ok(None), |row| row.get("number"))?.unwrap_or(0))
     }
 }

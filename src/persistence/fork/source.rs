@@ -96,8 +96,7 @@ impl<D: Database> SessionStore<D> {
     pub(crate) fn fork_bytes(&self, turns: u64) -> Result<u64, Fault> {
         let mut bytes = 0_u64;
         let mut add = |statement: &str| -> Result<(), Fault> {
-            let row = self.database.first(statement, &[turns.into()])?;
-            bytes = bytes.saturating_add(row.map_or(Ok(0), |row| row.get("bytes"))?);
+            bytes = bytes.saturating_add(self.number(statement, &[turns.into()])?);
             Ok(())
         };
         for table in COPIED.iter().filter(|table| !table.documents.is_empty()) {
@@ -110,10 +109,10 @@ impl<D: Database> SessionStore<D> {
             let lengths = lengths.collect::<Vec<_>>().join(" + ");
             let (name, turn) = (table.name, table.turn);
             add(&format!(
-                "SELECT COALESCE(SUM({lengths}), 0) AS bytes FROM {name} WHERE {turn} <= ?"
+                "SELECT COALESCE(SUM({lengths}), 0) AS number FROM {name} WHERE {turn} <= ?"
             ))?;
         }
-        add("SELECT COALESCE(SUM(OCTET_LENGTH(text)), 0) AS bytes FROM texts
+        add("SELECT COALESCE(SUM(OCTET_LENGTH(text)), 0) AS number FROM texts
              WHERE hash NOT LIKE 'entry %' OR hash IN (
                 SELECT SUBSTR(items, 2) FROM conversation
                 WHERE turn <= ? AND OCTET_LENGTH(items) <= 65 AND items LIKE '@%')")?;
