@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::findings::Findings;
 use super::values::{CHOICE_BYTES, choice, filled_prose, flag, word};
-use crate::encoding::closed_list;
+use crate::encoding::{closed_list, sparse_object};
 use crate::json::{Node, declared_object};
 
 closed_list! {
@@ -23,30 +23,24 @@ closed_list! {
     }
 }
 
-impl Approvers {
-    fn is_anyone(&self) -> bool {
-        *self == Self::Anyone
-    }
-}
-
 const WHEN: [(&str, bool); 2] = [("Never", false), ("Always", true)];
 
 /// The name under which a client is asked for its user's approval. No tool may have it.
 pub const APPROVE_TOOL: &str = "agent_approve_tool";
 
-/// How a human is asked before a call of a tool runs. A tool that runs unasked has none. A turn's tool list
-/// stores it as JSON.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct Approval {
-    /// Whether the human may change the arguments. Default `false`.
-    pub allow_edit: bool,
-    /// What the human reads beside the call; never blank.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// Who may decide. Default: whoever may answer.
-    #[serde(default, skip_serializing_if = "Approvers::is_anyone")]
-    pub by: Approvers,
+sparse_object! {
+    /// How a human is asked before a call of a tool runs. A tool that runs unasked has none. A turn's tool list
+    /// stores it as JSON.
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub struct Approval {
+        /// Whether the human may change the arguments. Default `false`.
+        pub allow_edit: bool,
+        /// What the human reads beside the call; never blank.
+        pub message?: Option<String>,
+        /// Who may decide. Default: whoever may answer.
+        pub by?: Approvers,
+    }
 }
 
 /// The object of a rule.

@@ -13,7 +13,7 @@ use super::model_parameters::ModelParameters;
 use super::rollout::Rollout;
 use super::secret_template::SecretTemplate;
 use super::webhook_event::WebhookEvent;
-use crate::encoding::{Jurisdiction, closed_list};
+use crate::encoding::{Jurisdiction, closed_list, sparse_object};
 
 closed_list! {
     /// The product's own tools: a mode may name them, and no catalog may redefine them.
@@ -123,25 +123,23 @@ closed_list! {
     }
 }
 
-/// The `TotalTokens` at which no further model call begins (interface §6). An export shows it without the lease.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct Budget {
-    /// Of one turn, 1 to 4294967295. Absent: without a bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn_tokens: Option<u64>,
-    /// Of a whole session, 1 to 4294967295. Absent: without a bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_tokens: Option<u64>,
-    /// Of a user on one day, UTC, in all sessions. Absent: without a bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_tokens_per_day: Option<u64>,
-    /// Of a user in one month, UTC. Absent: without a bound.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_tokens_per_month: Option<u64>,
-    /// What a session takes of a user's tokens at once. Absent: 50,000.
-    #[serde(skip)]
-    pub lease: Option<u64>,
+sparse_object! {
+    /// The `TotalTokens` at which no further model call begins (interface §6). An export shows it without the lease.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub struct Budget {
+        /// Of one turn, 1 to 4294967295. Absent: without a bound.
+        pub turn_tokens?: Option<u64>,
+        /// Of a whole session, 1 to 4294967295. Absent: without a bound.
+        pub session_tokens?: Option<u64>,
+        /// Of a user on one day, UTC, in all sessions. Absent: without a bound.
+        pub user_tokens_per_day?: Option<u64>,
+        /// Of a user in one month, UTC. Absent: without a bound.
+        pub user_tokens_per_month?: Option<u64>,
+        /// What a session takes of a user's tokens at once. Absent: 50,000.
+        #[serde(skip)]
+        pub lease: Option<u64>,
+    }
 }
 
 impl Budget {

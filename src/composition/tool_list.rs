@@ -6,32 +6,31 @@ use serde_json::value::RawValue;
 use super::tool_definition::ToolDefinition;
 use crate::catalog::{APPROVE_TOOL, Approval, BuiltInTool};
 use crate::contract::{Fault, UserWarning, Warning};
+use crate::encoding::sparse_object;
 use crate::json::first_member;
 
 /// The most tools of a request: the model service takes no more.
 pub(super) const MOST_TOOLS: usize = 128;
 
-/// A tool that a turn offers to the model.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OfferedTool {
-    /// Unique among the functions of the list. Of a hosted tool, its type.
-    pub name: String,
-    /// The server runs it; otherwise the client does, or the model service.
-    pub on_server: bool,
-    /// The model service runs it by itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub hosted: bool,
-    /// How a human is asked before the server runs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approval: Option<Approval>,
-    /// Calls of it may run beside others that may. One that a human is asked about runs alone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub parallel: bool,
-    /// Where it is called, if an MCP server runs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mcp: Option<McpTool>,
-    /// `{type:"function", name, description?, parameters, strict}`, or a hosted tool as the catalog writes it.
-    pub definition: Box<RawValue>,
+sparse_object! {
+    /// A tool that a turn offers to the model.
+    #[derive(Clone, Debug, Serialize, Deserialize)]
+    pub struct OfferedTool {
+        /// Unique among the functions of the list. Of a hosted tool, its type.
+        pub name: String,
+        /// The server runs it; otherwise the client does, or the model service.
+        pub on_server: bool,
+        /// The model service runs it by itself.
+        pub hosted?: bool,
+        /// How a human is asked before the server runs it.
+        pub approval?: Option<Approval>,
+        /// Calls of it may run beside others that may. One that a human is asked about runs alone.
+        pub parallel?: bool,
+        /// Where it is called, if an MCP server runs it.
+        pub mcp?: Option<McpTool>,
+        /// `{type:"function", name, description?, parameters, strict}`, or a hosted tool as the catalog writes it.
+        pub definition: Box<RawValue>,
+    }
 }
 
 /// Where a tool of an MCP server is called.

@@ -4,33 +4,27 @@ use serde::{Deserialize, Serialize};
 
 use super::user_id::UserId;
 
-/// Who sent a submission: the credential, and the people behind it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
-pub struct CallerRecord {
-    /// The `Id` of an API key.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// The issuer of an identity provider's token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub provider: Option<String>,
-    /// The id of a ticket.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ticket: Option<String>,
-    /// The owner of the session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<UserId>,
-    /// Who used the credential, where that is said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub actor: Option<UserId>,
+use crate::encoding::sparse_object;
+
+sparse_object! {
+    /// Who sent a submission: the credential, and the people behind it.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "PascalCase", default)]
+    pub struct CallerRecord {
+        /// The `Id` of an API key.
+        pub key?: Option<String>,
+        /// The issuer of an identity provider's token.
+        pub provider?: Option<String>,
+        /// The id of a ticket.
+        pub ticket?: Option<String>,
+        /// The owner of the session.
+        pub user?: Option<UserId>,
+        /// Who used the credential, where that is said.
+        pub actor?: Option<UserId>,
+    }
 }
 
 impl CallerRecord {
-    /// Whether nothing is known.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Whether it is somebody else than the user who acts.
     pub fn is_other_actor(&self) -> bool {
         self.actor.is_some() && self.actor != self.user

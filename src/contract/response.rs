@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::identifiers::{SessionId, TurnId};
 use super::tool_result::ToolResult;
 
+use crate::encoding::sparse_object;
+
 /// `AgentExecuteResponse`, tagged by `Kind`, which comes first on the wire.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "Kind")]
@@ -22,43 +24,40 @@ pub enum AgentExecuteResponse {
     ClientToolContinuation(ToolContinuationResponse),
 }
 
-/// A completed turn, as the user sees it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct FinalResponse {
-    pub session_id: SessionId,
-    pub turn_id: TurnId,
-    /// For display only; clients must not branch on it.
-    pub mode_display_name: String,
-    /// The final text, in Markdown; possibly empty.
-    pub primary_output_text: String,
-    /// Files by reference; contents are never embedded.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<FileRef>,
-    /// Results of the tools that the server ran, in the shape of a client's.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tool_results: Vec<ToolResult>,
-    /// Sentences for the user that ask for no action.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub user_warnings: Vec<String>,
-    /// Tokens, summed over the turn's model calls; absent when none was reported.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-}
+sparse_object! {
+    /// A completed turn, as the user sees it.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub struct FinalResponse {
+        pub session_id: SessionId,
+        pub turn_id: TurnId,
+        /// For display only; clients must not branch on it.
+        pub mode_display_name: String,
+        /// The final text, in Markdown; possibly empty.
+        pub primary_output_text: String,
+        /// Files by reference; contents are never embedded.
+        pub files?: Vec<FileRef>,
+        /// Results of the tools that the server ran, in the shape of a client's.
+        pub tool_results?: Vec<ToolResult>,
+        /// Sentences for the user that ask for no action.
+        pub user_warnings?: Vec<String>,
+        /// Tokens, summed over the turn's model calls; absent when none was reported.
+        pub usage?: Option<Usage>,
+    }
 
-/// A turn that waits for the client's tools.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct ToolContinuationResponse {
-    pub session_id: SessionId,
-    pub turn_id: TurnId,
-    /// For display only; clients must not branch on it.
-    pub mode_display_name: String,
-    /// The exact, ordered set of calls whose results must come back.
-    pub tool_calls: ToolCalls,
-    /// Informational; a client may suppress it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_continuation_message: Option<String>,
+    /// A turn that waits for the client's tools.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub struct ToolContinuationResponse {
+        pub session_id: SessionId,
+        pub turn_id: TurnId,
+        /// For display only; clients must not branch on it.
+        pub mode_display_name: String,
+        /// The exact, ordered set of calls whose results must come back.
+        pub tool_calls: ToolCalls,
+        /// Informational; a client may suppress it.
+        pub tool_continuation_message?: Option<String>,
+    }
 }
 
 /// One tool call for the client to run.
@@ -76,24 +75,24 @@ pub struct ToolCall {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolCalls(Vec<ToolCall>);
 
-/// A file by reference (AGN-033 §6.3).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-pub struct FileRef {
-    pub name: String,
-    pub mime_type: String,
-    /// Where to get it.
-    pub url: String,
-    /// Its size in bytes.
-    pub size_bytes: u64,
-    /// The hash of its content.
-    pub content_hash: String,
-    /// A sentence about the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// When the link expires, ISO 8601; absent when it does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub content_expires: Option<String>,
+sparse_object! {
+    /// A file by reference (AGN-033 §6.3).
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "PascalCase", deny_unknown_fields)]
+    pub struct FileRef {
+        pub name: String,
+        pub mime_type: String,
+        /// Where to get it.
+        pub url: String,
+        /// Its size in bytes.
+        pub size_bytes: u64,
+        /// The hash of its content.
+        pub content_hash: String,
+        /// A sentence about the file.
+        pub description?: Option<String>,
+        /// When the link expires, ISO 8601; absent when it does not.
+        pub content_expires?: Option<String>,
+    }
 }
 
 /// Tokens used by a turn, summed over its model calls.

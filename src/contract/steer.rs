@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::identifiers::SteerId;
 use super::request::{ClipboardImage, InputArtifact};
-use crate::encoding::closed_list;
+use crate::encoding::{closed_list, sparse_object};
 
 /// The body of `POST …/steer`.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,19 +18,18 @@ pub struct SteerRequest {
     pub interrupt: bool,
 }
 
-/// What a steer adds to the conversation; at least one of instruction, artifacts and images is present.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct SteerContent {
-    /// Markdown; never blank.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub instruction: Option<String>,
-    /// Files, in the client's order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub input_artifacts: Vec<InputArtifact>,
-    /// Pasted images, in the client's order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub clipboard_images: Vec<ClipboardImage>,
+sparse_object! {
+    /// What a steer adds to the conversation; at least one of instruction, artifacts and images is present.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub struct SteerContent {
+        /// Markdown; never blank.
+        pub instruction?: Option<String>,
+        /// Files, in the client's order.
+        pub input_artifacts?: Vec<InputArtifact>,
+        /// Pasted images, in the client's order.
+        pub clipboard_images?: Vec<ClipboardImage>,
+    }
 }
 
 closed_list! {

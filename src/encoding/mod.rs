@@ -13,6 +13,7 @@ mod jurisdiction;
 mod language;
 mod lines;
 mod media_type;
+mod sparse_object;
 mod sse;
 mod time;
 
@@ -26,5 +27,6 @@ pub use jurisdiction::Jurisdiction;
 pub use language::language_of;
 pub use lines::{disturbs_a_line, first_line};
 pub use media_type::{essence, is_media_type};
+pub(crate) use sparse_object::{is_default, sparse_object};
 pub use sse::{SseDecoder, SseEvent, SseFault};
 pub use time::{http_date_ms, is_point_in_time, timestamp};

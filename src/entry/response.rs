@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::rc::Rc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::request_id::RequestId;
@@ -43,6 +43,12 @@ pub type PlainResponse = Response<Infallible>;
 impl<S> Response<S> {
     pub(super) fn json(status: u16, body: impl Into<Rc<str>>) -> Self {
         Self { status, headers: headers_of(JSON), body: Body::Json(body.into()) }
+    }
+
+    /// What a request has begun or made, under a status that says so; `is_replayed` marks a repeat.
+    pub(super) fn accepted(status: u16, made: &impl Serialize, is_replayed: bool) -> Self {
+        let result = InvokeResult::success(made, Vec::new());
+        Self::json(status, result.to_json()).marked_replayed(is_replayed)
     }
 
     /// An `InvokeResult` under its own status.

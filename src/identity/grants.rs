@@ -3,47 +3,37 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{CallerRecord, Operation, TurnId};
+use crate::encoding::sparse_object;
 
-/// What a credential permits. An absent member permits everything of its kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
-pub struct Grants {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub operations: Option<Vec<Operation>>,
-    /// Sessions by their ids; one `*` at the end stands for any rest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sessions: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turns: Option<Vec<TurnId>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub workspaces: Option<Vec<String>>,
-    /// Conversation contexts that a session's first turn may name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub contexts: Option<Vec<String>>,
-    /// The most tokens of a turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn_tokens: Option<u64>,
-    /// When the credential was issued, in milliseconds since the Unix epoch; absent for a key, which nothing but
-    /// its removal voids.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub issued_at: Option<u64>,
-}
+sparse_object! {
+    /// What a credential permits. An absent member permits everything of its kind.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "PascalCase", default)]
+    pub struct Grants {
+        pub operations?: Option<Vec<Operation>>,
+        /// Sessions by their ids; one `*` at the end stands for any rest.
+        pub sessions?: Option<Vec<String>>,
+        pub turns?: Option<Vec<TurnId>>,
+        pub workspaces?: Option<Vec<String>>,
+        /// Conversation contexts that a session's first turn may name.
+        pub contexts?: Option<Vec<String>>,
+        /// The most tokens of a turn.
+        pub turn_tokens?: Option<u64>,
+        /// When the credential was issued, in milliseconds since the Unix epoch; absent for a key, which nothing but
+        /// its removal voids.
+        pub issued_at?: Option<u64>,
+    }
 
-/// A caller as an object gets it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
-pub struct ForwardedCaller {
-    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-    pub caller: CallerRecord,
-    #[serde(skip_serializing_if = "Grants::are_all")]
-    pub grants: Grants,
+    /// A caller as an object gets it.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "PascalCase", default)]
+    pub struct ForwardedCaller {
+        pub caller?: CallerRecord,
+        pub grants?: Grants,
+    }
 }
 
 impl Grants {
-    fn are_all(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Whether they are those of an API key, whose holder pays for what is asked.
     pub fn are_of_a_key(&self) -> bool {
         self.issued_at.is_none()

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::progress::is_zero;
 use crate::contract::ToolResult;
 use crate::contract::closed_list;
+use crate::encoding::sparse_object;
 
 /// What the question's id has before the call's.
 const PREFIX: &str = "apr_";
@@ -76,32 +76,28 @@ pub struct RefusedCall {
     pub arguments: String,
 }
 
-/// The question whether a call may run, as it was put when the model made the call, and the decision.
-/// Its JSON is that of the column and of the export.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct CallApproval {
-    /// The human may change the arguments.
-    pub allow_edit: bool,
-    /// What the human reads beside the call.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// The number of the last earlier question about the call, whose decision a fork has left behind; 0 where there was
-    /// none.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub asked_before: u32,
-    /// `None` until a human has decided.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Decision>,
-    /// The `Id` of the key that sent the decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decided_by: Option<String>,
-    /// Milliseconds from the pause to the decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub waited_ms: Option<u64>,
-    /// The human's arguments in place of the model's: JSON text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments_json: Option<String>,
+sparse_object! {
+    /// The question whether a call may run, as it was put when the model made the call, and the decision.
+    /// Its JSON is that of the column and of the export.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub struct CallApproval {
+        /// The human may change the arguments.
+        pub allow_edit: bool,
+        /// What the human reads beside the call.
+        pub message?: Option<String>,
+        /// The number of the last earlier question about the call, whose decision a fork has left behind; 0 where there was
+        /// none.
+        pub asked_before?: u32,
+        /// `None` until a human has decided.
+        pub decision?: Option<Decision>,
+        /// The `Id` of the key that sent the decision.
+        pub decided_by?: Option<String>,
+        /// Milliseconds from the pause to the decision.
+        pub waited_ms?: Option<u64>,
+        /// The human's arguments in place of the model's: JSON text.
+        pub arguments_json?: Option<String>,
+    }
 }
 
 /// The id of the first question about a call.

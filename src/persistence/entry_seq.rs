@@ -19,10 +19,6 @@ impl EntrySeq {
         self.0 == other.0 + 1
     }
 
-    pub(super) fn is_start(&self) -> bool {
-        *self == Self::START
-    }
-
     /// The place before this one.
     pub(super) fn before(self) -> Self {
         Self(self.0.saturating_sub(1))

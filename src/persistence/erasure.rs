@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::SessionStore;
-use super::progress::is_zero;
 use super::records::{Session, to_json};
 use super::responses::{DeletionEnd, DeletionState};
 use super::schema::{RECEIPT, SCHEMA, session_tables};
@@ -55,7 +54,7 @@ struct StoredReceipt {
     #[serde(flatten)]
     receipt: ErasureReceipt,
     /// The number of the incarnation of a user's session whose receipt the user's object has not counted yet; 0 for none.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::encoding::is_default")]
     for_user: u64,
 }
 

@@ -19,7 +19,7 @@ use crate::contract::{
     CallerRecord, CatalogStamp, Fault, SessionId, SteerContent, SteerId, SteerState, TurnId,
     TurnStatus, Usage, Warning, shown,
 };
-use crate::encoding::timestamp;
+use crate::encoding::{sparse_object, timestamp};
 use crate::ports::{Database, Row, read_row};
 
 /// The members of a transcript that name a kept text.
@@ -34,16 +34,16 @@ shown! {
         agent_context_id: String,
         conversation_context_id: String,
         /// The one that the first turn asked for, where that is another.
-        asked_context_id: Option<String>,
+        asked_context_id?: Option<String>,
         /// Absent unless the session is a fork.
-        parent: Option<ForkParent>,
+        parent?: Option<ForkParent>,
         /// Mode key.
         mode: String,
         /// The definitions of the latched client tools, as the model service takes them.
-        client_tools: Option<Vec<Box<RawValue>>>,
-        solution_context_text: Option<String>,
+        client_tools?: Option<Vec<Box<RawValue>>>,
+        solution_context_text?: Option<String>,
         /// The model service's id of its last response.
-        response_continuation_id: Option<String>,
+        response_continuation_id?: Option<String>,
         mode_history: Vec<ModeChange>,
     }
 
@@ -59,50 +59,45 @@ shown! {
         tools: Vec<ExportedTool>,
         /// The composition trace of the turn's message.
         composition: Box<RawValue>,
-        tool_choice_name: Option<String>,
-        output_schema: Option<Box<RawValue>>,
-        output_schema_name: Option<String>,
+        tool_choice_name?: Option<String>,
+        output_schema?: Option<Box<RawValue>>,
+        output_schema_name?: Option<String>,
         /// The session went on under another conversation context with this turn.
-        context_changed: Option<ContextChange>,
+        context_changed?: Option<ContextChange>,
         /// The text beside the calls that the model made last.
-        said_with_calls: Option<String>,
-        text_so_far: Option<String>,
-        usage: Option<Usage>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        user_warnings: Vec<String>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        warnings: Vec<Warning>,
+        said_with_calls?: Option<String>,
+        text_so_far?: Option<String>,
+        usage?: Option<Usage>,
+        user_warnings?: Vec<String>,
+        warnings?: Vec<Warning>,
         /// The user turn first, then its tool continuations.
         submissions: Vec<ExportedSubmission>,
         /// In the order of acceptance; absent where there are none.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        steers: Vec<ExportedSteer>,
+        steers?: Vec<ExportedSteer>,
         conversation: Vec<ExportedEntry>,
         model_calls: Vec<Map<String, Value>>,
         tool_calls: Vec<Call>,
     }
 }
 
-/// A tool of a turn's list; it is stored with other names.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all(serialize = "PascalCase"))]
-struct ExportedTool {
-    name: String,
-    on_server: bool,
-    /// The model service runs it by itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    hosted: bool,
-    /// How a human is asked before the server runs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    approval: Option<Box<RawValue>>,
-    /// Calls of it may run beside others that may.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    parallel: bool,
-    /// Where a tool of an MCP server is called.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    mcp: Option<Box<RawValue>>,
-    /// As the model service takes it.
-    definition: Box<RawValue>,
+sparse_object! {
+    /// A tool of a turn's list; it is stored with other names.
+    #[derive(Debug, Serialize, Deserialize)]
+    #[serde(rename_all(serialize = "PascalCase"))]
+    struct ExportedTool {
+        name: String,
+        on_server: bool,
+        /// The model service runs it by itself.
+        hosted?: bool,
+        /// How a human is asked before the server runs it.
+        approval?: Option<Box<RawValue>>,
+        /// Calls of it may run beside others that may.
+        parallel?: bool,
+        /// Where a tool of an MCP server is called.
+        mcp?: Option<Box<RawValue>>,
+        /// As the model service takes it.
+        definition: Box<RawValue>,
+    }
 }
 
 /// What is known of a turn's tool that the server runs.
@@ -120,29 +115,27 @@ shown! {
     struct ExportedSubmission {
         fingerprint: String,
         accepted_at: String,
-        #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-        caller: CallerRecord,
-        catalog: Option<CatalogStamp>,
-        http_status: Option<u16>,
+        caller?: CallerRecord,
+        catalog?: Option<CatalogStamp>,
+        http_status?: Option<u16>,
         /// The `InvokeResult` as the client received it.
-        outcome: Option<Box<RawValue>>,
+        outcome?: Option<Box<RawValue>>,
     }
 
     struct ExportedSteer {
         steer_id: SteerId,
         fingerprint: String,
         accepted_at: String,
-        #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-        caller: CallerRecord,
+        caller?: CallerRecord,
         state: SteerState,
         interrupted: bool,
         /// The turn's model call that took it, from 0.
-        model_call: Option<u32>,
+        model_call?: Option<u32>,
         /// Its entry in the conversation.
-        sequence: Option<EntrySeq>,
+        sequence?: Option<EntrySeq>,
         /// Its words, until they are in the conversation.
         #[serde(flatten)]
-        content: Option<SteerContent>,
+        content?: Option<SteerContent>,
     }
 
     struct ExportedEntry {

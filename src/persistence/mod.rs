@@ -47,7 +47,6 @@ pub(crate) use fork::{
 };
 pub use fork::{ForkOrigin, ForkParent};
 pub use other_contexts::{ContextChange, Contexts, OtherContexts};
-pub(crate) use progress::is_zero;
 pub use progress::{
     PendingResponse, PendingRetrieval, Spent, SteerCounts, StoredSchema, TurnProgress, TurnTrace,
 };

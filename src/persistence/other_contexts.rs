@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::entry_seq::EntrySeq;
 
+use crate::encoding::sparse_object;
+
 /// A conversation context, and the agent context of its sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -12,19 +14,18 @@ pub struct Contexts {
     pub agent: String,
 }
 
-/// The contexts of a session beside those in its row.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct OtherContexts {
-    /// The contexts that the first turn asked for, if the session has others, from its first turn on or since.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) asked: Option<Contexts>,
-    /// The contexts of earlier turns, oldest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) earlier: Vec<PastContexts>,
-    /// The session's own contexts, while its row has the contexts of a repeated turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) lent: Option<PastContexts>,
+sparse_object! {
+    /// The contexts of a session beside those in its row.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct OtherContexts {
+        /// The contexts that the first turn asked for, if the session has others, from its first turn on or since.
+        pub(super) asked?: Option<Contexts>,
+        /// The contexts of earlier turns, oldest first.
+        pub(super) earlier?: Vec<PastContexts>,
+        /// The session's own contexts, while its row has the contexts of a repeated turn.
+        pub(super) lent?: Option<PastContexts>,
+    }
 }
 
 /// Contexts that turns began under.

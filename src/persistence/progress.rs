@@ -5,95 +5,80 @@ use serde::{Deserialize, Serialize};
 use super::other_contexts::ContextChange;
 use super::window::{CompactionRecord, Window};
 use crate::contract::{CallerRecord, CatalogStamp, RagScope, TraceContext, Usage, Warning};
+use crate::encoding::sparse_object;
 use crate::files::OutputFile;
 
-/// What the reasoner needs to continue a turn, besides conversation and calls. A new member needs a default, so that
-/// older rows stay readable.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TurnProgress {
-    /// The turn and its continuations are delivered as a stream.
-    pub streaming: bool,
-    /// Number of the latest submission.
-    pub submission: u32,
-    /// Model calls of this turn that gave an output.
-    pub model_calls: u32,
-    /// Model calls of the latest submission that gave an output.
-    pub iterations: u32,
-    /// Number of the segment that the next model call writes. It grows with every attempt, so that
-    /// watchers never take the text of a lost attempt for that of another.
-    pub next_segment: u32,
-    /// Sent on the turn's first model call only.
-    pub tool_choice: Option<String>,
-    /// The text beside the calls that the model made last, with its segment.
-    #[serde(rename = "said_with_calls")]
-    pub text_with_calls: Option<(u32, String)>,
-    /// Hash of the client tools that the turn's request brought, which its first model output latches.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub received_tools: Option<String>,
-    /// The schema of the turn's answer, where its request brought one. Every model call of the turn sends it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_schema: Option<StoredSchema>,
-    /// Hash of the solution context that the turn's request brought, empty where it brought an empty one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub solution_context: Option<String>,
-    /// Key of the mode whose welcome message stands before the final text.
-    pub welcome: Option<String>,
-    /// The session went on under another conversation context with this turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context_changed: Option<ContextChange>,
-    /// The model has changed the mode in this turn.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub mode_changed: bool,
-    /// Sum over the turn's model calls.
-    pub usage: Option<Usage>,
-    /// For the final response.
-    pub user_warnings: Vec<String>,
-    /// For the `InvokeResult`.
-    pub warnings: Vec<Warning>,
-    /// Files that server tools and the model made, for the final response.
-    pub files: Vec<OutputFile>,
-    /// Who sent the latest submission.
-    #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-    pub caller: CallerRecord,
-    /// The catalog that the latest submission runs under, or ran under last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub catalog: Option<CatalogStamp>,
-    /// The numbers of the submissions that held decisions alone.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub decisions: Vec<u32>,
-    /// The most tokens of the turn, where a client's ticket says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn_tokens: Option<u64>,
-    /// Scheme and authority of the client's URL, with which links to files begin.
-    pub origin: String,
-    /// The model's text when the turn was aborted.
-    pub text_so_far: Option<String>,
-    /// The retrieval that the turn's message still waits for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retrieval: Option<PendingRetrieval>,
-    /// The compactions of this turn, oldest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub compactions: Vec<CompactionRecord>,
-    /// What calls sent of the conversation before the first of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window_before: Option<Window>,
-    /// The agent context whose model service the turn fell back to, from the first call on that is stored of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub service: Option<String>,
-    /// The background response that the turn's model call is reading.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pending: Option<PendingResponse>,
-    /// How many steers the turn has taken, and how far they are.
-    #[serde(skip_serializing_if = "SteerCounts::is_zero")]
-    pub steers: SteerCounts,
-    #[serde(skip_serializing_if = "TurnTrace::is_empty")]
-    pub trace: TurnTrace,
-    /// The usage when the latest submission began, unless it was none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage_before: Option<Usage>,
-    #[serde(skip_serializing_if = "Spent::is_nothing")]
-    pub spent: Spent,
+sparse_object! {
+    /// What the reasoner needs to continue a turn, besides conversation and calls. A new member needs a default, so that
+    /// older rows stay readable.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct TurnProgress {
+        /// The turn and its continuations are delivered as a stream.
+        pub streaming: bool,
+        /// Number of the latest submission.
+        pub submission: u32,
+        /// Model calls of this turn that gave an output.
+        pub model_calls: u32,
+        /// Model calls of the latest submission that gave an output.
+        pub iterations: u32,
+        /// Number of the segment that the next model call writes. It grows with every attempt, so that
+        /// watchers never take the text of a lost attempt for that of another.
+        pub next_segment: u32,
+        /// Sent on the turn's first model call only.
+        pub tool_choice: Option<String>,
+        /// The text beside the calls that the model made last, with its segment.
+        #[serde(rename = "said_with_calls")]
+        pub text_with_calls: Option<(u32, String)>,
+        /// Hash of the client tools that the turn's request brought, which its first model output latches.
+        pub received_tools?: Option<String>,
+        /// The schema of the turn's answer, where its request brought one. Every model call of the turn sends it.
+        pub output_schema?: Option<StoredSchema>,
+        /// Hash of the solution context that the turn's request brought, empty where it brought an empty one.
+        pub solution_context?: Option<String>,
+        /// Key of the mode whose welcome message stands before the final text.
+        pub welcome: Option<String>,
+        /// The session went on under another conversation context with this turn.
+        pub context_changed?: Option<ContextChange>,
+        /// The model has changed the mode in this turn.
+        pub mode_changed?: bool,
+        /// Sum over the turn's model calls.
+        pub usage: Option<Usage>,
+        /// For the final response.
+        pub user_warnings: Vec<String>,
+        /// For the `InvokeResult`.
+        pub warnings: Vec<Warning>,
+        /// Files that server tools and the model made, for the final response.
+        pub files: Vec<OutputFile>,
+        /// Who sent the latest submission.
+        pub caller?: CallerRecord,
+        /// The catalog that the latest submission runs under, or ran under last.
+        pub catalog?: Option<CatalogStamp>,
+        /// The numbers of the submissions that held decisions alone.
+        pub decisions?: Vec<u32>,
+        /// The most tokens of the turn, where a client's ticket says so.
+        pub turn_tokens?: Option<u64>,
+        /// Scheme and authority of the client's URL, with which links to files begin.
+        pub origin: String,
+        /// The model's text when the turn was aborted.
+        pub text_so_far: Option<String>,
+        /// The retrieval that the turn's message still waits for.
+        pub retrieval?: Option<PendingRetrieval>,
+        /// The compactions of this turn, oldest first.
+        pub compactions?: Vec<CompactionRecord>,
+        /// What calls sent of the conversation before the first of them.
+        pub window_before?: Option<Window>,
+        /// The agent context whose model service the turn fell back to, from the first call on that is stored of it.
+        pub service?: Option<String>,
+        /// The background response that the turn's model call is reading.
+        pub pending?: Option<PendingResponse>,
+        /// How many steers the turn has taken, and how far they are.
+        pub steers?: SteerCounts,
+        pub trace?: TurnTrace,
+        /// The usage when the latest submission began, unless it was none.
+        pub usage_before?: Option<Usage>,
+        pub spent?: Spent,
+    }
 }
 
 impl TurnProgress {
@@ -199,58 +184,32 @@ impl SteerCounts {
     pub(crate) fn undelivered_bytes(&self) -> u64 {
         self.accepted_bytes.saturating_sub(self.delivered_bytes)
     }
+}
 
-    pub(super) fn is_zero(&self) -> bool {
-        *self == Self::default()
+sparse_object! {
+    /// Where a turn stands in traces. A new member needs a default, so that older rows stay readable.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct TurnTrace {
+        /// The place in its client's trace of the newest request about the turn that named one.
+        pub caller?: Option<TraceContext>,
+        /// The trace of its latest run, where the runtime told it.
+        pub id?: Option<String>,
     }
-}
 
-/// Where a turn stands in traces. A new member needs a default, so that older rows stay readable.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TurnTrace {
-    /// The place in its client's trace of the newest request about the turn that named one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub caller: Option<TraceContext>,
-    /// The trace of its latest run, where the runtime told it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-}
-
-impl TurnTrace {
-    pub(super) fn is_empty(&self) -> bool {
-        *self == Self::default()
+    /// What the latest submission has taken, of all its runs.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct Spent {
+        /// Model calls, those that failed or were cut included.
+        pub model_calls?: u64,
+        /// Calls of tools that this service ran.
+        pub tool_calls?: u64,
+        /// The time of the model calls, in milliseconds.
+        pub model_ms?: u64,
+        /// The time of those tools, in milliseconds.
+        pub tools_ms?: u64,
+        /// When a submission that had failed was sent again, in milliseconds since the epoch.
+        pub again_at?: u64,
     }
-}
-
-/// What the latest submission has taken, of all its runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Spent {
-    /// Model calls, those that failed or were cut included.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub model_calls: u64,
-    /// Calls of tools that this service ran.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub tool_calls: u64,
-    /// The time of the model calls, in milliseconds.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub model_ms: u64,
-    /// The time of those tools, in milliseconds.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub tools_ms: u64,
-    /// When a submission that had failed was sent again, in milliseconds since the epoch.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub again_at: u64,
-}
-
-impl Spent {
-    pub(super) fn is_nothing(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// Whether a number need not be written.
-pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
-    *number == T::default()
 }

@@ -8,10 +8,11 @@ use super::call::OpenCalls;
 use super::entry_seq::EntrySeq;
 use super::fork::ForkOrigin;
 use super::other_contexts::OtherContexts;
-use super::progress::{TurnProgress, is_zero};
+use super::progress::TurnProgress;
 use super::window::{Ladder, Window};
 use crate::contract::closed_list;
 use crate::contract::{Fault, InvokeResult, SessionId, TurnId, TurnStatus, Usage};
+use crate::encoding::sparse_object;
 use crate::ports::unreadable_column;
 
 /// The session's one row. As JSON it crosses from a session to its fork.
@@ -48,75 +49,61 @@ pub struct Session {
     pub state: SessionState,
 }
 
-/// What adds up over a session's model calls, and what its user's object told. A new member needs a default, so that
-/// older rows stay readable.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SessionState {
-    /// How often the session has been written, so that the newest of its two places is known (`session_row.rs`).
-    #[serde(skip_serializing_if = "is_zero")]
-    pub writes: u64,
-    /// Prompt tokens of the newest model call that reported them, summaries aside.
-    pub context_tokens: Option<u64>,
-    /// Whether calls send another window of the conversation since then.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub window_moved: bool,
-    /// Tokens of all model calls that reported any.
-    pub total_tokens: u64,
-    /// The number of the newest model call.
-    pub model_calls: u64,
-    /// What calls send of the conversation.
-    pub window: Window,
-    /// How the session came to a rung of its window, where it has one or tries to do without.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ladder: Option<Box<Ladder>>,
-    /// How the model service keeps the responses that calls continue.
-    #[serde(skip_serializing_if = "Chain::is_new")]
-    pub chain: Chain,
-    /// Whether the model service gives no reasoning to send back, and has said so.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub reasoning_refused: bool,
-    /// Whether the model service refuses to make responses in the background.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub background_refused: bool,
-    /// Attempts at model calls that were cut before the id of a response was known that the service may have
-    /// stored.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub unknown_responses: u64,
-    /// Instances that were lost when they may have been at a model call, whose attempts nobody recorded.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub lost_calls: u64,
-    /// Hash of a solution context that the model service refused, for its length or its contents. It counts as long
-    /// as it is the latched one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub refused_solution_context: Option<String>,
-    /// Ordinal of the turn whose client tools are latched.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub client_tools_turn: u64,
-    /// Ordinal of the newest turn that brought client tools, until they or newer ones are latched; 0 for none.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub untaken_tools_turn: u64,
-    /// The number under which the user's object registered the session; 0 for a session of no user.
-    #[serde(rename = "registration", skip_serializing_if = "is_zero")]
-    pub incarnation: u64,
-    /// Credentials that were issued earlier are revoked, in milliseconds since the epoch; 0 for none.
-    #[serde(rename = "tickets_before", skip_serializing_if = "is_zero")]
-    pub credentials_valid_from: u64,
-    /// Ordinal of an ended turn whose kept steers wait until its calls have their outputs; 0 for none.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub waiting_steers_turn: u64,
-    /// The tokens that a session of a user may spend, where a budget bounds the user's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lease: Option<Lease>,
-    /// The title that the first instruction gave a session of a user.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The contexts beside those that it is bound to, where it had or asked for others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub contexts: Option<Box<OtherContexts>>,
-    /// Where the session comes from, if it is a fork.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fork: Option<Box<ForkOrigin>>,
+sparse_object! {
+    /// What adds up over a session's model calls, and what its user's object told. A new member needs a default, so that
+    /// older rows stay readable.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct SessionState {
+        /// How often the session has been written, so that the newest of its two places is known (`session_row.rs`).
+        pub writes?: u64,
+        /// Prompt tokens of the newest model call that reported them, summaries aside.
+        pub context_tokens: Option<u64>,
+        /// Whether calls send another window of the conversation since then.
+        pub window_moved?: bool,
+        /// Tokens of all model calls that reported any.
+        pub total_tokens: u64,
+        /// The number of the newest model call.
+        pub model_calls: u64,
+        /// What calls send of the conversation.
+        pub window: Window,
+        /// How the session came to a rung of its window, where it has one or tries to do without.
+        pub ladder?: Option<Box<Ladder>>,
+        /// How the model service keeps the responses that calls continue.
+        pub chain?: Chain,
+        /// Whether the model service gives no reasoning to send back, and has said so.
+        pub reasoning_refused?: bool,
+        /// Whether the model service refuses to make responses in the background.
+        pub background_refused?: bool,
+        /// Attempts at model calls that were cut before the id of a response was known that the service may have
+        /// stored.
+        pub unknown_responses?: u64,
+        /// Instances that were lost when they may have been at a model call, whose attempts nobody recorded.
+        pub lost_calls?: u64,
+        /// Hash of a solution context that the model service refused, for its length or its contents. It counts as long
+        /// as it is the latched one.
+        pub refused_solution_context?: Option<String>,
+        /// Ordinal of the turn whose client tools are latched.
+        pub client_tools_turn?: u64,
+        /// Ordinal of the newest turn that brought client tools, until they or newer ones are latched; 0 for none.
+        pub untaken_tools_turn?: u64,
+        /// The number under which the user's object registered the session; 0 for a session of no user.
+        #[serde(rename = "registration")]
+        pub incarnation?: u64,
+        /// Credentials that were issued earlier are revoked, in milliseconds since the epoch; 0 for none.
+        #[serde(rename = "tickets_before")]
+        pub credentials_valid_from?: u64,
+        /// Ordinal of an ended turn whose kept steers wait until its calls have their outputs; 0 for none.
+        pub waiting_steers_turn?: u64,
+        /// The tokens that a session of a user may spend, where a budget bounds the user's.
+        pub lease?: Option<Lease>,
+        /// The title that the first instruction gave a session of a user.
+        pub title?: Option<String>,
+        /// The contexts beside those that it is bound to, where it had or asked for others.
+        pub contexts?: Option<Box<OtherContexts>>,
+        /// Where the session comes from, if it is a fork.
+        pub fork?: Option<Box<ForkOrigin>>,
+    }
 }
 
 /// Tokens of a user that a session may spend (interface §13).
@@ -157,12 +144,6 @@ pub struct Chain {
     pub lost_early: u32,
     /// Why the session goes on without one: each call sends the whole conversation.
     pub ended: Option<ChainEnd>,
-}
-
-impl Chain {
-    fn is_new(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 closed_list! {

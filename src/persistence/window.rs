@@ -6,45 +6,41 @@ use serde::{Deserialize, Serialize};
 use super::entry_seq::EntrySeq;
 use crate::contract::Usage;
 use crate::contract::closed_list;
+use crate::encoding::sparse_object;
 
-/// What a call sends that continues no response: the system message, the summary message, and all from `from` on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Window {
-    /// The first entry that is sent. Of a model output there, what stands before its newest compaction item is
-    /// left out.
-    pub from: EntrySeq,
-    /// The entry that stands for the turns before.
-    #[serde(rename = "stand_in")]
-    pub summary_message: Option<EntrySeq>,
-    /// The number of turns that the summary message summarises.
-    pub turns_summarised: u64,
-    /// The number of turns before that no summary covers.
-    pub turns_left_out: u64,
-    /// Tool outputs that are sent in part.
-    pub shortened: Option<Shortening>,
-    /// The system message, where it is not the first entry: a fork may have got another one, or none
-    /// ([`EntrySeq::START`]).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub system_message: Option<EntrySeq>,
-    /// The last entry whose reasoning is not sent, because the model service refused it or one before it.
-    #[serde(skip_serializing_if = "EntrySeq::is_start")]
-    pub without_reasoning: EntrySeq,
-    /// The last entry whose solution context is not sent, for the same reason.
-    #[serde(skip_serializing_if = "EntrySeq::is_start")]
-    pub without_solution_context: EntrySeq,
-    /// How far what is left is reduced.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rung: Option<Rung>,
-    /// The agent context whose model service calls go to; `None` for the session's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub service: Option<String>,
-    /// The one whose service made the compaction item with which the window begins, where it begins with one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub compacted_by: Option<String>,
-    /// Ordinal of the turn that runs, where a rung is set: its own entries are sent as items on every rung.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn: Option<u64>,
+sparse_object! {
+    /// What a call sends that continues no response: the system message, the summary message, and all from `from` on.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct Window {
+        /// The first entry that is sent. Of a model output there, what stands before its newest compaction item is
+        /// left out.
+        pub from: EntrySeq,
+        /// The entry that stands for the turns before.
+        #[serde(rename = "stand_in")]
+        pub summary_message: Option<EntrySeq>,
+        /// The number of turns that the summary message summarises.
+        pub turns_summarised: u64,
+        /// The number of turns before that no summary covers.
+        pub turns_left_out: u64,
+        /// Tool outputs that are sent in part.
+        pub shortened: Option<Shortening>,
+        /// The system message, where it is not the first entry: a fork may have got another one, or none
+        /// ([`EntrySeq::START`]).
+        pub system_message?: Option<EntrySeq>,
+        /// The last entry whose reasoning is not sent, because the model service refused it or one before it.
+        pub without_reasoning?: EntrySeq,
+        /// The last entry whose solution context is not sent, for the same reason.
+        pub without_solution_context?: EntrySeq,
+        /// How far what is left is reduced.
+        pub rung?: Option<Rung>,
+        /// The agent context whose model service calls go to; `None` for the session's own.
+        pub service?: Option<String>,
+        /// The one whose service made the compaction item with which the window begins, where it begins with one.
+        pub compacted_by?: Option<String>,
+        /// Ordinal of the turn that runs, where a rung is set: its own entries are sent as items on every rung.
+        pub turn?: Option<u64>,
+    }
 }
 
 impl Window {

@@ -3,8 +3,7 @@
 
 use std::cell::RefCell;
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 use worker::web_sys::Response;
@@ -27,13 +26,6 @@ use crate::ports::{
 thread_local! {
     /// The jurisdictions that the runtime is known to have.
     static OFFERED: RefCell<Vec<Jurisdiction>> = const { RefCell::new(Vec::new()) };
-}
-
-/// What the constructor of a JavaScript request takes.
-#[derive(Serialize)]
-struct RequestInit<'a> {
-    method: &'a str,
-    headers: Value,
 }
 
 /// The binding of a class's objects.
@@ -101,8 +93,7 @@ pub(super) async fn ask(
     let placement = placement.map(|placement| placement.as_str());
     let object = object_at(env, bound, jurisdiction, &name, placement)?;
     let object = object.ok_or_else(|| unbound(bound))?;
-    let head =
-        json!(RequestInit { method: request.method, headers: request.headers() }).to_string();
+    let head = json!({ "method": request.method, "headers": request.headers() }).to_string();
     let url = request.url;
     let response = match body.map(Sending::begin).transpose()? {
         Some((SentBody::Whole(bytes), sending)) => {

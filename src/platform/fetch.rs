@@ -4,7 +4,6 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 
 use futures_util::future::select;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
@@ -34,14 +33,6 @@ const HEADERS_OF_REFUSAL: &[&str] = &[
     "location",
 ];
 
-/// What the constructor of a JavaScript request takes.
-#[derive(Serialize)]
-struct RequestInit {
-    method: &'static str,
-    redirect: &'static str,
-    headers: Map<String, Value>,
-}
-
 /// Sends a request; redirects are not followed.
 pub(super) async fn fetch(
     request: HttpRequest<&dyn RequestBody>,
@@ -56,7 +47,7 @@ pub(super) async fn fetch(
         HttpMethod::Get => "GET",
         HttpMethod::Delete => "DELETE",
     };
-    let head = json!(RequestInit { method, redirect: "manual", headers }).to_string();
+    let head = json!({ "method": method, "redirect": "manual", "headers": headers }).to_string();
     let url = &request.url;
     let sending = match request.method {
         HttpMethod::Post => Some(Sending::begin(request.body)?),

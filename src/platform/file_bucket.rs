@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
@@ -30,26 +29,6 @@ fn binding_of(jurisdiction: Option<Jurisdiction>) -> &'static str {
     }
 }
 
-/// `R2ListOptions`.
-#[derive(Serialize)]
-struct ListOptions<'a> {
-    prefix: &'a str,
-    limit: u16,
-}
-
-/// `R2GetOptions`.
-#[derive(Serialize)]
-struct GetOptions {
-    range: Range,
-}
-
-/// In bytes.
-#[derive(Serialize)]
-struct Range {
-    offset: u64,
-    length: u64,
-}
-
 /// A session's part of the bucket.
 pub(super) struct FileBucket {
     log: Rc<ObjectLog>,
@@ -74,22 +53,20 @@ impl FileBucket {
         key: &str,
         contents: &[u8],
     ) -> Result<(), FileFault> {
-        self.put(env, key, contents).await.map_err(|failure| self.logged(failure))
+        let put = async {
+            let contents = Uint8Array::from(contents).into();
+            let put = self.bucket(env)?.put(key.to_owned(), contents, JsValue::UNDEFINED)?;
+            self.puts.borrow_mut().push(put.clone());
+            let ended = settled(&put).await;
+            self.puts.borrow_mut().retain(|other| !Object::is(other, &put));
+            Ok(ended.map(|_| ())?)
+        };
+        put.await.map_err(|failure| self.logged(failure))
     }
 
     /// Deletes every file in a folder, and returns their number.
     pub(super) async fn erase(&self, env: &Env, folder: &str) -> Result<u64, FileFault> {
         self.delete(env, folder).await.map_err(|failure| self.logged(failure))
-    }
-
-    async fn put(&self, env: &Env, key: &str, contents: &[u8]) -> Result<(), Failure> {
-        let contents = Uint8Array::from(contents).into();
-        let put = self.bucket(env)?.put(key.to_owned(), contents, JsValue::UNDEFINED)?;
-        self.puts.borrow_mut().push(put.clone());
-        let ended = settled(&put).await;
-        self.puts.borrow_mut().retain(|other| !Object::is(other, &put));
-        ended?;
-        Ok(())
     }
 
     async fn delete(&self, env: &Env, folder: &str) -> Result<u64, Failure> {
@@ -98,7 +75,7 @@ impl FileBucket {
             // The listing shows whether the write succeeded.
             let _ = settled(&put).await;
         }
-        let options = to_js(&ListOptions { prefix: folder, limit: 1000 })?;
+        let options = to_js(&json!({ "prefix": folder, "limit": 1000 }))?;
         let mut erased = 0;
         loop {
             let listing: R2Objects =
@@ -145,7 +122,7 @@ pub(super) async fn contents_of(
     length: u64,
 ) -> Result<Option<ReadableStream>, FileFault> {
     let get = async {
-        let options = to_js(&GetOptions { range: Range { offset, length } })?;
+        let options = to_js(&json!({ "range": { "offset": offset, "length": length } }))?;
         let got = settled(&bucket(env, of)?.get(key.to_owned(), options)?).await?;
         Ok(found::<R2ObjectBody>(got).map(|object| object.body()).transpose()?)
     };

@@ -1,6 +1,5 @@
 //! The product's responses as the runtime's.
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::spawn_local;
@@ -13,19 +12,12 @@ use super::promise::settled;
 use crate::entry::{Body, Header, Response, SessionStream};
 use crate::ports::{Database, Platform};
 
-/// What the constructor of a JavaScript response takes.
-#[derive(Serialize)]
-struct ResponseInit {
-    status: u16,
-    headers: Map<String, Value>,
-}
-
 /// The runtime's response with the same status, headers and body.
 pub(super) fn runtime_response(
     response: &Response<ReadableStream>,
 ) -> Result<web_sys::Response, JsValue> {
-    let head = ResponseInit { status: response.status, headers: members(&response.headers) };
-    let head = json!(head).to_string();
+    let headers = members(&response.headers);
+    let head = json!({ "status": response.status, "headers": headers }).to_string();
     match &response.body {
         Body::Empty => messages::respond(&head, &JsValue::UNDEFINED),
         Body::Json(text) => respond_bytes(&head, text.as_bytes()),
@@ -35,7 +27,7 @@ pub(super) fn runtime_response(
 
 /// A response that is a text, to another object of the deployment.
 pub(super) fn text_response(status: u16, text: &str) -> Result<web_sys::Response, JsValue> {
-    respond_bytes(&json!(ResponseInit { status, headers: Map::new() }).to_string(), text.as_bytes())
+    respond_bytes(&json!({ "status": status, "headers": {} }).to_string(), text.as_bytes())
 }
 
 /// A copy of a response with more headers. The headers of an object's response are immutable.

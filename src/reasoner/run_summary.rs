@@ -6,78 +6,74 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::contract::{ErrorCode, Fault, TurnStatus, Usage};
+use crate::encoding::sparse_object;
 use crate::live_text::Timings;
-use crate::persistence::{Spent, Turn, is_zero};
+use crate::persistence::{Spent, Turn};
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct RunSummary {
-    /// The turn's status after the run; absent when the storage failed and left the turn `running`.
-    pub(crate) status: Option<TurnStatus>,
-    pub(crate) code: Option<ErrorCode>,
-    pub(crate) submission: u32,
-    /// Runs of the submission so far, this one included.
-    pub(crate) attempts: u32,
-    /// What the submission has taken, of all its runs.
-    #[serde(flatten, serialize_with = "counts")]
-    pub(crate) spent: Spent,
-    /// Model calls that failed and were made again.
-    pub(crate) retries: u32,
-    /// Times that another model service took a call over.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) fallbacks: u32,
-    /// Times that a background response was read on.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) resumed: u32,
-    /// Compactions of the conversation.
-    pub(crate) compactions: u32,
-    /// Steers that a model call has taken.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) steers: u32,
-    /// Model calls that a steer has interrupted.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) interrupts: u32,
-    /// Tokens of the submission alone.
-    pub(crate) usage: Option<Usage>,
-    pub(crate) timings: Timings,
-    /// What its earlier runs had taken.
-    #[serde(skip)]
-    spent_before: Spent,
-    /// When the submission, and this run of it, began, in milliseconds since the epoch.
-    #[serde(skip)]
-    pub(crate) submission_began_at: u64,
-    #[serde(skip)]
-    pub(super) began_at: u64,
-    /// The tools that run, and since when one at least does.
-    #[serde(skip)]
-    tools_under_way: u64,
-    #[serde(skip)]
-    tools_since: u64,
-    /// The tool that failed the turn.
-    #[serde(skip)]
-    pub(crate) failed_tool: Option<String>,
-    /// How the model service refused.
-    #[serde(skip)]
-    pub(crate) upstream: Option<UpstreamFailure>,
-    /// The model that was called.
-    #[serde(skip)]
-    pub(crate) model: Option<String>,
-    /// What names the catalog that the submission ran under last.
-    #[serde(skip)]
-    pub(crate) catalog: String,
-    /// The catalog asks the model for JSON.
-    #[serde(skip)]
-    pub(crate) text_is_json: bool,
-}
+sparse_object! {
+    #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+    pub(crate) struct RunSummary {
+        /// The turn's status after the run; absent when the storage failed and left the turn `running`.
+        pub(crate) status: Option<TurnStatus>,
+        pub(crate) code: Option<ErrorCode>,
+        pub(crate) submission: u32,
+        /// Runs of the submission so far, this one included.
+        pub(crate) attempts: u32,
+        /// What the submission has taken, of all its runs.
+        #[serde(flatten, serialize_with = "counts")]
+        pub(crate) spent: Spent,
+        /// Model calls that failed and were made again.
+        pub(crate) retries: u32,
+        /// Times that another model service took a call over.
+        pub(crate) fallbacks?: u32,
+        /// Times that a background response was read on.
+        pub(crate) resumed?: u32,
+        /// Compactions of the conversation.
+        pub(crate) compactions: u32,
+        /// Steers that a model call has taken.
+        pub(crate) steers?: u32,
+        /// Model calls that a steer has interrupted.
+        pub(crate) interrupts?: u32,
+        /// Tokens of the submission alone.
+        pub(crate) usage: Option<Usage>,
+        pub(crate) timings: Timings,
+        /// What its earlier runs had taken.
+        #[serde(skip)]
+        spent_before: Spent,
+        /// When the submission, and this run of it, began, in milliseconds since the epoch.
+        #[serde(skip)]
+        pub(crate) submission_began_at: u64,
+        #[serde(skip)]
+        pub(super) began_at: u64,
+        /// The tools that run, and since when one at least does.
+        #[serde(skip)]
+        tools_under_way: u64,
+        #[serde(skip)]
+        tools_since: u64,
+        /// The tool that failed the turn.
+        #[serde(skip)]
+        pub(crate) failed_tool: Option<String>,
+        /// How the model service refused.
+        #[serde(skip)]
+        pub(crate) upstream: Option<UpstreamFailure>,
+        /// The model that was called.
+        #[serde(skip)]
+        pub(crate) model: Option<String>,
+        /// What names the catalog that the submission ran under last.
+        #[serde(skip)]
+        pub(crate) catalog: String,
+        /// The catalog asks the model for JSON.
+        #[serde(skip)]
+        pub(crate) text_is_json: bool,
+    }
 
-/// A refusal of the model service, by what names it there.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct UpstreamFailure {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<String>,
+    /// A refusal of the model service, by what names it there.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    pub(crate) struct UpstreamFailure {
+        status?: Option<u64>,
+        code?: Option<String>,
+        request_id?: Option<String>,
+    }
 }
 
 impl RunSummary {

@@ -13,45 +13,43 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::encoding::sparse_object;
+
 /// The `include` entry that asks for reasoning that can be sent back with `store: false`.
 pub const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";
 
-/// A request body but for its input items. Members are written in the order of the fields; empty ones are
-/// absent.
-#[derive(Clone, Debug, Serialize)]
-pub struct ResponsesRequest<'a> {
-    /// The model's name at the service.
-    pub model: &'a str,
-    /// The mode layer. The service forgets it between calls.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub instructions: Option<&'a str>,
-    /// The place of the input items, which are written by whoever has them.
-    pub input: [(); 0],
-    /// What changes from call to call.
-    #[serde(flatten)]
-    pub call: CallMembers<'a>,
-    /// Additions to the response, as [`ENCRYPTED_REASONING`].
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub include: &'a [&'a str],
-    /// Whether the service keeps the response. Always explicit: the service's default is true.
-    pub store: bool,
-    /// Whether the response comes as server-sent events.
-    pub stream: bool,
-    /// Whether the response goes on at the service without its reader, who can come back to it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub background: bool,
-    /// Calls with the same key are likely to meet the same cache.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prompt_cache_key: Option<&'a str>,
-    /// Names the user to the service's own watch for abuse.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub safety_identifier: Option<&'a str>,
-    /// What the service itself does to a conversation that grows too long.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context_management: Option<[ContextManagement; 1]>,
-    /// More members: names other than those above, and their JSON texts.
-    #[serde(flatten, serialize_with = "members")]
-    pub parameters: &'a [(&'a str, &'a RawValue)],
+sparse_object! {
+    /// A request body but for its input items. Members are written in the order of the fields; empty ones are
+    /// absent.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct ResponsesRequest<'a> {
+        /// The model's name at the service.
+        pub model: &'a str,
+        /// The mode layer. The service forgets it between calls.
+        pub instructions?: Option<&'a str>,
+        /// The place of the input items, which are written by whoever has them.
+        pub input: [(); 0],
+        /// What changes from call to call.
+        #[serde(flatten)]
+        pub call: CallMembers<'a>,
+        /// Additions to the response, as [`ENCRYPTED_REASONING`].
+        pub include?: &'a [&'a str],
+        /// Whether the service keeps the response. Always explicit: the service's default is true.
+        pub store: bool,
+        /// Whether the response comes as server-sent events.
+        pub stream: bool,
+        /// Whether the response goes on at the service without its reader, who can come back to it.
+        pub background?: bool,
+        /// Calls with the same key are likely to meet the same cache.
+        pub prompt_cache_key?: Option<&'a str>,
+        /// Names the user to the service's own watch for abuse.
+        pub safety_identifier?: Option<&'a str>,
+        /// What the service itself does to a conversation that grows too long.
+        pub context_management?: Option<[ContextManagement; 1]>,
+        /// More members: names other than those above, and their JSON texts.
+        #[serde(flatten, serialize_with = "members")]
+        pub parameters: &'a [(&'a str, &'a RawValue)],
+    }
 }
 
 impl ResponsesRequest<'_> {
@@ -67,18 +65,17 @@ impl ResponsesRequest<'_> {
     }
 }
 
-/// The members of a body that change from call to call, besides the input.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct CallMembers<'a> {
-    /// The JSON text of an array of tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tools: Option<&'a RawValue>,
-    /// The tool that the model must call. The service refuses it without `tools`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tool_choice: Option<ToolChoice<'a>>,
-    /// The response this request continues, when the service keeps the conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub previous_response_id: Option<&'a str>,
+sparse_object! {
+    /// The members of a body that change from call to call, besides the input.
+    #[derive(Clone, Copy, Debug, Default, Serialize)]
+    pub struct CallMembers<'a> {
+        /// The JSON text of an array of tools.
+        pub tools?: Option<&'a RawValue>,
+        /// The tool that the model must call. The service refuses it without `tools`.
+        pub tool_choice?: Option<ToolChoice<'a>>,
+        /// The response this request continues, when the service keeps the conversation.
+        pub previous_response_id?: Option<&'a str>,
+    }
 }
 
 impl CallMembers<'_> {

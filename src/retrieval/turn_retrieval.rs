@@ -9,7 +9,7 @@ use super::Chunk;
 use super::index::SCOPE_KEY_UNKNOWN;
 use crate::catalog::{Retrieval, RetrievalSource};
 use crate::contract::{RagScope, UserTurn, Warning, relative_path_problem};
-use crate::encoding::language_of;
+use crate::encoding::{language_of, sparse_object};
 use crate::json::{Object, first_member, from_object};
 use crate::outbound::post;
 use crate::ports::{ObjectQuestion, Platform, object_name};
@@ -41,23 +41,21 @@ pub struct OmittedChunk {
     pub reason: &'static str,
 }
 
-/// The query that a retrieval service receives, and with fewer members a workspace's index.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct RetrievalQuery<'a> {
-    /// The user's own words.
-    pub query: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rag_scope: Option<&'a RagScope>,
-    /// For a service that keeps many workspaces.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub workspace_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub repo: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub language: Option<&'a str>,
-    /// The most chunks. `None` leaves it to the agent context.
-    pub limit: Option<u32>,
+sparse_object! {
+    /// The query that a retrieval service receives, and with fewer members a workspace's index.
+    #[derive(Clone, Copy, Debug, Default, Serialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub struct RetrievalQuery<'a> {
+        /// The user's own words.
+        pub query: &'a str,
+        pub rag_scope?: Option<&'a RagScope>,
+        /// For a service that keeps many workspaces.
+        pub workspace_id?: Option<&'a str>,
+        pub repo?: Option<&'a str>,
+        pub language?: Option<&'a str>,
+        /// The most chunks. `None` leaves it to the agent context.
+        pub limit: Option<u32>,
+    }
 }
 
 /// What is retrieved from, and for whom.

@@ -3,6 +3,7 @@
 use super::service::{name_server, provider_of};
 use super::{names, text_if};
 use crate::contract::Usage;
+use crate::encoding::closed_list;
 use crate::ports::TraceSpan;
 
 /// A model call, when it begins.
@@ -43,25 +44,14 @@ pub struct ChatEnd<'a> {
     pub error: Option<String>,
 }
 
-/// Why the model ended its output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FinishReason {
-    Stop,
-    ToolCalls,
-    Length,
-    ContentFilter,
-    Error,
-}
-
-impl FinishReason {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::ToolCalls => "tool_calls",
-            Self::Length => "length",
-            Self::ContentFilter => "content_filter",
-            Self::Error => "error",
-        }
+closed_list! {
+    /// Why the model ended its output.
+    pub enum FinishReason {
+        Stop = "stop",
+        ToolCalls = "tool_calls",
+        Length = "length",
+        ContentFilter = "content_filter",
+        Error = "error",
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::catalog::{Catalog, Webhook, WebhookEvent};
 use crate::contract::{Fault, SessionId, TurnId, TurnStatus, UserId};
-use crate::encoding::{sha256_hex, timestamp};
+use crate::encoding::{sha256_hex, sparse_object, timestamp};
 use crate::persistence::{DueWebhook, Session, StoredOutcome, Turn};
 use crate::ports::{Platform, user_name};
 
@@ -25,28 +25,25 @@ struct WebhookMessage<'a, T> {
     data: T,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct TurnData<'a> {
-    session_id: &'a SessionId,
-    turn_id: &'a TurnId,
-    tenant: &'a str,
-    /// The user whose session it is; a `SessionId` names no session by itself then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    user: Option<&'a UserId>,
-    status: TurnStatus,
-    /// The kind of the result; absent of a failed or aborted turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'a str>,
-    /// The first code of a failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error_code: Option<&'a str>,
-    /// The calls that a paused turn waits for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<&'a WaitingCall>,
-    /// The stored `InvokeResult`, byte for byte.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    outcome: Option<&'a RawValue>,
+sparse_object! {
+    #[derive(Serialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct TurnData<'a> {
+        session_id: &'a SessionId,
+        turn_id: &'a TurnId,
+        tenant: &'a str,
+        /// The user whose session it is; a `SessionId` names no session by itself then.
+        user?: Option<&'a UserId>,
+        status: TurnStatus,
+        /// The kind of the result; absent of a failed or aborted turn.
+        kind?: Option<&'a str>,
+        /// The first code of a failure.
+        error_code?: Option<&'a str>,
+        /// The calls that a paused turn waits for.
+        tool_calls?: Vec<&'a WaitingCall>,
+        /// The stored `InvokeResult`, byte for byte.
+        outcome?: Option<&'a RawValue>,
+    }
 }
 
 /// What a message takes of an outcome.

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::contract::{ExecuteRequest, InvokeResult, SessionId, TurnId, TurnStatus};
+use crate::contract::{ExecuteRequest, SessionId, TurnId, TurnStatus};
 use crate::entry::request::RequestHead;
 use crate::entry::response::Response;
 
@@ -34,8 +34,7 @@ impl AcceptedTurn {
 
     /// 202, with the place where the turn is read.
     pub(super) fn response<S>(&self) -> Response<S> {
-        let result = InvokeResult::success(self, Vec::new());
-        let mut response = Response::json(202, result.to_json());
+        let mut response = Response::accepted(202, self, false);
         // Both ids consist of characters that a path holds unencoded.
         let location = format!("/sessions/{}/turns/{}", self.session_id, self.turn_id);
         response.headers.push(("Location", location));

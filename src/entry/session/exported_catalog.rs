@@ -15,9 +15,8 @@ shown! {
         budget: &'a Budget,
         compaction: &'a Compaction,
         /// Absent where the service is offered them.
-        offer_hosted_tools: Option<bool>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        fallbacks: Vec<Fallback<'a>>,
+        offer_hosted_tools?: Option<bool>,
+        fallbacks?: Vec<Fallback<'a>>,
         modes: Vec<ExportedMode<'a>>,
     }
 

@@ -11,10 +11,10 @@ use serde::Serialize;
 use super::detached::AcceptedTurn;
 use super::erasure_memory::Received;
 use super::export::Export;
-use super::fork::{AcceptedFork, ReceivedFork};
+use super::fork::ReceivedFork;
 use super::session_host::{Durations, SessionHost, find_session, find_turn};
 use super::session_stream::SessionStream;
-use super::steering::{AcceptedSteer, ReceivedSteer};
+use super::steering::ReceivedSteer;
 use super::submission::{Delivery, Submission};
 use super::views::Views;
 use crate::contract::event_frames::END;
@@ -35,14 +35,11 @@ use crate::live_text::EventStream;
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
 
 /// What an endpoint of a session replies with.
-enum Reply<D> {
+enum Reply<P, D> {
     Turn(Delivery),
     /// Its client does not wait for it.
     Detached(Delivery, AcceptedTurn),
-    View(InvokeResult),
-    Steer(AcceptedSteer),
-    Fork(AcceptedFork),
-    Export(Export<D>),
+    Made(Response<SessionStream<P, D>>),
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -103,12 +100,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Route::Turn(session, turn, TurnRoute::Steer) => {
                 let steer = ReceivedSteer { session, turn, caller, generation };
                 let steered = self.receive_steer(&context, head, body, steer).boxed_local();
-                steered.await.map(Reply::Steer)
+                steered.await.map(Reply::Made)
             }
             Route::Session(parent, SessionRoute::Fork) => {
                 let fork = ReceivedFork { parent, caller };
                 let forked = self.receive_fork(&context, head, body, fork).boxed_local();
-                forked.await.map(Reply::Fork)
+                forked.await.map(Reply::Made)
             }
             Route::Session(id, route) => {
                 let replied = self.reply(&context, head, &id, route).boxed_local();
@@ -129,7 +126,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         &self,
         context: &RequestContext,
         head: &RequestHead<'_>,
-        reply: Reply<D>,
+        reply: Reply<P, D>,
         durations: &mut Durations,
     ) -> Response<SessionStream<P, D>> {
         match reply {
@@ -141,13 +138,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Reply::Detached(ended, _) => {
                 self.deliver(context, head, ended.into_json(), durations).await
             }
-            Reply::View(view) => Response::result(&view),
-            Reply::Steer(accepted) => accepted.response(),
-            Reply::Fork(accepted) => accepted.response(),
-            Reply::Export(export) => {
-                let platform = Rc::clone(&self.platform);
-                Response::stream(JSON, SessionStream::Export(platform, export))
-            }
+            Reply::Made(response) => response,
         }
     }
 
@@ -187,7 +178,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         head: &RequestHead<'_>,
         id: &SessionId,
         route: SessionRoute,
-    ) -> Result<Reply<D>, Fault> {
+    ) -> Result<Reply<P, D>, Fault> {
         let store = self.store.as_ref();
         let views = Views { store, context };
         let recovered_session = || {
@@ -201,8 +192,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             SessionRoute::Modes => view(views.modes(find_session(store, id)?)),
             SessionRoute::Turns(page) => view(views.turns(recovered_session()?, &page)),
             SessionRoute::Export => {
-                Export::new(Rc::clone(&self.store), recovered_session()?, context)
-                    .map(Reply::Export)
+                let export = Export::new(Rc::clone(&self.store), recovered_session()?, context)?;
+                let stream = SessionStream::Export(Rc::clone(&self.platform), export);
+                Ok(Reply::Made(Response::stream(JSON, stream)))
             }
             SessionRoute::Erase => {
                 let receipt =
@@ -221,7 +213,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         (id, turn): (&SessionId, &TurnId),
         route: TurnRoute,
         progress: bool,
-    ) -> Result<Reply<D>, Fault> {
+    ) -> Result<Reply<P, D>, Fault> {
         let store = self.store.as_ref();
         self.recover(context)?;
         let (session, turn) = (find_session(store, id)?, find_turn(store, turn)?);
@@ -278,8 +270,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
-fn view<T: Serialize, D>(view: Result<T, Fault>) -> Result<Reply<D>, Fault> {
-    view.map(|view| Reply::View(InvokeResult::success(&view, Vec::new())))
+fn view<T: Serialize, P, D>(view: Result<T, Fault>) -> Result<Reply<P, D>, Fault> {
+    view.map(|view| Reply::Made(Response::result(&InvokeResult::success(&view, Vec::new()))))
 }
 
 /// Whether a body is so long that work on it is divided into slices.

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::erasure_memory::{Generation, Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::{
-    ErrorCode, Fault, InvokeResult, Progress, SessionId, SteerId, SteerRequest, SteerState,
-    SteerStep, TurnId, TurnStatus, parse_steer, steer_fingerprint,
+    ErrorCode, Fault, Progress, SessionId, SteerId, SteerRequest, SteerState, SteerStep, TurnId,
+    TurnStatus, parse_steer, steer_fingerprint,
 };
 use crate::entry::request::{RequestHead, received_at};
 use crate::entry::request_context::RequestContext;
@@ -32,13 +32,6 @@ pub(super) struct ReceivedSteer {
 }
 
 /// A steer that was accepted, now or before.
-pub(super) struct AcceptedSteer {
-    result: SteerResult,
-    /// The same request came before.
-    replayed: bool,
-}
-
-/// The result of `POST …/steer`.
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct SteerResult {
@@ -48,24 +41,15 @@ struct SteerResult {
     state: SteerState,
 }
 
-impl AcceptedSteer {
-    /// The response to the client.
-    pub(super) fn response<S>(self) -> Response<S> {
-        let result = InvokeResult::success(&self.result, Vec::new());
-        let status = if self.replayed { 200 } else { 202 };
-        Response::json(status, result.to_json()).marked_replayed(self.replayed)
-    }
-}
-
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Reads a steer and takes it. A refusal writes nothing.
-    pub(super) async fn receive_steer(
+    pub(super) async fn receive_steer<S>(
         &self,
         context: &RequestContext,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
         steer: ReceivedSteer,
-    ) -> Result<AcceptedSteer, Vec<Fault>> {
+    ) -> Result<Response<S>, Vec<Fault>> {
         let body = body.await.map_err(|_| object_failed())?;
         self.yield_if_long(body.len()).await;
         let request = parse_steer(&body)?;
@@ -81,25 +65,25 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Accepts a steer, or shows what has become of one that came before.
-    fn steer(
+    fn steer<S>(
         &self,
         context: &RequestContext,
         request: &SteerRequest,
         fingerprint: &str,
         (steer, bytes): (&ReceivedSteer, usize),
-    ) -> Result<AcceptedSteer, Fault> {
+    ) -> Result<Response<S>, Fault> {
         self.refuse_revoked(&steer.caller.grants)?;
         self.recover(context)?;
         let session = find_session(&self.store, &steer.session)?;
         let mut turn = find_turn(&self.store, &steer.turn)?;
-        let accepted = |turn: &Turn, state, replayed| AcceptedSteer {
-            result: SteerResult {
+        let accepted = |turn: &Turn, state, replayed| {
+            let result = SteerResult {
                 session_id: session.session_id.clone(),
                 turn_id: turn.turn_id.clone(),
                 steer_id: request.steer_id.clone(),
                 state,
-            },
-            replayed,
+            };
+            Response::accepted(if replayed { 200 } else { 202 }, &result, replayed)
         };
         if let Some(known) = self.store.steer(&turn, &request.steer_id)? {
             return match known.fingerprint == fingerprint {

@@ -28,27 +28,26 @@ shown! {
         agent_context_id: String,
         conversation_context_id: String,
         /// The one that the first turn asked for, where that is another.
-        asked_context_id: Option<String>,
+        asked_context_id?: Option<String>,
         /// Absent unless the session is a fork.
-        parent: Option<ForkParent>,
+        parent?: Option<ForkParent>,
         created_at: String,
         updated_at: String,
         /// The number of accepted turns.
         turn_count: u64,
         /// Prompt tokens of the newest model call that reported them, calls for summaries aside; absent before
         /// the first report.
-        context_tokens: Option<u64>,
-        latest_turn: Option<TurnSummary>,
+        context_tokens?: Option<u64>,
+        latest_turn?: Option<TurnSummary>,
         /// The turn that runs or awaits tools; absent while the session takes a new turn.
-        live_turn: Option<TurnSummary>,
+        live_turn?: Option<TurnSummary>,
     }
 
     struct TurnSummary {
         turn_id: TurnId,
         status: TurnStatus,
         /// The calls that the client runs; absent unless the turn awaits tools.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<ToolCall>,
+        tool_calls?: Vec<ToolCall>,
     }
 
     /// `GET /sessions/{SessionId}/turns/{TurnId}`
@@ -60,23 +59,21 @@ shown! {
         started_at: String,
         updated_at: String,
         /// Absent while the turn runs or awaits tools.
-        ended_at: Option<String>,
+        ended_at?: Option<String>,
         /// How often the latest submission was begun or resumed.
         attempts: u32,
         /// Model calls that gave an output.
         model_calls: u32,
         /// Summed over the model calls so far.
-        usage: Option<Usage>,
+        usage?: Option<Usage>,
         /// The calls that the client runs.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<ToolCall>,
+        tool_calls?: Vec<ToolCall>,
         /// In the order of acceptance.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        steers: Vec<SteerView>,
+        steers?: Vec<SteerView>,
         /// The text up to the moment when the turn was aborted.
-        text_so_far: Option<String>,
+        text_so_far?: Option<String>,
         /// The latest `InvokeResult`; absent while the turn runs.
-        outcome: Option<Box<RawValue>>,
+        outcome?: Option<Box<RawValue>>,
     }
 
     /// `GET /sessions/{SessionId}/turns`
@@ -94,7 +91,7 @@ shown! {
         started_at: String,
         updated_at: String,
         /// Summed over the model calls so far.
-        usage: Option<Usage>,
+        usage?: Option<Usage>,
     }
 
     /// `GET /sessions/{SessionId}/turns/{TurnId}/trace`: diagnostics, out of band (AGN-033 §3.1). Sizes,
@@ -106,9 +103,9 @@ shown! {
         /// How often the latest submission was begun or resumed.
         attempts: u32,
         /// The trace of its latest run, where the runtime told it.
-        trace_id: Option<String>,
+        trace_id?: Option<String>,
         /// The trace of the client that began it, or sent the newest request about it.
-        caller_trace_id: Option<String>,
+        caller_trace_id?: Option<String>,
         /// The user turn first, then its tool continuations.
         submissions: Vec<TracedSubmission>,
         /// The blocks of the turn's message, and the parts that were left out (AGN-027 §7).
@@ -117,28 +114,25 @@ shown! {
         model_calls: Vec<Map<String, Value>>,
         tool_calls: Vec<TracedCall>,
         /// In the order of acceptance; absent where there are none.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        steers: Vec<TracedSteer>,
+        steers?: Vec<TracedSteer>,
         /// The session went on under another conversation context with this turn.
-        context_changed: Option<ContextChange>,
+        context_changed?: Option<ContextChange>,
         /// The mode changes of this turn.
         mode_changes: Vec<ModeChange>,
         /// Oldest first.
         compactions: Vec<CompactionRecord>,
         /// The turn's messages: those that wait, and what became of the others. Absent if the turn has none.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        webhooks: Vec<WebhookRecord>,
+        webhooks?: Vec<WebhookRecord>,
         /// What the turn is at; absent unless it runs.
-        running: Option<RunningStep>,
+        running?: Option<RunningStep>,
     }
 
     struct TracedSubmission {
         accepted_at: String,
         /// Who sent it.
-        #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-        caller: CallerRecord,
+        caller?: CallerRecord,
         /// What it ran under.
-        catalog: Option<CatalogStamp>,
+        catalog?: Option<CatalogStamp>,
     }
 
     /// What has become of a steer.
@@ -147,19 +141,18 @@ shown! {
         accepted_at: String,
         state: SteerState,
         /// The turn's model call that took it, from 0; absent until one has.
-        model_call: Option<u32>,
+        model_call?: Option<u32>,
     }
 
     struct TracedSteer {
         #[serde(flatten)]
         steer: SteerView,
         /// Milliseconds from its acceptance to the model call that took it; absent until one has.
-        waited_ms: Option<u64>,
+        waited_ms?: Option<u64>,
         /// A model call was dropped for it.
         interrupted: bool,
         /// Who sent it.
-        #[serde(skip_serializing_if = "CallerRecord::is_empty")]
-        caller: CallerRecord,
+        caller?: CallerRecord,
     }
 
     struct RunningStep {
@@ -178,28 +171,28 @@ shown! {
         /// `server`, `client`, or `nobody` when it could not be run.
         runs_on: &'static str,
         /// Absent where no human was asked.
-        approval: Option<TracedApproval>,
+        approval?: Option<TracedApproval>,
         /// The time that the tool took; absent while the call is open.
-        execution_ms: Option<u64>,
+        execution_ms?: Option<u64>,
         /// Whether the tool returned a result rather than an error; absent while the call is open.
-        successful: Option<bool>,
+        successful?: Option<bool>,
         /// The length of the result, or of the error; absent while the call is open.
-        result_bytes: Option<usize>,
+        result_bytes?: Option<usize>,
         /// Calls with the same number ran at once; absent of a call that ran alone.
-        parallel_group: Option<u32>,
+        parallel_group?: Option<u32>,
         /// Of a tool of an MCP server: `Server`, `Tool`, and `Era`, that of the protocol.
-        mcp: Option<Box<RawValue>>,
+        mcp?: Option<Box<RawValue>>,
     }
 
     struct TracedApproval {
         /// Absent until somebody has decided, and when the turn ended before.
-        decision: Option<Decision>,
+        decision?: Option<Decision>,
         /// Milliseconds from the pause to the decision.
-        waited_ms: Option<u64>,
+        waited_ms?: Option<u64>,
         /// The human changed the arguments.
         edited: bool,
         /// Who sent the decision: `key:…`, `user:…` or `actor:…`.
-        decided_by: Option<String>,
+        decided_by?: Option<String>,
     }
 
     /// `GET /sessions/{SessionId}/modes`

@@ -22,18 +22,17 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         id: &SessionId,
         received_at: u64,
-        alarm_interval_ms: u64,
     ) -> Result<ErasureReceipt, Fault> {
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
         if known.listing_state == ListingState::Collected {
             return Err(no_session(id));
         }
         // The runtime keeps the alarm together with the writes that follow without an await.
-        self.set_for_pass(alarm_interval_ms)?;
+        self.set_for_pass()?;
         self.index.mark(&known, ListingState::Erasing)?;
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
         let receipt = self.remove(&known, received_at, Ending::WhenDone).await?;
-        self.end_removals(alarm_interval_ms).await?;
+        self.end_removals().await?;
         receipt.ok_or_else(|| no_session(id))
     }
 
@@ -114,24 +113,25 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Sets the alarm for the next pass over the sessions that are to be erased, unless it rings before.
-    pub(super) fn set_for_pass(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
-        self.alarm.set_in(self.platform.as_ref(), self.removals.wait_ms(alarm_interval_ms))
+    pub(super) fn set_for_pass(&self) -> Result<(), Fault> {
+        let wait_ms = self.removals.wait_ms(self.alarm_interval_ms.get());
+        self.alarm.set_in(self.platform.as_ref(), wait_ms)
     }
 
     /// Goes on with removals when the alarm rings.
-    pub(super) async fn resume_removals(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
+    pub(super) async fn resume_removals(&self) -> Result<(), Fault> {
         let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
         let failed = self.pass(PER_PASS, erased_at).await?;
         self.removals.note(failed);
-        self.end_removals(alarm_interval_ms).await
+        self.end_removals().await
     }
 
     /// Sets the alarm where sessions are still to be erased, notes that an erasure of the user is complete, and frees
     /// the storage of a user of whom nothing is left to be known.
-    pub(super) async fn end_removals(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
+    pub(super) async fn end_removals(&self) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
         if self.index.count_leaving()?.0 > 0 {
-            return self.set_for_pass(alarm_interval_ms);
+            return self.set_for_pass();
         }
         self.complete_erasure()?;
         match self.index.forget(longest_token_ms(platform), platform.now_ms())? {

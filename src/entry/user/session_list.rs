@@ -61,7 +61,6 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     pub(super) async fn list(
         &self,
         catalog: Option<Rc<Catalog>>,
-        alarm_interval_ms: u64,
         filter: &SessionFilter,
         named: Option<&[String]>,
     ) -> Result<InvokeResult, Fault> {
@@ -79,7 +78,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             if unknown.is_empty() {
                 break;
             }
-            absent.extend(self.absent(alarm_interval_ms, &unknown).await?);
+            absent.extend(self.absent(&unknown).await?);
         }
         page.retain(|known| known.listing_state == ListingState::Listed);
         let more = page.len() > limit;
@@ -95,13 +94,12 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     pub(super) async fn rename(
         &self,
         catalog: Option<Rc<Catalog>>,
-        alarm_interval_ms: u64,
         id: &SessionId,
         title: &str,
     ) -> Result<InvokeResult, Fault> {
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
         if known.listing_state == ListingState::Registered {
-            self.absent(alarm_interval_ms, &[known]).await?;
+            self.absent(&[known]).await?;
         }
         self.index.rename(id, title)?;
         let renamed = self.index.session(id)?;
@@ -111,18 +109,14 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Asks the registered sessions whether they have begun.
-    pub(super) async fn ask_registered(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
+    pub(super) async fn ask_registered(&self) -> Result<(), Fault> {
         let registered = self.index.in_state(ListingState::Registered, MOST_ASKED)?;
-        self.absent(alarm_interval_ms, &registered).await.map(|_| ())
+        self.absent(&registered).await.map(|_| ())
     }
 
     /// Asks registered sessions whether they have begun, and returns those that have not. Of the others the index then
     /// has what they tell. One that did not begin for minutes leaves the index.
-    async fn absent(
-        &self,
-        alarm_interval_ms: u64,
-        registered: &[IndexedSession],
-    ) -> Result<Vec<SessionId>, Fault> {
+    async fn absent(&self, registered: &[IndexedSession]) -> Result<Vec<SessionId>, Fault> {
         let platform = self.platform.as_ref();
         let mut absent = Vec::new();
         let replies = ask_each(registered, async |known| summary_of(platform, known).await).await;
@@ -133,7 +127,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                     continue;
                 }
                 Some(None) if is_overdue(platform, known) => {
-                    self.drop_unbegun(alarm_interval_ms, known).await?;
+                    self.drop_unbegun(known).await?;
                 }
                 Some(_) | None => {}
             }
@@ -143,12 +137,8 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Takes a session that did not begin out of the index. Where that fails, the alarm goes on.
-    async fn drop_unbegun(
-        &self,
-        alarm_interval_ms: u64,
-        known: &IndexedSession,
-    ) -> Result<(), Fault> {
-        self.set_for_pass(alarm_interval_ms)?;
+    async fn drop_unbegun(&self, known: &IndexedSession) -> Result<(), Fault> {
+        self.set_for_pass()?;
         self.index.mark(known, ListingState::Expiring)?;
         let marked = self.index.session(&known.session_id)?;
         if let Some(marked) = marked.filter(|marked| marked.listing_state == ListingState::Expiring)

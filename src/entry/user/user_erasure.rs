@@ -23,12 +23,11 @@ shown! {
         user: &'a UserId,
         sessions: SessionsView,
         /// Absent where no budget has bounded the user's tokens.
-        tokens: Option<TokensView>,
+        tokens?: Option<TokensView>,
         /// The agent contexts that bound a user's tokens.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        budgets: Vec<BudgetView>,
+        budgets?: Vec<BudgetView>,
         /// Absent where nothing is revoked.
-        tickets_before: Option<String>,
+        tickets_before?: Option<String>,
     }
 
     struct SessionsView {
@@ -50,8 +49,8 @@ shown! {
 
     struct BudgetView {
         agent_context_id: String,
-        user_tokens_per_day: Option<u64>,
-        user_tokens_per_month: Option<u64>,
+        user_tokens_per_day?: Option<u64>,
+        user_tokens_per_month?: Option<u64>,
     }
 
     /// `POST /users/{User}/revoke`
@@ -69,9 +68,8 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         catalog: Option<Rc<Catalog>>,
         user: &UserId,
-        alarm_interval_ms: u64,
     ) -> Result<InvokeResult, Fault> {
-        self.ask_registered(alarm_interval_ms).await?;
+        self.ask_registered().await?;
         let by_status = self.index.count_by_status()?;
         let (erasing, _) = self.index.count_leaving()?;
         let total = by_status.total();
@@ -95,11 +93,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Revokes the user's credentials that were issued before now. Completes when every session knows.
-    pub(super) async fn revoke(
-        &self,
-        user: &UserId,
-        alarm_interval_ms: u64,
-    ) -> Result<InvokeResult, Fault> {
+    pub(super) async fn revoke(&self, user: &UserId) -> Result<InvokeResult, Fault> {
         let platform = self.platform.as_ref();
         let credentials_valid_from = next_second(platform.now_ms());
         self.index.revoke(credentials_valid_from, platform.now_ms())?;
@@ -109,7 +103,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             ask_session(platform, id, &told).await
         };
         let told = ask_each(&sessions, tell).await;
-        self.end_removals(alarm_interval_ms).await?;
+        self.end_removals().await?;
         let reached = told.iter().filter(|told| told.is_ok()).count();
         platform.log(json!({
             "event": "user_revoked", "level": if reached < sessions.len() { "error" } else { "info" },
@@ -130,7 +124,6 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         user: &UserId,
         received_at: u64,
-        alarm_interval_ms: u64,
     ) -> Result<InvokeResult, Fault> {
         let known = self.index.user()?.ok_or_else(no_user)?;
         if known.erasure.is_none() {
@@ -138,7 +131,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 return Err(no_user());
             }
             let now = self.platform.now_ms();
-            self.set_for_pass(alarm_interval_ms)?;
+            self.set_for_pass()?;
             self.index.begin_erasure(received_at, next_second(now), now)?;
         }
         self.pass(AT_FIRST, received_at).await?;
@@ -162,7 +155,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             // The last receipt is given.
             self.index.save_erasure(None)?;
         }
-        self.end_removals(alarm_interval_ms).await?;
+        self.end_removals().await?;
         self.wait_until(known.credentials_valid_from).await;
         Ok(result)
     }

@@ -2,7 +2,7 @@
 //!
 //! It has no memory of its own but the alarm and receipts that are not final: between two awaits the index decides.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::Future;
@@ -36,6 +36,8 @@ pub struct UserHost<P, D> {
     pub(super) index: UserIndex<D>,
     pub(super) alarm: Alarm,
     newer_form: NewerForm,
+    /// `TURN_ALARM_MS`, as what runs at present has read it.
+    pub(super) alarm_interval_ms: Cell<u64>,
     /// The passes in a row in which a session could not be erased.
     pub(super) removals: Backoff,
     /// The receipts of sessions whose responses at the model service are still to be deleted.
@@ -52,6 +54,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
             index: UserIndex::new(database),
             alarm: Alarm::default(),
             newer_form: NewerForm::default(),
+            alarm_interval_ms: Cell::default(),
             removals: Backoff::default(),
             underway: RefCell::default(),
         }
@@ -70,7 +73,10 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
     }
 
     async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
-        let work = async |alarm_interval_ms| self.resume_removals(alarm_interval_ms).await;
+        let work = async |alarm_interval_ms| {
+            self.alarm_interval_ms.set(alarm_interval_ms);
+            self.resume_removals().await
+        };
         let again_ms = |alarm_interval_ms| {
             self.removals.note(true);
             self.removals.wait_ms(alarm_interval_ms)
@@ -92,6 +98,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     ) -> Result<PlainResponse, Vec<Fault>> {
         let platform = self.platform.as_ref();
         let target = head.target();
+        self.alarm_interval_ms.set(source.alarm_interval_ms(platform));
         if let Some(asked) = ObjectQuestion::parse(target) {
             return Ok(self.answer(source, asked, body).await?);
         }
@@ -99,31 +106,28 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         if self.revoked()?.revokes(grants.issued_at) {
             return Err(credential_expired().into());
         }
-        let alarm_interval_ms = source.alarm_interval_ms(platform);
         let received_at = received_at(head, platform);
         let named = grants.sessions.as_deref();
         let result = match &route {
             Route::Sessions(filter) => {
                 let catalog = source.catalog(platform).await.ok();
-                self.list(catalog, alarm_interval_ms, filter, named).await?
+                self.list(catalog, filter, named).await?
             }
             Route::Session(id, SessionRoute::Rename) => {
                 let title = parse_rename(&body.await.map_err(|_| object_failed())?)?;
                 let catalog = source.catalog(platform).await.ok();
-                self.rename(catalog, alarm_interval_ms, id, &title).await?
+                self.rename(catalog, id, &title).await?
             }
             Route::Session(id, SessionRoute::Erase) => {
-                let erased = self.erase_session(id, received_at, alarm_interval_ms).await?;
+                let erased = self.erase_session(id, received_at).await?;
                 InvokeResult::success(&erased, Vec::new())
             }
             Route::User(user, UserRoute::View) => {
                 let catalog = source.catalog(platform).await.ok();
-                self.view(catalog, user, alarm_interval_ms).await?
+                self.view(catalog, user).await?
             }
-            Route::User(user, UserRoute::Revoke) => self.revoke(user, alarm_interval_ms).await?,
-            Route::User(user, UserRoute::Erase) => {
-                self.erase_user(user, received_at, alarm_interval_ms).await?
-            }
+            Route::User(user, UserRoute::Revoke) => self.revoke(user).await?,
+            Route::User(user, UserRoute::Erase) => self.erase_user(user, received_at).await?,
             _ => return Err(answered_elsewhere().into()),
         };
         Ok(Response::result(&result))
@@ -142,10 +146,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 reply::<Registration, _>(&self.register(source, &read(body).await?).await?)
             }
             ObjectQuestion::Report => {
-                let alarm_interval_ms = source.alarm_interval_ms(platform);
-                reply::<SessionNews, _>(
-                    &self.take_report(alarm_interval_ms, &read(body).await?).await?,
-                )
+                reply::<SessionNews, _>(&self.take_report(&read(body).await?).await?)
             }
             ObjectQuestion::Lease => {
                 reply::<LeaseQuestion, _>(&self.index.lease(&read(body).await?, platform.now_ms())?)
@@ -211,14 +212,10 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Takes over what a session tells of itself. One whose retention is over is erased by the alarm, which rings at
     /// once.
-    async fn take_report(
-        &self,
-        alarm_interval_ms: u64,
-        told: &SessionNews,
-    ) -> Result<SessionNewsReply, Fault> {
+    async fn take_report(&self, told: &SessionNews) -> Result<SessionNewsReply, Fault> {
         let platform = self.platform.as_ref();
         if self.index.session(&told.session_id)?.is_none() {
-            self.take_in(alarm_interval_ms, told).await?;
+            self.take_in(told).await?;
         }
         self.index.report(&told.session_id, &told.summary)?;
         if let Some(ended) = told.ended_lease {
@@ -239,7 +236,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     /// Takes in a session that reports and that the index does not know: it began with a version that registered none. One
     /// that was erased since it sent the report is none, so it is asked. One that began before the user was erased is
     /// erased now.
-    async fn take_in(&self, alarm_interval_ms: u64, told: &SessionNews) -> Result<(), Fault> {
+    async fn take_in(&self, told: &SessionNews) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
         let (id, incarnation) = (&told.session_id, told.summary.incarnation);
         let reply = ask_session(platform, id, &SummaryQuestion { incarnation }).await?;
@@ -250,7 +247,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         }
         let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
         let listing_state = if summary.created_at <= erased_at {
-            self.set_for_pass(alarm_interval_ms)?;
+            self.set_for_pass()?;
             ListingState::Erasing
         } else {
             ListingState::Listed

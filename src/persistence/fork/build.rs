@@ -10,7 +10,6 @@ use crate::contract::{Fault, SessionId, outcome_in_session};
 use crate::object::TaskKind;
 use crate::persistence::bound_contexts::NewContexts;
 use crate::persistence::other_contexts::Contexts;
-use crate::persistence::progress::is_zero;
 use crate::persistence::records::{Session, to_json};
 use crate::persistence::session_store::SessionStore;
 use crate::persistence::{schema, texts};
@@ -24,7 +23,7 @@ pub(crate) struct StoredCopy {
     pub(crate) id: u64,
     pub(crate) plan: ForkPlan,
     /// The number under which the user's object has registered the session; 0 for a session of no user.
-    #[serde(rename = "registration", default, skip_serializing_if = "is_zero")]
+    #[serde(rename = "registration", default, skip_serializing_if = "crate::encoding::is_default")]
     pub(crate) incarnation: u64,
     /// How often it was begun or resumed.
     pub(crate) attempts: u32,

@@ -11,112 +11,103 @@ use serde_json::value::RawValue;
 
 use super::sent_entries::SentEntries;
 use crate::contract::{Fault, Usage};
-use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Rung, Session, Turn, is_zero};
+use crate::encoding::sparse_object;
+use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Rung, Session, Turn};
 use crate::responses_api::{HostedCall, ResponseFacts, TokenCounts};
 
-/// The transcript of one model call.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Transcript {
-    /// The call asked for a summary of earlier turns.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) summary: bool,
-    /// Counted over the session, from 1: turns that are repeated take their calls between those of others.
-    pub(crate) number: u64,
-    /// Key of the mode in which the call was made.
-    pub(crate) mode: String,
-    pub(crate) segment: u32,
-    pub(crate) started_at: u64,
-    pub(crate) duration_ms: u64,
-    pub(crate) body_sha256: String,
-    pub(crate) body_bytes: usize,
-    /// Hash of what the body has in common with others: a body without input and the next three members.
-    pub(crate) template: String,
-    /// The agent context whose model service was called, where others can take over from the first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) service: Option<String>,
-    /// The body holds the turn's tools.
-    pub(crate) tools_sent: bool,
-    /// Of those, none that the model service runs by itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) without_hosted_tools: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tool_choice: Option<String>,
-    pub(crate) previous_response_id: Option<String>,
-    /// The entries of the conversation that are its input.
-    pub(crate) input: Vec<SentEntries>,
-    /// Hash of the one item that is its input, of a call for a summary.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) summarised: Option<String>,
-    pub(crate) rebuilt: bool,
-    /// The service keeps no chain of the session, so the call sends the whole conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) unchained: Option<ChainEnd>,
-    /// How far the conversation is reduced in it, because the service refused more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) reduced: Option<Rung>,
-    /// The response holds a call that nobody answers, so no call continues it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) unanswered: bool,
-    pub(crate) withheld: Vec<EntrySeq>,
-    pub(crate) composition: Box<RawValue>,
-    /// The model service was asked to store the responses.
-    pub(crate) stored: bool,
-    /// The response was asked for in the background.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) background: bool,
-    /// What the agent context asks for and the service has refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) unsupported: Option<Cow<'static, str>>,
-    /// How often the response was read on, after a cut or by another instance.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) resumed: u32,
-    /// Calls of tools that the model service ran by itself.
-    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) hosted_calls: Vec<HostedCall>,
-    pub(crate) retries: Vec<Retry>,
-    /// Of the last attempt, whatever became of the response.
-    pub(crate) response_id: Option<String>,
-    /// Of the last attempt.
-    pub(crate) usage: Option<Usage>,
-    #[serde(skip_deserializing)]
-    pub(crate) fault: Option<Fault>,
-    /// A steer has interrupted the call, whose output is no part of the conversation.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) interrupted: bool,
-    /// The attempt was sent, and the service may store a response whose id is not known yet.
-    #[serde(skip)]
-    pub(crate) awaits_id: bool,
-    /// The attempt's request was sent, and neither the service nor the network has ended the attempt.
-    #[serde(skip)]
-    pub(crate) in_flight: bool,
-    /// The prompt tokens of its usage are estimated.
-    #[serde(skip)]
-    pub(crate) prompt_is_estimated: bool,
-    /// The bytes of text and calls that have come of the attempt.
-    #[serde(skip)]
-    pub(crate) heard_bytes: usize,
-    /// The number of earlier attempts that ended while the service might store a response.
-    #[serde(skip)]
-    pub(crate) unknown_responses: u64,
-    /// As the service names it.
-    #[serde(skip)]
-    pub(crate) response_model: Option<String>,
-    /// The service's id for the latest attempt.
-    #[serde(skip)]
-    pub(crate) upstream_request_id: Option<String>,
-    /// From the call's beginning to the first event of a response; unknown where nobody traces the run.
-    #[serde(skip)]
-    pub(crate) first_chunk_ms: Option<u64>,
-    /// Another service can take the call over, as far as its failure goes.
-    #[serde(skip)]
-    pub(crate) moves_on: bool,
-    /// The run has counted the call.
-    #[serde(skip)]
-    pub(crate) counted: bool,
-    /// The attempt's background response, as long as it may go on at the service.
-    #[serde(skip)]
-    pub(crate) goes_on: Option<GoingResponse>,
+sparse_object! {
+    /// The transcript of one model call.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub(crate) struct Transcript {
+        /// The call asked for a summary of earlier turns.
+        pub(crate) summary?: bool,
+        /// Counted over the session, from 1: turns that are repeated take their calls between those of others.
+        pub(crate) number: u64,
+        /// Key of the mode in which the call was made.
+        pub(crate) mode: String,
+        pub(crate) segment: u32,
+        pub(crate) started_at: u64,
+        pub(crate) duration_ms: u64,
+        pub(crate) body_sha256: String,
+        pub(crate) body_bytes: usize,
+        /// Hash of what the body has in common with others: a body without input and the next three members.
+        pub(crate) template: String,
+        /// The agent context whose model service was called, where others can take over from the first.
+        pub(crate) service?: Option<String>,
+        /// The body holds the turn's tools.
+        pub(crate) tools_sent: bool,
+        /// Of those, none that the model service runs by itself.
+        pub(crate) without_hosted_tools?: bool,
+        pub(crate) tool_choice?: Option<String>,
+        pub(crate) previous_response_id: Option<String>,
+        /// The entries of the conversation that are its input.
+        pub(crate) input: Vec<SentEntries>,
+        /// Hash of the one item that is its input, of a call for a summary.
+        pub(crate) summarised?: Option<String>,
+        pub(crate) rebuilt: bool,
+        /// The service keeps no chain of the session, so the call sends the whole conversation.
+        pub(crate) unchained?: Option<ChainEnd>,
+        /// How far the conversation is reduced in it, because the service refused more.
+        pub(crate) reduced?: Option<Rung>,
+        /// The response holds a call that nobody answers, so no call continues it.
+        pub(crate) unanswered?: bool,
+        pub(crate) withheld: Vec<EntrySeq>,
+        pub(crate) composition: Box<RawValue>,
+        /// The model service was asked to store the responses.
+        pub(crate) stored: bool,
+        /// The response was asked for in the background.
+        pub(crate) background?: bool,
+        /// What the agent context asks for and the service has refused.
+        pub(crate) unsupported?: Option<Cow<'static, str>>,
+        /// How often the response was read on, after a cut or by another instance.
+        pub(crate) resumed?: u32,
+        /// Calls of tools that the model service ran by itself.
+        #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+        pub(crate) hosted_calls: Vec<HostedCall>,
+        pub(crate) retries: Vec<Retry>,
+        /// Of the last attempt, whatever became of the response.
+        pub(crate) response_id: Option<String>,
+        /// Of the last attempt.
+        pub(crate) usage: Option<Usage>,
+        #[serde(skip_deserializing)]
+        pub(crate) fault: Option<Fault>,
+        /// A steer has interrupted the call, whose output is no part of the conversation.
+        pub(crate) interrupted?: bool,
+        /// The attempt was sent, and the service may store a response whose id is not known yet.
+        #[serde(skip)]
+        pub(crate) awaits_id: bool,
+        /// The attempt's request was sent, and neither the service nor the network has ended the attempt.
+        #[serde(skip)]
+        pub(crate) in_flight: bool,
+        /// The prompt tokens of its usage are estimated.
+        #[serde(skip)]
+        pub(crate) prompt_is_estimated: bool,
+        /// The bytes of text and calls that have come of the attempt.
+        #[serde(skip)]
+        pub(crate) heard_bytes: usize,
+        /// The number of earlier attempts that ended while the service might store a response.
+        #[serde(skip)]
+        pub(crate) unknown_responses: u64,
+        /// As the service names it.
+        #[serde(skip)]
+        pub(crate) response_model: Option<String>,
+        /// The service's id for the latest attempt.
+        #[serde(skip)]
+        pub(crate) upstream_request_id: Option<String>,
+        /// From the call's beginning to the first event of a response; unknown where nobody traces the run.
+        #[serde(skip)]
+        pub(crate) first_chunk_ms: Option<u64>,
+        /// Another service can take the call over, as far as its failure goes.
+        #[serde(skip)]
+        pub(crate) moves_on: bool,
+        /// The run has counted the call.
+        #[serde(skip)]
+        pub(crate) counted: bool,
+        /// The attempt's background response, as long as it may go on at the service.
+        #[serde(skip)]
+        pub(crate) goes_on: Option<GoingResponse>,
+    }
 }
 
 /// A background response that may go on at the service.
@@ -127,19 +118,18 @@ pub(crate) struct GoingResponse {
     pub(crate) created_at: u64,
 }
 
-/// An attempt that failed and was followed by another.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Retry {
-    /// The agent context whose model service was called, as in the transcript.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    service: Option<String>,
-    http_status: Option<u16>,
-    waited_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Usage>,
+sparse_object! {
+    /// An attempt that failed and was followed by another.
+    #[derive(Clone, Debug, Deserialize, Serialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub(crate) struct Retry {
+        /// The agent context whose model service was called, as in the transcript.
+        service?: Option<String>,
+        http_status: Option<u16>,
+        waited_ms: u64,
+        response_id?: Option<String>,
+        usage?: Option<Usage>,
+    }
 }
 
 impl Transcript {

@@ -14,4 +14,4 @@ mod parent_pages;
 mod questions;
 mod request;
 
-pub(super) use request::{AcceptedFork, ReceivedFork};
+pub(super) use request::ReceivedFork;

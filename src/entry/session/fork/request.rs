@@ -7,9 +7,7 @@ use serde::Serialize;
 
 use super::super::session_host::{SessionHost, find_session, find_turn};
 use super::questions::{ForkQuestion, ForkReply};
-use crate::contract::{
-    ErrorCode, Fault, ForkRequest, InvokeResult, Operation, SessionId, TurnId, parse_fork,
-};
+use crate::contract::{ErrorCode, Fault, ForkRequest, Operation, SessionId, TurnId, parse_fork};
 use crate::entry::other_version::unanswered;
 use crate::entry::request::{RequestHead, received_at};
 use crate::entry::request_context::RequestContext;
@@ -25,13 +23,6 @@ pub(crate) struct ReceivedFork {
     pub(crate) caller: ForwardedCaller,
 }
 
-/// A fork that is there, now or before.
-pub(crate) struct AcceptedFork {
-    result: ForkResult,
-    /// The same request came before.
-    replayed: bool,
-}
-
 /// The result of `POST …/fork`.
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
@@ -43,23 +34,15 @@ struct ForkResult {
     turns: u64,
 }
 
-impl AcceptedFork {
-    /// The response to the client.
-    pub(crate) fn response<S>(self) -> Response<S> {
-        let result = InvokeResult::success(&self.result, Vec::new());
-        Response::json(201, result.to_json()).marked_replayed(self.replayed)
-    }
-}
-
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Reads the request and has the new session made. A refusal writes nothing.
-    pub(crate) async fn receive_fork(
+    pub(crate) async fn receive_fork<S>(
         &self,
         context: &RequestContext,
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
         fork: ReceivedFork,
-    ) -> Result<AcceptedFork, Vec<Fault>> {
+    ) -> Result<Response<S>, Vec<Fault>> {
         let request = parse_fork(&body.await.map_err(|_| object_failed())?)?;
         let ReceivedFork { parent, caller } = fork;
         self.refuse_revoked(&caller.grants)?;
@@ -111,12 +94,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Has the new session's object build the fork, and waits until it is whole. Where the parent cannot be forked any
     /// more, a fork that was made before still answers.
-    async fn have_forked(
+    async fn have_forked<S>(
         &self,
         parent: SessionId,
         request: ForkRequest,
         planned: Result<ForkPlan, Fault>,
-    ) -> Result<AcceptedFork, Fault> {
+    ) -> Result<Response<S>, Fault> {
         let tenant = self.platform.tenant().ok_or_else(object_failed)?;
         let new = request.session_id.clone();
         let object = object_name(tenant, self.platform.user(), new.as_str());
@@ -129,15 +112,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let question = ForkQuestion { parent: parent.clone(), request, plan, bytes };
         let reply = ask(self.platform.as_ref(), &object, &question).await;
         match (reply.map_err(|fault| unanswered(&fault, object_failed()))?, refused) {
-            (ForkReply::Forked { after_turn_id, turns, replayed }, _) => Ok(AcceptedFork {
-                result: ForkResult {
-                    session_id: new,
-                    parent_session_id: parent,
-                    after_turn_id,
-                    turns,
-                },
-                replayed,
-            }),
+            (ForkReply::Forked { after_turn_id, turns, replayed }, _) => {
+                let (session_id, parent_session_id) = (new, parent);
+                let result = ForkResult { session_id, parent_session_id, after_turn_id, turns };
+                Ok(Response::accepted(201, &result, replayed))
+            }
             (ForkReply::Failed { fault }, _) => Err(fault),
             (ForkReply::Exists | ForkReply::Absent, Some(refused)) => Err(refused),
             (ForkReply::Exists, None) => Err(session_exists()),

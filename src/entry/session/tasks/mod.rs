@@ -64,16 +64,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Rc::new(SessionTasks { host: self.clone(), context: context.clone() })
     }
 
-    /// Attempts the tasks that are due when the alarm has rung.
-    pub(super) fn resume_tasks(
-        &self,
-        context: &RequestContext,
-        alarm_interval_ms: u64,
-    ) -> Result<(), Fault> {
-        self.tasks.resume(alarm_interval_ms, || self.task_handler(context))
-    }
-
-    fn task_handler(&self, context: &RequestContext) -> Rc<dyn TaskHandler> {
+    /// What attempts the tasks of this instance.
+    pub(super) fn task_handler(&self, context: &RequestContext) -> Rc<dyn TaskHandler> {
         Rc::new(SessionTasks { host: self.clone(), context: context.clone() })
     }
 
