@@ -32,21 +32,13 @@ pub(super) fn content_parts(result: &str) -> Option<&RawValue> {
 struct ResultPart<'a> {
     #[serde(rename = "type", borrow)]
     kind: BorrowedText<'a>,
-    #[serde(borrow)]
     text: Option<BorrowedText<'a>>,
-    #[serde(borrow)]
     image_url: Option<BorrowedText<'a>>,
-    #[serde(borrow)]
     file_id: Option<BorrowedText<'a>>,
-    #[serde(borrow)]
     filename: Option<BorrowedText<'a>>,
-    #[serde(borrow)]
     file_data: Option<BorrowedText<'a>>,
-    #[serde(borrow)]
     file_url: Option<BorrowedText<'a>>,
-    #[serde(borrow)]
     detail: Option<BorrowedText<'a>>,
-    #[serde(borrow)]
     prompt_cache_breakpoint: Option<Object<Breakpoint<'a>>>,
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::contract::Fault;
+use crate::contract::{Fault, json_text};
 use crate::json::for_each_member;
 use crate::responses_api::JsonSchemaFormat;
 
@@ -26,8 +26,7 @@ impl OutputFormat {
         let schema = RawValue::from_string(schema)
             .map_err(|_| Fault::internal("The schema of the turn's answer is unreadable."))?;
         let format = JsonSchemaFormat { name, schema: &schema, strict: true };
-        let json = serde_json::to_string(&format)
-            .map_err(|_| Fault::unwritable("The schema of the answer"))?;
+        let json = json_text("The schema of the answer", &format)?;
         Ok(Self { name: name.to_owned(), json })
     }
 

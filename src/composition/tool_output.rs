@@ -6,7 +6,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::content_parts::content_parts;
-use crate::contract::{Fault, ToolOutcome};
+use crate::contract::{Fault, ToolOutcome, json_text};
 use crate::responses_api::{ToolOutput, function_call_output};
 
 /// Why a call has no result of its tool.
@@ -72,7 +72,7 @@ pub fn tool_outputs<'a>(
 ) -> Result<String, Fault> {
     let outputs: Result<Vec<_>, Fault> =
         outcomes.into_iter().map(|(call_id, outcome)| output(call_id, outcome)).collect();
-    serde_json::to_string(&outputs?).map_err(|_| Fault::unwritable("A tool output"))
+    json_text("A tool output", &outputs?)
 }
 
 /// The output that replaces one which the model service refused.

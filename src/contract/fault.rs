@@ -88,6 +88,14 @@ impl Fault {
     }
 }
 
+/// A value as JSON text; `what` begins the message of [`Fault::unwritable`].
+///
+/// # Errors
+/// `internal` for a value that has no JSON form.
+pub fn json_text(what: &str, value: &(impl Serialize + ?Sized)) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|_| Fault::unwritable(what))
+}
+
 impl From<Fault> for Vec<Fault> {
     fn from(fault: Fault) -> Self {
         vec![fault]

@@ -1,7 +1,7 @@
 //! Objects whose JSON leaves members out that say nothing, as a transcript leaves out what has not happened.
 
 /// Declares such objects. A member that is written `name?: Type` is left out where it holds the default of its type, and
-/// has that default where it is absent; all others are always written.
+/// has that default where it is absent; all others are always written, but for those that stand last as `unwritten`.
 macro_rules! sparse_object {
     ($($(#[$about:meta])* $vis:vis struct $Name:ident $(<$life:lifetime>)? { $($members:tt)* })+) => {
         $($crate::encoding::sparse_object!(
@@ -10,6 +10,10 @@ macro_rules! sparse_object {
     };
     (@of [$($head:tt)*] [$($members:tt)*]) => {
         $($head)* { $($members)* }
+    };
+    (@of [$($head:tt)*] [$($members:tt)*]
+        unwritten { $($(#[$about:meta])* $vis:vis $name:ident: $Type:ty,)* }) => {
+        $($head)* { $($members)* $($(#[$about])* #[serde(skip)] $vis $name: $Type,)* }
     };
     (@of $head:tt $members:tt
         $(#[$about:meta])* $vis:vis $name:ident?: Option<$Type:ty>, $($rest:tt)*) => {

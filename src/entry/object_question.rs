@@ -4,7 +4,7 @@
 use std::future::Future;
 
 use super::response::{Response, object_failed};
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, json_text};
 use crate::object::Question;
 use crate::ports::HttpFault;
 
@@ -19,8 +19,7 @@ pub(super) async fn read<Q: Question>(
 
 /// The response that carries the reply to a question.
 pub(super) fn reply<Q: Question, S>(reply: &Q::Reply) -> Result<Response<S>, Fault> {
-    let unwritable = |_| Fault::unwritable("What an object replies");
-    Ok(Response::json(200, serde_json::to_string(reply).map_err(unwritable)?))
+    Ok(Response::json(200, json_text("What an object replies", reply)?))
 }
 
 /// `not_found` for what another class of object answers.

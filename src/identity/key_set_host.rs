@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::key_set::{KeySet, NoKeySet, UnusableKey};
 use super::key_set_reply::{KeyQuestion, KeySetReply, jwks_failed};
-use crate::contract::Fault;
+use crate::contract::{Fault, json_text};
 use crate::outbound::{ServiceFailure, fetch_document};
 use crate::ports::{Database, Platform, insert, read_row};
 
@@ -88,9 +88,7 @@ impl<D: Database> KeySetHost<D> {
             Err(_) => return String::new(),
         };
         let reply = self.keys(platform, stale_ms, &question).await;
-        let text = reply.and_then(|reply| {
-            serde_json::to_string(&reply).map_err(|_| Fault::unwritable("A set of keys"))
-        });
+        let text = reply.and_then(|reply| json_text("A set of keys", &reply));
         text.unwrap_or_else(|fault| {
             platform.log(jwks_failed(&question.issuer, &fault.message, 0));
             String::new()

@@ -61,7 +61,6 @@ mod tests {
     struct Outer<'a> {
         name: Option<String>,
         inner: Vec<Object<Inner>>,
-        #[serde(borrow)]
         raw: &'a RawValue,
         #[serde(borrow)]
         text: Cow<'a, str>,

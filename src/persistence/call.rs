@@ -79,7 +79,7 @@ pub struct RefusedCall {
 sparse_object! {
     /// The question whether a call may run, as it was put when the model made the call, and the decision.
     /// Its JSON is that of the column and of the export.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[serde(rename_all = "PascalCase")]
     pub struct CallApproval {
         /// The human may change the arguments.

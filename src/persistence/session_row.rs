@@ -119,8 +119,8 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<Option<String>, Fault> {
         self.find_tables()?;
         // With the changes, the session as it is known has to be this one.
-        let known = &self.memory.borrow().session;
-        let is_told = known.as_ref().is_some_and(|known| session.differs_by_changes(known));
+        let differs_by_changes = |known: &Session| session.differs_by_changes(known);
+        let is_told = self.memory.borrow().session.as_ref().is_some_and(differs_by_changes);
         // The row of an older turn is not looked at.
         if !is_told || turn < self.newest_ordinal()? {
             return self.save_session(session).map(|()| None);

@@ -87,6 +87,12 @@ impl<D: Database> SessionStore<D> {
         Ok(self.memory.borrow().session.clone())
     }
 
+    /// The session of a turn, which has one.
+    pub(crate) fn session_of_turn(&self) -> Result<Session, Fault> {
+        let lost = || Fault::internal("The session's storage lost the session.");
+        self.session()?.ok_or_else(lost)
+    }
+
     /// A turn by the client's id.
     pub fn turn(&self, turn_id: &TurnId) -> Result<Option<Turn>, Fault> {
         Ok(self.turns("WHERE turn_id = ?", &[turn_id.as_str().into()])?.pop())

@@ -1,21 +1,21 @@
 //! The Worker's bindings and one request, as the [`Gateway`] of the front door.
 
+use wasm_bindgen::JsCast;
 use worker::Env;
 use worker::web_sys::{ReadableStream, Request, Response};
 
+use super::bindings::stub::Stub;
 use super::console::write_line;
 use super::durable_object::{ask, offers};
 use super::file_bucket::{contents_of, size_of};
 use super::machine::machine;
-use super::page_files::page_file;
+use super::promise::settled;
 use super::received_body::ReceivedBody;
 use super::request_head::ReceivedHead;
-use super::signatures::holds;
+use super::variables::binding;
 use crate::contract::Fault;
 use crate::encoding::Jurisdiction;
-use crate::ports::{
-    FileFault, Gateway, HttpFault, ObjectRequest, PublicKey, RequestBody, SignatureCheck,
-};
+use crate::ports::{FileFault, Gateway, HttpFault, ObjectRequest, RequestBody};
 
 /// The binding of the rate limiter; without it there is no rate limit.
 const RATE_LIMITER: &str = "RATE_LIMITER";
@@ -93,12 +93,11 @@ impl Gateway for WorkerGateway<'_> {
     }
 
     async fn page_file(&self, path: &str) -> Option<Response> {
-        page_file(self.env, self.request, path).await
-    }
-}
-
-impl SignatureCheck for WorkerGateway<'_> {
-    async fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool {
-        holds(key, signed, signature).await
+        let assets = binding(self.env, "ASSETS")?.unchecked_into::<Stub>();
+        // Only the path of the address counts; method and headers are the request's own.
+        let address = ["https://page", path].concat();
+        let sent = assets.fetch(&address, self.request.unchecked_ref()).ok()?;
+        let response: Response = settled(&sent).await.ok()?.unchecked_into();
+        (response.status() != 404).then_some(response)
     }
 }

@@ -46,7 +46,6 @@ mod object_log;
 mod object_request;
 mod object_storage;
 mod objects;
-mod page_files;
 mod promise;
 mod received_body;
 mod request_body;

@@ -7,8 +7,9 @@ use wasm_bindgen::JsValue;
 use worker::js_sys::{Array, JSON};
 
 use super::bindings::crypto::{import_key, verify};
+use super::gateway::WorkerGateway;
 use super::promise::settled;
-use crate::ports::PublicKey;
+use crate::ports::{PublicKey, SignatureCheck};
 
 /// The most imported keys that are kept.
 const MOST_KEYS: usize = 64;
@@ -26,9 +27,10 @@ struct ImportedKey {
     imported: JsValue,
 }
 
-/// Whether the signature over these bytes is the key's.
-pub(super) async fn holds(key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool {
-    check(key, signed, signature).await.unwrap_or(false)
+impl SignatureCheck for WorkerGateway<'_> {
+    async fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool {
+        check(key, signed, signature).await.unwrap_or(false)
+    }
 }
 
 async fn check(key: &PublicKey, signed: &[u8], signature: &[u8]) -> Result<bool, JsValue> {

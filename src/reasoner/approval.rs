@@ -69,15 +69,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 /// The question that a call has to wait for, as its tool was frozen.
 pub(super) fn question(approval: &Approval) -> CallApproval {
     let Approval { allow_edit, message, by: _ } = approval;
-    CallApproval {
-        allow_edit: *allow_edit,
-        message: message.clone(),
-        asked_before: 0,
-        decision: None,
-        decided_by: None,
-        waited_ms: None,
-        arguments_json: None,
-    }
+    CallApproval { allow_edit: *allow_edit, message: message.clone(), ..CallApproval::default() }
 }
 
 /// Whether the model makes a refused call again: the same tool, and equal arguments as JSON.

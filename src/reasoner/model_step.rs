@@ -14,7 +14,7 @@ use super::sources::sources;
 use super::tool_step::warn_of_mode_changes;
 use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
-use crate::contract::{ErrorCode, Fault, Progress, UserWarning};
+use crate::contract::{ErrorCode, Fault, Progress, UserWarning, json_text};
 use crate::json::{is_ambiguous, is_json};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{
@@ -169,8 +169,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         if mode_changes > 1 {
             warn_of_mode_changes(progress);
         }
-        let items = serde_json::to_string(&output.items)
-            .map_err(|_| Fault::unwritable("The model output"))?;
+        let items = json_text("The model output", &output.items)?;
         let record = ModelOutputRecord {
             items: &items,
             calls: &calls,

@@ -125,7 +125,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.count_cut();
         self.run.report.borrow_mut().fail(&fault);
         let stored = StoredOutcome::of(&fault.clone().into(), None);
-        let kept = self.stored_session().and_then(|mut session| {
+        let kept = self.store.session_of_turn().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
             self.note_trace(&mut turn);
             turn.progress.spent = self.run.report.borrow().spent;

@@ -37,34 +37,26 @@ sparse_object! {
         /// Tokens of the submission alone.
         pub(crate) usage: Option<Usage>,
         pub(crate) timings: Timings,
-        /// What its earlier runs had taken.
-        #[serde(skip)]
-        spent_before: Spent,
-        /// When the submission, and this run of it, began, in milliseconds since the epoch.
-        #[serde(skip)]
-        pub(crate) submission_began_at: u64,
-        #[serde(skip)]
-        pub(super) began_at: u64,
-        /// The tools that run, and since when one at least does.
-        #[serde(skip)]
-        tools_under_way: u64,
-        #[serde(skip)]
-        tools_since: u64,
-        /// The tool that failed the turn.
-        #[serde(skip)]
-        pub(crate) failed_tool: Option<String>,
-        /// How the model service refused.
-        #[serde(skip)]
-        pub(crate) upstream: Option<UpstreamFailure>,
-        /// The model that was called.
-        #[serde(skip)]
-        pub(crate) model: Option<String>,
-        /// What names the catalog that the submission ran under last.
-        #[serde(skip)]
-        pub(crate) catalog: String,
-        /// The catalog asks the model for JSON.
-        #[serde(skip)]
-        pub(crate) text_is_json: bool,
+        unwritten {
+            /// What its earlier runs had taken.
+            spent_before: Spent,
+            /// When the submission, and this run of it, began, in milliseconds since the epoch.
+            pub(crate) submission_began_at: u64,
+            pub(super) began_at: u64,
+            /// The tools that run, and since when one at least does.
+            tools_under_way: u64,
+            tools_since: u64,
+            /// The tool that failed the turn.
+            pub(crate) failed_tool: Option<String>,
+            /// How the model service refused.
+            pub(crate) upstream: Option<UpstreamFailure>,
+            /// The model that was called.
+            pub(crate) model: Option<String>,
+            /// What names the catalog that the submission ran under last.
+            pub(crate) catalog: String,
+            /// The catalog asks the model for JSON.
+            pub(crate) text_is_json: bool,
+        }
     }
 
     /// A refusal of the model service, by what names it there.

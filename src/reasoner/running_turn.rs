@@ -204,11 +204,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
     }
 
-    pub(super) fn stored_session(&self) -> Result<Session, Fault> {
-        let session = self.store.session()?;
-        session.ok_or_else(|| Fault::internal("The session's storage lost the session."))
-    }
-
     /// Shows what the turn is at from here on: to the watchers that asked for it, and in its trace.
     pub(super) fn show_activity(&self, running: &RunningTurn<'_>, progress: Progress<'_>) {
         running.live_text.begin_activity(progress, self.platform.now_ms());

@@ -6,8 +6,6 @@
 //! fails has written nothing; it fails with `internal` when the storage does. What has to be set before the
 //! step, such as the alarm, is passed in as `before_writing`.
 
-use serde::Serialize;
-
 use super::approval::ResultIntake;
 use super::retrieval_step::pending_retrieval;
 use super::running_turn::{SEGMENTS_OF_AN_ATTEMPT, StartedTurn};
@@ -16,7 +14,7 @@ use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext, Mode};
 use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
 use crate::contract::{
-    CatalogStamp, Fault, ToolResult, TraceContext, TurnStatus, UserTurn, UserWarning,
+    CatalogStamp, Fault, ToolResult, TraceContext, TurnStatus, UserTurn, UserWarning, json_text,
 };
 use crate::encoding::sha256_hex;
 use crate::identity::ForwardedCaller;
@@ -176,9 +174,9 @@ fn store_turn<D: Database>(
                 ordinal: new.ordinal,
                 turn_id: &new.request.turn_id,
                 fingerprint: new.fingerprint,
-                tools: &to_json(&composed.tools)?,
+                tools: &json_text("A tool list", &composed.tools)?,
                 messages: system.into_iter().chain([user]).collect(),
-                composition: &to_json(&messages.trace)?,
+                composition: &json_text("A trace", &messages.trace)?,
                 progress: TurnProgress {
                     streaming: new.request.streaming,
                     tool_choice: new.request.tool_choice_name.clone(),
@@ -309,9 +307,4 @@ fn unshown_solution_context<D: Database>(
         (None, Some(latched)) if shown != Some(latched) => store.text(latched).map(Some),
         (None, _) => Ok(None),
     }
-}
-
-/// JSON for storage.
-fn to_json(value: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(value).map_err(|_| Fault::unwritable("A part of the turn"))
 }

@@ -106,7 +106,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             let id = called.as_ref().unwrap_or(&session.agent_context);
             self.catalog.agent_context(id).is_some_and(|known| known.delete_stored)
         };
-        self.stored_session().is_ok_and(deletes)
+        self.store.session_of_turn().is_ok_and(deletes)
     }
 
     async fn advance(
@@ -135,7 +135,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         started: StartedTurn,
         live_text: &'a LiveText,
     ) -> Result<RunningTurn<'a>, Fault> {
-        let mut session = self.stored_session()?;
+        let mut session = self.store.session_of_turn()?;
         let mut turn = self.store.turn_at(started.turn.ordinal)?;
         if session.state.ladder.is_some() {
             session.state.window.turn = Some(turn.ordinal);

@@ -84,9 +84,7 @@ pub fn pictures(item: &RawValue) -> Vec<Picture<'_>> {
     struct View<'a> {
         #[serde(rename = "type", borrow)]
         kind: Cow<'a, str>,
-        #[serde(borrow)]
         result: Option<&'a RawValue>,
-        #[serde(borrow)]
         outputs: Option<&'a RawValue>,
     }
     if !ItemKind::of(item).is_hosted() {

@@ -21,13 +21,9 @@ pub(super) enum Content<'a> {
 pub(super) struct PartView<'a> {
     #[serde(rename = "type", borrow)]
     pub(super) kind: Cow<'a, str>,
-    #[serde(borrow)]
     pub(super) text: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) refusal: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) filename: Option<&'a RawValue>,
-    #[serde(borrow)]
     annotations: Option<&'a RawValue>,
 }
 

@@ -68,9 +68,7 @@ struct View<'a> {
     kind: Option<Cow<'a, str>>,
     #[serde(borrow)]
     role: Option<Cow<'a, str>>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     output: Option<&'a RawValue>,
 }
 

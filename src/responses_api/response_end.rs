@@ -129,12 +129,9 @@ pub(super) struct ResponseView<'a> {
     status: Option<String>,
     #[serde(borrow)]
     model: Option<&'a RawValue>,
-    #[serde(borrow)]
     output: Option<BoundedList<&'a RawValue>>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
     incomplete_details: Option<Object<IncompleteDetails>>,
-    #[serde(borrow)]
     usage: Option<&'a RawValue>,
 }
 

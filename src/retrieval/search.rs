@@ -13,7 +13,7 @@ use super::index::{
 };
 use super::vectors::{QuestionVector, VectorRanking};
 use super::work_budget::WorkBudget;
-use crate::contract::{Fault, RagScope};
+use crate::contract::{Fault, RagScope, json_text};
 use crate::ports::{Database, Row};
 
 /// The candidates for each chunk of the limit, and the least limit by which they are counted: the best chunk is the same
@@ -106,7 +106,7 @@ impl<D: Database> Ranked<'_, D> {
         let fused = self.vectors.as_ref().map(|vectors| vectors.fused_with(by_words));
         let best = fused.as_ref().unwrap_or(by_words);
         let best: Vec<_> = best.iter().map(|(score, id)| (id, score.0)).collect();
-        let best = serde_json::to_string(&best).map_err(|_| Fault::unwritable("A search"))?;
+        let best = json_text("A search", &best)?;
         let rows = self.tables.database.query(
             "SELECT c.id, c.path, c.start_line, c.end_line, hit.value ->> 1 AS score,
                 length(CAST(c.text AS BLOB)) AS bytes
@@ -132,7 +132,7 @@ impl<D: Database> Ranked<'_, D> {
     /// The passages as clients see them.
     fn read(&self, passages: &[Passage]) -> Result<Vec<Chunk>, Fault> {
         let ids: Vec<_> = passages.iter().map(|passage| [passage.first, passage.last]).collect();
-        let ids = serde_json::to_string(&ids).map_err(|_| Fault::unwritable("A search"))?;
+        let ids = json_text("A search", &ids)?;
         let rows = self.tables.database.query(
             "SELECT c.path, c.start_line, c.end_line, c.text, d.language, hit.value ->> 0 < c.id AS continues
             FROM json_each(?) AS hit CROSS JOIN chunks AS c

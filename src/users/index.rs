@@ -11,9 +11,9 @@ use super::records::{IndexedSession, ListingState, UserRow};
 use super::schema::{SCHEMA, TABLES};
 use super::spent::{EndedLease, LeaseQuestion, LeaseReply, Spent};
 use super::summary::{SessionStatus, SessionSummary};
-use crate::contract::{Fault, SessionId};
+use crate::contract::{Fault, SessionId, json_text};
 use crate::persistence::ErasureReceipt;
-use crate::ports::{Database, SqlValue, insert};
+use crate::ports::{Database, Row, SqlValue, insert};
 
 /// The longest life of a credential, in milliseconds, where no provider's token lives longer: a day, and the largest
 /// difference of clocks. The object of a user without sessions keeps the time of the last revocation for so long.
@@ -49,11 +49,7 @@ impl<D: Database> UserIndex<D> {
 
     /// The user's row; `None` where nothing is known of the user.
     pub fn user(&self) -> Result<Option<UserRow>, Fault> {
-        if !self.find_tables()? {
-            return Ok(None);
-        }
-        let row = self.database.first(UserRow::SELECT, &[])?;
-        row.map(|row| UserRow::from_row(&row)).transpose()
+        self.rows(UserRow::SELECT, &[])?.first().map(UserRow::from_row).transpose()
     }
 
     /// A session of the user, whatever its state.
@@ -80,24 +76,18 @@ impl<D: Database> UserIndex<D> {
 
     /// The number of sessions that are to be erased, and of those among them whose latest attempt failed.
     pub fn count_leaving(&self) -> Result<(u64, u64), Fault> {
-        if !self.find_tables()? {
-            return Ok((0, 0));
-        }
         let statement =
             "SELECT COUNT(*) AS leaving, COALESCE(SUM(attempts > 0), 0) AS failed FROM sessions
              WHERE listing_state IN ('expiring', 'erasing', 'collected')";
-        let Some(row) = self.database.first(statement, &[])? else { return Ok((0, 0)) };
-        Ok((row.get("leaving")?, row.get("failed")?))
+        let rows = self.rows(statement, &[])?;
+        let counts = rows.first().map(|row| Ok((row.get("leaving")?, row.get("failed")?)));
+        Ok(counts.transpose()?.unwrap_or_default())
     }
 
     /// The ids of all sessions but those that are erased already.
     pub fn all(&self) -> Result<Vec<SessionId>, Fault> {
-        if !self.find_tables()? {
-            return Ok(Vec::new());
-        }
         let statement = "SELECT session_id FROM sessions WHERE listing_state <> 'collected'";
-        let rows = self.database.query(statement, &[])?;
-        rows.iter().map(|row| row.get("session_id")).collect()
+        self.rows(statement, &[])?.iter().map(|row| row.get("session_id")).collect()
     }
 
     /// Registers a session that has no row, so that it may begin. The user's row and the time of the submission are
@@ -178,8 +168,9 @@ impl<D: Database> UserIndex<D> {
 
     /// Lists a session that has begun, or one whose retention is not over after all, with what it tells of itself.
     pub fn list(&self, known: &IndexedSession, told: &SessionSummary) -> Result<(), Fault> {
-        let waiting = told.waiting.as_ref().map(serde_json::to_string).transpose();
-        let waiting = waiting.map_err(|_| Fault::unwritable("What a session waits for"))?;
+        let waiting = told.waiting.as_ref();
+        let waiting =
+            waiting.map(|waiting| json_text("What a session waits for", waiting)).transpose()?;
         let tokens = told.tokens.min(LARGEST);
         self.database.execute(
             "UPDATE sessions SET listing_state = 'listed', created_at = ?1, active_at = ?2, status = ?3, mode = ?4,
@@ -307,43 +298,43 @@ impl<D: Database> UserIndex<D> {
 
     /// Stores the erasure, or that its last receipt was given.
     pub fn save_erasure(&self, erasure: Option<&UserErasure>) -> Result<(), Fault> {
-        let text = erasure.map(serde_json::to_string).transpose();
-        let text = text.map_err(|_| Fault::unwritable("A receipt"))?;
+        let text = erasure.map(|erasure| json_text("A receipt", erasure)).transpose()?;
         self.database.execute("UPDATE user SET receipt = ?", &[text.into()])
     }
 
     /// Takes a lease of tokens back, and gives another one.
     pub fn lease(&self, asked: &LeaseQuestion, now_ms: u64) -> Result<LeaseReply, Fault> {
-        let mut spent = self.user()?.map(|user| user.spent).unwrap_or_default();
-        let before = spent.clone();
-        let reply = spent.lease(asked, now_ms);
-        self.save_spent(&before, &spent, now_ms)?;
-        Ok(reply)
+        let known = self.user()?.map(|user| user.spent).unwrap_or_default();
+        self.change_spent(known, now_ms, |spent| spent.lease(asked, now_ms))
     }
 
     /// Takes a lease of tokens back.
     pub fn take_back(&self, ended: EndedLease, now_ms: u64) -> Result<(), Fault> {
         let Some(user) = self.user()? else { return Ok(()) };
-        let mut spent = user.spent.clone();
-        spent.take_back(ended, now_ms);
-        self.save_spent(&user.spent, &spent, now_ms)
+        self.change_spent(user.spent, now_ms, |spent| spent.take_back(ended, now_ms))
     }
 
     /// Counts the bytes that a fork copies, as [`Spent::copy`] does, durably.
     pub fn copy(&self, bytes: u64, most: u64, now_ms: u64) -> Result<Result<(), u64>, Fault> {
-        let mut spent = self.user()?.map(|user| user.spent).unwrap_or_default();
-        let before = spent.clone();
-        let counted = spent.copy(bytes, most, now_ms);
-        self.save_spent(&before, &spent, now_ms)?;
-        Ok(counted)
+        let known = self.user()?.map(|user| user.spent).unwrap_or_default();
+        self.change_spent(known, now_ms, |spent| spent.copy(bytes, most, now_ms))
     }
 
-    fn save_spent(&self, before: &Spent, spent: &Spent, now_ms: u64) -> Result<(), Fault> {
-        if before == spent {
-            return Ok(());
+    /// Changes what the user has spent; nothing is written where it stays as it was.
+    fn change_spent<T>(
+        &self,
+        known: Spent,
+        now_ms: u64,
+        change: impl FnOnce(&mut Spent) -> T,
+    ) -> Result<T, Fault> {
+        let mut spent = known.clone();
+        let changed = change(&mut spent);
+        if spent != known {
+            let text = json_text("The leases", &spent)?;
+            let statement = "UPDATE user SET spent = ?";
+            self.step(now_ms, || self.database.execute(statement, &[text.into()]))?;
         }
-        let text = serde_json::to_string(spent).map_err(|_| Fault::unwritable("The leases"))?;
-        self.step(now_ms, || self.database.execute("UPDATE user SET spent = ?", &[text.into()]))
+        Ok(changed)
     }
 
     /// Revokes credentials that were issued earlier than a time.
@@ -418,12 +409,16 @@ impl<D: Database> UserIndex<D> {
         which: &str,
         parameters: &[SqlValue],
     ) -> Result<Vec<IndexedSession>, Fault> {
-        if !self.find_tables()? {
-            return Ok(Vec::new());
-        }
         let statement = format!("SELECT {} FROM sessions {which}", IndexedSession::COLUMNS);
-        let rows = self.database.query(&statement, parameters)?;
-        rows.iter().map(IndexedSession::from_row).collect()
+        self.rows(&statement, parameters)?.iter().map(IndexedSession::from_row).collect()
+    }
+
+    /// What a statement selects; nothing before there are tables.
+    pub(super) fn rows(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>, Fault> {
+        match self.find_tables()? {
+            true => self.database.query(statement, parameters),
+            false => Ok(Vec::new()),
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::index::UserIndex;
 use super::records::IndexedSession;
 use super::summary::SessionStatus;
-use crate::contract::closed_list;
 use crate::contract::{Fault, SessionId};
+use crate::contract::{closed_list, json_text};
 use crate::ports::{Database, SqlValue};
 
 closed_list! {
@@ -127,7 +127,7 @@ impl<D: Database> UserIndex<D> {
                 " AND EXISTS (SELECT 1 FROM JSON_EACH(?) AS named WHERE named.value = session_id
                 OR SUBSTR(named.value, -1) = '*'
                     AND INSTR(session_id, SUBSTR(named.value, 1, LENGTH(named.value) - 1)) = 1)";
-            let named = serde_json::to_string(named).map_err(|_| Fault::unwritable("A grant"))?;
+            let named = json_text("A grant", named)?;
             parameters.push(named.into());
         }
         which += &format!(" ORDER BY {column} DESC, session_id LIMIT ?");
@@ -138,13 +138,10 @@ impl<D: Database> UserIndex<D> {
     /// The listed sessions by their status.
     pub fn count_by_status(&self) -> Result<StatusCounts, Fault> {
         let mut counts = StatusCounts::default();
-        if !self.find_tables()? {
-            return Ok(counts);
-        }
         let statement =
             "SELECT status, COUNT(*) AS number FROM sessions WHERE listing_state = 'listed'
              GROUP BY status";
-        for row in self.database.query(statement, &[])? {
+        for row in self.rows(statement, &[])? {
             let number = row.get("number")?;
             match row.get("status")? {
                 SessionStatus::Running => counts.running = number,

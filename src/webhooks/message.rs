@@ -6,13 +6,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::catalog::{Catalog, Webhook, WebhookEvent};
-use crate::contract::{Fault, SessionId, TurnId, TurnStatus, UserId};
-use crate::encoding::{sha256_hex, sparse_object, timestamp};
+use crate::contract::{Fault, SessionId, TurnId, TurnStatus, UserId, json_text, shown};
+use crate::encoding::{sha256_hex, timestamp};
 use crate::persistence::{DueWebhook, Session, StoredOutcome, Turn};
 use crate::ports::{Platform, user_name};
 
 /// The longest outcome that a message holds, in bytes.
 const LONGEST_OUTCOME: usize = 256 * 1024;
+
+/// What cannot be written.
+const WHAT: &str = "A webhook's message";
 
 /// The hex digits of a message's id.
 const ID_DIGITS: usize = 32;
@@ -25,9 +28,7 @@ struct WebhookMessage<'a, T> {
     data: T,
 }
 
-sparse_object! {
-    #[derive(Serialize)]
-    #[serde(rename_all = "PascalCase")]
+shown! {
     struct TurnData<'a> {
         session_id: &'a SessionId,
         turn_id: &'a TurnId,
@@ -63,7 +64,7 @@ struct OutcomeResult {
 }
 
 /// A call without its arguments.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct WaitingCall {
     tool_call_id: String,
@@ -119,7 +120,7 @@ pub fn messages_of<P: Platform>(
             message_id: id.clone(),
             webhook: name.to_owned(),
             event: event.as_str(),
-            body: written(&message)?,
+            body: json_text(WHAT, &message)?,
         })
     };
     told.into_iter().map(message).collect()
@@ -136,11 +137,10 @@ pub fn ping(webhook: &str, now_ms: u64) -> Result<String, Fault> {
         webhook: &'a str,
     }
     let happened_at = timestamp(now_ms);
-    written(&WebhookMessage { r#type: "ping", timestamp: &happened_at, data: Ping { webhook } })
-}
-
-fn written(message: &impl Serialize) -> Result<String, Fault> {
-    serde_json::to_string(message).map_err(|_| Fault::unwritable("A webhook's message"))
+    json_text(
+        WHAT,
+        &WebhookMessage { r#type: "ping", timestamp: &happened_at, data: Ping { webhook } },
+    )
 }
 
 /// The id of an event. A step that runs twice gives the same. `owner` is the tenant, or `{tenant}/~{user}`.

@@ -21,7 +21,7 @@ use super::request_body::read_body;
 use super::revocation::refuse_revoked;
 use super::tenant_terms::{concerns_no_tenant, hold_to_terms};
 use super::tickets::mint_ticket;
-use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary};
+use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary, json_text};
 use crate::entry::endpoints::Found;
 use crate::entry::logged_caller::logged;
 use crate::entry::request::{RequestHead, decoded};
@@ -241,8 +241,7 @@ impl FrontDoor {
             RequestId::sign(Some(id), &mut line);
             gateway.log(line);
         }
-        let sent =
-            serde_json::to_string(&caller.sent()).map_err(|_| Fault::unwritable("The caller"))?;
+        let sent = json_text("The caller", &caller.sent())?;
         let request = ObjectRequest {
             protocol: INNER_PROTOCOL,
             class,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::erasure_memory::ErasureMemory;
 use super::reporting::{Reporter, report_failed};
-use super::running::{LiveTurn, Running};
+use super::running::Running;
 use super::session_stream::SessionStream;
 use crate::contract::{
     CallerRecord, ErrorCode, Fault, SessionId, TraceContext, TurnId, no_session, no_turn, release,
@@ -30,8 +30,6 @@ use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, HttpFault, ObjectClass, Platform, TraceSpan, failure_line, within};
 use crate::reasoner::{Reasoner, RunMemory, RunSummary, RunTrace, StartedTurn};
 use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
-
-const LOST_SESSION: &str = "The session's storage lost the session.";
 
 /// The object that owns a session.
 #[derive(Debug)]
@@ -108,6 +106,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
             if self.is_void_without_a_session(&grants).await {
                 return Err(credential_expired().into());
             }
+            let is_internal = |fault: &Fault| fault.code == ErrorCode::Internal;
             let is_fault = |faults: &Vec<Fault>| faults.iter().any(is_internal);
             if responded.as_ref().is_err_and(is_fault) {
                 self.says_newer_form();
@@ -144,11 +143,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         request_id: Option<RequestId>,
     ) -> Result<Rc<LiveText>, Fault> {
         let catalog = Rc::clone(context.catalog()?);
-        let session = self.store.session()?.ok_or_else(|| Fault::internal(LOST_SESSION))?;
+        let session = self.store.session_of_turn()?;
         let caller = started.turn.progress.trace.caller.clone();
         let (live, registration) = self.running.begin(started.turn.ordinal, caller);
         let span = self.run_span(context, &session, &started);
-        let trace = run_trace(span.as_ref(), &live);
+        let own = span.as_ref().and_then(TraceSpan::context);
+        let trace = RunTrace {
+            is_traced: span.is_some(),
+            id: own.map(|own| own.trace_id().to_owned()),
+            caller: Rc::clone(live.caller_trace()),
+        };
         let names = RunNames {
             turn_id: started.turn.turn_id.clone(),
             request_id,
@@ -260,20 +264,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Sets the alarm unless this instance has set it.
     pub(super) fn ensure_alarm(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
         self.alarm.set_in(self.platform.as_ref(), alarm_interval_ms)
-    }
-}
-
-fn is_internal(fault: &Fault) -> bool {
-    fault.code == ErrorCode::Internal
-}
-
-/// What a run knows of tracing.
-fn run_trace(span: Option<&impl TraceSpan>, live: &LiveTurn) -> RunTrace {
-    let own = span.and_then(TraceSpan::context);
-    RunTrace {
-        is_traced: span.is_some(),
-        id: own.map(|own| own.trace_id().to_owned()),
-        caller: Rc::clone(live.caller_trace()),
     }
 }
 

@@ -4,19 +4,17 @@ use std::collections::BTreeSet;
 use std::pin::pin;
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
-use serde::Serialize;
-
 use super::session_asking::{ask_each, ask_session};
 use super::user_host::{Ending, UserHost};
 use crate::catalog::Catalog;
-use crate::contract::{Fault, InvokeResult, SessionId, no_session};
+use crate::contract::{Fault, InvokeResult, SessionId, no_session, shown};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Platform};
 use crate::users::{
     Cursor, IndexedSession, ListingState, SessionFilter, SessionStatus, SessionSummary,
     SummaryQuestion, SummaryReply, Waiting,
 };
+use futures_util::future::{Either, select};
 
 /// How long a session that never began stays registered, in milliseconds.
 const UNBEGUN_MS: u64 = 5 * 60 * 1000;
@@ -30,30 +28,26 @@ const MOST_ROUNDS: u32 = 20;
 /// The most registered sessions that are asked before a user's sessions are counted.
 const MOST_ASKED: u32 = 200;
 
-/// `GET /sessions`
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct SessionsView<'a> {
-    sessions: Vec<SessionEntry<'a>>,
-    /// There are more sessions: ask again with this as `After`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
+shown! {
+    /// `GET /sessions`
+    struct SessionsView<'a> {
+        sessions: Vec<SessionEntry<'a>>,
+        /// There are more sessions: ask again with this as `After`.
+        next?: Option<String>,
+    }
 
-/// A session in the list of its user.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct SessionEntry<'a> {
-    session_id: &'a SessionId,
-    title: &'a str,
-    created_at: String,
-    active_at: String,
-    mode_display_name: &'a str,
-    status: SessionStatus,
-    turns: u64,
-    tokens: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    waiting: Option<&'a Waiting>,
+    /// A session in the list of its user.
+    struct SessionEntry<'a> {
+        session_id: &'a SessionId,
+        title: &'a str,
+        created_at: String,
+        active_at: String,
+        mode_display_name: &'a str,
+        status: SessionStatus,
+        turns: u64,
+        tokens: u64,
+        waiting?: Option<&'a Waiting>,
+    }
 }
 
 impl<P: Platform, D: Database> UserHost<P, D> {

@@ -2,30 +2,25 @@
 //!
 //! It must not decide what a path may mean: that is `RemovedPath`.
 
-use serde::Serialize;
-
-use crate::contract::Fault;
+use crate::contract::{Fault, shown};
 use crate::entry::removed_path::RemovedPath;
 use crate::ports::Database;
 use crate::retrieval::{ChunkIndex, Counts, WorkBudget};
 
-/// What a request removed: all its paths together, and where it has several, each of them in its order.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct Removal<'p> {
-    #[serde(flatten)]
-    all: Counts,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    removed: Vec<RemovedAt<'p>>,
-}
+shown! {
+    /// What a request removed: all its paths together, and where it has several, each of them in its order.
+    pub(super) struct Removal<'p> {
+        #[serde(flatten)]
+        all: Counts,
+        removed?: Vec<RemovedAt<'p>>,
+    }
 
-/// What one path removed.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct RemovedAt<'p> {
-    path: &'p str,
-    #[serde(flatten)]
-    counts: Counts,
+    /// What one path removed.
+    struct RemovedAt<'p> {
+        path: &'p str,
+        #[serde(flatten)]
+        counts: Counts,
+    }
 }
 
 impl<'p> Removal<'p> {

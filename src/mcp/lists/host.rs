@@ -12,7 +12,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::RETRY_MS;
 use super::reply::{StoredToolList, ToolListQuestion, ToolListReply};
 use crate::catalog::{Catalog, McpServer};
-use crate::contract::Fault;
+use crate::contract::{Fault, json_text};
 use crate::mcp::client::{Connection, UnusableTool, list_tools};
 use crate::ports::{Database, Platform, Row, insert, read_row};
 
@@ -83,7 +83,7 @@ impl<D: Database> McpListHost<D> {
             let unknown = || Fault::internal("The catalog has no such MCP server yet.");
             let server = catalog.mcp_server(&question.server).ok_or_else(unknown)?;
             let reply = self.tools(platform, server).await?;
-            serde_json::to_string(&reply).map_err(|_| Fault::unwritable("A list of tools"))
+            json_text("A list of tools", &reply)
         };
         reply.await.unwrap_or_else(|fault| {
             log_failure(platform, &fault.message);

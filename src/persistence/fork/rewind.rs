@@ -62,8 +62,7 @@ impl PastCall {
 impl<D: Database> SessionStore<D> {
     /// The session as it was after a turn, with what belongs to a session of its own counted anew.
     pub(super) fn session_after(&self, turns: u64) -> Result<Session, Fault> {
-        let lost = || Fault::internal("The session's storage lost the session.");
-        let mut session = self.session()?.ok_or_else(lost)?;
+        let mut session = self.session_of_turn()?;
         session.return_contexts();
         if turns < self.newest_ordinal()? {
             self.rewind(&mut session, turns)?;

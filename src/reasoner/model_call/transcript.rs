@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::sent_entries::SentEntries;
-use crate::contract::{Fault, Usage};
+use crate::contract::{Fault, Usage, json_text};
 use crate::encoding::sparse_object;
 use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Rung, Session, Turn};
 use crate::responses_api::{HostedCall, ResponseFacts, TokenCounts};
@@ -74,39 +74,30 @@ sparse_object! {
         pub(crate) fault: Option<Fault>,
         /// A steer has interrupted the call, whose output is no part of the conversation.
         pub(crate) interrupted?: bool,
-        /// The attempt was sent, and the service may store a response whose id is not known yet.
-        #[serde(skip)]
-        pub(crate) awaits_id: bool,
-        /// The attempt's request was sent, and neither the service nor the network has ended the attempt.
-        #[serde(skip)]
-        pub(crate) in_flight: bool,
-        /// The prompt tokens of its usage are estimated.
-        #[serde(skip)]
-        pub(crate) prompt_is_estimated: bool,
-        /// The bytes of text and calls that have come of the attempt.
-        #[serde(skip)]
-        pub(crate) heard_bytes: usize,
-        /// The number of earlier attempts that ended while the service might store a response.
-        #[serde(skip)]
-        pub(crate) unknown_responses: u64,
-        /// As the service names it.
-        #[serde(skip)]
-        pub(crate) response_model: Option<String>,
-        /// The service's id for the latest attempt.
-        #[serde(skip)]
-        pub(crate) upstream_request_id: Option<String>,
-        /// From the call's beginning to the first event of a response; unknown where nobody traces the run.
-        #[serde(skip)]
-        pub(crate) first_chunk_ms: Option<u64>,
-        /// Another service can take the call over, as far as its failure goes.
-        #[serde(skip)]
-        pub(crate) moves_on: bool,
-        /// The run has counted the call.
-        #[serde(skip)]
-        pub(crate) counted: bool,
-        /// The attempt's background response, as long as it may go on at the service.
-        #[serde(skip)]
-        pub(crate) goes_on: Option<GoingResponse>,
+        unwritten {
+            /// The attempt was sent, and the service may store a response whose id is not known yet.
+            pub(crate) awaits_id: bool,
+            /// The attempt's request was sent, and neither the service nor the network has ended the attempt.
+            pub(crate) in_flight: bool,
+            /// The prompt tokens of its usage are estimated.
+            pub(crate) prompt_is_estimated: bool,
+            /// The bytes of text and calls that have come of the attempt.
+            pub(crate) heard_bytes: usize,
+            /// The number of earlier attempts that ended while the service might store a response.
+            pub(crate) unknown_responses: u64,
+            /// As the service names it.
+            pub(crate) response_model: Option<String>,
+            /// The service's id for the latest attempt.
+            pub(crate) upstream_request_id: Option<String>,
+            /// From the call's beginning to the first event of a response; unknown where nobody traces the run.
+            pub(crate) first_chunk_ms: Option<u64>,
+            /// Another service can take the call over, as far as its failure goes.
+            pub(crate) moves_on: bool,
+            /// The run has counted the call.
+            pub(crate) counted: bool,
+            /// The attempt's background response, as long as it may go on at the service.
+            pub(crate) goes_on: Option<GoingResponse>,
+        }
     }
 }
 
@@ -228,7 +219,7 @@ impl Transcript {
 
     /// The text that is stored.
     pub(crate) fn to_json(&self) -> Result<String, Fault> {
-        serde_json::to_string(self).map_err(|_| Fault::unwritable("The transcript"))
+        json_text("The transcript", self)
     }
 
     fn usages(&self) -> impl Iterator<Item = Usage> {

@@ -6,7 +6,7 @@
 
 use super::spans::Spans;
 use super::tables::{Tables, spans};
-use crate::contract::{Fault, RagCondition, RagOperator};
+use crate::contract::{Fault, RagCondition, RagOperator, json_text};
 use crate::ports::{Database, SqlValue};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
@@ -168,8 +168,7 @@ struct Needles {
 
 impl Needles {
     fn of(condition: &RagCondition) -> Result<Self, Fault> {
-        let json =
-            serde_json::to_string(&condition.values).map_err(|_| Fault::unwritable("A scope"))?;
+        let json = json_text("A scope", &condition.values)?;
         let bytes = condition.values.iter().map(|value| EXTRA_BYTES + value.len()).sum();
         let row = BYTE_WORK.times(bytes);
         let rows = row.times_per_slice().min(PAGE);

@@ -3,7 +3,7 @@
 //! A document's chunks have consecutive ids that are never used again, so its span names it: two spans
 //! are equal or have no id in common.
 
-use crate::contract::Fault;
+use crate::contract::{Fault, json_text};
 
 /// The first and the last chunk of a document.
 pub(crate) type Span = [u64; 2];
@@ -61,7 +61,7 @@ impl Spans {
 
     /// The set as a JSON array.
     pub(crate) fn json(&self) -> Result<String, Fault> {
-        serde_json::to_string(&self.0).map_err(|_| Fault::unwritable("A scope"))
+        json_text("A scope", &self.0)
     }
 
     /// The first id from `from` up to `end` that the set covers, and the id behind the last one.

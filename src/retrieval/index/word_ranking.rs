@@ -8,7 +8,7 @@ use super::fields::{FIELDS, RANK};
 use super::scope::Selection;
 use super::spans::Span;
 use super::tables::Tables;
-use crate::contract::Fault;
+use crate::contract::{Fault, json_text};
 use crate::ports::{Database, Row, SqlValue};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
@@ -89,7 +89,7 @@ impl<'t, D: Database> WordRanking<'t, D> {
 
     /// The terms of the query in each of some chunks.
     pub(crate) fn matches_in(&self, chunks: &[u64]) -> Result<Vec<TermMatch<'_>>, Fault> {
-        let ids = serde_json::to_string(chunks).map_err(|_| Fault::unwritable("A search"))?;
+        let ids = json_text("A search", chunks)?;
         let statement = format!(
             "SELECT rowid AS id, {RANK} AS score, bm25(terms, 1, 0, 0) < 0 AS Text,
                 bm25(terms, 0, 1, 0) < 0 AS Comments, bm25(terms, 0, 0, 1) < 0 AS Path
@@ -142,7 +142,7 @@ impl<'t, D: Database> WordRanking<'t, D> {
         let mut parameters: Vec<SqlValue> =
             vec![self.expression.as_str().into(), from.into(), to.into()];
         if let Some(spans) = spans {
-            let spans = serde_json::to_string(spans).map_err(|_| Fault::unwritable("A scope"))?;
+            let spans = json_text("A scope", spans)?;
             parameters.push(spans.into());
         }
         parameters.push(self.limit.into());

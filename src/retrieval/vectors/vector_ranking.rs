@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use super::question_vector::QuestionVector;
 use super::vector_tables::ROW_CHUNKS;
-use crate::contract::Fault;
+use crate::contract::{Fault, json_text};
 use crate::ports::Database;
 use crate::retrieval::index::{RankedChunks, Selection, Span, Spans, Tables};
 use crate::retrieval::work_budget::{Work, WorkBudget};
@@ -63,8 +63,7 @@ impl<'q> VectorRanking<'q> {
         let mut from = Some(floor);
         while let Some(first) = from {
             budget.spend(row.times(rows)).await;
-            let spans = serde_json::to_string(&selected_spans(selection, first, end));
-            let spans = spans.map_err(|_| Fault::unwritable("A scope"))?;
+            let spans = json_text("A scope", &selected_spans(selection, first, end))?;
             let (mut passed, mut next) = (0, first);
             let parameters = [spans.into(), (*set).into(), length.into(), rows.into()];
             tables.database.each_bytes(NEAR, &parameters, &mut |id, vectors| {
