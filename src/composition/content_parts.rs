@@ -1,12 +1,10 @@
 //! Distinguishes a tool's result that is content, such as a picture, from one that is data (interface §4). Content
 //! reaches the model as it is, data as text.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::Object;
+use crate::json::{BorrowedText, Object};
 
 /// The longest members of a part that the model service takes, in characters.
 const MAX_TEXT: usize = 10_485_760;
@@ -41,9 +39,6 @@ struct ResultPart<'a> {
     detail: Option<BorrowedText<'a>>,
     prompt_cache_breakpoint: Option<Object<Breakpoint<'a>>>,
 }
-
-#[derive(Deserialize)]
-struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Marks the place up to which the service keeps a prompt.
 #[derive(Deserialize)]

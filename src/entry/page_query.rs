@@ -1,5 +1,7 @@
 //! The pages of lists that a query asks for (interface §1).
 
+use std::fmt::Display;
+
 use super::request::decoded;
 use crate::contract::{ClosedList, ErrorCode, Fault, TurnId, limits};
 use crate::users::{Cursor, ListOrder, SessionFilter};
@@ -55,9 +57,8 @@ pub(super) fn session_filter(query: &str) -> Result<SessionFilter, Fault> {
     }
     filter.after = after
         .map(|text| {
-            let message = "After must be the Next of another page of this list, in the same Order.";
-            let cursor = Cursor::parse(&text, filter.order);
-            cursor.ok_or_else(|| Fault::new(ErrorCode::InvalidField, message).at("/After"))
+            let problem = "must be the Next of another page of this list, in the same Order";
+            Cursor::parse(&text, filter.order).ok_or_else(|| invalid("After", problem))
         })
         .transpose()?;
     Ok(filter)
@@ -71,25 +72,25 @@ pub(super) fn members(query: &str) -> impl Iterator<Item = (&str, &str)> {
 
 fn limit(value: &str) -> Result<u32, Fault> {
     let limit = decoded(value)?.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
-    limit.ok_or_else(|| {
-        let message = format!("Limit must be a whole number from 1 to {MAX_LIMIT}.");
-        Fault::new(ErrorCode::InvalidField, message).at("/Limit")
-    })
+    limit.ok_or_else(|| invalid("Limit", format!("must be a whole number from 1 to {MAX_LIMIT}")))
 }
 
 fn one_of<L: ClosedList>(name: &str, value: &str) -> Result<L, Fault> {
-    L::of_name(&decoded(value)?).ok_or_else(|| {
-        let message = format!("{name} must be one of: {}.", L::NAMES.join(", "));
-        Fault::new(ErrorCode::InvalidField, message).at(format!("/{name}"))
-    })
+    L::of_name(&decoded(value)?)
+        .ok_or_else(|| invalid(name, format!("must be one of: {}", L::NAMES.join(", "))))
 }
 
 fn searched(text: &str) -> Result<String, Fault> {
     let is_right = (1..=limits::TITLE).contains(&text.chars().count());
     is_right.then(|| text.to_owned()).ok_or_else(|| {
-        let message = format!("Query must be 1 to {} characters of a title.", limits::TITLE);
-        Fault::new(ErrorCode::InvalidField, message).at("/Query")
+        invalid("Query", format!("must be 1 to {} characters of a title", limits::TITLE))
     })
+}
+
+/// The refusal of a member of the query; the problem goes on behind its name.
+pub(super) fn invalid(member: &str, problem: impl Display) -> Fault {
+    let message = format!("{member} {problem}.");
+    Fault::new(ErrorCode::InvalidField, message).at(format!("/{member}"))
 }
 
 /// `unknown_field` for a member of a query that the endpoint lacks.

@@ -27,7 +27,7 @@ pub(crate) use declared_object::declared_object;
 pub use declared_object::{Declaration, DeclaredMember, DeclaredObject};
 pub use nearest_name::{NearestName, nearest_name};
 pub use node::{Kind, Node};
-pub use object::{Object, from_object};
+pub use object::{BorrowedText, Object, from_object};
 pub use object_shape::{ForbiddenMembers, ObjectShape};
 pub use place::{Location, Place};
 pub use problems::{Problem, Problems};

@@ -3,6 +3,7 @@
 //! A derived `Deserialize` reads its struct from an array, too. In JSON that others write, such an array is another
 //! thing, and must not be taken for the struct.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -13,6 +14,10 @@ use serde::{Serialize, Serializer};
 /// A struct that is read from an object alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object<T>(pub T);
+
+/// A string, borrowed where it holds no escapes.
+#[derive(Debug, serde::Deserialize)]
+pub struct BorrowedText<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 /// Reads a struct from the whole of a text.
 ///

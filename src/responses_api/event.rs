@@ -15,6 +15,7 @@ use super::StreamFault;
 use super::error_body::ErrorBody;
 use super::output_item::MessagePart;
 use crate::encoding::SseEvent;
+use crate::json::BorrowedText;
 
 /// One event. It borrows from its data.
 #[derive(Debug)]
@@ -114,7 +115,7 @@ impl<'a> ResponseEvent<'a> {
             }
             Err(_) => return Err(StreamFault::Malformed("an event")),
         };
-        let kind = members.kind.as_ref().map(|Text(kind)| kind.as_ref());
+        let kind = members.kind.as_ref().map(|BorrowedText(kind)| kind.as_ref());
         Ok(match kind.or(event.event.as_deref()) {
             // Proxies report their own failures without a type.
             _ if kind.is_none() && members.error.is_some() => Self::Error(members.error(data)),
@@ -169,7 +170,7 @@ fn is_foreign(name: &str) -> bool {
 #[serde(bound(deserialize = "'de: 'a"))]
 struct EventMembers<'a> {
     #[serde(rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<BorrowedText<'a>>,
     error: Option<&'a RawValue>,
     output_index: Option<&'a RawValue>,
     item_id: Option<&'a RawValue>,
@@ -184,10 +185,6 @@ struct EventMembers<'a> {
     response: Option<&'a RawValue>,
 }
 
-/// A string, borrowed where it holds no escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
 impl<'a> EventMembers<'a> {
     fn item(&self) -> Result<ItemEvent<'a>, StreamFault> {
         optional(self.output_index)
@@ -196,7 +193,7 @@ impl<'a> EventMembers<'a> {
     }
 
     fn place(&self) -> Option<ItemPlace<'a>> {
-        let item_id = optional(self.item_id)?.map(|Text(id)| id);
+        let item_id = optional(self.item_id)?.map(|BorrowedText(id)| id);
         Some(ItemPlace { output_index: optional(self.output_index)?, item_id })
     }
 
@@ -262,7 +259,7 @@ fn optional<'a, T: Deserialize<'a>>(member: Option<&'a RawValue>) -> Option<Opti
 }
 
 fn string(member: Option<&RawValue>) -> Option<Cow<'_, str>> {
-    optional(member)?.map(|Text(text)| text)
+    optional(member)?.map(|BorrowedText(text)| text)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::bounded_list::BoundedList;
 use super::output_item::ItemKind;
-use crate::json::from_object;
+use crate::json::{BorrowedText, from_object};
 
 /// A call of a hosted tool, without what it was asked and what it found.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -134,9 +134,7 @@ impl<'a> Picture<'a> {
 }
 
 fn text(member: &RawValue) -> Option<Cow<'_, str>> {
-    #[derive(Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-    serde_json::from_str(member.get()).map(|Text(text)| text).ok()
+    serde_json::from_str(member.get()).map(|BorrowedText(text)| text).ok()
 }
 
 #[cfg(test)]

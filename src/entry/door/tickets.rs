@@ -49,7 +49,7 @@ pub(super) fn mint_ticket<G: Gateway>(
         let user = credentials.users.name(&caller.tenant, &minted.user);
         members.extend(user.map(|user| ("user".to_owned(), user.into())));
     }
-    RequestId::sign(Some(&arrival.id), &mut line);
+    RequestId::sign(Some(arrival.id), &mut line);
     gateway.log(line);
     Ok(Response::result(&InvokeResult::success(minted, Vec::new())))
 }
