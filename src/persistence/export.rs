@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::SessionStore;
-use super::bound_contexts::ContextChange;
 use super::call::Call;
 use super::entry_seq::EntrySeq;
 use super::fork::ForkParent;
+use super::other_contexts::ContextChange;
 use super::records::{ModeChange, Session, Turn, from_json};
 use super::steers::Steer;
 use super::submission_origin::SubmissionOrigin;

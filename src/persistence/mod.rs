@@ -19,6 +19,7 @@ mod fork;
 mod ladder;
 mod memory;
 mod open_calls;
+mod other_contexts;
 mod progress;
 mod records;
 mod responses;
@@ -34,7 +35,6 @@ mod webhooks;
 mod window;
 
 pub(crate) use bound_contexts::NewContexts;
-pub use bound_contexts::{ContextChange, Contexts, OtherContexts};
 pub use call::{Call, CallApproval, Decision, OpenCalls, RefusedCall, RunsOn, question_id};
 pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub use entry_seq::EntrySeq;
@@ -46,6 +46,7 @@ pub(crate) use fork::{
     TextPage, TextPlace,
 };
 pub use fork::{ForkOrigin, ForkParent};
+pub use other_contexts::{ContextChange, Contexts, OtherContexts};
 pub use progress::{
     PendingResponse, PendingRetrieval, Spent, SteerCounts, StoredSchema, TurnProgress, TurnTrace,
 };

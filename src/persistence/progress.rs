@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bound_contexts::ContextChange;
+use super::other_contexts::ContextChange;
 use super::window::{CompactionRecord, Window};
 use crate::contract::{CallerRecord, CatalogStamp, RagScope, TraceContext, Usage, Warning};
 use crate::encoding::sparse_object;

@@ -4,10 +4,10 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::bound_contexts::OtherContexts;
 use super::call::OpenCalls;
 use super::entry_seq::EntrySeq;
 use super::fork::ForkOrigin;
+use super::other_contexts::OtherContexts;
 use super::progress::TurnProgress;
 use super::window::{Ladder, Window};
 use crate::contract::closed_list;

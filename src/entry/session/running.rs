@@ -85,11 +85,6 @@ impl Running {
         Rc::clone(&self.connections)
     }
 
-    /// Drops the connections, so that no turn after an erasure uses them.
-    pub(super) fn forget_connections(&self) {
-        self.connections.take();
-    }
-
     /// Notes that a turn begins to run. The registration aborts it.
     pub(super) fn begin(
         &self,

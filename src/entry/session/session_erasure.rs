@@ -57,7 +57,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.ensure_alarm(context.deployment.turn_alarm_ms)?;
                 let receipt = self.store.erase(&session, files, at_services, now)?;
                 self.erasures.stored();
-                self.running.forget_connections();
+                // No turn after the erasure uses them.
+                self.running.connections().take();
                 receipt
             }
             None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,
@@ -129,7 +130,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         let is_empty = self.store.session()?.is_none() && !self.store.is_building_fork()?;
         // The alarm is set for what is owed all the same.
-        if is_empty && !self.owes()? {
+        if is_empty && self.store.tasks().next_at()?.is_none() {
             // Freeing the storage deletes the alarm. A turn that begins meanwhile sets a new one.
             self.alarm.forget();
             self.store.forget();

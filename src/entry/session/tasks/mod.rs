@@ -90,9 +90,4 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     pub(super) fn again_at(&self, context: &RequestContext) -> u64 {
         self.platform.now_ms().saturating_add(context.deployment.turn_alarm_ms)
     }
-
-    /// Whether a task waits.
-    pub(super) fn owes(&self) -> Result<bool, Fault> {
-        Ok(self.store.tasks().next_at()?.is_some())
-    }
 }
