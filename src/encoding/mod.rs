@@ -1,6 +1,6 @@
 //! Written forms of bytes, texts and points in time: hex, SHA-256, base64, media types, lines, ISO 8601
-//! and HTTP dates, server-sent events, the authority of an origin, closed lists of names, jurisdictions, and the
-//! `ContentHash` of IDX-016.
+//! and HTTP dates, server-sent events, the authority of an origin, closed lists of names, objects that
+//! leave members out, jurisdictions, and the `ContentHash` of IDX-016.
 //!
 //! Architecture Invariant: pure functions; this folder names nobody else in the crate.
 
