@@ -452,8 +452,11 @@ const CATALOG_STORE = {
   script: "export default { async fetch(request, { CATALOG }) { await CATALOG.put('catalog', await request.text()); return new Response(); } };",
 };
 
-/** Where the machine stalls, the Worker may just have closed a connection that lay idle, and a request on it is lost. */
-const ONE_REQUEST = { connection: 'close' };
+/**
+ * Where the machine stalls, the Worker may just have closed a connection that lay idle, and a request on it is lost.
+ * Compression is the runtime's, and on one machine work for nothing.
+ */
+const ONE_REQUEST = { connection: 'close', 'accept-encoding': 'identity' };
 
 const idOf = (response) => response.headers.get('aptix-request-id');
 
