@@ -32,8 +32,9 @@ const CONNECTION_HEADERS: [&str; 8] = [
 /// Headers that say how a model call's body is written and read.
 const OWN_HEADERS: [&str; 4] = ["accept", "accept-encoding", "content-encoding", "content-type"];
 /// Headers that a webhook's message has of its own (Standard Webhooks 1.0).
-const MESSAGE_HEADERS: [&str; 5] =
-    ["content-type", "user-agent", "webhook-id", "webhook-signature", "webhook-timestamp"];
+const MESSAGE_HEADERS: [&str; 2] = ["content-type", "user-agent"];
+/// How the names of the others begin, and of those that a later version of the standard has.
+const MESSAGE_PREFIX: &str = "webhook-";
 const QUERY_NAME_BYTES: usize = 128;
 const QUERY_VALUE_BYTES: usize = 1024;
 const NO_PLACEHOLDER: &str = "must hold no placeholder: secrets are filled into Headers only";
@@ -196,7 +197,8 @@ pub(super) fn headers(
             Recipient::Webhook => &MESSAGE_HEADERS,
             Recipient::OtherService | Recipient::Signature => &[],
         };
-        let is_own = own.contains(&folded.as_str());
+        let is_message = recipient == Recipient::Webhook && folded.starts_with(MESSAGE_PREFIX);
+        let is_own = is_message || own.contains(&folded.as_str());
         if !is_header_name(name) {
             findings.fault(node, format!("{} is not a header's name", quoted(name)));
         } else if CONNECTION_HEADERS.contains(&folded.as_str()) {

@@ -71,10 +71,11 @@ fn is_identifier(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-'))
 }
 
-/// Whether a text names a tenant: 1 to 64 visible ASCII characters other than `/`, at which an object's name is split.
+/// Whether a text names a tenant: 1 to 64 visible ASCII characters other than `/`, at which an object's name is split,
+/// without `@` at the front, where a name has its simulated jurisdiction.
 pub fn is_tenant_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'/';
-    (1..=64).contains(&text.len()) && text.bytes().all(is_plain)
+    (1..=64).contains(&text.len()) && !text.starts_with('@') && text.bytes().all(is_plain)
 }
 
 /// `session_not_found`.

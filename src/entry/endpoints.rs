@@ -177,13 +177,14 @@ impl Found {
     /// UTF-8 in either, `unknown_field` for a query member that the endpoint lacks.
     pub(super) fn of(method: &str, target: &str) -> Result<Self, Fault> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let decoded: Vec<Cow<'_, str>> =
+        let parts: Vec<Cow<'_, str>> =
             path.split('/').skip(1).map(decoded).collect::<Result<_, _>>()?;
-        let segments: Vec<&str> = decoded.iter().map(AsRef::as_ref).collect();
+        let segments: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
         let at_path = || ENDPOINTS.iter().filter(|row| row.is_at(&segments));
         if at_path().next().is_none() {
             return Err(no_such_endpoint());
         }
+        decoded(query)?;
         let not_allowed = || {
             let allowed = at_path().map(Endpoint::method).collect::<Vec<_>>().join(", ");
             let message = format!("This endpoint takes {allowed} only.");

@@ -81,6 +81,11 @@ impl Caller {
         }
     }
 
+    /// Whether it is a key that may act for users.
+    pub fn may_act(&self) -> bool {
+        matches!(&self.credential, Credential::Key { may, .. } if may.has(Right::ActAs))
+    }
+
     /// Permits a request to name a user, which only a key does. Whether it may act for one, what it asks for decides.
     pub fn permit_naming(&self) -> Result<(), Fault> {
         if self.has_key() { Ok(()) } else { Err(no_key(Right::ActAs)) }

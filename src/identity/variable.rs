@@ -69,7 +69,8 @@ pub(super) fn is_filled(text: &str) -> Option<&'static str> {
 }
 
 pub(super) fn tenant_problem(text: &str) -> Option<&'static str> {
-    (!is_tenant_name(text)).then_some("must be 1 to 64 visible ASCII characters other than /")
+    (!is_tenant_name(text))
+        .then_some("must be 1 to 64 visible ASCII characters other than /, the first one not @")
 }
 
 /// A text in which `problem` finds none.

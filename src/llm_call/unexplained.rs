@@ -55,6 +55,12 @@ fn fails_for_good(error: &ErrorBody) -> bool {
 }
 
 fn blames_no_other(error: &ErrorBody) -> bool {
+    let says = |words: &str| {
+        error.message.as_deref().is_some_and(|said| said.to_ascii_lowercase().contains(words))
+    };
+    if says("api key") {
+        return false;
+    }
     let mut names = [&error.code, &error.kind].into_iter().flatten();
     let is_named = names.any(|name| {
         let name = name.to_ascii_lowercase();
@@ -93,6 +99,7 @@ mod tests {
             (refused(400, error("", "invalid_request_error", "", said)), true),
             (refused(422, error("", "", "input.3.content", "nope")), true),
             (refused(404, error("item_gone", "", "input[2]", "")), true),
+            (refused(400, error("", "", "", "Incorrect API key provided")), false),
             (refused(409, error("", "", "previous_response_id", "")), true),
             (refused(400, error("", "", "messages", "")), true),
             (refused(413, error("", "", "", "")), true),

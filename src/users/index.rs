@@ -95,9 +95,9 @@ impl<D: Database> UserIndex<D> {
     pub fn register(&self, new: &Registration, now_ms: u64) -> Result<Registering, Fault> {
         let known = self.session(&new.session_id)?;
         let (id, title) = (new.session_id.as_str(), new.title.as_str());
-        match known {
+        let registered = match known {
             Some(known) if known.listing_state.is_leaving() => {
-                Ok(Registering::Leaving(Box::new(known)))
+                return Ok(Registering::Leaving(Box::new(known)));
             }
             Some(known) => {
                 self.database.execute(
@@ -106,7 +106,7 @@ impl<D: Database> UserIndex<D> {
                      WHERE session_id = ?",
                     &[now_ms.into(), title.into(), id.into()],
                 )?;
-                Ok(Registering::Registered(known.summary.incarnation))
+                Registering::Registered(known.summary.incarnation)
             }
             None => {
                 let incarnation = now_ms.max(self.newest.get().saturating_add(1));
@@ -122,9 +122,18 @@ impl<D: Database> UserIndex<D> {
                     waiting: None,
                 };
                 self.take_in(&new.session_id, &begins, ListingState::Registered, now_ms)?;
-                Ok(Registering::Registered(incarnation))
+                Registering::Registered(incarnation)
             }
+        };
+        if let Some(parent) = &new.parent {
+            self.database.execute(
+                "UPDATE sessions SET title = parent.title, renamed = 1
+                 FROM (SELECT title FROM sessions WHERE session_id = ?1 AND renamed = 1) AS parent
+                 WHERE session_id = ?2 AND listing_state = 'registered' AND renamed = 0",
+                &[parent.as_str().into(), id.into()],
+            )?;
         }
+        Ok(registered)
     }
 
     /// Takes in a session under its number: one that registers, or one that has begun and that nobody has registered.
@@ -285,15 +294,29 @@ impl<D: Database> UserIndex<D> {
     ) -> Result<(), Fault> {
         self.step(now_ms, || {
             let erasure = UserErasure::started(now_ms);
-            self.database.execute(
-                "UPDATE user SET erased_at = MAX(erased_at, ?), credentials_valid_from = MAX(credentials_valid_from, ?)",
-                &[received_at.into(), credentials_valid_from.into()],
-            )?;
+            self.bar(received_at, credentials_valid_from)?;
             let statement = "UPDATE sessions SET listing_state = 'erasing', attempts = 0
                  WHERE listing_state IN ('registered', 'listed', 'expiring')";
             self.database.execute(statement, &[])?;
             self.save_erasure(Some(&erasure))
         })
+    }
+
+    /// Refuses submissions that were received earlier and credentials that were issued earlier, of a user without sessions.
+    pub fn bar_earlier(
+        &self,
+        received_at: u64,
+        credentials_valid_from: u64,
+        now_ms: u64,
+    ) -> Result<(), Fault> {
+        self.step(now_ms, || self.bar(received_at, credentials_valid_from))
+    }
+
+    fn bar(&self, received_at: u64, credentials_valid_from: u64) -> Result<(), Fault> {
+        self.database.execute(
+            "UPDATE user SET erased_at = MAX(erased_at, ?), credentials_valid_from = MAX(credentials_valid_from, ?)",
+            &[received_at.into(), credentials_valid_from.into()],
+        )
     }
 
     /// Stores the erasure, or that its last receipt was given.

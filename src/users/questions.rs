@@ -21,6 +21,9 @@ pub struct Registration {
     /// Key of the mode in which the session would start.
     pub mode: String,
     pub title: String,
+    /// The session that a fork is of: a title that was given to it by name is the fork's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SessionId>,
     /// The bytes that a fork copies, where they count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork_bytes: Option<u64>,

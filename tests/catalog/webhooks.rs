@@ -110,6 +110,12 @@ fn a_wrong_webhook_is_refused_at_its_place() {
             "\"Webhook-Id\" is set by the product itself; remove it",
             false,
         ),
+        (
+            changed("Headers", json!({ "webhook-x": "1" })),
+            at("Headers/webhook-x"),
+            "\"webhook-x\" is set by the product itself; remove it",
+            false,
+        ),
     ] {
         assert_eq!(parse(&document).unwrap_err(), [fault(&path, message)]);
         assert_eq!(!VALIDATOR.is_valid(&document), seen_by_schema, "{path}: {message}");

@@ -289,6 +289,10 @@ fn a_schema_is_an_object_of_json_of_a_bounded_length_and_its_name_stands_beside_
         ),
         ("[]", "must hold a JSON Schema, which is an object"),
         ("null", "must hold a JSON Schema, which is an object"),
+        (
+            r#"{"a":1e400}"#,
+            "holds a number beyond the range of a double, half a character in an escape, or more than 127 levels; write it without",
+        ),
         (r#"{"a":{"b":1,"b":2}}"#, "names a member of one object twice; name it once"),
     ] {
         let member = format!("\"OutputSchema\":{}", json!(text));

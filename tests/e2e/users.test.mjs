@@ -1,5 +1,8 @@
 // The sessions of users in the real runtime: the list, titles, the inbox, removal, revoking and erasing (interface §13).
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { clientTool, eventually, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, call, text } from './scripted_model.mjs';
@@ -24,6 +27,22 @@ const pathOf = (user) => `/users/${encodeURIComponent(user)}`;
 const list = async (user, query = '') => resultOf(await ask(user, 'GET', `/sessions${query}`)).Sessions;
 const ids = async (user, query) => (await list(user, query)).map(({ SessionId }) => SessionId);
 const ticketOf = async (User, more = {}) => resultOf(await rig.request('POST', '/tickets', { body: { User, ...more } })).Ticket;
+
+/** Sends a turn but for the last byte of its body, which `finish` sends. `answered` is `{statusCode, body}`. */
+async function beginTurn(user, body) {
+  const request = http.request(new URL('/execute', rig.url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...as(user).headers },
+  });
+  const answered = once(request, 'response').then(async ([response]) => ({
+    statusCode: response.statusCode,
+    body: await json(response),
+  }));
+  await new Promise((resolve) => request.write(body.slice(0, -1), resolve));
+  // The Worker has the head before it answers what was sent later.
+  await rig.get('/health');
+  return { answered, finish: () => request.end(body.slice(-1)) };
+}
 
 /** One turn of a user's session, which the model answers. */
 async function say(user, SessionId, Instruction = 'Hello.', more = {}) {
@@ -115,6 +134,20 @@ test('a deleted session leaves the list with its receipt, and its id begins anew
   assert.deepEqual((await list(ann)).map(({ SessionId, Turns }) => [SessionId, Turns]), [['a', 1], ['b', 1]]);
   for (const id of ['a', 'b']) resultOf(await ask(ann, 'DELETE', `/sessions/${id}`));
   assert.deepEqual(refusalOf(await rig.get(pathOf(ann))), [404, 'user_not_found']);
+});
+
+test('what was being sent when a session or its user was deleted begins nothing', async () => {
+  for (const erased of ['/sessions/late', undefined]) {
+    const ann = newUser();
+    const body = JSON.stringify(newTurn({ SessionId: 'late' }));
+    const { answered, finish } = await beginTurn(ann, body);
+    const found = erased ? await ask(ann, 'DELETE', erased) : await rig.request('DELETE', pathOf(ann));
+    assert.deepEqual(refusalOf(found), [404, erased ? 'session_not_found' : 'user_not_found']);
+    finish();
+    const { statusCode, body: told } = await answered;
+    assert.deepEqual([statusCode, told.Errors[0].ErrorCode], [409, 'turn_aborted']);
+    assert.deepEqual(await list(ann), []);
+  }
 });
 
 test('a revocation voids what was issued before it, and nothing else', async () => {

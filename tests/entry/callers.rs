@@ -224,6 +224,35 @@ fn a_browser_that_asks_first_is_told_what_the_endpoint_takes() {
 }
 
 #[test]
+fn an_escape_that_is_no_utf_8_is_refused_wherever_it_stands() {
+    let bed = Bed::new();
+    for target in
+        ["/sessions/%FF", "/sessions/s?x=%ff", "/sessions/s/turns?Limit=%C3", "/health?%ff=1"]
+    {
+        assert_eq!(asked(&bed, "GET", target, &[]).failure(), (400, "invalid_field"), "{target}");
+    }
+}
+
+#[test]
+fn a_variable_with_a_fault_is_told_by_every_endpoint_of_an_object() {
+    let bed = Bed::new();
+    bed.deploy("TURN_TIMEOUT_MS", "abc");
+    let alice = ("Aptix-User", "alice");
+    for (method, target, headers) in [
+        ("GET", "/sessions/s", vec![]),
+        ("GET", "/sessions", vec![alice]),
+        ("DELETE", "/sessions/s", vec![alice]),
+        ("GET", "/workspaces/w", vec![]),
+        ("POST", "/users/alice/revoke", vec![]),
+    ] {
+        let heard = asked(&bed, method, target, &headers);
+        assert_eq!(heard.failure(), (500, "internal"), "{method} {target}");
+        assert!(heard.text.contains("TURN_TIMEOUT_MS"), "{}", heard.text);
+    }
+    assert_eq!(asked(&bed, "GET", "/health", &[]).status, 200);
+}
+
+#[test]
 fn a_user_in_the_header_is_percent_encoded_well_or_named_as_wrong() {
     let bed = Bed::new();
     for (header, status) in [
@@ -237,6 +266,9 @@ fn a_user_in_the_header_is_percent_encoded_well_or_named_as_wrong() {
         ("%+1", 400),
         ("%%41", 400),
         ("%C3", 400),
+        ("ren\u{e9}e", 400),
+        // The runtime puts this character for every byte that is not UTF-8: all such users would be one.
+        ("ren\u{fffd}e", 400),
         ("", 400),
     ] {
         let heard = asked(&bed, "GET", "/sessions/s", &[("Aptix-User", header)]);
@@ -276,7 +308,10 @@ fn a_ticket_in_the_url_of_anything_but_a_stream_is_refused_before_the_query_is_l
     }
     let stream = "/sessions/s/turns/t/stream?Ticket=";
     assert_eq!(asked(&bed, "GET", &format!("{stream}a"), &[]).failure(), (401, "unauthenticated"));
-    assert_eq!(asked(&bed, "POST", &format!("{stream}a"), &[key]).failure().0, 405);
+    for method in ["POST", "HEAD"] {
+        let heard = asked(&bed, method, &format!("{stream}a"), &[key]);
+        assert_eq!(heard.failure(), (401, "unauthenticated"), "{method}");
+    }
     assert_eq!(asked(&bed, "GET", "/sessions/s?Tickets=a", &[key]).failure().0, 404);
 }
 

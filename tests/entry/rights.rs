@@ -55,8 +55,13 @@ const TABLE: &[(&str, &str, Needs)] = &[
     ("POST /sessions/{SessionId}/fork", "{}", of_session!(Execute, Read)),
     ("GET /sessions/{SessionId}/modes", "", of_session!(Read)),
     ("GET /sessions/{SessionId}/export", "", of_session!(Export)),
-    ("GET /sessions", "", of_session!(List)),
-    ("PATCH /sessions/{SessionId}", "{}", of_session!(Rename)),
+    // Whoever may act for a user is told to name one.
+    ("GET /sessions", "", Needs { key: &[Right::Sessions, Right::ActAs], ..of_session!(List) }),
+    (
+        "PATCH /sessions/{SessionId}",
+        "{}",
+        Needs { key: &[Right::Sessions, Right::ActAs], ..of_session!(Rename) },
+    ),
     ("DELETE /sessions/{SessionId}", "", of_session!(Erase)),
     (
         "GET /users/{User}",

@@ -83,7 +83,7 @@ fn a_fault_names_its_place_and_no_value() {
         (json!({ "Algorithms": [] }), "[0].Algorithms must not be empty"),
         (
             json!({ "Tenant": "s3cret/x" }),
-            "[0].Tenant must be 1 to 64 visible ASCII characters other than /",
+            "[0].Tenant must be 1 to 64 visible ASCII characters other than /, the first one not @",
         ),
         (json!({ "Tenant": null }), "[0] must have one of Tenant and Tenants"),
         (
@@ -93,7 +93,7 @@ fn a_fault_names_its_place_and_no_value() {
         (json!({ "Tenant": null, "Tenants": { "Claim": "o" } }), "[0].Tenants lacks Map"),
         (
             json!({ "Tenant": null, "Tenants": { "Claim": "o", "Map": { "o1": "" } } }),
-            "[0].Tenants.Map.o1 must be 1 to 64 visible ASCII characters other than /",
+            "[0].Tenants.Map.o1 must be 1 to 64 visible ASCII characters other than /, the first one not @",
         ),
         (json!({ "UserClaim": "" }), "[0].UserClaim must not be empty"),
         (

@@ -148,6 +148,13 @@ fn a_turn_has_at_most_128_tools_in_all() {
     assert!(error["Message"].as_str().unwrap().ends_with("ToolsJson has room for 124."), "{error}");
     assert_eq!((bed.world.model.requests(), bed.disk.writes.get()), (0, before));
     bed.post(&bringing("t1", &many(124))).final_text();
+    // Faults that only the session finds stand in the order of the body, too.
+    let tools = bringing("t2", &many(125))["ToolsJson"].to_string();
+    let other = with(turn("t2", "Hello"), json!({ "ConversationContextId": "other" })).to_string();
+    let body = format!("{{\"ToolsJson\":{tools},{}", other.strip_prefix('{').unwrap());
+    let faults = bed.wait(&bed.ask("POST", "/execute", &[], &body)).unwrap().body["Errors"].clone();
+    let places: Vec<_> = faults.as_array().unwrap().iter().map(|fault| &fault["Path"]).collect();
+    assert_eq!(places, ["/ToolsJson", "/ConversationContextId"]);
     assert_eq!(offered(&bed).len(), 128);
 
     // The operator adds one: what is latched gives way, with a warning.

@@ -171,11 +171,17 @@ fn what_is_void_stays_known_as_long_as_a_providers_token_can_live() {
 }
 
 #[test]
-fn a_user_that_nobody_knows_cannot_be_erased() {
+fn of_a_user_without_sessions_an_erasure_finds_nothing_and_voids_what_was_issued() {
     let bed = people();
+    let before = bed.ticket("alice");
     assert_eq!(erase(&bed, "alice").failure(), (404, "user_not_found"));
-    assert_eq!(bed.asked("GET", "/users/alice", "").failure(), (404, "user_not_found"));
+    let turn = words("a", "t1", "Hello").to_string();
+    let late = bed.ask_with(&before, "POST", "/execute", &turn);
+    assert_eq!(late.failure(), (401, "credential_expired"));
+    bed.ask_with(&bed.ticket("alice"), "POST", "/execute", &turn).final_text();
+    assert_eq!(erase(&bed, "alice").status, 200);
     let disk = &bed.world.user("local/~alice").disk;
+    bed.ring_for(7 * 24 * 60 + 2);
     assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0);
     assert_eq!(bed.asked("DELETE", "/users/%20a", "").failure(), (400, "invalid_field"));
 }

@@ -40,6 +40,21 @@ fn a_user_forks_a_session_and_the_list_shows_the_fork_with_its_parent_s_title() 
 }
 
 #[test]
+fn a_fork_of_a_renamed_session_keeps_the_name() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "First words").final_text();
+    let renamed = bed.ask_as("alice", "PATCH", "/sessions/a", r#"{"Title":"New name"}"#);
+    assert_eq!(renamed.status, 200, "{}", renamed.text);
+    let made = bed.ask_as("alice", "POST", "/sessions/a/fork", &fork_body("f"));
+    assert_eq!(made.status, 201, "{}", made.text);
+    bed.say("alice", "f", "t2", "Go on").final_text();
+    bed.ring_for(2);
+    let listed = bed.list("alice", "");
+    let titles: Vec<_> = listed.iter().map(|session| &session["Title"]).collect();
+    assert_eq!(titles, ["New name", "New name"]);
+}
+
+#[test]
 fn a_credential_needs_both_operations_both_sessions_and_the_context() {
     let bed = people();
     bed.say("alice", "a", "t1", "One").final_text();

@@ -598,8 +598,8 @@ export interface components {
             ToolCallId: string;
             ExecutionMs: number;
             /** @description A string that holds JSON. */
-            ResultJson?: string;
-            ErrorMessage?: string;
+            ResultJson?: string | null;
+            ErrorMessage?: string | null;
         };
         Entry: {
             ErrorCode: string;
@@ -805,7 +805,7 @@ export interface components {
             /** Format: date-time */
             AcceptedAt: string;
             State: components["schemas"]["SteerState"];
-            /** @description The turn's model call that took it, from 0. */
+            /** @description The turn's model call that took it, from 0; only calls whose output was kept count. */
             ModelCall?: number;
         };
         TracedSteer: {
@@ -813,7 +813,7 @@ export interface components {
             /** Format: date-time */
             AcceptedAt: string;
             State: components["schemas"]["SteerState"];
-            /** @description The turn's model call that took it, from 0. */
+            /** @description The turn's model call that took it, from 0; only calls whose output was kept count. */
             ModelCall?: number;
             /** @description From its acceptance to that call. */
             WaitedMs?: number;
@@ -975,6 +975,11 @@ export interface components {
                 Approval?: {
                     AllowEdit: boolean;
                     Message?: string;
+                    /**
+                     * @description Who may answer. Absent: whoever may answer a call.
+                     * @enum {string}
+                     */
+                    By?: "Actor" | "Key";
                 };
                 /** @description Calls of it may run beside others that may. */
                 Parallel?: boolean;
@@ -1051,23 +1056,23 @@ export interface components {
         /** @enum {string} */
         Operation: "Execute" | "Answer" | "Approve" | "Watch" | "Read" | "Cancel" | "List" | "Rename" | "Search" | "Trace" | "Export" | "Erase";
         TicketRequest: {
-            User?: components["schemas"]["User"];
+            User?: components["schemas"]["User"] | null;
             /** @description Who uses the ticket, where that is not the user. */
-            Actor?: components["schemas"]["User"];
+            Actor?: components["schemas"]["User"] | null;
             /** @description Ids; one * at the end stands for any rest. Absent: all of the user's. */
-            Sessions?: string[];
-            Turns?: components["schemas"]["Identifier"][];
+            Sessions?: string[] | null;
+            Turns?: components["schemas"]["Identifier"][] | null;
             /** @description Default: Execute, Answer, Approve, Watch, Read, Cancel, List, Rename. */
-            Operations?: components["schemas"]["Operation"][];
+            Operations?: components["schemas"]["Operation"][] | null;
             /** @description Those that may be searched. Absent: none. */
-            Workspaces?: string[];
+            Workspaces?: string[] | null;
             /** @description Conversation contexts that a session's first turn may name. */
-            Contexts?: string[];
-            TurnTokens?: number;
+            Contexts?: string[] | null;
+            TurnTokens?: number | null;
             /** @description Origins of the pages that may use the ticket. */
-            Origins?: string[];
+            Origins?: string[] | null;
             /** @description Default: 600. Of a ticket that narrows itself, its own end at most. */
-            ExpiresInS?: number;
+            ExpiresInS?: number | null;
         };
         Ticket: {
             Ticket: string;

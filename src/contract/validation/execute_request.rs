@@ -48,9 +48,13 @@ impl MemberOrder {
     pub fn of(request: &ExecuteRequest, body: &[u8]) -> Self {
         let mut members = Vec::new();
         if let ExecuteRequest::UserTurn(turn) = request {
-            let judged =
-                [&turn.agent_context_id, &turn.conversation_context_id, &turn.tool_choice_name];
-            let several = judged.into_iter().flatten().nth(1).is_some();
+            let judged = [
+                turn.agent_context_id.is_some(),
+                turn.conversation_context_id.is_some(),
+                turn.tool_choice_name.is_some(),
+                turn.tools.is_some(),
+            ];
+            let several = judged.into_iter().filter(|given| *given).count() > 1;
             if several && let Ok(body) = object_text(body) {
                 let _ = for_each_member(body, |name, _| members.push(format!("/{name}")));
             }

@@ -17,6 +17,7 @@ impl Reader {
     /// Reads the schema, as it is sent and in its canonical form.
     pub(super) fn output_schema(&mut self, node: Node<'_, '_>) -> Option<(ToolParameters, String)> {
         const OBJECT: &str = "a JSON Schema, which is an object";
+        const UNREADABLE: &str = "holds a number beyond the range of a double, half a character in an escape, or more than 127 levels; write it without";
         let text = node.text(self)?;
         let longest = limits::OUTPUT_SCHEMA;
         if text.len() > longest {
@@ -27,9 +28,11 @@ impl Reader {
         if !self.holds_json(&text, OBJECT, node) {
             return None;
         }
-        let value = serde_json::from_str::<Value>(&text).ok().filter(Value::is_object);
+        let Ok(value) = serde_json::from_str::<Value>(&text) else {
+            return self.refuse(node, UNREADABLE);
+        };
         let compact = ToolParameters::compact(text.trim_ascii()).ok();
-        let Some((value, schema)) = value.zip(compact) else {
+        let Some(schema) = compact.filter(|_| value.is_object()) else {
             return self.refuse(node, &format!("must hold {OBJECT}"));
         };
         if repeats_a_member(&text) {

@@ -49,6 +49,10 @@ pub(super) fn addressee(
             _,
         ) => return Err(Fault::internal("No object is asked.").into()),
     };
+    // A key that may act for users needs a name, and no other right.
+    if name.is_none() && caller.may_act() {
+        return Err(no_user().into());
+    }
     endpoint.needs.map_or(Ok(()), |needs| caller.permit(&needs, subject))?;
     Ok((class, name.ok_or_else(no_user)?))
 }

@@ -189,7 +189,7 @@ pub(super) fn refuse_ticket_in_url(head: &RequestHead<'_>) -> Result<(), Barred>
         return Ok(());
     }
     let path = target.split('?').next().unwrap_or(target);
-    match Route::find("GET", path) {
+    match Route::find(head.method, path) {
         Ok(Route::Turn(_, _, TurnRoute::Stream)) => Ok(()),
         _ => Err(unauthenticated(NOT_FOR_A_URL)),
     }
@@ -220,6 +220,11 @@ fn for_user(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
 /// The user that the header names.
 fn user_of(header: &str) -> Result<UserId, Fault> {
     let refused = |message: String| Fault::new(ErrorCode::InvalidField, message).at("/User");
+    if !header.is_ascii() {
+        return Err(refused(format!(
+            "The header {USER} holds characters that are not ASCII, which reach the service changed. Percent-encode the user as UTF-8."
+        )));
+    }
     if !is_well_encoded(header) {
         return Err(refused(format!(
             "The header {USER} holds a % that two hexadecimal digits do not follow. Percent-encode the user."

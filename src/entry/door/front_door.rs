@@ -216,8 +216,8 @@ impl FrontDoor {
         let Found { endpoint, route } = found;
         let caller = &admitted.caller;
         keep_to_rate(gateway, caller).await?;
+        let deployment = self.deployment.as_ref().map_err(Fault::clone)?;
         let body = if endpoint.has_body {
-            let deployment = self.deployment.as_ref().map_err(Fault::clone)?;
             Some(read_body(head, gateway, deployment, &self.bodies, Owner::of(caller)).await?)
         } else {
             None

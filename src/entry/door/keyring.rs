@@ -64,7 +64,9 @@ impl Keyring {
                 return Err(named("Id is empty"));
             }
             if !is_tenant_name(&entry.tenant) {
-                return Err(named("Tenant must be 1 to 64 visible ASCII characters other than /"));
+                return Err(named(
+                    "Tenant must be 1 to 64 visible ASCII characters other than /, the first one not @",
+                ));
             }
             let hash = sha256_from_hex(&entry.sha256)
                 .and_then(|hash| Output::<Sha256>::try_from(hash.as_slice()).ok())
@@ -190,7 +192,7 @@ mod tests {
             (r#"[{"Id":"","Tenant":"a","Sha256":"x"}]"#, "API_KEYS[0]: Id is empty"),
             (
                 r#"[{"Id":"k","Tenant":"a/b","Sha256":"x"}]"#,
-                "API_KEYS[0]: Tenant must be 1 to 64 visible ASCII characters other than /",
+                "API_KEYS[0]: Tenant must be 1 to 64 visible ASCII characters other than /, the first one not @",
             ),
             (
                 r#"[{"Id":"k","Tenant":"a","Sha256":"ABC"}]"#,

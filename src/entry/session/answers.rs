@@ -90,6 +90,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 return Ok(EraseReply::Erased { receipt, is_done });
             }
             None => {
+                self.erasures.overtake(question.received_at);
                 self.erasures.void(question.incarnation);
                 self.drop_build(question.incarnation)?;
             }

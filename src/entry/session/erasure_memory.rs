@@ -53,6 +53,11 @@ impl ErasureMemory {
         self.generation.set(self.generation.get().erasure_began(received_at));
     }
 
+    /// Notes when the Worker in front received a request to erase a session that has not begun.
+    pub(super) fn overtake(&self, received_at: u64) {
+        self.generation.set(self.generation.get().requested(received_at));
+    }
+
     /// The receipt after the latest deletions at the model service.
     pub(super) fn receipt(&self) -> Option<ErasureReceipt> {
         self.receipt.borrow().clone()
@@ -88,7 +93,12 @@ pub(super) fn was_erased() -> Fault {
 impl Generation {
     /// The generation that begins with a request to erase.
     fn erasure_began(self, received_at: u64) -> Self {
-        Self { erased_at: self.erased_at.max(received_at), ..self.erasure_stored() }
+        self.requested(received_at).erasure_stored()
+    }
+
+    /// The generation that begins with a request to erase nothing; the same one where a later request is known.
+    fn requested(self, received_at: u64) -> Self {
+        Self { erased_at: self.erased_at.max(received_at), ..self }
     }
 
     /// The generation that begins when an erasure is stored.
@@ -119,6 +129,10 @@ mod tests {
             // It was sent before the request to erase, and came after it.
             (stored, stored, 9, true),
             (stored, stored, 10, false),
+            // A request to erase overtook what begins the session, and one of no time changes nothing.
+            (first.requested(10), first, 9, true),
+            (first.requested(10), first.requested(10), 10, false),
+            (first.requested(0), first, 9, false),
             // An older request to erase came late.
             (stored.erasure_began(5), stored.erasure_began(5), 9, true),
         ] {

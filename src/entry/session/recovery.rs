@@ -51,7 +51,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         let context = source.context(self.platform.as_ref(), "", None).await?;
         let recovered = self.recover(&context)?;
-        self.tasks.resume(alarm_interval_ms, || self.task_handler(&context))?;
+        self.tasks.resume(alarm_interval_ms, || self.session_tasks(&context))?;
         // An erasure that they complete frees the storage.
         self.tasks.idle(TaskKind::Cancel).await;
         self.tasks.idle(TaskKind::Deletion).await;

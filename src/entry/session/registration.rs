@@ -44,6 +44,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             issued_at: grants.issued_at,
             mode: first.mode.key.clone(),
             title: title_by(platform, catalog, turn).unwrap_or_default(),
+            parent: None,
             fork_bytes: None,
         };
         self.ask_to_register(&question).boxed_local().await

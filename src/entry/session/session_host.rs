@@ -170,7 +170,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             connections: self.running.connections(),
             resting: Rc::clone(&context.resting),
             interruption: Rc::clone(live.interruption()),
-            tasks: self.task_start(context),
+            tasks: self.session_tasks(context),
             trace,
             run: RunMemory::default(),
         };

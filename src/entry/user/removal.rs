@@ -23,10 +23,10 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         id: &SessionId,
         received_at: u64,
     ) -> Result<ErasureReceipt, Fault> {
-        let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
-        if known.listing_state == ListingState::Collected {
-            return Err(no_session(id));
-        }
+        let known = match self.index.session(id)? {
+            Some(known) if known.listing_state != ListingState::Collected => known,
+            _ => return self.stop_beginning(id, received_at).await,
+        };
         // The runtime keeps the alarm together with the writes that follow without an await.
         self.set_for_pass()?;
         self.index.mark(&known, ListingState::Erasing)?;
@@ -34,6 +34,20 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let receipt = self.remove(&known, received_at, Ending::WhenDone).await?;
         self.end_removals().await?;
         receipt.ok_or_else(|| no_session(id))
+    }
+
+    /// Has a session that the index does not know refuse what was received before the request to erase it: a submission
+    /// may be on its way that would begin it.
+    async fn stop_beginning(
+        &self,
+        id: &SessionId,
+        received_at: u64,
+    ) -> Result<ErasureReceipt, Fault> {
+        let session_id = id.clone();
+        let question =
+            EraseQuestion { session_id, incarnation: 0, received_at, only_expired: false };
+        ask_session(self.platform.as_ref(), id, &question).await?;
+        Err(no_session(id))
     }
 
     /// Has a session on its way out erase itself, and takes its row out of the index. Returns the receipt, `None` of a

@@ -20,7 +20,7 @@ use crate::entry::route::{Route, SessionRoute, UserRoute};
 use crate::identity::{ForwardedCaller, Grants};
 use crate::object::{Alarm, Backoff, NewerForm};
 use crate::persistence::ErasureReceipt;
-use crate::ports::{Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
+use crate::ports::{Database, Deployment, HttpFault, ObjectClass, ObjectQuestion, Platform};
 use crate::users::{
     LeaseQuestion, ListingState, Registering, Registration, RegistrationReply, Revocation,
     RevokedQuestion, SessionNews, SessionNewsReply, SessionSummary, SummaryQuestion, UserIndex,
@@ -54,7 +54,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
             index: UserIndex::new(database),
             alarm: Alarm::default(),
             newer_form: NewerForm::default(),
-            alarm_interval_ms: Cell::default(),
+            alarm_interval_ms: Cell::new(Deployment::default().turn_alarm_ms),
             removals: Backoff::default(),
             underway: RefCell::default(),
         }

@@ -125,6 +125,21 @@ fn the_session_s_budget_counts_anew_and_its_turns_keep_what_they_used() {
 }
 
 #[test]
+fn a_fork_goes_on_under_a_context_that_is_there() {
+    let bed = Bed::new();
+    three_turns(&bed);
+    bed.configure(|catalog| {
+        let contexts = &mut catalog["ConversationContexts"];
+        contexts["other"] = contexts["default"].take();
+        contexts.as_object_mut().unwrap().remove("default");
+    });
+    let fork = |body: Value| bed.asked("POST", "/sessions/p/fork", &body.to_string());
+    assert_eq!(fork(json!({ "SessionId": "f" })).failure(), (404, "context_not_found"));
+    let to_other = json!({ "SessionId": "f", "ConversationContextId": "other" });
+    assert_eq!(fork(to_other).status, 201, "the refused fork has not used the id up");
+}
+
+#[test]
 fn another_context_has_its_own_prompt_and_begins_a_chain_of_its_own() {
     let bed = Bed::new();
     bed.configure(|catalog| {

@@ -186,9 +186,9 @@ class SubmittedToolResult(TypedDict):
 
     ToolCallId: str
     ExecutionMs: int
-    ResultJson: NotRequired[str]
+    ResultJson: NotRequired[str | None]
     """A string that holds JSON."""
-    ErrorMessage: NotRequired[str]
+    ErrorMessage: NotRequired[str | None]
 
 
 class Entry(TypedDict):
@@ -403,7 +403,7 @@ class Steer(TypedDict):
     AcceptedAt: str
     State: SteerState
     ModelCall: NotRequired[int]
-    """The turn's model call that took it, from 0."""
+    """The turn's model call that took it, from 0; only calls whose output was kept count."""
 
 
 class TracedSteer(TypedDict):
@@ -411,7 +411,7 @@ class TracedSteer(TypedDict):
     AcceptedAt: str
     State: SteerState
     ModelCall: NotRequired[int]
-    """The turn's model call that took it, from 0."""
+    """The turn's model call that took it, from 0; only calls whose output was kept count."""
     WaitedMs: NotRequired[int]
     """From its acceptance to that call."""
     Interrupted: bool
@@ -609,6 +609,8 @@ class ExportedTurnToolsApproval(TypedDict):
 
     AllowEdit: bool
     Message: NotRequired[str]
+    By: NotRequired[Literal["Actor", "Key"]]
+    """Who may answer. Absent: whoever may answer a call."""
 
 
 class ExportedTurnSubmissions(TypedDict):
@@ -667,22 +669,22 @@ class ExportedTurnToolCallsApproval(TypedDict):
 
 
 class TicketRequest(TypedDict):
-    User: NotRequired[User]
-    Actor: NotRequired[User]
+    User: NotRequired[User | None]
+    Actor: NotRequired[User | None]
     """Who uses the ticket, where that is not the user."""
-    Sessions: NotRequired[list[str]]
+    Sessions: NotRequired[list[str] | None]
     """Ids; one * at the end stands for any rest. Absent: all of the user's."""
-    Turns: NotRequired[list[Identifier]]
-    Operations: NotRequired[list[Operation]]
+    Turns: NotRequired[list[Identifier] | None]
+    Operations: NotRequired[list[Operation] | None]
     """Default: Execute, Answer, Approve, Watch, Read, Cancel, List, Rename."""
-    Workspaces: NotRequired[list[str]]
+    Workspaces: NotRequired[list[str] | None]
     """Those that may be searched. Absent: none."""
-    Contexts: NotRequired[list[str]]
+    Contexts: NotRequired[list[str] | None]
     """Conversation contexts that a session's first turn may name."""
-    TurnTokens: NotRequired[int]
-    Origins: NotRequired[list[str]]
+    TurnTokens: NotRequired[int | None]
+    Origins: NotRequired[list[str] | None]
     """Origins of the pages that may use the ticket."""
-    ExpiresInS: NotRequired[int]
+    ExpiresInS: NotRequired[int | None]
     """Default: 600. Of a ticket that narrows itself, its own end at most."""
 
 

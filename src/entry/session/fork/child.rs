@@ -100,6 +100,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             issued_at: plan.issued_at,
             mode: plan.mode.clone(),
             title: plan.title.clone().unwrap_or_default(),
+            parent: Some(plan.parent.clone()),
             fork_bytes: bytes,
         };
         self.ask_to_register(&question).await.map(Option::unwrap_or_default)

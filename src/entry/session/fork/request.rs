@@ -138,29 +138,18 @@ fn refuse_context(
         Fault::new(ErrorCode::ContextNotFound, message).at("/ConversationContextId")
     };
     let named = request.conversation_context_id.as_ref();
-    let asked = session.asked_conversation().unwrap_or_else(|| session.bound().conversation);
+    let bound = session.bound();
+    let asked = session.asked_conversation().unwrap_or_else(|| bound.conversation.clone());
     if !grants.name_context(named.unwrap_or(&asked)) {
         return Err(unknown());
     }
-    let bound = session.bound();
-    let agent = match named {
-        None => bound.agent,
-        Some(named) => {
-            let goes_on = context.catalog()?.goes_on_under(named);
-            let (id, conversation) = goes_on.ok_or_else(unknown)?;
-            // The parent's own context keeps the parent's agent context.
-            if id == bound.conversation {
-                bound.agent
-            } else {
-                conversation.agent_context_id.clone()
-            }
-        }
-    };
-    let catalog = context.catalog.as_ref().ok();
-    match catalog.and_then(|catalog| catalog.agent_context(&agent)) {
-        Some(agent) => context.refuse_elsewhere(agent),
-        None => Ok(()),
-    }
+    let catalog = context.catalog()?;
+    let goes_on = catalog.goes_on_under(named.unwrap_or(&bound.conversation));
+    let (id, conversation) = goes_on.ok_or_else(unknown)?;
+    // The parent's own context keeps the parent's agent context.
+    let agent =
+        if id == bound.conversation { &bound.agent } else { &conversation.agent_context_id };
+    catalog.agent_context(agent).map_or(Ok(()), |agent| context.refuse_elsewhere(agent))
 }
 
 /// `session_exists`.

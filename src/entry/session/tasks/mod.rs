@@ -59,19 +59,14 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// What begins the tasks that a run makes owed.
-    pub(super) fn task_start(&self, context: &RequestContext) -> Rc<dyn TaskStart> {
-        Rc::new(SessionTasks { host: self.clone(), context: context.clone() })
-    }
-
-    /// What attempts the tasks of this instance.
-    pub(super) fn task_handler(&self, context: &RequestContext) -> Rc<dyn TaskHandler> {
+    /// What begins the tasks of this instance, and attempts them.
+    pub(super) fn session_tasks(&self, context: &RequestContext) -> Rc<SessionTasks<P, D>> {
         Rc::new(SessionTasks { host: self.clone(), context: context.clone() })
     }
 
     /// Begins to attempt what a step outside a run has just made owed; the alarm repeats it.
     pub(super) fn start_tasks(&self, context: &RequestContext) -> Result<(), Fault> {
-        self.tasks.start(context.deployment.turn_alarm_ms, || self.task_handler(context))
+        self.tasks.start(context.deployment.turn_alarm_ms, || self.session_tasks(context))
     }
 
     /// Makes the tasks of a kind due, and waits until none is under way; one that is under way is joined.
