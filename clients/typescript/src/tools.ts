@@ -107,7 +107,7 @@ export class ToolRunner {
   ) {}
 
   /** Of questions the decision that the service did not take, and why. */
-  readonly #refused = new Map<string, (string | undefined)[]>();
+  readonly #refused = new Map<string, [why: string | undefined, sent: SubmittedToolResult["ResultJson"]]>();
 
   /** Whether there is anybody to answer. */
   get answers(): boolean {
