@@ -12,7 +12,7 @@ const rig = rigForFile({
   catalog: (catalog, { toolUrl }) => {
     const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
     catalog.ServerTools.push(
-      httpTool('send_mail', toolUrl, { Parameters, Approval: { When: 'Always', AllowEdit: true, Message: 'It leaves.' } }),
+      httpTool('send_mail', toolUrl, { Parameters, Approval: { When: 'Always', AllowEdit: true, Message: 'It leaves.', By: 'Key' } }),
       httpTool('drop_table', toolUrl, { Approval: 'Always' }),
       httpTool('look_up', toolUrl),
     );
