@@ -2,16 +2,12 @@
 //! its events are read on after a cut, the response is asked for as it stands, or cancelled. Each function sends one
 //! request.
 
-use std::pin::pin;
-
-use futures_util::future::{Either, select};
-
 use super::failure::Cause;
 use super::reading::CallObserver;
 use super::{
     CallFailure, Endpoint, ResponseForm, UsableOutput, ended, headers_of_call, without_body,
 };
-use crate::ports::{HttpMethod, Platform};
+use crate::ports::{HttpMethod, Platform, with_timeout};
 use crate::responses_api::{ResponseStream, StreamFault};
 
 /// The longest wait for the answer to a cancellation, in milliseconds.
@@ -122,13 +118,13 @@ pub async fn cancel_response<P: Platform>(
 ) -> Cancellation {
     let Some(url) = endpoint.url_of_cancellation(id) else { return Cancellation::Answered };
     let cancelling = platform.send(without_body(HttpMethod::Post, url, endpoint.headers()));
-    let patience = platform.sleep(CANCELLATION_MS.min(endpoint.idle_timeout_ms));
-    match select(pin!(cancelling), pin!(patience)).await {
-        Either::Left((Ok(response), _)) => match response.status {
+    let most_ms = CANCELLATION_MS.min(endpoint.idle_timeout_ms);
+    match with_timeout(platform, most_ms, cancelling).await {
+        Some(Ok(response)) => match response.status {
             // A response that has ended is refused with 400 or 409.
             200..=299 | 400 | 404 | 405 | 409 | 410 | 422 | 501 => Cancellation::Answered,
             _ => Cancellation::Unanswered,
         },
-        Either::Left((Err(_), _)) | Either::Right(_) => Cancellation::Unanswered,
+        Some(Err(_)) | None => Cancellation::Unanswered,
     }
 }

@@ -1,12 +1,9 @@
 //! What one object asks another. Each question has its class of object, which answers it, and its kind of reply.
 
-use std::pin::pin;
-
-use futures_util::future::{Either, select};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ports::{HttpFault, Machine, ObjectQuestion};
+use crate::ports::{HttpFault, Machine, ObjectQuestion, with_timeout};
 
 /// A question, which is the body that asks it, as JSON. Both objects are of one deployment, two versions of which may meet.
 pub trait Question: Serialize + DeserializeOwned {
@@ -53,9 +50,6 @@ pub async fn ask_in_time<Q: Question>(
     question: &Q,
     longest_ms: u64,
 ) -> Result<Q::Reply, HttpFault> {
-    let (reply, time_out) = (pin!(ask(machine, object, question)), pin!(machine.sleep(longest_ms)));
-    match select(reply, time_out).await {
-        Either::Left((reply, _)) => reply,
-        Either::Right(_) => Err(HttpFault("there was no reply in time".to_owned())),
-    }
+    let reply = with_timeout(machine, longest_ms, ask(machine, object, question)).await;
+    reply.unwrap_or_else(|| Err(HttpFault("there was no reply in time".to_owned())))
 }

@@ -6,15 +6,13 @@
 
 use std::borrow::Cow;
 use std::future::Future;
-use std::pin::pin;
-
-use futures_util::future::{Either, select};
 
 use super::redaction::SentSecrets;
 use super::secret_headers::SecretHeaders;
 use crate::catalog::HttpService;
 use crate::ports::{
     CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, Platform, ResponseBody,
+    with_timeout,
 };
 
 /// The most redirects that are followed, to the same host only.
@@ -137,10 +135,8 @@ pub async fn in_time<P: Platform, T, F: From<ServiceFailure>>(
     ms: u64,
     work: impl Future<Output = Result<T, F>>,
 ) -> Result<T, F> {
-    match select(pin!(work), pin!(platform.sleep(ms))).await {
-        Either::Left((result, _)) => result,
-        Either::Right(_) => Err(ServiceFailure::TimedOut(ms).into()),
-    }
+    let result = with_timeout(platform, ms, work).await;
+    result.unwrap_or_else(|| Err(ServiceFailure::TimedOut(ms).into()))
 }
 
 /// A body of at most `longest` bytes.

@@ -1,6 +1,9 @@
 //! What an object and the Worker in front both need of the machine that they run on.
 
 use std::future::Future;
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
 
 use super::object::ObjectQuestion;
 
@@ -26,6 +29,18 @@ pub trait Machine {
 
     /// Writes one structured line to the operator's log. Never content, never a secret.
     fn log(&self, line: serde_json::Value);
+}
+
+/// What the work gives, or `None` where that takes longer than so many milliseconds.
+pub async fn with_timeout<T>(
+    machine: &impl Machine,
+    ms: u64,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    match select(pin!(work), pin!(machine.sleep(ms))).await {
+        Either::Left((given, _)) => Some(given),
+        Either::Right(_) => None,
+    }
 }
 
 /// A request that got no response, or whose response broke off. The cause is for the operator's log:

@@ -1,7 +1,6 @@
 //! The list of a user's sessions, and their titles (interface §13).
 
 use std::collections::BTreeSet;
-use std::pin::pin;
 use std::rc::Rc;
 
 use super::session_asking::{ask_each, ask_session};
@@ -9,12 +8,11 @@ use super::user_host::{Ending, UserHost};
 use crate::catalog::Catalog;
 use crate::contract::{Fault, InvokeResult, SessionId, no_session, shown};
 use crate::encoding::timestamp;
-use crate::ports::{Database, Platform};
+use crate::ports::{Database, Platform, with_timeout};
 use crate::users::{
     Cursor, IndexedSession, ListingState, SessionFilter, SessionStatus, SessionSummary,
     SummaryQuestion, SummaryReply, Waiting,
 };
-use futures_util::future::{Either, select};
 
 /// How long a session that never began stays registered, in milliseconds.
 const UNBEGUN_MS: u64 = 5 * 60 * 1000;
@@ -151,11 +149,9 @@ async fn summary_of<P: Platform>(
     known: &IndexedSession,
 ) -> Option<Option<SessionSummary>> {
     let question = SummaryQuestion { incarnation: known.summary.incarnation };
-    let asking = pin!(ask_session(platform, &known.session_id, &question));
-    match select(asking, pin!(platform.sleep(WAIT_MS))).await {
-        Either::Left((reply, _)) => reply.ok().map(|reply: SummaryReply| reply.summary),
-        Either::Right(_) => None,
-    }
+    let asking = ask_session(platform, &known.session_id, &question);
+    let SummaryReply { summary } = with_timeout(platform, WAIT_MS, asking).await?.ok()?;
+    Some(summary)
 }
 
 fn is_overdue<P: Platform>(platform: &P, known: &IndexedSession) -> bool {
