@@ -22,7 +22,7 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 
 use crate::contract::limits;
-use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody};
+use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody, with_timeout};
 use crate::responses_api::{FunctionCall, ModelOutput, ResponseEnd, ResponseStream};
 
 pub use background::{Cancellation, Reading, cancel_response, poll_response, read_response_on};
@@ -114,12 +114,12 @@ pub enum Deletion {
 pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> Deletion {
     let Some(url) = endpoint.url_of_response(id) else { return Deletion::Refused };
     let deletion = platform.send(without_body(HttpMethod::Delete, url, endpoint.headers()));
-    match select(pin!(deletion), pin!(platform.sleep(endpoint.idle_timeout_ms))).await {
-        Either::Left((Ok(response), _)) => match response.status {
+    match with_timeout(platform, endpoint.idle_timeout_ms, deletion).await {
+        Some(Ok(response)) => match response.status {
             200..=299 | 404 => Deletion::Gone,
             _ => Deletion::Refused,
         },
-        Either::Left((Err(_), _)) | Either::Right(_) => Deletion::Unanswered,
+        Some(Err(_)) | None => Deletion::Unanswered,
     }
 }
 
@@ -137,7 +137,7 @@ async fn exchange<P: Platform>(
     last_heard.set(platform.now_ms());
     observer.on_request_id(response.request_id());
     request_id.set(response.request_id().map(str::to_owned));
-    if !(200..300).contains(&response.status) {
+    if !response.is_success() {
         return Err(Cause::Refused(Box::new(read_refusal(*platform, response).await)));
     }
     match form {

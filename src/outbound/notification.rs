@@ -1,14 +1,10 @@
 //! A message to a service that owes nothing but a status: one `POST` of JSON, whose answer nobody reads.
 
-use std::pin::pin;
-
-use futures_util::future::{Either, select};
-
 use super::address::retry_after_ms;
 use super::secret_headers::SecretHeaders;
 use super::service::{ServiceFailure, in_time};
 use crate::catalog::HttpService;
-use crate::ports::{HttpMethod, HttpRequest, Platform, ResponseBody};
+use crate::ports::{HttpMethod, HttpRequest, Platform, ResponseBody, with_timeout};
 
 /// The most of an answer that is awaited, in bytes: a short one that comes to its end leaves the connection usable.
 const ANSWER_BYTES: usize = 4 * 1024;
@@ -33,13 +29,11 @@ pub async fn notify<P: Platform>(
     let exchange = async { Ok::<_, ServiceFailure>(platform.send(request).await?) };
     let mut response = in_time(platform, http.timeout_ms, exchange).await?;
     let status = response.status;
-    if !(200..300).contains(&status) {
+    if !response.is_success() {
         let retry_after_ms = retry_after_ms(&response, platform.now_ms());
         return Err(ServiceFailure::Status { status, retry_after_ms });
     }
     // What the answer says is nobody's: its end, its silence and its break are all the same.
-    let end = pin!(response.body.chunk(ANSWER_BYTES));
-    match select(end, pin!(platform.sleep(ANSWER_MS))).await {
-        Either::Left(_) | Either::Right(_) => Ok(status),
-    }
+    let _ = with_timeout(platform, ANSWER_MS, response.body.chunk(ANSWER_BYTES)).await;
+    Ok(status)
 }

@@ -173,6 +173,11 @@ pub struct HttpResponse<B> {
 }
 
 impl<B> HttpResponse<B> {
+    /// Whether its status is a success.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
     /// The first header of that name, given in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())

@@ -113,7 +113,7 @@ impl<'a, P: Platform> Client<'a, P> {
         let mut response = self.ask(HttpMethod::Post, headers, body).await?;
         self.offered_session = response.header(SESSION_ID).and_then(valid_session_id);
         let status = response.status;
-        let succeeds = is_success(&response);
+        let succeeds = response.is_success();
         let mut reader = MessageReader::new(if succeeds { longest } else { REFUSAL_BYTES });
         let (mut side_requests, mut in_slice) = (0, 0);
         loop {
@@ -189,7 +189,7 @@ impl<'a, P: Platform> Client<'a, P> {
         let mut headers = self.headers();
         headers.push(("Last-Event-ID".to_owned(), last_event_id));
         let response = self.ask(HttpMethod::Get, headers, String::new()).await.ok();
-        response.filter(is_success).ok_or(McpFailure::NoResult)
+        response.filter(HttpResponse::is_success).ok_or(McpFailure::NoResult)
     }
 
     /// Posts a message that has no result. If the server did not accept it, the next request will show that.
@@ -224,8 +224,4 @@ impl<'a, P: Platform> Client<'a, P> {
             |(name, value): (&str, Option<&str>)| Some((name.to_owned(), value?.to_owned()));
         headers.into_iter().filter_map(header).collect()
     }
-}
-
-fn is_success<B>(response: &HttpResponse<B>) -> bool {
-    (200..300).contains(&response.status)
 }
