@@ -94,62 +94,51 @@ hosted_object!(
     WorkspaceIndex, WorkspaceHost, |never| match never {}
 );
 
-/// The Durable Object that keeps the public keys of an identity provider, named by the SHA-256 of their address.
-///
-/// State: SQLite, one row (see `identity::KeySetHost`). Routes: none for clients; the Worker in front asks it
-/// `ports::ObjectQuestion::Keys`. Status: 503 for a sender of another version, else 200, the failure of the provider
-/// being part of the body. No alarm.
-#[wasm_bindgen]
-pub struct KeySetObject {
-    runtime: Rc<Runtime>,
-    keeper: KeySetHost<ObjectStorage>,
+/// An object that only the Worker in front and other objects ask, by its host; `$setting` is what a reply needs besides
+/// the question.
+macro_rules! asked_object {
+    ($(#[$comment:meta])* $object:ident, $host:ident, $class:ident, |$runtime:ident| $setting:expr) => {
+        $(#[$comment])*
+        #[wasm_bindgen]
+        pub struct $object {
+            runtime: Rc<Runtime>,
+            host: $host<ObjectStorage>,
+        }
+
+        #[wasm_bindgen(
+            wasm_bindgen_futures = worker::wasm_bindgen_futures,
+            js_sys = worker::js_sys
+        )]
+        impl $object {
+            #[wasm_bindgen(constructor)]
+            pub fn new(state: DurableObjectState, env: Env) -> Self {
+                let (runtime, storage) = opened(state, env, ObjectClass::$class);
+                Self { runtime, host: $host::new(storage) }
+            }
+
+            pub async fn fetch(&self, request: Request) -> Result<Response, JsValue> {
+                let $runtime = self.runtime.as_ref();
+                reply(request, async |question| self.host.reply($runtime, $setting, question).await)
+                    .await
+            }
+        }
+    };
 }
 
-#[wasm_bindgen(wasm_bindgen_futures = worker::wasm_bindgen_futures, js_sys = worker::js_sys)]
-impl KeySetObject {
-    /// Called by the runtime, with the deployment's bindings, before the first request.
-    #[wasm_bindgen(constructor)]
-    pub fn new(state: DurableObjectState, env: Env) -> Self {
-        let (runtime, storage) = opened(state, env, ObjectClass::KeySet);
-        Self { runtime, keeper: KeySetHost::new(storage) }
-    }
+asked_object!(
+    /// The Durable Object that keeps the public keys of an identity provider, named by the SHA-256 of their address.
+    ///
+    /// State: SQLite, one row (see `identity::KeySetHost`). Routes: none for clients; the Worker in front asks it
+    /// `ports::ObjectQuestion::Keys`. Status: 503 for a sender of another version, else 200, the failure of the provider
+    /// being part of the body. No alarm.
+    KeySetObject, KeySetHost, KeySet, |runtime| context_source().jwks_stale_ms(runtime)
+);
 
-    /// Answers one question.
-    pub async fn fetch(&self, request: Request) -> Result<Response, JsValue> {
-        reply(request, async |question| {
-            let stale_ms = context_source().jwks_stale_ms(self.runtime.as_ref());
-            self.keeper.reply(self.runtime.as_ref(), stale_ms, question).await
-        })
-        .await
-    }
-}
-
-/// The Durable Object that keeps the tools of one MCP server for a tenant, named `{tenant}/{server}`.
-///
-/// State: SQLite, the server's last list (see `mcp::McpListHost`). Routes: none for clients; a session's object asks it
-/// `ports::ObjectQuestion::Tools`. Status: 503 for a sender of another version, else 200, the failure of the server being
-/// part of the body. No alarm.
-#[wasm_bindgen]
-pub struct McpLists {
-    runtime: Rc<Runtime>,
-    host: McpListHost<ObjectStorage>,
-}
-
-#[wasm_bindgen(wasm_bindgen_futures = worker::wasm_bindgen_futures, js_sys = worker::js_sys)]
-impl McpLists {
-    /// Called by the runtime, with the deployment's bindings, before the first request.
-    #[wasm_bindgen(constructor)]
-    pub fn new(state: DurableObjectState, env: Env) -> Self {
-        let (runtime, storage) = opened(state, env, ObjectClass::McpList);
-        Self { runtime, host: McpListHost::new(storage) }
-    }
-
-    /// Answers one question.
-    pub async fn fetch(&self, request: Request) -> Result<Response, JsValue> {
-        reply(request, async |question| {
-            let catalog = context_source().catalog(self.runtime.as_ref()).await;
-            self.host.reply(self.runtime.as_ref(), catalog, question).await
-        })
-        .await
-    }
-}
+asked_object!(
+    /// The Durable Object that keeps the tools of one MCP server for a tenant, named `{tenant}/{server}`.
+    ///
+    /// State: SQLite, the server's last list (see `mcp::McpListHost`). Routes: none for clients; a session's object asks it
+    /// `ports::ObjectQuestion::Tools`. Status: 503 for a sender of another version, else 200, the failure of the server being
+    /// part of the body. No alarm.
+    McpLists, McpListHost, McpList, |runtime| context_source().catalog(runtime).await
+);
