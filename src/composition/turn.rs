@@ -28,13 +28,10 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
         (Some(received), _) => received.iter().map(client_tool).collect::<Result<_, _>>()?,
         (None, Some(latched)) => serde_json::from_str(latched)
             .map_err(|_| Fault::internal("The session's client tools are unreadable."))?,
-        (None, None) => material
-            .conversation
-            .tools
-            .of_client
-            .iter()
-            .map(default_tool)
-            .collect::<Result<_, _>>()?,
+        (None, None) => {
+            let defaults = &material.conversation.tools.of_client;
+            defaults.iter().map(default_tool).collect::<Result<_, _>>()?
+        }
     };
     let received = turn.tools.as_ref().map(|_| serde_json::to_string(&client_tools));
     let received_tools =
@@ -56,8 +53,8 @@ pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<Comp
     };
     let choice = turn.tool_choice_name.as_deref();
     if faults.is_empty() && choice.is_some_and(|name| tools.get(name).is_none()) {
-        let message = "ToolChoiceName must name an offered tool, and none of that name is offered.";
-        faults.push(Fault::new(ErrorCode::InvalidField, message).at("/ToolChoiceName"));
+        let problem = "must name an offered tool, and none of that name is offered";
+        faults.push(Fault::invalid_member("ToolChoiceName", problem));
     }
     let mut messages = compose_messages(turn, material)?;
     messages.user_warnings.extend(warnings.for_user);

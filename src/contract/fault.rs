@@ -4,6 +4,7 @@
 //! Neither may ever carry a key, a prompt or the text of a user.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -75,6 +76,12 @@ impl Fault {
     /// `internal`: a fault of this service.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Internal, message)
+    }
+
+    /// `invalid_field` for a member of the request itself; the problem goes on behind its name.
+    pub fn invalid_member(member: &str, problem: impl fmt::Display) -> Self {
+        let message = format!("{member} {problem}.");
+        Self::new(ErrorCode::InvalidField, message).at(format!("/{member}"))
     }
 
     /// `internal`: a value has no JSON form. `what` begins the message.

@@ -239,8 +239,8 @@ impl Target<'_> {
     }
 
     fn user(&self, route: UserRoute) -> Result<Route, Fault> {
-        let refused = || Fault::new(ErrorCode::InvalidField, format!("User {}.", UserId::RULE));
-        let user = UserId::parse(self.id(1)).ok_or_else(|| refused().at("/User"))?;
+        let refused = || Fault::invalid_member("User", UserId::RULE);
+        let user = UserId::parse(self.id(1)).ok_or_else(refused)?;
         Ok(Route::User(user, route))
     }
 

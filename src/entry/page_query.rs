@@ -1,7 +1,5 @@
 //! The pages of lists that a query asks for (interface §1).
 
-use std::fmt::Display;
-
 use super::request::decoded;
 use crate::contract::{ClosedList, ErrorCode, Fault, TurnId, limits};
 use crate::users::{Cursor, ListOrder, SessionFilter};
@@ -58,7 +56,8 @@ pub(super) fn session_filter(query: &str) -> Result<SessionFilter, Fault> {
     filter.after = after
         .map(|text| {
             let problem = "must be the Next of another page of this list, in the same Order";
-            Cursor::parse(&text, filter.order).ok_or_else(|| invalid("After", problem))
+            Cursor::parse(&text, filter.order)
+                .ok_or_else(|| Fault::invalid_member("After", problem))
         })
         .transpose()?;
     Ok(filter)
@@ -72,25 +71,19 @@ pub(super) fn members(query: &str) -> impl Iterator<Item = (&str, &str)> {
 
 fn limit(value: &str) -> Result<u32, Fault> {
     let limit = decoded(value)?.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
-    limit.ok_or_else(|| invalid("Limit", format!("must be a whole number from 1 to {MAX_LIMIT}")))
+    let problem = || format!("must be a whole number from 1 to {MAX_LIMIT}");
+    limit.ok_or_else(|| Fault::invalid_member("Limit", problem()))
 }
 
 fn one_of<L: ClosedList>(name: &str, value: &str) -> Result<L, Fault> {
-    L::of_name(&decoded(value)?)
-        .ok_or_else(|| invalid(name, format!("must be one of: {}", L::NAMES.join(", "))))
+    let problem = || format!("must be one of: {}", L::NAMES.join(", "));
+    L::of_name(&decoded(value)?).ok_or_else(|| Fault::invalid_member(name, problem()))
 }
 
 fn searched(text: &str) -> Result<String, Fault> {
     let is_right = (1..=limits::TITLE).contains(&text.chars().count());
-    is_right.then(|| text.to_owned()).ok_or_else(|| {
-        invalid("Query", format!("must be 1 to {} characters of a title", limits::TITLE))
-    })
-}
-
-/// The refusal of a member of the query; the problem goes on behind its name.
-pub(super) fn invalid(member: &str, problem: impl Display) -> Fault {
-    let message = format!("{member} {problem}.");
-    Fault::new(ErrorCode::InvalidField, message).at(format!("/{member}"))
+    let problem = || format!("must be 1 to {} characters of a title", limits::TITLE);
+    is_right.then(|| text.to_owned()).ok_or_else(|| Fault::invalid_member("Query", problem()))
 }
 
 /// `unknown_field` for a member of a query that the endpoint lacks.

@@ -1,7 +1,7 @@
 //! What a request asks for, with all that its path and its query say (interface §1). Which method and path ask for it
 //! says the table of endpoints.
 
-use super::page_query::{TurnPage, invalid};
+use super::page_query::TurnPage;
 use super::removed_path::RemovedPath;
 use super::request::decoded;
 use crate::contract::{ErrorCode, Fault, SessionId, TurnId, UserId};
@@ -88,6 +88,6 @@ pub(super) fn asks_for(name: &str, target: &str) -> Result<bool, Fault> {
     match query_members(target, name).next().map(decoded).transpose()?.as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
-        Some(_) => Err(invalid(name, "must be true or false")),
+        Some(_) => Err(Fault::invalid_member(name, "must be true or false")),
     }
 }

@@ -152,10 +152,10 @@ pub(super) fn other_contexts(
     let bound = new.unwrap_or(&bound);
     let mut faults = Vec::new();
     let mut refuse = |member: &str, bound: &str| {
-        let message = format!(
-            "{member} was bound to {bound} by the session's first turn. Leave it out, or start another session."
+        let problem = format!(
+            "was bound to {bound} by the session's first turn. Leave it out, or start another session"
         );
-        faults.push(Fault::new(ErrorCode::InvalidField, message).at(format!("/{member}")));
+        faults.push(Fault::invalid_member(member, problem));
     };
     let is_other = |given: &Option<String>, bound: &str, may_name: &dyn Fn(&str) -> bool| {
         given.as_ref().is_some_and(|given| given != bound && !may_name(given))
