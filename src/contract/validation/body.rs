@@ -3,8 +3,7 @@
 //! It owns `malformed_json`. Its messages give line and column and never repeat content. A leading
 //! byte order mark is skipped, as RFC 8259 permits.
 
-use crate::contract::error_code::ErrorCode;
-use crate::contract::fault::Fault;
+use crate::contract::{ErrorCode, Fault};
 use crate::json::{DEPTH_LIMIT, Malformed, check, not_json, position_after};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

@@ -7,8 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::reader::Reader;
-use crate::contract::limits;
-use crate::contract::request::{ClientTool, ToolParameters};
+use crate::contract::{ClientTool, ToolParameters, limits};
 use crate::json::{Node, ObjectShape, Place, for_each_element};
 
 const FLAT: ObjectShape =
@@ -23,37 +22,28 @@ impl Reader {
     /// Reads `ToolsJson`, a string that holds the tools.
     pub(super) fn client_tools(&mut self, node: Node<'_, '_>) -> Option<Vec<ClientTool>> {
         let text = self.text(limits::TOOLS_JSON, node)?;
-        if self.holds_json(&text, "a JSON array", node) {
-            client_tools(&text, node, self)
-        } else {
-            None
+        if !self.holds_json(&text, "a JSON array", node) {
+            return None;
         }
-    }
-}
-
-fn client_tools(
-    tools_json: &str,
-    node: Node<'_, '_>,
-    reader: &mut Reader,
-) -> Option<Vec<ClientTool>> {
-    let inside = Place::Embedded(&node.place, "tools");
-    let mut tools = Vec::new();
-    let mut names = BTreeSet::new();
-    let mut count = 0;
-    let walked = for_each_element(tools_json, |json| {
-        if count < limits::TOOLS {
-            let tool = Node { json, place: Place::Element(&inside, count) };
-            tools.extend(client_tool(tool, &mut names, reader));
+        let inside = Place::Embedded(&node.place, "tools");
+        let mut tools = Vec::new();
+        let mut names = BTreeSet::new();
+        let mut count = 0;
+        let walked = for_each_element(&text, |json| {
+            if count < limits::TOOLS {
+                let tool = Node { json, place: Place::Element(&inside, count) };
+                tools.extend(client_tool(tool, &mut names, self));
+            }
+            count += 1;
+        });
+        if walked.is_err() {
+            return self.refuse(node, "must hold a JSON array of function tools");
         }
-        count += 1;
-    });
-    if walked.is_err() {
-        return reader.refuse(node, "must hold a JSON array of function tools");
+        if count > limits::TOOLS {
+            self.invalid(node, &format!("must hold at most {} tools, not {count}", limits::TOOLS));
+        }
+        Some(tools)
     }
-    if count > limits::TOOLS {
-        reader.invalid(node, &format!("must hold at most {} tools, not {count}", limits::TOOLS));
-    }
-    Some(tools)
 }
 
 fn client_tool(

@@ -7,11 +7,7 @@ use std::collections::btree_map::Entry;
 use super::body::object_text;
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::document::ListedDocuments;
-use crate::contract::error_code::ErrorCode;
-use crate::contract::fault::Fault;
-use crate::contract::limits;
-use crate::contract::relative_path::quoted_path;
+use crate::contract::{Fault, ListedDocuments, limits};
 use crate::encoding::is_sha256;
 use crate::json::{Node, ObjectShape, Place};
 
@@ -80,11 +76,7 @@ fn read_document(node: Node<'_, '_>, documents: &mut ListedDocuments, reader: &m
     let Some((path, sha256)) = reader.listed_document(node) else { return };
     match documents.entry(path) {
         Entry::Vacant(free) => drop(free.insert(sha256)),
-        Entry::Occupied(above) => {
-            let named = quoted_path(above.key());
-            let problem = format!("{named} names a document that stands above it; list each once");
-            reader.report(ErrorCode::InvalidField, &Place::Member(&node.place, "Path"), &problem);
-        }
+        Entry::Occupied(above) => reader.repeated_document(above.key(), "list each once", node),
     }
 }
 

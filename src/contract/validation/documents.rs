@@ -4,12 +4,8 @@
 
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::document::{Document, Properties};
-use crate::contract::error_code::ErrorCode;
-use crate::contract::fault::Fault;
-use crate::contract::limits;
-use crate::contract::relative_path::quoted_path;
-use crate::json::{Kind, Node, Place, Problems, for_each_member};
+use crate::contract::{Document, Fault, Properties, limits};
+use crate::json::{Kind, Node, Problems, for_each_member};
 
 request_object! {
     fn documents(reader, node) -> Vec<Document> as BODY {
@@ -37,11 +33,7 @@ impl Reader {
         let document = |reader: &mut Self, node: Node<'_, '_>| {
             let document = reader.document(node)?;
             if paths.contains(&document.path) {
-                let place = Place::Member(&node.place, "Path");
-                let named = quoted_path(&document.path);
-                let problem =
-                    format!("{named} names a document that stands above it; send each once");
-                reader.report(ErrorCode::InvalidField, &place, &problem);
+                reader.repeated_document(&document.path, "send each once", node);
             }
             paths.push(document.path.clone());
             Some(document)
@@ -50,60 +42,55 @@ impl Reader {
     }
 
     fn property_map(&mut self, node: Node<'_, '_>) -> Option<Properties> {
-        Some(property_map(node, self))
+        if !node.is_object() {
+            return self.refuse(node, "must be an object of strings or arrays of strings");
+        }
+        let mut properties = Properties::new();
+        let (mark, mut keys, mut bytes) = (self.mark(), 0_usize, 0_usize);
+        let mut room = limits::PROPERTY_VALUES;
+        let walked = for_each_member(node.json, |name, json| {
+            keys += 1;
+            if keys > limits::PROPERTIES || self.is_full() {
+                return;
+            }
+            let node = node.member(&name, json);
+            if matches!(name.as_ref(), "Path" | "Language") {
+                return self.invalid(node, "is the document's own; use its member instead");
+            }
+            if name.is_empty() {
+                return self.invalid(node, "must have a name");
+            }
+            if name.chars().count() > limits::PROPERTY_TEXT {
+                return self.invalid(node, "must have a name of at most 1024 characters");
+            }
+            if !matches!(node.kind(), Kind::String | Kind::Array) {
+                return self.invalid(node, "must be a string or an array of strings");
+            }
+            let Some(values) = property_values(node, &mut room, self) else { return };
+            bytes += name.len() + values.iter().map(String::len).sum::<usize>();
+            let above = properties.partition_point(|(known, _)| known.as_str() < name.as_ref());
+            if properties.get(above).is_some_and(|(known, _)| *known == name) {
+                self.invalid(node, "stands more than once in its object; send it once");
+            } else {
+                properties.insert(above, (name.clone().into_owned(), values));
+            }
+        });
+        if walked.is_err() {
+            // In a JSON body the error can only be an escape for half a character.
+            self.invalid(node, "has a name that is not valid Unicode; escape no lone surrogates");
+        }
+        if keys > limits::PROPERTIES {
+            self.invalid_before(mark, node, "must hold no more than 64 properties");
+        }
+        if bytes > limits::PROPERTY_BYTES {
+            let problem = format!(
+                "must hold at most {} bytes of names and values in all, not {bytes}; put long texts into Contents",
+                limits::PROPERTY_BYTES
+            );
+            self.invalid_before(mark, node, &problem);
+        }
+        Some(properties)
     }
-}
-
-fn property_map(node: Node<'_, '_>, reader: &mut Reader) -> Properties {
-    let mut properties = Properties::new();
-    if !node.is_object() {
-        reader.invalid(node, "must be an object of strings or arrays of strings");
-        return properties;
-    }
-    let (mark, mut keys, mut bytes) = (reader.mark(), 0_usize, 0_usize);
-    let mut room = limits::PROPERTY_VALUES;
-    let walked = for_each_member(node.json, |name, json| {
-        keys += 1;
-        if keys > limits::PROPERTIES || reader.is_full() {
-            return;
-        }
-        let node = node.member(&name, json);
-        if matches!(name.as_ref(), "Path" | "Language") {
-            return reader.invalid(node, "is the document's own; use its member instead");
-        }
-        if name.is_empty() {
-            return reader.invalid(node, "must have a name");
-        }
-        if name.chars().count() > limits::PROPERTY_TEXT {
-            return reader.invalid(node, "must have a name of at most 1024 characters");
-        }
-        if !matches!(node.kind(), Kind::String | Kind::Array) {
-            return reader.invalid(node, "must be a string or an array of strings");
-        }
-        let Some(values) = property_values(node, &mut room, reader) else { return };
-        bytes += name.len() + values.iter().map(String::len).sum::<usize>();
-        let above = properties.partition_point(|(known, _)| known.as_str() < name.as_ref());
-        if properties.get(above).is_some_and(|(known, _)| *known == name) {
-            reader.invalid(node, "stands more than once in its object; send it once");
-        } else {
-            properties.insert(above, (name.clone().into_owned(), values));
-        }
-    });
-    if walked.is_err() {
-        // In a JSON body the error can only be an escape for half a character.
-        reader.invalid(node, "has a name that is not valid Unicode; escape no lone surrogates");
-    }
-    if keys > limits::PROPERTIES {
-        reader.invalid_before(mark, node, "must hold no more than 64 properties");
-    }
-    if bytes > limits::PROPERTY_BYTES {
-        let problem = format!(
-            "must hold at most {} bytes of names and values in all, not {bytes}; put long texts into Contents",
-            limits::PROPERTY_BYTES
-        );
-        reader.invalid_before(mark, node, &problem);
-    }
-    properties
 }
 
 /// A text or an array of one or more, within what the document's other values leave: without this

@@ -5,9 +5,7 @@
 
 use super::body::{object_text, without_byte_order_mark};
 use super::reader::Reader;
-use crate::contract::fault::Fault;
-use crate::contract::identifiers::SessionId;
-use crate::contract::request::ExecuteRequest;
+use crate::contract::{ExecuteRequest, Fault, SessionId};
 use crate::json::{Node, Place, first_member, for_each_member};
 
 /// Reads the body of `POST /execute`. Its faults may also be `forbidden_field`, and `empty_turn` last.

@@ -5,10 +5,7 @@
 use super::reader::Reader;
 use super::request_object::request_object;
 use super::user_turn::forbidden_in_others;
-use crate::contract::fault::Fault;
-use crate::contract::fork::ForkRequest;
-use crate::contract::identifiers::{SessionId, TurnId};
-use crate::contract::limits;
+use crate::contract::{Fault, ForkRequest, SessionId, TurnId, limits};
 use crate::json::ForbiddenMembers;
 
 const FORBIDDEN: [ForbiddenMembers; 5] = forbidden_in_others(

@@ -6,8 +6,7 @@
 use serde_json::Value;
 
 use super::reader::Reader;
-use crate::contract::limits;
-use crate::contract::request::ToolParameters;
+use crate::contract::{ToolParameters, limits};
 use crate::json::{Node, canonical_json, repeats_a_member};
 
 /// The name that a schema without one is sent under.

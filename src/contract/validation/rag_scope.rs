@@ -4,8 +4,7 @@
 
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::limits;
-use crate::contract::request::{RagCondition, RagScope};
+use crate::contract::{RagCondition, RagScope, limits};
 
 request_object! {
     pub(super) fn rag_scope(reader, node) -> RagScope as SCOPE {

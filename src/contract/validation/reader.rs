@@ -4,8 +4,7 @@
 //! keeps the first hundred and a note.
 
 use super::body::object_text;
-use crate::contract::error_code::ErrorCode;
-use crate::contract::fault::Fault;
+use crate::contract::{ErrorCode, Fault};
 use crate::json::{Location, NearestName, Node, Place, Problem, Problems};
 
 /// How many faults are listed before the note that there are more.
@@ -57,9 +56,8 @@ impl Reader {
             self.omitted.get_or_insert(last.code);
         }
         self.invalid(at, problem);
-        match self.faults.get_mut(mark..) {
-            None | Some([]) => {}
-            Some(since) => since.rotate_right(1),
+        if let Some(since @ [_, ..]) = self.faults.get_mut(mark..) {
+            since.rotate_right(1);
         }
     }
 

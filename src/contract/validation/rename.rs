@@ -2,8 +2,7 @@
 
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::fault::Fault;
-use crate::contract::limits;
+use crate::contract::{Fault, limits};
 
 request_object! {
     fn rename(reader, node) -> String as RENAME {

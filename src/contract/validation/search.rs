@@ -2,9 +2,7 @@
 
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::document::SearchRequest;
-use crate::contract::fault::Fault;
-use crate::contract::limits;
+use crate::contract::{Fault, SearchRequest, limits};
 use crate::json::Node;
 
 request_object! {

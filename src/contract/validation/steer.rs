@@ -6,9 +6,7 @@
 use super::reader::Reader;
 use super::request_object::request_object;
 use super::user_turn::forbidden_in_others;
-use crate::contract::fault::Fault;
-use crate::contract::identifiers::SteerId;
-use crate::contract::steer::{SteerContent, SteerRequest};
+use crate::contract::{Fault, SteerContent, SteerId, SteerRequest};
 use crate::json::ForbiddenMembers;
 
 const FORBIDDEN: [ForbiddenMembers; 5] = forbidden_in_others(

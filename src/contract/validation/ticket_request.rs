@@ -2,11 +2,7 @@
 
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::fault::Fault;
-use crate::contract::identifiers::{SessionId, TurnId};
-use crate::contract::limits;
-use crate::contract::ticket_request::TicketRequest;
-use crate::contract::user_id::UserId;
+use crate::contract::{Fault, SessionId, TicketRequest, TurnId, UserId, limits};
 use crate::encoding::authority_of;
 use crate::json::{Node, ObjectShape};
 

@@ -7,11 +7,9 @@ use serde::de::IgnoredAny;
 use super::reader::Reader;
 use super::request_object::request_object;
 use super::user_turn::forbidden_in_others;
-use crate::contract::error_code::ErrorCode;
-use crate::contract::identifiers::{SessionId, TurnId};
-use crate::contract::limits;
-use crate::contract::request::ToolContinuation;
-use crate::contract::tool_result::{ToolOutcome, ToolResult};
+use crate::contract::{
+    ErrorCode, SessionId, ToolContinuation, ToolOutcome, ToolResult, TurnId, limits,
+};
 use crate::json::{ForbiddenMembers, Node, Place, not_json};
 
 const FORBIDDEN: [ForbiddenMembers; 5] =

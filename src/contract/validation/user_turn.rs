@@ -5,13 +5,10 @@
 use super::output_schema::DEFAULT_NAME;
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::error_code::ErrorCode;
-use crate::contract::fault::Fault;
-use crate::contract::identifiers::{SessionId, TurnId};
-use crate::contract::limits;
 use crate::contract::relative_path::{normal_file_name, normal_path};
-use crate::contract::request::{
-    ArtifactContent, ClipboardImage, ContentEncoding, InputArtifact, OutputSchema, UserTurn,
+use crate::contract::{
+    ArtifactContent, ClipboardImage, ContentEncoding, ErrorCode, Fault, InputArtifact,
+    OutputSchema, SessionId, TurnId, UserTurn, limits,
 };
 use crate::encoding::{canonical_base64, is_media_type};
 use crate::json::{ForbiddenMembers, Kind, Node};

@@ -5,9 +5,8 @@
 //! document, by which a client finds it among many.
 
 use super::reader::Reader;
-use crate::contract::fault::Fault;
-use crate::contract::limits;
 use crate::contract::relative_path::{normal_file_path, quoted_path};
+use crate::contract::{Fault, limits};
 use crate::encoding::ClosedList;
 use crate::json::{DEPTH_LIMIT, Malformed, Node, Problems, check, not_json};
 
@@ -99,6 +98,13 @@ impl Reader {
         let path = self.text(limits::PATH, node)?;
         let named = |problem| format!("{} {problem}", quoted_path(&path));
         normal_file_path(&path).map_or_else(|problem| self.refuse(node, &named(problem)), Some)
+    }
+
+    /// Reports a document whose path stands above it, and what to do about it.
+    pub(super) fn repeated_document(&mut self, path: &str, remedy: &str, node: Node<'_, '_>) {
+        let named = quoted_path(path);
+        let problem = format!("{named} names a document that stands above it; {remedy}");
+        self.invalid(node.member("Path", node.json), &problem);
     }
 
     /// An integer from 0 to 2^53, written without fraction or exponent.
