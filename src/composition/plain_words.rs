@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use serde_json::value::RawValue;
 
-use super::shortened_output::{head_and_tail, part_as_text};
+use super::shortened_output::{head_and_tail, part_as_text, parts_as_text};
 use super::summary::PART_BYTES;
 use super::tool_output::call_id_of;
 use crate::contract::Fault;
@@ -64,8 +64,7 @@ fn line(name: &str, arguments: &str, output: Option<String>) -> String {
 
 fn text_of(output: &RawValue) -> String {
     let ReadableItem::Output(parts) = ReadableItem::read(output) else { return String::new() };
-    let texts: Vec<String> = parts.into_iter().map(part_as_text).collect();
-    texts.join("\n")
+    parts_as_text(parts)
 }
 
 fn unwritable() -> Fault {

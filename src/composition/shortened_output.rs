@@ -20,8 +20,7 @@ pub(crate) fn shortened_output(
         return Ok(None);
     }
     let ReadableItem::Output(parts) = ReadableItem::read(item) else { return Ok(None) };
-    let texts: Vec<String> = parts.into_iter().map(part_as_text).collect();
-    let text = texts.join("\n");
+    let text = parts_as_text(parts);
     let call_id = call_id_of(item)?;
     let shortened = function_call_output(&call_id, ToolOutput::Text(&head_and_tail(&text, bytes)))
         .map_err(|_| Fault::unwritable("A tool output"))?;
@@ -43,6 +42,11 @@ pub(super) fn head_and_tail(text: &str, bytes: usize) -> String {
         head.unwrap_or_default(),
         tail.unwrap_or_default()
     )
+}
+
+/// The words of an output, part by part.
+pub(super) fn parts_as_text(parts: Vec<ReadablePart>) -> String {
+    parts.into_iter().map(part_as_text).collect::<Vec<_>>().join("\n")
 }
 
 /// The words of a part; a part without text becomes a note of its kind.

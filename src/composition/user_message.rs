@@ -9,7 +9,7 @@ use super::solution_context::SOLUTION_CONTEXT;
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
 use crate::catalog::ConversationContext;
-use crate::contract::{Fault, InputArtifact, SteerContent, UserTurn, UserWarning};
+use crate::contract::{ClipboardImage, Fault, InputArtifact, SteerContent, UserTurn, UserWarning};
 use crate::encoding::language_of;
 use crate::responses_api::{ContentPart, system_message, user_message_json};
 
@@ -65,10 +65,7 @@ pub(super) fn compose_messages(
         solution_context,
         "none, or unchanged since it was last sent",
     ));
-    for image in &turn.clipboard_images {
-        let url = data_url(image.mime_type.as_str(), &image.data_base64);
-        blocks.add_image(format!("ClipboardImages: {}", image.id), url);
-    }
+    blocks.add_clipboard_images(&turn.clipboard_images);
 
     let mut parts = vec![ContentPart::text(with_instruction(opening, turn.instruction.as_deref()))];
     if !blocks.context.chunks.is_empty() {
@@ -109,10 +106,7 @@ pub struct ComposedSteer {
 pub fn compose_steer(steer: &SteerContent, mode: &str) -> Result<ComposedSteer, Fault> {
     let mut blocks = Blocks::default();
     blocks.add_artifacts(&steer.input_artifacts);
-    for image in &steer.clipboard_images {
-        let url = data_url(image.mime_type.as_str(), &image.data_base64);
-        blocks.add_image(format!("ClipboardImages: {}", image.id), url);
-    }
+    blocks.add_clipboard_images(&steer.clipboard_images);
     let instruction = steer.instruction.as_deref();
     let mut parts = vec![ContentPart::text(with_instruction(opening(mode), instruction))];
     if !blocks.context.chunks.is_empty() {
@@ -184,6 +178,13 @@ impl<'a> Blocks<'a> {
                     self.user_warnings.push(warning.to_string());
                 }
             }
+        }
+    }
+
+    fn add_clipboard_images(&mut self, images: &[ClipboardImage]) {
+        for image in images {
+            let url = data_url(image.mime_type.as_str(), &image.data_base64);
+            self.add_image(format!("ClipboardImages: {}", image.id), url);
         }
     }
 

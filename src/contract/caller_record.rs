@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::user_id::UserId;
-
 use crate::encoding::sparse_object;
 
 sparse_object! {

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::identifiers::{SessionId, TurnId};
 use super::tool_result::ToolResult;
-
 use crate::encoding::sparse_object;
 
 /// `AgentExecuteResponse`, tagged by `Kind`, which comes first on the wire.
@@ -77,7 +76,7 @@ pub struct ToolCalls(Vec<ToolCall>);
 
 sparse_object! {
     /// A file by reference (AGN-033 §6.3).
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "PascalCase", deny_unknown_fields)]
     pub struct FileRef {
         pub name: String,

@@ -63,11 +63,9 @@ impl ListedFile {
         let reference = FileRef {
             name,
             mime_type,
-            url: String::new(),
             size_bytes: contents.bytes.len() as u64,
             content_hash: contents.sha256.clone(),
-            description: None,
-            content_expires: None,
+            ..FileRef::default()
         };
         Self { reference, contents: Some(contents) }
     }
@@ -162,11 +160,8 @@ async fn file(entry: &str, yield_after: &impl AsyncFn(usize)) -> Result<ListedFi
     let mut reference = FileRef {
         name,
         mime_type,
-        url: String::new(),
-        size_bytes: 0,
-        content_hash: String::new(),
         description: description.map(described).transpose()?,
-        content_expires: None,
+        ..FileRef::default()
     };
     let contents = match (inline, data_base64, url) {
         (Some(given), None, None) => {

@@ -27,7 +27,7 @@ const MOST_QUESTIONS: usize = 3;
 pub struct KeySetCache(RefCell<Vec<(String, CachedKeys)>>);
 
 /// What a keeper said. Times are milliseconds since the Unix epoch by this isolate's clock.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct CachedKeys {
     version: Option<u64>,
     /// `None` where the keeper has no keys.
@@ -120,18 +120,11 @@ impl CachedKeys {
 
     /// What is known after a keeper's failure: the earlier keys while they may serve, or none, for a moment.
     fn after_failure(earlier: Option<Self>, now: u64) -> Self {
-        let (fresh_until, asks_again_at) = (now + RETRY_MS, now + RETRY_MS);
-        match earlier.filter(|earlier| earlier.said_at <= now && now < earlier.serves_until) {
-            Some(earlier) => Self { said_at: now, fresh_until, asks_again_at, ..earlier },
-            None => Self {
-                version: None,
-                keys: None,
-                said_at: now,
-                fresh_until,
-                serves_until: now,
-                asks_again_at,
-            },
-        }
+        let serving =
+            earlier.filter(|earlier| earlier.said_at <= now && now < earlier.serves_until);
+        let known = serving.unwrap_or_else(|| Self { serves_until: now, ..Self::default() });
+        let again_at = now + RETRY_MS;
+        Self { said_at: now, fresh_until: again_at, asks_again_at: again_at, ..known }
     }
 
     /// Whether the keeper need not be asked. Where the clock was set back, it is asked anew.

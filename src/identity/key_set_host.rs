@@ -83,9 +83,8 @@ impl<D: Database> KeySetHost<D> {
     /// The reply to a [`KeyQuestion`] as JSON: a [`KeySetReply`], or no text when the storage fails. After a failure of
     /// the provider the last set serves for `stale_ms` more.
     pub async fn reply<P: Platform>(&self, platform: &P, stale_ms: u64, question: &str) -> String {
-        let question: KeyQuestion = match serde_json::from_str(question) {
-            Ok(question) => question,
-            Err(_) => return String::new(),
+        let Ok(question) = serde_json::from_str::<KeyQuestion>(question) else {
+            return String::new();
         };
         let reply = self.keys(platform, stale_ms, &question).await;
         let text = reply.and_then(|reply| json_text("A set of keys", &reply));

@@ -96,48 +96,42 @@ fn narrowed(parent: Ticket, asked: TicketRequest) -> Result<Ticket, Fault> {
     if !is_same(&asked.actor, parent.actor.as_ref()) {
         return Err(wider("Actor"));
     }
-    let operations = within(asked.operations, Some(parent.operations), |own, asked| own == asked);
-    let workspaces = within(asked.workspaces, Some(parent.workspaces), |own, asked| own == asked);
-    let sessions = within(asked.sessions, parent.sessions, |own, asked| covers(own, asked));
-    let turns = within(asked.turns, parent.turns, |own, asked| own == asked);
-    let contexts = within(asked.contexts, parent.contexts, |own, asked| own == asked);
-    let origins =
-        within(asked.origins, parent.origins, |own, asked| own.eq_ignore_ascii_case(asked));
     let turn_tokens = match (asked.turn_tokens, parent.turn_tokens) {
         (Some(asked), Some(own)) if asked > own => return Err(wider("TurnTokens")),
         (asked, own) => asked.or(own),
     };
+    let (operations, workspaces) = (Some(parent.operations), Some(parent.workspaces));
+    let operations = within("Operations", asked.operations, operations, PartialEq::eq)?;
+    let workspaces = within("Workspaces", asked.workspaces, workspaces, PartialEq::eq)?;
     Ok(Ticket {
-        operations: distinct(operations.ok_or_else(|| wider("Operations"))?.unwrap_or_default()),
-        workspaces: workspaces.ok_or_else(|| wider("Workspaces"))?.unwrap_or_default(),
-        sessions: sessions.ok_or_else(|| wider("Sessions"))?,
-        turns: turns.ok_or_else(|| wider("Turns"))?,
-        contexts: contexts.ok_or_else(|| wider("Contexts"))?,
-        origins: origins.ok_or_else(|| wider("Origins"))?,
+        operations: distinct(operations.unwrap_or_default()),
+        workspaces: workspaces.unwrap_or_default(),
+        sessions: within("Sessions", asked.sessions, parent.sessions, |own, asked| {
+            covers(own, asked)
+        })?,
+        turns: within("Turns", asked.turns, parent.turns, PartialEq::eq)?,
+        contexts: within("Contexts", asked.contexts, parent.contexts, PartialEq::eq)?,
+        origins: within("Origins", asked.origins, parent.origins, |own, asked| {
+            own.eq_ignore_ascii_case(asked)
+        })?,
         turn_tokens,
-        user: parent.user,
-        actor: parent.actor,
-        tenant: parent.tenant,
-        id: parent.id,
-        signed_by: parent.signed_by,
-        issued_at_s: parent.issued_at_s,
-        expires_at_s: parent.expires_at_s,
-        minted_with: parent.minted_with,
+        ..parent
     })
 }
 
-/// The list that holds: the own one where none is asked for. `None` where something is asked for that the own one
-/// does not cover.
+/// The list that holds: the own one where none is asked for. A list with something that the own one does not cover is
+/// refused.
 fn within<T>(
+    member: &str,
     asked: Option<Vec<T>>,
     own: Option<Vec<T>>,
     covers: impl Fn(&T, &T) -> bool,
-) -> Option<Option<Vec<T>>> {
-    let Some(asked) = asked else { return Some(own) };
+) -> Result<Option<Vec<T>>, Fault> {
+    let Some(asked) = asked else { return Ok(own) };
     let is_within = own
         .as_ref()
         .is_none_or(|own| asked.iter().all(|asked| own.iter().any(|own| covers(own, asked))));
-    is_within.then_some(Some(asked))
+    if is_within { Ok(Some(asked)) } else { Err(wider(member)) }
 }
 
 /// The operations in their order, each once.

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::object::BorrowedText;
+
 /// Calls `each` with the name and the JSON of every member of an object. Fails when the text is not
 /// a JSON object, or a name is not valid Unicode.
 pub fn for_each_member<'d>(
@@ -34,7 +36,7 @@ pub fn first_member<'d>(document: &'d str, name: &str) -> Option<&'d str> {
     // A visitor stops only by an error, for which the parser counts the lines before it.
     let mut rest = behind(document, '{')?;
     loop {
-        let (Text(member), colon) = leading(rest)?;
+        let (BorrowedText(member), colon) = leading(rest)?;
         let (json, comma): (&RawValue, _) = leading(behind(colon, ':')?)?;
         if member == name {
             return Some(json.get());
@@ -55,11 +57,6 @@ fn behind(text: &str, sign: char) -> Option<&str> {
     text.trim_start_matches([' ', '\t', '\n', '\r']).strip_prefix(sign)
 }
 
-/// A string: a slice of the document, unless it holds escapes.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Text<'d>(#[serde(borrow)] Cow<'d, str>);
-
 /// Calls the function with every member, or with every element and an empty name. The reference
 /// lets the walk be compiled once instead of once for each closure.
 struct Walk<'f, 'd>(&'f mut dyn FnMut(Cow<'d, str>, &'d str));
@@ -72,7 +69,7 @@ impl<'d> Visitor<'d> for Walk<'_, 'd> {
     }
 
     fn visit_map<A: MapAccess<'d>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(Text(name)) = map.next_key()? {
+        while let Some(BorrowedText(name)) = map.next_key()? {
             (self.0)(name, map.next_value::<&RawValue>()?.get());
         }
         Ok(())

@@ -254,29 +254,23 @@ impl CallFailure {
     /// The dictionary's fault, with the details that an operator needs and without the service's words.
     pub fn into_fault(self, attempts: u32) -> Fault {
         let too_long = self.too_long();
+        let unavailable = |message: &str| Fault::new(ErrorCode::UpstreamUnavailable, message);
+        let not_understood = |message: &str| Fault::new(ErrorCode::UpstreamProtocol, message);
         let mut fault = match self.cause {
             Cause::Interrupt => Fault::internal("A model call was dropped and not made again."),
             Cause::TooLarge => Fault::new(ErrorCode::ContextWindowExceeded, TOO_LONG),
-            Cause::Unreachable => Fault::new(
-                ErrorCode::UpstreamUnavailable,
-                "The model service could not be reached.",
-            ),
+            Cause::Unreachable => unavailable("The model service could not be reached."),
             Cause::Refused(refusal) => refusal.into_fault(),
-            Cause::Lost => Fault::new(
-                ErrorCode::UpstreamUnavailable,
-                "The model service has lost the answer that it was making.",
-            ),
+            Cause::Lost => unavailable("The model service has lost the answer that it was making."),
             Cause::Silent { after_ms } => Fault::new(
                 ErrorCode::UpstreamTimeout,
                 format!("The model service sent nothing for {after_ms} ms."),
             ),
-            Cause::BrokenOff => Fault::new(
-                ErrorCode::UpstreamProtocol,
+            Cause::BrokenOff => not_understood(
                 "The connection to the model service broke in the middle of its answer.",
             ),
-            Cause::Unreadable(fault) => Fault::new(ErrorCode::UpstreamProtocol, sentence(fault)),
-            Cause::UnnameableCalls => Fault::new(
-                ErrorCode::UpstreamProtocol,
+            Cause::Unreadable(fault) => not_understood(&sentence(fault)),
+            Cause::UnnameableCalls => not_understood(
                 "The model service sent too many calls, or an id that is empty, too long or used twice.",
             ),
             Cause::Failed(error) => {

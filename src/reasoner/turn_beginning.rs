@@ -174,9 +174,9 @@ fn store_turn<D: Database>(
                 ordinal: new.ordinal,
                 turn_id: &new.request.turn_id,
                 fingerprint: new.fingerprint,
-                tools: &json_text("A tool list", &composed.tools)?,
+                tools: &json_text("A part of the turn", &composed.tools)?,
                 messages: system.into_iter().chain([user]).collect(),
-                composition: &json_text("A trace", &messages.trace)?,
+                composition: &json_text("A part of the turn", &messages.trace)?,
                 progress: TurnProgress {
                     streaming: new.request.streaming,
                     tool_choice: new.request.tool_choice_name.clone(),

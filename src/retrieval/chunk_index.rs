@@ -67,9 +67,7 @@ impl<D: Database> ChunkIndex<D> {
         if !self.tables.exist()? {
             return Ok(Counts::default());
         }
-        let generation = self.tables.generation();
-        let removed = Writer::new(&self.tables, budget).remove(path).await;
-        self.or_empty(generation, removed)
+        self.or_empty(Writer::new(&self.tables, budget).remove(path)).await
     }
 
     /// The differences between a client's list and the index.
@@ -94,9 +92,7 @@ impl<D: Database> ChunkIndex<D> {
         budget: &mut WorkBudget<F>,
         service: Option<&Embeddings>,
     ) -> Result<Counts, Fault> {
-        let generation = self.tables.generation();
-        let counts = self.count(budget, service).await;
-        self.or_empty(generation, counts)
+        self.or_empty(self.count(budget, service)).await
     }
 
     /// Whether the index has vectors, or will have them.
@@ -145,9 +141,7 @@ impl<D: Database> ChunkIndex<D> {
         budget: &mut WorkBudget<F>,
         request: Search<'_>,
     ) -> Result<Vec<Chunk>, Fault> {
-        let generation = self.tables.generation();
-        let chunks = search::search(&self.tables, budget, request).await;
-        self.or_empty(generation, chunks)
+        self.or_empty(search::search(&self.tables, budget, request)).await
     }
 
     /// A warning for each key of a scope that no document has.
@@ -156,9 +150,7 @@ impl<D: Database> ChunkIndex<D> {
         budget: &mut WorkBudget<F>,
         scope: &RagScope,
     ) -> Result<Vec<Warning>, Fault> {
-        let generation = self.tables.generation();
-        let warnings = unknown_scope_keys(&self.tables, budget, &scope.conditions).await;
-        self.or_empty(generation, warnings)
+        self.or_empty(unknown_scope_keys(&self.tables, budget, &scope.conditions)).await
     }
 
     async fn count<F: AsyncFn()>(
@@ -200,8 +192,12 @@ impl<D: Database> ChunkIndex<D> {
 
     /// The result of a request that began in `generation`, or the empty one when it failed because everything was
     /// erased meanwhile.
-    fn or_empty<T: Default>(&self, generation: u64, result: Result<T, Fault>) -> Result<T, Fault> {
-        match result {
+    async fn or_empty<T: Default>(
+        &self,
+        work: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<T, Fault> {
+        let generation = self.tables.generation();
+        match work.await {
             Err(_) if self.tables.generation() != generation => Ok(T::default()),
             result => result,
         }

@@ -74,8 +74,12 @@ impl Credentials {
             refuse(fault, "key");
             Keyring::default()
         });
-        let tickets = gateway.secret("TICKET_KEYS");
-        let tickets = keys(tickets, TicketKeys::parse, |fault| refuse(fault, "ticket"));
+        let tickets = gateway.secret("TICKET_KEYS").map(|text| TicketKeys::parse(&text));
+        let tickets = tickets.transpose().unwrap_or_else(|fault| {
+            refuse(fault, "ticket");
+            None
+        });
+        let tickets = tickets.unwrap_or_default();
         let providers = gateway.secret("IDENTITY_PROVIDERS").filter(|text| !text.is_empty());
         let tokens = providers.map(|text| Providers::parse(&text).map(TokenCheck::new));
         if let Some(Err(fault)) = &tokens {
@@ -167,19 +171,6 @@ impl Credentials {
         let caller = for_user(head, ticket.clone().caller())?;
         Ok(Admitted { caller, ticket: Some(Box::new(ticket)), is_in_url: false })
     }
-}
-
-/// The keys of a variable; none where it is not set, or where it has a fault.
-fn keys<K: Default>(
-    variable: Option<String>,
-    parse: fn(&str) -> Result<K, String>,
-    refuse: impl FnOnce(String),
-) -> K {
-    let parsed = variable.map_or_else(|| Ok(K::default()), |text| parse(&text));
-    parsed.unwrap_or_else(|fault| {
-        refuse(fault);
-        K::default()
-    })
 }
 
 /// Refuses a ticket in any URL but a stream's, whatever else the URL has: it may stand in logs and histories by then.

@@ -16,11 +16,8 @@ pub(super) async fn download<G: Gateway>(
 ) -> Response<G::Contents> {
     let key = gateway.secret("FILE_LINK_KEY");
     let opened = open_link(presented.clone(), key.as_deref(), gateway.now_ms() / 1000);
-    let response = match opened {
-        Ok(link) => file(head, gateway, &link).await,
-        Err(refusal) => Err(refusal),
-    };
-    response.unwrap_or_else(|LinkRefusal { http_status, fault }| {
+    let response = async { file(head, gateway, &opened?).await };
+    response.await.unwrap_or_else(|LinkRefusal { http_status, fault }| {
         Response::json(http_status, InvokeResult::from(fault).to_json())
     })
 }

@@ -234,11 +234,13 @@ impl FrontDoor {
             refuse_revoked(gateway, caller).await?;
         }
         if caller.has_key() && caller.user.is_some() {
-            let mut line = json!({ "event": "act_as", "level": "info", "tenant": caller.tenant });
+            let mut line = json!({
+                "event": "act_as", "level": "info", "tenant": caller.tenant,
+                "request_id": id.as_str(),
+            });
             if let Some(members) = line.as_object_mut() {
                 members.extend(logged(caller.record(), &caller.tenant, self.credentials.users));
             }
-            RequestId::sign(Some(id), &mut line);
             gateway.log(line);
         }
         let sent = json_text("The caller", &caller.sent())?;

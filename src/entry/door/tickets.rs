@@ -9,7 +9,6 @@ use crate::contract::{ErrorCode, Fault, InvokeResult, parse_ticket_request};
 use crate::encoding::hex;
 use crate::entry::logged_caller::logged;
 use crate::entry::request::RequestHead;
-use crate::entry::request_id::RequestId;
 use crate::entry::response::Response;
 use crate::identity::{Credential, Needs, Subject, TicketSource, mint};
 use crate::ports::Gateway;
@@ -42,14 +41,13 @@ pub(super) fn mint_ticket<G: Gateway>(
     let mut line = json!({
         "event": "ticket", "level": "info", "tenant": caller.tenant,
         "minted": minted.ticket_id, "operations": minted.operations,
-        "sessions": sessions, "seconds": seconds,
+        "sessions": sessions, "seconds": seconds, "request_id": arrival.id.as_str(),
     });
     if let Some(members) = line.as_object_mut() {
         members.extend(logged(caller.record(), &caller.tenant, credentials.users));
         let user = credentials.users.name(&caller.tenant, &minted.user);
         members.extend(user.map(|user| ("user".to_owned(), user.into())));
     }
-    RequestId::sign(Some(arrival.id), &mut line);
     gateway.log(line);
     Ok(Response::result(&InvokeResult::success(minted, Vec::new())))
 }

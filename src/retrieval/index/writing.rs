@@ -15,8 +15,7 @@ use super::spans::Span;
 use super::tables::{CHUNK_WORK, STEP_CHUNKS, Tables};
 use super::terms::searchable;
 use crate::contract::{Document, Fault};
-use crate::encoding::language_of;
-use crate::encoding::{TextHashes, TextHashing};
+use crate::encoding::{TextHashes, TextHashing, language_of};
 use crate::ports::{Database, SqlValue, insert};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
