@@ -49,7 +49,7 @@ scripts = $(sort $(shell find tests $(client)/test $(python)/test -name node_mod
 timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs hostile_bytes.test.mjs cold_start.test.mjs)
 step := tools/test_run/step
 
-check: setup ## while editing: format, lints and the native tests that the change can concern; within a minute once the crate is compiled
+check: setup ## while editing: format, lints and the native tests that the change can concern; a minute once the crate is compiled, two where whole turns are concerned
 	cargo fmt --check
 	@git ls-files -z src tests clients tools server | xargs -0 wc -l | awk '$$1 > 500 && $$2 ~ /\.(rs|m?[jt]sx?|css)$$/ && $$2 !~ /\/openapi\.ts$$/ { print "warning: " $$2 " has " $$1 " lines: is it one thought?" }'
 	tools/test_run/concerned
