@@ -192,13 +192,13 @@ pub(super) fn headers(
     let mut headers = Vec::new();
     node.entries(findings, |name, node, findings| {
         let folded = name.to_ascii_lowercase();
-        let own: &[&str] = match recipient {
-            Recipient::ModelService => &OWN_HEADERS,
-            Recipient::Webhook => &MESSAGE_HEADERS,
-            Recipient::OtherService | Recipient::Signature => &[],
+        let is_own = match recipient {
+            Recipient::ModelService => OWN_HEADERS.contains(&folded.as_str()),
+            Recipient::Webhook => {
+                MESSAGE_HEADERS.contains(&folded.as_str()) || folded.starts_with(MESSAGE_PREFIX)
+            }
+            Recipient::OtherService | Recipient::Signature => false,
         };
-        let is_message = recipient == Recipient::Webhook && folded.starts_with(MESSAGE_PREFIX);
-        let is_own = is_message || own.contains(&folded.as_str());
         if !is_header_name(name) {
             findings.fault(node, format!("{} is not a header's name", quoted(name)));
         } else if CONNECTION_HEADERS.contains(&folded.as_str()) {

@@ -71,6 +71,10 @@ fn is_identifier(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-'))
 }
 
+/// What [`is_tenant_name`] asks of a text, in words that follow what it names.
+pub const TENANT_NAME_RULE: &str =
+    "must be 1 to 64 visible ASCII characters other than /, the first one not @";
+
 /// Whether a text names a tenant: 1 to 64 visible ASCII characters other than `/`, at which an object's name is split,
 /// without `@` at the front, where a name has its simulated jurisdiction.
 pub fn is_tenant_name(text: &str) -> bool {

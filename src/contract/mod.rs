@@ -44,7 +44,9 @@ pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Notice, Warning, json_text};
 pub use fingerprint::{fingerprint, fingerprint_in, steer_fingerprint};
 pub use fork::ForkRequest;
-pub use identifiers::{SessionId, SteerId, TurnId, is_tenant_name, no_session, no_turn};
+pub use identifiers::{
+    SessionId, SteerId, TENANT_NAME_RULE, TurnId, is_tenant_name, no_session, no_turn,
+};
 pub use invoke_result::{InvokeResult, outcome_in_session};
 pub use operation::Operation;
 pub use progress::{Progress, SteerStep, ToolState};

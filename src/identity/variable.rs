@@ -1,6 +1,6 @@
 //! Reading a variable of the deployment that is JSON. Its first fault is named by its place and never by a value.
 
-use crate::contract::{Fault, is_tenant_name};
+use crate::contract::{Fault, TENANT_NAME_RULE, is_tenant_name};
 use crate::json::{Malformed, NearestName, Node, Problem, Problems, check, not_json};
 
 /// The longest name of a member in a fault, in characters.
@@ -69,8 +69,7 @@ pub(super) fn is_filled(text: &str) -> Option<&'static str> {
 }
 
 pub(super) fn tenant_problem(text: &str) -> Option<&'static str> {
-    (!is_tenant_name(text))
-        .then_some("must be 1 to 64 visible ASCII characters other than /, the first one not @")
+    (!is_tenant_name(text)).then_some(TENANT_NAME_RULE)
 }
 
 /// A text in which `problem` finds none.

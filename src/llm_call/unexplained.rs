@@ -55,12 +55,6 @@ fn fails_for_good(error: &ErrorBody) -> bool {
 }
 
 fn blames_no_other(error: &ErrorBody) -> bool {
-    let says = |words: &str| {
-        error.message.as_deref().is_some_and(|said| said.to_ascii_lowercase().contains(words))
-    };
-    if says("api key") {
-        return false;
-    }
     let mut names = [&error.code, &error.kind].into_iter().flatten();
     let is_named = names.any(|name| {
         let name = name.to_ascii_lowercase();
@@ -70,7 +64,9 @@ fn blames_no_other(error: &ErrorBody) -> bool {
         let rest = OF_CONVERSATION.iter().find_map(|name| param.strip_prefix(name));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
     };
-    !is_named && error.param.as_deref().is_none_or(is_of_conversation)
+    let said = error.message.as_deref().unwrap_or_default();
+    let is_of_a_key = said.to_ascii_lowercase().contains("api key");
+    !is_named && !is_of_a_key && error.param.as_deref().is_none_or(is_of_conversation)
 }
 
 #[cfg(test)]

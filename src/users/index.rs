@@ -302,7 +302,7 @@ impl<D: Database> UserIndex<D> {
         })
     }
 
-    /// Refuses submissions that were received earlier and credentials that were issued earlier, of a user without sessions.
+    /// Refuses submissions that were received earlier, and credentials that were issued earlier.
     pub fn bar_earlier(
         &self,
         received_at: u64,
@@ -362,11 +362,7 @@ impl<D: Database> UserIndex<D> {
 
     /// Revokes credentials that were issued earlier than a time.
     pub fn revoke(&self, credentials_valid_from: u64, now_ms: u64) -> Result<(), Fault> {
-        self.step(now_ms, || {
-            let statement =
-                "UPDATE user SET credentials_valid_from = MAX(credentials_valid_from, ?)";
-            self.database.execute(statement, &[credentials_valid_from.into()])
-        })
+        self.bar_earlier(0, credentials_valid_from, now_ms)
     }
 
     /// Drops the tables of a user without sessions, of whom nothing is left to be known. `longest_token_ms` is the

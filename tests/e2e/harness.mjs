@@ -209,6 +209,12 @@ export class Rig {
     return (await this.get(`/sessions/${SessionId}/turns/${TurnId}`, more)).json?.Result;
   }
 
+  /** What the log says of a request that was refused; its line may come after the response. */
+  async refusalLine(response) {
+    const line = () => this.logs.find((one) => one.includes('"refused"') && one.includes(idOf(response)));
+    return JSON.parse(await eventually(line, 'the log tells of the refusal'));
+  }
+
   /** A turn's trace. */
   async trace({ SessionId, TurnId }, more) {
     return resultOf(await this.get(`/sessions/${SessionId}/turns/${TurnId}/trace`, more));

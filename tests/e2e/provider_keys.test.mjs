@@ -38,13 +38,11 @@ const tried = (token) => at(rig, token);
 const LET_IN = [404, 'session_not_found'];
 const REFUSED = [401, 'unauthenticated'];
 const letsIn = async (token, why) => assert.deepEqual(refusalOf(await tried(token)), LET_IN, why);
-/** Resolves to the reason that the log has of the same request; its line may come after the response. */
+/** Resolves to the reason that the log has of the same request. */
 const refuses = async (token, why) => {
   const response = await tried(token);
   assert.deepEqual(refusalOf(response), REFUSED, why);
-  const id = response.headers.get('aptix-request-id');
-  const line = await eventually(() => rig.logs.find((line) => line.includes('"refused"') && line.includes(id)), 'the refusal is logged');
-  return JSON.parse(line).reason;
+  return (await rig.refusalLine(response)).reason;
 };
 const failures = () => rig.logs.filter((line) => line.includes('"jwks_failed"')).map((line) => JSON.parse(line));
 const good = (name, pair = OLD, changes = {}) => joseToken(claimsOf(issuerOf(name), changes), pair);

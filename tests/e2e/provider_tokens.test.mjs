@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
 import { after, afterEach, test } from 'node:test';
-import { BY_PACKAGE, apiKeys, eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { BY_PACKAGE, apiKeys, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { IdentityProvider, base64url, claimsOf, handMade, inSeconds, joseToken, keyPair, signatureOf } from '../fakes/identity_provider.mjs';
 import { answer, text } from './scripted_model.mjs';
 
@@ -64,11 +64,8 @@ async function tried(token, more = {}) {
   return rig.get('/sessions/nobody-s', { headers: { authorization: `Bearer ${token}`, ...more.headers } });
 }
 
-/** Why a request was refused, as the log says; its line may come after the response. */
-async function reasonOf({ headers }) {
-  const id = headers.get('aptix-request-id');
-  return JSON.parse(await eventually(() => rig.logs.find((line) => line.includes('"refused"') && line.includes(id)), 'the log says why')).reason;
-}
+/** Why a request was refused, as the log says. */
+const reasonOf = async (response) => (await rig.refusalLine(response)).reason;
 const LET_IN = [404, 'session_not_found'];
 
 async function letsIn(token, why) {

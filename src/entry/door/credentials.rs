@@ -75,11 +75,11 @@ impl Credentials {
             Keyring::default()
         });
         let tickets = gateway.secret("TICKET_KEYS").map(|text| TicketKeys::parse(&text));
-        let tickets = tickets.transpose().unwrap_or_else(|fault| {
-            refuse(fault, "ticket");
-            None
-        });
-        let tickets = tickets.unwrap_or_default();
+        let tickets =
+            tickets.unwrap_or_else(|| Ok(TicketKeys::default())).unwrap_or_else(|fault| {
+                refuse(fault, "ticket");
+                TicketKeys::default()
+            });
         let providers = gateway.secret("IDENTITY_PROVIDERS").filter(|text| !text.is_empty());
         let tokens = providers.map(|text| Providers::parse(&text).map(TokenCheck::new));
         if let Some(Err(fault)) = &tokens {

@@ -5,7 +5,7 @@ use hmac::digest::{CtOutput, Output};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::contract::is_tenant_name;
+use crate::contract::{TENANT_NAME_RULE, is_tenant_name};
 use crate::encoding::sha256_from_hex;
 use crate::identity::{ALL_TENANTS, Caller, Right, Rights};
 use crate::json::Object;
@@ -64,9 +64,7 @@ impl Keyring {
                 return Err(named("Id is empty"));
             }
             if !is_tenant_name(&entry.tenant) {
-                return Err(named(
-                    "Tenant must be 1 to 64 visible ASCII characters other than /, the first one not @",
-                ));
+                return Err(named(&format!("Tenant {TENANT_NAME_RULE}")));
             }
             let hash = sha256_from_hex(&entry.sha256)
                 .and_then(|hash| Output::<Sha256>::try_from(hash.as_slice()).ok())
