@@ -102,7 +102,7 @@ pub enum Next {
     GivenUp,
     /// It is attempted again at that time.
     Again(u64),
-    /// It is looked at again at that time. The table counts no attempt: none was made, or the kind counts its own.
+    /// It is looked at again at that time. The table counts no attempt: none was made, or the kind counts its own, as forks and deletions do.
     Wait(u64),
 }
 

@@ -12,7 +12,6 @@ use worker::worker_sys::DurableObjectNamespace;
 use super::bindings::messages::{self, ask_bytes, bytes_of, object_at};
 use super::bindings::namespace::WholeNamespace;
 use super::clock::now_ms;
-use super::object_request::REFUSED;
 use super::promise::settled;
 use super::request_body::{Sending, SentBody};
 use super::tenants::tenants;
@@ -128,9 +127,7 @@ pub(super) async fn ask_question(
         caller: "",
     };
     let response = ask(env, &request, Some(body)).await?;
-    if response.status() == REFUSED {
-        return Err(HttpFault::of_other_version());
-    }
+    HttpFault::unless_reply(response.status())?;
     let text = bytes_of(&settled(&response.array_buffer()?).await?);
     String::from_utf8(text).map_err(|_| HttpFault("The response is no text.".to_owned()))
 }

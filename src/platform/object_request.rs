@@ -13,10 +13,7 @@ use super::received_body::ReceivedBody;
 use super::request_head::ReceivedHead;
 use super::response::{runtime_response, text_response};
 use crate::entry::{IsolateSettings, RequestHead, Response};
-use crate::ports::{CALLER, HttpFault, caller_in_protocol};
-
-/// The status under which an object of another version refuses a question; no reply has it.
-pub(super) const REFUSED: u16 = 503;
+use crate::ports::{CALLER, HttpFault, OTHER_VERSION_STATUS, caller_in_protocol};
 
 thread_local! {
     static SOURCE: Rc<IsolateSettings> = Rc::default();
@@ -39,7 +36,7 @@ pub(super) async fn reply(
     stepwise(async {
         let head = ReceivedHead::of(&request);
         if head.header(CALLER).and_then(caller_in_protocol).is_none() {
-            return text_response(REFUSED, "");
+            return text_response(OTHER_VERSION_STATUS, "");
         }
         let question =
             body_of(&request, &head).await.map_err(|HttpFault(text)| Error::new(&text))?;

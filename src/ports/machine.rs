@@ -49,10 +49,26 @@ pub async fn with_timeout<T>(
 #[error("{0}")]
 pub struct HttpFault(pub String);
 
+/// The status under which an object of another version refuses a question.
+pub const OTHER_VERSION_STATUS: u16 = 503;
+
 /// The cause of an [`HttpFault::of_other_version`].
 const OTHER_VERSION: &str = "an object of another version refuses";
 
 impl HttpFault {
+    /// Takes the status of an object's response to a question. An object that could not do what was asked responds with
+    /// a fault, whose body may read as a reply that has nothing to say.
+    ///
+    /// # Errors
+    /// The response is no reply.
+    pub fn unless_reply(status: u16) -> Result<(), Self> {
+        match status {
+            200 => Ok(()),
+            OTHER_VERSION_STATUS => Err(Self::of_other_version()),
+            _ => Err(Self("an object could not reply".to_owned())),
+        }
+    }
+
     /// The object that was asked is of another version of the product, and has done nothing.
     pub fn of_other_version() -> Self {
         Self(OTHER_VERSION.to_owned())

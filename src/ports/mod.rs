@@ -27,7 +27,7 @@ pub use gateway::{
 };
 pub use inner_protocol::{INNER_PROTOCOL, caller_in_protocol};
 pub use logged_users::LoggedUsers;
-pub use machine::{HttpFault, Machine, with_timeout};
+pub use machine::{HttpFault, Machine, OTHER_VERSION_STATUS, with_timeout};
 pub use metering::DataPoint;
 pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion, object_name, user_name};
 pub use platform::{

@@ -20,6 +20,15 @@ pub const FIRST_INSTANCE: u64 = 1 << 32;
 /// The wait before the runtime repeats an alarm that failed, in milliseconds.
 const REPEATED_AFTER_MS: u64 = 2_000;
 
+/// The reply in an object's response to a question.
+pub fn reply_in<S>(response: Response<S>) -> Result<String, HttpFault> {
+    HttpFault::unless_reply(response.status)?;
+    match response.body {
+        Body::Json(text) => Ok(text.to_string()),
+        Body::Empty | Body::Stream(_) => Err(HttpFault("nothing is said".to_owned())),
+    }
+}
+
 /// An object.
 pub struct TestObject<H> {
     name: String,
@@ -132,11 +141,7 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
             let body = std::future::ready(Ok(body.into_bytes()));
             let source = IsolateSettings::default();
             let response = object.response(&task_world, &source, &head, body).await;
-            giver.0.give(response.and_then(|response| match response.body {
-                _ if response.status == 503 => Err(HttpFault::of_other_version()),
-                Body::Json(text) => Ok(text.to_string()),
-                Body::Empty | Body::Stream(_) => Err(HttpFault("nothing is said".to_owned())),
-            }));
+            giver.0.give(response.and_then(reply_in));
         };
         world.executor.spawn(number, Box::pin(task));
         answer.taken().await

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use aptix_edge::encoding::Jurisdiction;
-use aptix_edge::entry::{Body, IsolateSettings, PlainResponse, RequestHead};
+use aptix_edge::entry::{IsolateSettings, PlainResponse, RequestHead};
 use aptix_edge::ports::{
     DataPoint, FileFault, HttpFault, HttpMethod, HttpRequest, HttpResponse, Machine, ObjectClass,
     ObjectIdentity, ObjectQuestion, OperatorCatalog, Platform, RequestBody, storage_failed,
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::instance::Instance;
 use super::model_service::ModelService;
-use super::object::asked_by;
+use super::object::{asked_by, reply_in};
 use super::reply::{Connection, Reply};
 use super::response_body::{OpenCall, TestBody};
 use super::scripted_service::{HttpReply, Piece};
@@ -294,10 +294,7 @@ impl Machine for TestPlatform {
         let (source, body) = (IsolateSettings::default(), ready(Ok(body.into_bytes())));
         let response: Pin<Box<dyn Future<Output = Result<PlainResponse, HttpFault>> + '_>> =
             Box::pin(workspace.response(&self.world, &source, &head, body));
-        match response.await?.body {
-            Body::Json(text) => Ok(text.to_string()),
-            Body::Empty | Body::Stream(_) => Err(HttpFault("the index says nothing".to_owned())),
-        }
+        reply_in(response.await?)
     }
 
     fn log(&self, mut line: serde_json::Value) {

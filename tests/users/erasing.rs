@@ -298,6 +298,25 @@ fn a_revocation_that_not_every_session_heard_is_said_to_be_so() {
 }
 
 #[test]
+fn a_session_whose_storage_fails_has_not_heard_of_a_revocation() {
+    let bed = people();
+    let before = bed.ticket("alice");
+    bed.ask_with(&before, "POST", "/execute", &words("a", "t1", "Hello").to_string()).final_text();
+    let session = bed.world.session("local/~alice/a");
+    for event in ["INSERT", "UPDATE"] {
+        session.disk.write(&format!(
+            "CREATE TRIGGER spoiled_{event} BEFORE {event} ON session
+             BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END"
+        ));
+    }
+    assert_eq!(bed.asked("POST", "/users/alice/revoke", "").failure(), (500, "internal"));
+    session.disk.write("DROP TRIGGER spoiled_INSERT; DROP TRIGGER spoiled_UPDATE");
+    assert_eq!(bed.asked("POST", "/users/alice/revoke", "").result()["Sessions"], 1);
+    session.restart(&bed.world);
+    assert_eq!(bed.ask_with(&before, "GET", "/sessions/a", "").failure().1, "credential_expired");
+}
+
+#[test]
 fn an_erasure_meets_a_first_turn_at_every_moment() {
     // A first turn is cut by the erasure of its user after any number of steps of the world.
     let mut met = std::collections::BTreeMap::<String, usize>::new();
