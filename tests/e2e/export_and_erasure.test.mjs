@@ -1,5 +1,7 @@
 // The export of a session in one document, and its erasure with a receipt (interface §1).
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
 import { test } from 'node:test';
 import { BOOT_PROMPT, apiKeys, clientTool, eventually, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { Gate, answer, call, text } from './scripted_model.mjs';
@@ -70,6 +72,31 @@ test('an export of a long session comes whole, and is one document', async () =>
   const document = await exported(SessionId);
   assert.deepEqual(document.Turns.map(({ TurnId }) => TurnId), Array.from({ length: 40 }, (_, i) => `t${i + 1}`));
   assert.ok(document.Turns.every(({ Submissions }) => Submissions[0].Outcome.Result.PrimaryOutputText.length === 50_000));
+});
+
+test('an export breaks off whose session is erased while it is read, also where one of the same id has begun since', async () => {
+  const { SessionId } = userTurn();
+  const say = async (TurnId) => resultOf(await rig.post({ SessionId, TurnId, Instruction: 'More.' }, { key }));
+  rig.model.script(answer(text('x'.repeat(5_000_000))));
+  rig.model.otherwise(answer(text('Short.')));
+  for (let turn = 1; turn <= 3; turn += 1) await say(`t${turn}`);
+  // A client that reads slowly: the first turn is longer than what waits for it on the way, so the rest waits at the service.
+  const socket = net.connect(Number(rig.url.port), rig.url.hostname);
+  const pieces = [];
+  let erased = false;
+  const bytes = () => pieces.reduce((sum, { length }) => sum + length, 0);
+  socket.on('error', () => {}).on('data', (piece) => pieces.push(piece) && !erased && bytes() > 100_000 && socket.pause());
+  socket.write(`GET /sessions/${SessionId}/export HTTP/1.1\r\nHost: ${rig.url.host}\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`);
+  await eventually(() => socket.isPaused(), 'the export begins');
+  resultOf(await erase(SessionId));
+  erased = true;
+  rig.model.otherwise(answer(text('Anew.')));
+  for (let turn = 1; turn <= 4; turn += 1) await say(`n${turn}`);
+  socket.resume();
+  await once(socket, 'close');
+  const heard = Buffer.concat(pieces).toString();
+  const parts = ['"TurnId":"t1"', 'Anew.', '"Texts":{'].map((part) => heard.includes(part));
+  assert.deepEqual(parts, [true, false, false], 'no whole document, and nothing of the other session');
 });
 
 test('an erased session is gone, with a receipt, and so are its responses at the model service', async () => {

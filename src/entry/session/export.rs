@@ -16,6 +16,8 @@ use crate::ports::Database;
 #[derive(Debug)]
 pub struct Export<D> {
     store: Rc<SessionStore<D>>,
+    /// When the session began, which tells it from a later session of the same id.
+    created_at: u64,
     /// The session, until its members have been sent.
     session: Option<Box<Session>>,
     /// The exported part of the catalog, JSON.
@@ -53,9 +55,10 @@ impl<D: Database> Export<D> {
             Err(_) => None,
         };
         let catalog = catalog.transpose()?;
-        let last = store.newest_ordinal()?;
+        let (created_at, last) = (session.created_at, store.newest_ordinal()?);
         let (session, texts) = (Some(Box::new(session)), BTreeSet::new());
-        Ok(Self { store, session, catalog, sent: 0, last, texts, part: ExportPart::Turns })
+        let part = ExportPart::Turns;
+        Ok(Self { store, created_at, session, catalog, sent: 0, last, texts, part })
     }
 
     /// The next piece of the document, `None` after the last. Fails with `session_not_found` when the
@@ -73,6 +76,7 @@ impl<D: Database> Export<D> {
 
     /// The session's members, the catalog, and the beginning of the turns.
     fn opening(&mut self, session: Session) -> Result<String, Fault> {
+        self.refuse_after_erasure()?;
         let (opening, _) = InvokeResult::around_success();
         let session = json(&self.store.exported_session(session)?)?;
         let members = session.strip_suffix('}').unwrap_or(&session);
@@ -110,10 +114,13 @@ impl<D: Database> Export<D> {
     }
 
     fn refuse_after_erasure(&self) -> Result<(), Fault> {
-        if self.store.session()?.is_some() {
-            return Ok(());
+        let is_same = |session: Session| session.created_at == self.created_at;
+        match self.store.session()?.is_some_and(is_same) {
+            true => Ok(()),
+            false => {
+                Err(Fault::new(ErrorCode::SessionNotFound, "The session was erased meanwhile."))
+            }
         }
-        Err(Fault::new(ErrorCode::SessionNotFound, "The session was erased meanwhile."))
     }
 }
 
