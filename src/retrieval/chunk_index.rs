@@ -135,7 +135,7 @@ impl<D: Database> ChunkIndex<D> {
         self.tables.erase()
     }
 
-    /// The best chunks for a query within a scope, best first. A chunk that exceeds the remaining bytes is skipped.
+    /// The best chunks for a query within a scope, best first.
     pub async fn search<F: AsyncFn()>(
         &self,
         budget: &mut WorkBudget<F>,

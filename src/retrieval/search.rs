@@ -29,6 +29,8 @@ pub struct Search<'a> {
     pub limit: usize,
     /// The most bytes of text in all.
     pub max_bytes: usize,
+    /// Whether a chunk that does not fit these is returned besides, for whoever says what was left out.
+    pub shows_unfit: bool,
     /// The query's vector, where embeddings are configured and serve.
     pub vector: Option<&'a QuestionVector>,
     /// Whether each chunk explains its score.
@@ -87,8 +89,9 @@ struct Ranked<'s, D> {
 impl<D: Database> Ranked<'_, D> {
     /// The best passages of the chunks that still belong to a document.
     fn chunks(&self) -> Result<Vec<Chunk>, Fault> {
-        let Search { limit, max_bytes, explain, .. } = self.search;
-        let passages = passages(&self.candidates()?, &self.asked, limit, max_bytes);
+        let Search { limit, max_bytes, shows_unfit, explain, .. } = self.search;
+        let room = (max_bytes, shows_unfit);
+        let passages = passages(&self.candidates()?, &self.asked, limit, room);
         let mut chunks = self.read(&passages)?;
         for (chunk, passage) in chunks.iter_mut().zip(&passages) {
             chunk.score = Some(score_for_client(passage.score()));

@@ -54,6 +54,40 @@ fn a_turn_is_given_the_best_chunks_of_its_workspace_within_its_scope() {
 }
 
 #[test]
+fn a_turn_is_given_what_a_search_gives_however_few_its_bytes_are() {
+    let bed = Bed::new();
+    let words = format!("{}\n", "word ".repeat(20)).repeat(6);
+    let section = |title: &str| format!("# {title}\n\n{words}the needle\n{words}\n");
+    let small = format!("the needle needle needle\n{}\n", "other ".repeat(10));
+    let (one, long) = (section("One").len(), ["One", "Two"].map(section).concat());
+    let documents = json!({ "Documents": [
+        { "Path": "small.md", "Contents": small }, { "Path": "long.md", "Contents": long },
+    ] });
+    bed.asked("PUT", "/workspaces/w/documents", &documents.to_string()).result();
+    let all = small.len() + long.len();
+    let mut given = Vec::new();
+    for (number, most) in [all, all - 1, small.len() + one - 1, one, 10].into_iter().enumerate() {
+        bed.configure(|catalog| {
+            catalog["AgentContexts"]["default"]["Retrieval"] =
+                json!({ "Index": { "MaxBytes": most } });
+        });
+        let heard = bed.asked("POST", "/workspaces/w/search", r#"{"Query":"needle"}"#);
+        let found = heard.result()["Chunks"].as_array().unwrap().clone();
+        let asked = with(turn(&format!("t{number}"), "needle"), json!({ "WorkspaceId": "w" }));
+        bed.post(&asked).final_text();
+        let context = shown(&bed).unwrap_or_default();
+        assert_eq!(context.matches("=== CHUNK ").count(), found.len(), "{most}: {context}");
+        for chunk in &found {
+            assert!(context.contains(chunk["Text"].as_str().unwrap()), "{most}: {context}");
+        }
+        let left_out = composition(&bed, &format!("t{number}")).matches("budget of bytes").count();
+        given.push((found.len(), left_out));
+    }
+    // What no turn is given stands in its trace.
+    assert_eq!(given, [(2, 0), (2, 0), (1, 2), (1, 2), (0, 3)]);
+}
+
+#[test]
 fn a_repeat_is_not_retrieved_for_again() {
     let bed = with_workspace();
     let first = bed.post(&asking("t1", json!({})));

@@ -53,7 +53,8 @@ impl<D: Database> Index<D> {
         limit: usize,
         max_bytes: usize,
     ) -> Result<Vec<Chunk>, Fault> {
-        let search = Search { query, scope, limit, max_bytes, vector: None, explain: false };
+        let (shows_unfit, vector, explain) = (false, None, false);
+        let search = Search { query, scope, limit, max_bytes, shows_unfit, vector, explain };
         done(self.0.search(&mut WorkBudget::new(async || ()), search))
     }
 }

@@ -142,6 +142,7 @@ fn a_score_is_the_sum_of_its_parts_each_with_the_fields_that_made_it() {
         scope: None,
         limit: 8,
         max_bytes: usize::MAX,
+        shows_unfit: false,
         vector: None,
         explain: true,
     };

@@ -46,6 +46,7 @@ fn permitted(conditions: &[(&str, RagOperator, &[&str])]) -> bool {
         ("blank".to_owned(), vec![String::new()]),
         ("tags".to_owned(), vec!["api".to_owned(), "public-api".to_owned()]),
         ("team".to_owned(), vec!["billing".to_owned()]),
+        ("z\0ero".to_owned(), vec!["a\0b".to_owned()]),
     ];
     let index = Index::new(Storage::new());
     index.upsert(&[put]).unwrap();
@@ -76,6 +77,11 @@ fn each_operator_holds_exactly_when_the_interface_says() {
         ("tags", &["public"], false, true),
         ("tags", &["public-api", "x"], true, true),
         ("tags", &["private"], false, false),
+        ("z\0ero", &["a\0b"], true, true),
+        ("z\0ero", &["a"], false, true),
+        ("z\0ero", &["b"], false, true),
+        ("z\0ero", &["a\0c"], false, false),
+        ("z", &["a\0b"], false, false),
         ("blank", &[""], true, true),
         ("blank", &["x"], false, false),
         ("absent", &["x"], false, false),

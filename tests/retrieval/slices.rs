@@ -62,6 +62,7 @@ fn all(scope: Option<&RagScope>) -> Search<'_> {
         scope,
         limit: 100,
         max_bytes: usize::MAX,
+        shows_unfit: false,
         vector: None,
         explain: false,
     }

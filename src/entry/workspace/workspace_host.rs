@@ -45,6 +45,7 @@ struct IndexSearch<'a> {
     request: &'a SearchRequest,
     limit: usize,
     max_bytes: usize,
+    is_of_turn: bool,
     explain: bool,
 }
 
@@ -186,7 +187,9 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         if retrieval.source == RetrievalSource::Index {
             let limit = request.limit.unwrap_or(retrieval.limit as usize);
             let max_bytes = retrieval.max_bytes as usize;
-            let search = IndexSearch { agent_context: id, request, limit, max_bytes, explain };
+            let (agent_context, is_of_turn) = (id, false);
+            let search =
+                IndexSearch { agent_context, request, limit, max_bytes, is_of_turn, explain };
             return self.search_index(source, search).await;
         }
         let query = RetrievalQuery {
@@ -206,7 +209,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         Ok(InvokeResult::success(BTreeMap::from([("Chunks", retrieved.chunks)]), warnings))
     }
 
-    /// The search of a turn, which keeps its own bound in bytes.
+    /// The search of a turn, which leaves out itself what does not fit the bytes of its agent context, and traces it.
     async fn search_of_turn(
         &self,
         source: &IsolateSettings,
@@ -214,10 +217,13 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
     ) -> Result<InvokeResult, Vec<Fault>> {
         let (agent_context, search) = read_turn_search(question).ok_or_else(object_failed)?;
         let request = parse_search(search.as_bytes())?;
+        let catalog = source.catalog(self.platform.as_ref()).await.ok();
+        let agent = catalog.as_ref().and_then(|catalog| catalog.agent_context(&agent_context));
         let search = IndexSearch {
             agent_context: &agent_context,
             limit: request.limit.unwrap_or(limits::CHUNKS),
-            max_bytes: usize::MAX,
+            max_bytes: agent.map_or(usize::MAX, |agent| agent.retrieval.max_bytes as usize),
+            is_of_turn: true,
             explain: false,
             request: &request,
         };
@@ -229,12 +235,13 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         source: &IsolateSettings,
         search: IndexSearch<'_>,
     ) -> Result<InvokeResult, Vec<Fault>> {
-        let IndexSearch { agent_context, request, limit, max_bytes, explain } = search;
+        let IndexSearch { agent_context, request, limit, max_bytes, is_of_turn, explain } = search;
         let SearchRequest { query, rag_scope, .. } = request;
         let (vector, mut warnings) =
             self.index.question_vector(source, agent_context, query).await?;
         let (scope, vector) = (rag_scope.as_ref(), vector.as_ref());
-        let search = Search { query, scope, limit, max_bytes, vector, explain };
+        let shows_unfit = is_of_turn;
+        let search = Search { query, scope, limit, max_bytes, shows_unfit, vector, explain };
         let (chunks, of_scope) =
             self.index.search(&mut budget_of(self.platform.as_ref()), search).await?;
         warnings.extend(of_scope);

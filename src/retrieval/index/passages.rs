@@ -60,12 +60,12 @@ impl Passage {
 /// order equal scores, so the same chunks always make the same passages.
 ///
 /// Their text has at most `max_bytes` in all. If a passage exceeds the remaining bytes, its best chunk is returned; if
-/// that does not fit, the passage is skipped.
+/// that does not fit, the passage is skipped, or with `shows_unfit` returned besides.
 pub(crate) fn passages(
     candidates: &[Candidate],
     asked: &AskedKinds,
     limit: usize,
-    max_bytes: usize,
+    (max_bytes, shows_unfit): (usize, bool),
 ) -> Vec<Passage> {
     let longest = HARD_LIMIT_BYTES.min(max_bytes);
     let documents = MatchingDocument::all(candidates, asked);
@@ -78,8 +78,9 @@ pub(crate) fn passages(
     let mut room = max_bytes;
     let fitting = best.filter_map(|passage| {
         let passage = if passage.bytes > room { passage.best_alone() } else { passage };
-        room = room.checked_sub(passage.bytes)?;
-        Some(passage)
+        let rest = room.checked_sub(passage.bytes);
+        room = rest.unwrap_or(room);
+        (rest.is_some() || shows_unfit).then_some(passage)
     });
     fitting.collect()
 }
