@@ -132,6 +132,8 @@ fn a_search_compares_titles_without_the_case_of_ascii_letters() {
         ("%25", vec!["b"]),
         ("_", vec!["c"]),
         ("rip%20to", vec!["a"]),
+        ("%00", vec![]),
+        ("trip%00", vec![]),
     ] {
         let mut found = bed.ids("alice", &format!("?Query={query}"));
         found.sort();
@@ -226,6 +228,31 @@ fn a_session_that_never_began_is_not_listed_and_is_forgotten_after_minutes() {
     // It begins after all.
     bed.say("alice", "a", "t2", "Hello").final_text();
     assert_eq!(bed.ids("alice", ""), ["a"]);
+}
+
+#[test]
+fn a_page_of_which_many_sessions_never_began_leads_on_to_those_that_did() {
+    let bed = people();
+    bed.say("alice", "began", "t1", "Hello").final_text();
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 1_000);
+    for number in 0..70 {
+        let request = words(&format!("never{number}"), "t1", "Hello");
+        let request = with(request, json!({ "ToolChoiceName": "unknown" }));
+        let refused = bed.ask_as("alice", "POST", "/execute", &request.to_string());
+        assert_eq!(refused.failure(), (400, "invalid_field"));
+    }
+    for order in ["Activity", "Created"] {
+        let (mut seen, mut query) = (Vec::new(), String::new());
+        for _ in 0..10 {
+            let target = format!("/sessions?Limit=1&Order={order}{query}");
+            let heard = bed.ask_as("alice", "GET", &target, "");
+            let listed = heard.result()["Sessions"].as_array().unwrap().clone();
+            seen.extend(listed.iter().map(|it| it["SessionId"].as_str().unwrap().to_owned()));
+            let Some(next) = heard.result()["Next"].as_str() else { break };
+            query = format!("&After={next}");
+        }
+        assert_eq!(seen, ["began"], "{order}");
+    }
 }
 
 #[test]

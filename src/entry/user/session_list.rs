@@ -20,7 +20,8 @@ const UNBEGUN_MS: u64 = 5 * 60 * 1000;
 /// How long the list waits for what a session tells of itself, in milliseconds.
 const WAIT_MS: u64 = 5_000;
 
-/// The most rounds of questions before a page is shown. Each asks as many sessions as a page holds.
+/// The most rounds of questions before a page is shown. Each asks as many sessions as a page holds; a page of which more
+/// never began ends before those that were not asked.
 const MOST_ROUNDS: u32 = 20;
 
 /// The most registered sessions that are asked before a user's sessions are counted.
@@ -57,26 +58,32 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         named: Option<&[String]>,
     ) -> Result<InvokeResult, Fault> {
         let limit = filter.limit as usize;
+        let cursor = |last: &IndexedSession| Cursor::behind(last, filter.order).text(filter.order);
         let mut absent = BTreeSet::new();
-        let mut page = Vec::new();
-        for _ in 0..MOST_ROUNDS {
+        let (mut rounds, mut last_asked) = (0, None);
+        let (mut page, end) = loop {
             // One session more than the page holds shows whether there is another page.
-            page = self.index.page(filter, named, limit + 1 + absent.len())?;
-            let is_unknown = |known: &&IndexedSession| {
+            let mut page = self.index.page(filter, named, limit + 1 + absent.len())?;
+            let is_unknown = |known: &IndexedSession| {
                 known.listing_state == ListingState::Registered
                     && !absent.contains(&known.session_id)
             };
-            let unknown: Vec<_> = page.iter().filter(is_unknown).cloned().collect();
-            if unknown.is_empty() {
-                break;
+            let Some(asked) = page.iter().position(is_unknown) else { break (page, None) };
+            if rounds == MOST_ROUNDS {
+                page.truncate(asked);
+                // Those that were asked may be gone.
+                let end = page.last().map(cursor).or(last_asked);
+                break (page, end);
             }
-            absent.extend(self.absent(&unknown).await?);
-        }
+            rounds += 1;
+            page.retain(is_unknown);
+            absent.extend(self.absent(&page).await?);
+            last_asked = page.last().map(cursor);
+        };
         page.retain(|known| known.listing_state == ListingState::Listed);
         let more = page.len() > limit;
         page.truncate(limit);
-        let last = page.last().filter(|_| more);
-        let next = last.map(|last| Cursor::behind(last, filter.order).text(filter.order));
+        let next = page.last().filter(|_| more).map(cursor).or(end);
         let entry = |known| entry(known, catalog.as_deref());
         let view = SessionsView { sessions: page.iter().map(entry).collect(), next };
         Ok(InvokeResult::success(&view, Vec::new()))
