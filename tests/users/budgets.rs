@@ -76,3 +76,30 @@ fn what_a_session_has_spent_stays_spent_when_it_is_erased() {
         assert!(spent(&bed) >= 2_000, "{}", spent(&bed));
     }
 }
+
+#[test]
+fn what_is_left_of_a_lease_is_not_spent_beside_the_limit_of_the_next_day() {
+    const DAY_MS: u64 = 86_400_000;
+    let bed = people();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["Budget"] =
+            json!({ "UserTokensPerDay": 2_000, "Lease": 2_000 });
+    });
+    let midnight = (bed.world.executor.now_ms() / DAY_MS + 1) * DAY_MS;
+    bed.world.executor.set_now_ms(midnight - 10_000);
+    bed.say("alice", "a", "t", "Hello").final_text();
+    // No alarm of the session has given the rest of the lease back.
+    bed.world.executor.set_now_ms(midnight + 5_000);
+    let (mut spent_today, mut longest) = (0, 0);
+    for number in 0.. {
+        let heard = bed.say("alice", "a", &format!("t{number}"), "Hello");
+        if heard.status != 200 {
+            assert_eq!(heard.failure().1, "budget_exceeded");
+            break;
+        }
+        let tokens = heard.result()["Usage"]["TotalTokens"].as_u64().unwrap();
+        (spent_today, longest) = (spent_today + tokens, longest.max(tokens));
+    }
+    assert!(spent_today < 2_000 + longest, "{spent_today} of 2,000");
+    assert!(spent(&bed) >= spent_today, "{} of {spent_today}", spent(&bed));
+}

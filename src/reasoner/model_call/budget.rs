@@ -13,6 +13,8 @@ use crate::ports::{Database, Platform, user_name};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 use crate::users::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits};
 
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
 /// A session stops spending so long before its lease returns, in milliseconds: clocks differ.
 const MARGIN_MS: u64 = 10 * 60 * 1000;
 
@@ -30,9 +32,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             return Ok(());
         };
         let state = &running.session.state;
+        let now = self.platform.now_ms();
         let is_good = |known: &Lease| {
             let until = known.granted_at.saturating_add(LEASE_LIFE_MS - MARGIN_MS);
-            known.left(state.total_tokens) > 0 && self.platform.now_ms() < until
+            // What is spent out of it counts for the day on which it was granted.
+            let is_of_today = known.granted_at / DAY_MS == now / DAY_MS;
+            known.left(state.total_tokens) > 0 && now < until && is_of_today
         };
         if state.lease.as_ref().is_some_and(is_good) {
             return Ok(());
