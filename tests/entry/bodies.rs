@@ -1,6 +1,8 @@
 //! Which bodies are read, and how a request is refused (interface §1 and §3).
 
+use aptix_edge::encoding::sha256_hex;
 use bed::*;
+use serde_json::Value;
 
 use crate::users::people::{Asking, people, words};
 
@@ -113,11 +115,18 @@ fn no_response_may_be_taken_for_a_page() {
 fn an_object_that_does_not_respond_is_a_fault_of_ours_that_can_be_repeated() {
     let bed = Bed::new();
     bed.world.has_users.set(false);
-    let heard = bed.asked("GET", "/users/alice", "");
-    assert_eq!(heard.failure(), (500, "internal"));
-    let log = bed.world.log.take();
-    let failed = log.iter().find(|line| line["event"] == "object_failed").unwrap();
-    assert_eq!(failed["object"], "local/~alice");
+    let hash = sha256_hex(b"local\nalice")[..16].to_owned();
+    for (users, named) in
+        [("hash", hash.as_str().into()), ("plain", "alice".into()), ("none", Value::Null)]
+    {
+        bed.deploy("LOG_USERS", users);
+        let heard = bed.asked("GET", "/users/alice", "");
+        assert_eq!(heard.failure(), (500, "internal"));
+        let log = bed.world.log.take();
+        let failed = log.iter().find(|line| line["event"] == "object_failed").unwrap();
+        assert_eq!((&failed["tenant"], &failed["user"]), (&"local".into(), &named));
+        assert_eq!(failed.to_string().contains("alice"), users == "plain", "{failed}");
+    }
 }
 
 #[test]

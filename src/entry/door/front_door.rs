@@ -30,7 +30,9 @@ use crate::entry::response::{Header, Response, object_failed, refusal_line};
 use crate::entry::route::{Route, TurnRoute, no_such_endpoint, query_members};
 use crate::entry::trace_header::trace_context;
 use crate::identity::{Caller, Tenants};
-use crate::ports::{Deployment, Gateway, INNER_PROTOCOL, LoggedUsers, ObjectClass, ObjectRequest};
+use crate::ports::{
+    Deployment, Gateway, INNER_PROTOCOL, LoggedUsers, ObjectClass, ObjectIdentity, ObjectRequest,
+};
 
 /// The settings that the Worker needs before it asks an object. Variables and secrets never change
 /// within an isolate, so an isolate reads them once.
@@ -267,10 +269,13 @@ impl FrontDoor {
             Err(fault) => {
                 // Where its body had to give way, the object is not to blame.
                 check_body.map_or(Ok(()), |check| check())?;
-                gateway.log(json!({
-                    "event": "object_failed", "level": "error", "object": request.name,
-                    "fault": fault.0, "request_id": id.as_str(),
-                }));
+                let mut line = json!({
+                    "event": "object_failed", "level": "error", "fault": fault.0,
+                    "request_id": id.as_str(),
+                });
+                let object = ObjectIdentity::new(class, Some(request.name));
+                object.sign(&mut line, self.credentials.users);
+                gateway.log(line);
                 Ok(FrontResponse::Own(Response::refusal(object_failed().into())))
             }
         }
