@@ -61,7 +61,9 @@ def test_documents_are_compared_by_their_hashes_and_sent_in_requests_of_bounded_
     assert workspace.search("invoice manager")["Chunks"][0]["Path"] == "b.md"
     workspace.remove(["src/1.rs", "src/2.rs"])
     workspace.remove("src/")
-    assert workspace.erase()["Documents"] == 1
+    emptied = workspace.sync([], remove=True)
+    assert (emptied.sent, emptied.removed) == ([], ["b.md"])
+    assert workspace.erase()["Documents"] == 0
 
 
 def test_a_document_that_cannot_be_read_or_is_refused_is_left_out_and_blocks_nothing(aptix: Any) -> None:

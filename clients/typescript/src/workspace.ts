@@ -97,7 +97,8 @@ export class Workspace {
 
   /**
    * Makes the index equal to these documents: compares their hashes, sends what is new or changed, and no more. A document
-   * that cannot be read, or that the service refuses, is left out; what the index has of it stays.
+   * that cannot be read, or that the service refuses, is left out; what the index has of it stays. Where more than 20,000
+   * documents are listed, the service does not name all others, and those stay.
    */
   async sync(documents: SourceDocument[], options: SyncOptions = {}): Promise<Synced> {
     const { signal, dispose } = abortable(options.signal);
@@ -119,8 +120,10 @@ export class Workspace {
     try {
       const needed: string[] = [];
       const extra = new Set<string>();
+      let hasMore = false;
       const compare = (some: { Path: string; Sha256: string }[]) =>
         this.#accepted<Comparison>("POST", "/compare", some, leftOut, signal, ({ Needed, Extra }) => {
+          hasMore ||= Extra.length >= MOST_COMPARED;
           needed.push(...Needed.filter((path) => listed.has(path)));
           for (const path of Extra) if (!listed.has(path)) extra.add(path);
         });
@@ -145,6 +148,7 @@ export class Workspace {
         removed.push(...doomed.slice(removed.length, removed.length + count));
         told();
       }
+      if (hasMore && doomed.length > 0) removed.push(...(await this.sync(documents, { remove: remove!, maxBytes, signal })).removed);
     } finally {
       dispose();
     }

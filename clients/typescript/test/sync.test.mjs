@@ -109,6 +109,19 @@ test('a thousand removals take ten requests', async (t) => {
   assert.equal((await workspace('many').get()).Documents, 0);
 });
 
+test('what one comparison does not name goes with the next one', async () => {
+  // The service as it is: of the documents beside those that are listed it names 10,000.
+  const held = new Set(Array.from({ length: 25_000 }, (_, at) => `old/${at}.md`));
+  held.add('kept.md');
+  const request = async ({ method, body, query }) => {
+    if (method === 'DELETE') return query.split('&').forEach((path) => held.delete(decodeURIComponent(path.slice('Path='.length))));
+    const listed = new Set(JSON.parse(body).Documents.map(({ Path }) => Path));
+    return { Needed: [...listed].filter((path) => !held.has(path)), Extra: [...held].filter((path) => !listed.has(path)).sort().slice(0, 10_000) };
+  };
+  const { removed } = await new Workspace({ request }, 'w').sync([{ Path: 'kept.md', Contents: 'alpha' }], { remove: true });
+  assert.deepEqual([removed.length, [...held]], [25_000, ['kept.md']]);
+});
+
 /** A repository of 5,000 files, and all that makes folders hard. Gives how many are text. */
 function repository(root) {
   const file = (name, contents) => {

@@ -23,6 +23,8 @@ MAX_QUERY = 6000
 """Of the query of a removal: with longer addresses not every proxy deals."""
 LONGEST_CONTENTS = 20_000_000
 """The service takes no document of more characters."""
+NO_DOCUMENT: Mapping[str, Any] = {"Path": "no document of this name", "Sha256": "0" * 64}
+"""A path that no document has: who compares with it alone learns of all that there are."""
 MAX_BYTES = 4 << 20
 """Of one request, unless one document has more."""
 
@@ -90,17 +92,22 @@ class AsyncWorkspace:
         """Makes the index equal to a folder, or to these documents: compares their hashes, sends what is new or
         changed, and no more. With `remove`, documents that are not listed are removed, or those of them that it
         says by their path. What is no text for an index, cannot be read, or is refused by the service is left out
-        and reported; what the index has of the latter two stays. `include` are patterns in the form of
+        and reported; what the index has of the latter two stays. Where more than 20,000 documents are listed, the
+        service does not name all others, and those stay. `include` are patterns in the form of
         .gitignore: what has such a name is taken, a secret, too, unless an ignore file leaves it out. With
         `dry_run` it only tells what would be sent and removed. `on_progress` gets how many documents of how many were
         sent or removed.
         """
         synced = Synced()
         listed = await self._listed(source, max_file_bytes, include, synced)
-        needed, extra = await self._compare(listed, max_bytes, synced)
+        needed, extra, has_more = await self._compare(listed, max_bytes, synced, asks_of_others=bool(remove))
         kept = {each.path for each in synced.left_out if each.reason == "unreadable"}
-        wanted = [path for path in extra if not any(_is_under(path, each) for each in kept)]
-        doomed = [path for path in wanted if (remove(path) if callable(remove) else remove)]
+
+        def is_doomed(path: str) -> bool:
+            wanted = not any(_is_under(path, each) for each in kept)
+            return wanted and (remove(path) if callable(remove) else remove)
+
+        doomed = [path for path in extra if is_doomed(path)]
         if dry_run:
             synced.sent, synced.removed = needed, doomed
             return synced
@@ -116,6 +123,8 @@ class AsyncWorkspace:
             await self._send("DELETE", "/documents", query={"Path": paths})
             synced.removed += paths
             told()
+        if has_more and doomed:
+            synced.removed += (await self.sync(listed.values(), remove=is_doomed, max_bytes=max_bytes)).removed
         return synced
 
     async def _listed(
@@ -136,9 +145,11 @@ class AsyncWorkspace:
         return {each["Path"]: each for each in normal}
 
     async def _compare(
-        self, listed: dict[str, SourceDocument], max_bytes: int, synced: Synced
-    ) -> tuple[list[str], list[str]]:
-        """The paths that the index lacks, and those that it has besides (of these, 10,000 for each request at most)."""
+        self, listed: dict[str, SourceDocument], max_bytes: int, synced: Synced, *, asks_of_others: bool
+    ) -> tuple[list[str], list[str], bool]:
+        """The paths that the index lacks, those that it has besides (10,000 for each request at most), and whether
+        there may be more of these.
+        """
         hashes: list[Mapping[str, Any]] = []
         for path, document in listed.items():
             contents = await self._contents(document, synced)
@@ -147,13 +158,17 @@ class AsyncWorkspace:
                 hashes.append({"Path": path, "Sha256": digest})
         needed: list[str] = []
         extra: dict[str, None] = {}
+        has_more = False
+        if asks_of_others and not hashes:
+            hashes.append(NO_DOCUMENT)
         for batch in _batches(hashes, MOST_COMPARED, max_bytes):
             answers: list[Comparison] = []
             await self._accepted("POST", "/compare", batch, synced.left_out, answers)
             for answer in answers:
-                needed += answer["Needed"]
+                needed += (path for path in answer["Needed"] if path in listed)
                 extra.update(dict.fromkeys(path for path in answer["Extra"] if path not in listed))
-        return needed, list(extra)
+                has_more = has_more or len(answer["Extra"]) >= MOST_COMPARED
+        return needed, list(extra), has_more
 
     async def _accepted(
         self,
