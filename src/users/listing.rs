@@ -118,9 +118,9 @@ impl<D: Database> UserIndex<D> {
             parameters.push(status.as_str().into());
         }
         if let Some(query) = &filter.query {
-            // LOWER knows letters of ASCII alone, and of a text that holds NUL what stands before it.
-            which += " AND INSTR(LOWER(title), ?) > 0";
-            parameters.push(query.to_ascii_lowercase().into());
+            // LOWER knows letters of ASCII alone.
+            which += " AND INSTR(LOWER(title), LOWER(?)) > 0";
+            parameters.push(query.as_str().into());
         }
         if let Some(named) = named {
             which +=
