@@ -74,8 +74,10 @@ impl Times {
         let (now, skew) = (now_ms as f64 / 1000.0, provider.clock_skew_s as f64);
         let is_early =
             [self.not_before, self.issued].into_iter().flatten().any(|from| from > now + skew);
-        let lives_too_long =
-            self.issued.is_some_and(|issued| self.expires - issued > provider.max_age_s as f64);
+        // A token that does not say since when it lives may live as long from now on: a revocation is forgotten when no
+        // earlier token can live any more.
+        let since = self.issued.unwrap_or(now);
+        let lives_too_long = self.expires - since > provider.max_age_s as f64;
         if is_early || lives_too_long {
             return Err(Refusal::Invalid("jwt: time"));
         }
