@@ -348,8 +348,7 @@ impl<D: Database> SessionStore<D> {
             }
             let session_after = self.save_session_with(session, turn.ordinal)?;
             self.save_turn(turn, Some(outcome), last.map(|last| last.record), session_after)?;
-            let (ordinal, submission) = (turn.ordinal, turn.progress.submission);
-            self.add_webhooks(ordinal, submission, &turn.turn_id, webhooks, now_ms)
+            self.add_webhooks(turn, webhooks, now_ms)
         })
     }
 

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SessionStore;
-use super::records::{StoredOutcome, to_json};
+use super::records::{StoredOutcome, Turn, to_json};
 use crate::contract::closed_list;
 use crate::contract::{Fault, TurnId};
 use crate::object::{TaskKind, TaskRecord, TaskState};
@@ -68,6 +68,8 @@ pub struct WebhookRecord {
 pub(crate) struct MessagePlace<'a> {
     turn: u64,
     submission: u32,
+    /// When the submission was sent again after a failure, in milliseconds since the epoch; 0 before.
+    again_at: u64,
     pub(crate) event: &'a str,
     /// The name of the webhook.
     pub(crate) webhook: &'a str,
@@ -76,8 +78,9 @@ pub(crate) struct MessagePlace<'a> {
 impl<'a> MessagePlace<'a> {
     /// Earlier turns and submissions come first.
     fn id(self) -> String {
-        let Self { turn, submission, event, webhook } = self;
-        format!("{}{submission:06}/{event}/{webhook}", Self::prefix(turn))
+        let Self { turn, submission, again_at, event, webhook } = self;
+        let again = if again_at > 0 { format!(".{again_at}") } else { String::new() };
+        format!("{}{submission:06}{again}/{event}/{webhook}", Self::prefix(turn))
     }
 
     /// How the ids of a turn's messages begin.
@@ -90,9 +93,14 @@ impl<'a> MessagePlace<'a> {
         let other_form = || Fault::internal("The task of a webhook has an id of another form.");
         let mut parts = id.splitn(4, '/');
         let mut part = || parts.next().ok_or_else(other_form);
+        let number = |text: &str| text.parse().map_err(|_| other_form());
+        let turn = number(part()?)?;
+        let submission = part()?;
+        let (submission, again_at) = submission.split_once('.').unwrap_or((submission, "0"));
         Ok(Self {
-            turn: part()?.parse().map_err(|_| other_form())?,
-            submission: part()?.parse().map_err(|_| other_form())?,
+            turn,
+            submission: submission.parse().map_err(|_| other_form())?,
+            again_at: number(again_at)?,
             event: part()?,
             webhook: part()?,
         })
@@ -103,14 +111,14 @@ impl<D: Database> SessionStore<D> {
     /// Adds the messages of a turn's submission, which are due at once. A message that waits already stays as it is.
     pub(super) fn add_webhooks(
         &self,
-        turn: u64,
-        submission: u32,
-        turn_id: &TurnId,
+        turn: &Turn,
         due: &[DueWebhook],
         now_ms: u64,
     ) -> Result<(), Fault> {
+        let Turn { ordinal: turn, turn_id, progress, .. } = turn;
+        let (turn, submission, again_at) = (*turn, progress.submission, progress.spent.again_at);
         for DueWebhook { message_id, webhook, event, body } in due {
-            let id = MessagePlace { turn, submission, event, webhook }.id();
+            let id = MessagePlace { turn, submission, again_at, event, webhook }.id();
             let (turn_id, message_id, body) = (turn_id.clone(), message_id.clone(), body.clone());
             let work = to_json("work", &WebhookMessage { turn_id, message_id, body })?;
             self.tasks.add(TaskKind::Webhook, &id, &work, now_ms)?;
@@ -150,8 +158,11 @@ mod tests {
     #[test]
     fn the_id_of_a_message_tells_its_place_whatever_its_webhook_is_called() {
         for webhook in ["hook", "a/b", "", "2/turn.completed/x"] {
-            let place = MessagePlace { turn: 7, submission: 2, event: "turn.completed", webhook };
-            assert_eq!(MessagePlace::of(&place.id()).unwrap(), place);
+            for again_at in [0, 1_767_323_045_678] {
+                let event = "turn.completed";
+                let place = MessagePlace { turn: 7, submission: 2, again_at, event, webhook };
+                assert_eq!(MessagePlace::of(&place.id()).unwrap(), place);
+            }
         }
         for id in ["", "7", "7/2/turn.completed", "x/2/turn.completed/hook", "7/-1/e/hook"] {
             assert!(MessagePlace::of(id).is_err(), "{id}");

@@ -99,8 +99,8 @@ pub fn messages_of<P: Platform>(
     let read: Outcome = serde_json::from_str(&outcome.body).map_err(unreadable)?;
     let (tenant, user) = (platform.tenant().unwrap_or_default(), platform.user());
     let owner = user.map_or_else(|| tenant.to_owned(), |user| user_name(tenant, user));
-    let id = message_id(&owner, session, turn, event);
     let happened_at = timestamp(now_ms);
+    let id = message_id(&owner, session, turn, event, &happened_at);
     let message = |(name, webhook): (&str, &Webhook)| {
         let holds_outcome = webhook.content && outcome.body.len() <= LONGEST_OUTCOME;
         let stored = holds_outcome.then(|| serde_json::from_str::<&RawValue>(&outcome.body));
@@ -143,11 +143,18 @@ pub fn ping(webhook: &str, now_ms: u64) -> Result<String, Fault> {
     )
 }
 
-/// The id of an event. A step that runs twice gives the same. `owner` is the tenant, or `{tenant}/~{user}`.
-fn message_id(owner: &str, session: &Session, turn: &Turn, event: WebhookEvent) -> String {
+/// The id of an event. A submission that fails, is repeated and fails again has two events, and so have turns of one name
+/// in two lives of a session. `owner` is the tenant, or `{tenant}/~{user}`.
+fn message_id(
+    owner: &str,
+    session: &Session,
+    turn: &Turn,
+    event: WebhookEvent,
+    happened_at: &str,
+) -> String {
     let (session, turn_id) = (session.session_id.as_str(), turn.turn_id.as_str());
     let submission = turn.progress.submission.to_string();
-    let named = [owner, session, turn_id, event.as_str(), &submission].join("\n");
+    let named = [owner, session, turn_id, event.as_str(), &submission, happened_at].join("\n");
     let digits: String = sha256_hex(named.as_bytes()).chars().take(ID_DIGITS).collect();
     format!("msg_{digits}")
 }

@@ -72,8 +72,51 @@ fn each_end_and_each_pause_of_a_turn_is_told_once() {
         ["SessionId", "TurnId", "Tenant", "Status", "Kind", "ToolCalls"].into()
     );
     assert_eq!(data["ToolCalls"], json!([{ "ToolCallId": asked[0], "Name": "ask" }]));
-    let named = ["local", "s", "t2", "turn.completed", "1"].join("\n");
+    let at = told[2]["timestamp"].as_str().unwrap();
+    let named = ["local", "s", "t2", "turn.completed", "1", at].join("\n");
     assert_eq!(received[2].id(), format!("msg_{:.32}", sha256_hex(named.as_bytes())));
+}
+
+#[test]
+fn a_turn_that_fails_again_and_one_of_another_life_are_told_by_messages_of_their_own() {
+    for answers in [vec![], vec![WebhookAnswer::Unreachable]] {
+        let bed = told();
+        bed.world.webhooks.script(answers.clone());
+        for code in ["unknown", "invalid_prompt"] {
+            bed.world.model.spoil_once_after(0, error_event(code, true));
+            assert_ne!(bed.post(&turn("t1", "One")).status, 200);
+            bed.settle();
+            bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 1_000);
+        }
+        deliver_all(&bed);
+        bed.try_erase().unwrap();
+        bed.settle();
+        bed.world.model.spoil_once_after(0, error_event("unknown", true));
+        assert_ne!(bed.post(&turn("t1", "One")).status, 200);
+        deliver_all(&bed);
+        let mut bodies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for message in bed.world.webhooks.received() {
+            assert_eq!(message.event(), "turn.failed");
+            bodies.entry(message.id().to_owned()).or_default().insert(message.body);
+        }
+        assert_eq!(bodies.len(), 3, "{answers:?}: {bodies:?}");
+        assert!(bodies.values().all(|bodies| bodies.len() == 1), "{answers:?}: {bodies:?}");
+    }
+}
+
+#[test]
+fn a_failure_that_is_repeated_stands_in_the_trace_beside_the_first() {
+    let bed = told();
+    for status in [200, 204] {
+        bed.world.webhooks.script([WebhookAnswer::Reply(HttpReply::new(status, ""))]);
+        bed.world.model.spoil_once_after(0, error_event("unknown", true));
+        assert_ne!(bed.post(&turn("t1", "One")).status, 200);
+        deliver_all(&bed);
+        bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 1_000);
+    }
+    let states = states(&bed, "t1");
+    let told: Vec<&Value> = states.iter().map(|state| &state["LastStatus"]).collect();
+    assert_eq!(told, [200, 204]);
 }
 
 #[test]
