@@ -21,6 +21,36 @@ pub(super) fn text_of(json: &str) -> Option<Cow<'_, str>> {
     Some(text.into())
 }
 
+/// The JSON with U+FFFD in the place of each escape for half a character: whoever cuts a text after so many units of UTF-16
+/// writes such an escape, for which the whole text would be none.
+pub fn with_whole_characters(json: &str) -> Cow<'_, str> {
+    if !["\\ud", "\\uD"].iter().any(|half| json.contains(half)) {
+        return json.into();
+    }
+    let (mut whole, mut rest) = (String::with_capacity(json.len()), json);
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        whole.push_str(plain);
+        let half = || unit(escaped.strip_prefix('u')?);
+        rest = match (escape(escaped), half()) {
+            (Some((_, after)), _) => {
+                whole.push('\\');
+                whole.push_str(escaped.strip_suffix(after).unwrap_or_default());
+                after
+            }
+            (None, Some((_, after))) => {
+                whole.push_str("\\ufffd");
+                after
+            }
+            (None, None) => {
+                whole.push('\\');
+                escaped
+            }
+        };
+    }
+    whole.push_str(rest);
+    whole.into()
+}
+
 /// What stands behind a backslash, and the rest.
 fn escape(escaped: &str) -> Option<(char, &str)> {
     let mut rest = escaped.chars();
@@ -85,6 +115,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn half_a_character_becomes_another_one_and_everything_else_stays_byte_for_byte() {
+        for (json, whole) in [
+            (
+                r#"{"a":"\ud83d","b":"\ude00c\ud83d\ude00"}"#,
+                r#"{"a":"\ufffd","b":"\ufffdc\ud83d\ude00"}"#,
+            ),
+            (r#"["\\ud83d","\n\\\uD83Dx\u00e9"]"#, r#"["\\ud83d","\n\\\ufffdx\u00e9"]"#),
+            (r#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#),
+            (r#""\ud83d\n""#, r#""\ufffd\n""#),
+            ("\"\\ud8", "\"\\ud8"),
+            ("\"\\ud83d\\", "\"\\ufffd\\"),
+        ] {
+            assert_eq!(with_whole_characters(json), whole);
+        }
+        assert!(matches!(with_whole_characters(r#""\u00e9\\""#), Cow::Borrowed(_)));
     }
 
     #[test]

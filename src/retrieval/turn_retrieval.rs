@@ -10,7 +10,7 @@ use super::index::SCOPE_KEY_UNKNOWN;
 use crate::catalog::{Retrieval, RetrievalSource};
 use crate::contract::{RagScope, UserTurn, Warning, relative_path_problem};
 use crate::encoding::{language_of, sparse_object};
-use crate::json::{Object, first_member, from_object};
+use crate::json::{Object, first_member, from_object, with_whole_characters};
 use crate::outbound::post;
 use crate::ports::{ObjectQuestion, Platform, object_name};
 
@@ -181,7 +181,7 @@ struct FoundChunks {
 }
 
 fn chunks_of_service(response: &str) -> Option<Vec<Chunk>> {
-    let FoundChunks { chunks } = from_object(response).ok()?;
+    let FoundChunks { chunks } = from_object(&with_whole_characters(response)).ok()?;
     Some(chunks.into_iter().map(|Object(chunk)| chunk).collect())
 }
 
@@ -248,6 +248,9 @@ mod tests {
             r#"{"Path":"a","StartLine":1,"EndLine":2,"Language":null,"Text":"t"}"#;
         let chunks = format!(r#"{{"Chunks":[{chunk},{without_language}]}}"#);
         assert_eq!(chunks_of_service(&chunks).map(|found| found.len()), Some(2));
+        // A service that cuts texts by UTF-16 may cut a character.
+        let cut = chunks.replace(r#""Text":"t""#, r#""Text":"t\ud83d""#);
+        assert_eq!(chunks_of_service(&cut).unwrap()[0].text, "t\u{fffd}");
         let wrapped = format!(r#"{{"Result":{chunks},"Warnings":[]}}"#);
         let response = response_of_index(&wrapped).unwrap();
         assert_eq!((response.chunks.len(), response.by_words_alone), (2, false));

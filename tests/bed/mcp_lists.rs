@@ -14,6 +14,7 @@ use super::world::World;
 
 /// The object of one server and tenant.
 pub struct McpListsObject {
+    pub disk: Rc<Disk>,
     platform: TestPlatform,
     host: McpListHost<SqliteDatabase>,
 }
@@ -22,10 +23,11 @@ impl McpListsObject {
     pub fn new(world: &Rc<World>, name: &str) -> Self {
         let number = FIRST_INSTANCE + world.executor.number();
         let instance = Instance::new(number, None, Rc::clone(&world.executor));
-        let database = SqliteDatabase::new(Disk::new(), Rc::clone(&instance));
+        let disk = Disk::new();
+        let database = SqliteDatabase::new(Rc::clone(&disk), Rc::clone(&instance));
         let own = (ObjectClass::McpList, name);
         let platform = TestPlatform::new(Rc::clone(world), instance, own, Rc::default());
-        Self { platform, host: McpListHost::new(database) }
+        Self { disk, platform, host: McpListHost::new(database) }
     }
 
     /// The reply to a session's question.

@@ -90,6 +90,26 @@ fn a_request_that_is_dropped_while_it_waits_does_not_hold_up_the_next_one() {
 }
 
 #[test]
+fn what_a_server_that_is_told_the_user_says_of_its_failure_is_not_logged() {
+    let refusing = |headers: Value| {
+        let step = LoneStep::played_by(|request| {
+            let asked: Value = serde_json::from_str(&request.body).unwrap();
+            let error = json!({ "code": -32001, "message": "alice has not agreed yet" });
+            let body = json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error });
+            Some(Ok(HttpReply::new(200, &body.to_string())))
+        });
+        let step = step.logging();
+        let server = server(json!({ "Headers": headers }));
+        replies(&step, &host(&Disk::new()), &server, 1);
+        step.logged()[0]["failure"].as_str().unwrap().to_owned()
+    };
+    let plain = refusing(json!({ "X-Team": "docs" }));
+    assert_eq!(plain, "it refused the request: alice has not agreed yet (code -32001)");
+    let told = refusing(json!({ "X-User": "${USER}" }));
+    assert_eq!(told, "it refused the request (code -32001)");
+}
+
+#[test]
 fn a_list_outlives_the_instance_and_not_the_server_s_definition() {
     let (step, disk) = (listing(json!([mcp_tool("a")])), Disk::new());
     let took = |server: &McpServer| replies(&step, &host(&disk), server, 1).1;

@@ -174,6 +174,15 @@ fn a_legacy_stream_that_broke_after_an_event_with_an_id_is_resumed() {
     assert_eq!(server.call("{}"), Err(ServiceFailure::TooLarge(16_000_000).into()));
     assert_eq!(server.sent().len(), 2, "its parts are bounded together");
 
+    // So are the requests of a call that is deferred.
+    let padding = format!(": {}\n", "x".repeat(999)).repeat(9_000);
+    let later = r#"{"id":$id,"result":{"resultType":"input_required","requestState":"s"}}"#;
+    let deferred = stream(&format!("{padding}data: {later}\n\n"));
+    let answer = stream(&format!("data: {RESULT}\n\n"));
+    let mut server = Server::known("modern", [deferred.clone(), deferred, answer]);
+    assert_eq!(server.call("{}"), Err(ServiceFailure::TooLarge(16_000_000).into()));
+    assert_eq!(server.sent().len(), 2);
+
     for known in ["legacy 2025-11-25 s", "modern"] {
         let cut = stream("id: 1\ndata\n\n");
         let mut server =

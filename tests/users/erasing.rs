@@ -154,6 +154,31 @@ fn erasing_a_user_erases_every_session_and_the_receipt_adds_up() {
 }
 
 #[test]
+fn the_tools_that_a_server_lists_for_a_user_are_stored_nowhere() {
+    let bed = people();
+    bed.configure(|catalog| {
+        catalog["McpServers"]["docs"] = json!({
+            "Url": "https://docs.example/mcp", "Headers": { "X-User": "${USER}" },
+        });
+        catalog["Modes"][0]["Tools"] = json!(["docs/*"]);
+    });
+    bed.world.mcp.ttl_ms.set(3_600_000);
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.post(&turn("t1", "Hello")).final_text();
+    assert_eq!(erase(&bed, "alice").status, 200);
+    let tables = |name: &str| {
+        let lists = bed.world.mcp_lists.borrow();
+        lists[name].disk.read("SELECT name FROM sqlite_master").len()
+    };
+    assert_eq!((tables("local/~alice/docs"), tables("local/docs")), (0, 1));
+    // In memory the list is kept as ever.
+    bed.say("alice", "b", "t1", "Hello").final_text();
+    bed.deploy("ANY", "");
+    bed.say("alice", "c", "t1", "Hello").final_text();
+    assert_eq!(bed.world.mcp.count("tools/list"), 2);
+}
+
+#[test]
 fn what_is_void_stays_known_as_long_as_a_providers_token_can_live() {
     let bed = people();
     let provider = json!({

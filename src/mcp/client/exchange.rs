@@ -9,6 +9,7 @@ use super::message::{INITIALIZED, RpcRequest, ServerMessage, string_member};
 use super::message_reader::MessageReader;
 use super::remedy::{Refusal, Remedies};
 use crate::catalog::HttpService;
+use crate::json::with_whole_characters;
 use crate::outbound::{Service, ServiceFailure};
 use crate::ports::{HttpMethod, HttpResponse, Platform, ResponseBody};
 
@@ -44,8 +45,9 @@ pub(super) struct Client<'a, P> {
     id: u32,
     /// The session that the last response named; it counts for a handshake.
     offered_session: Option<String>,
-    /// The messages so far.
+    /// The messages and the bytes so far.
     messages: usize,
+    bytes: usize,
 }
 
 /// How the server responded to a request.
@@ -64,7 +66,7 @@ impl<'a, P: Platform> Client<'a, P> {
         let service = Service::of(platform, http)?;
         // No two requests of a session may have the same id, and a session has many clients one after the other.
         let id = (platform.random() * f64::from(1 << 30)) as u32;
-        Ok(Self { platform, service, connection, id, offered_session: None, messages: 0 })
+        Ok(Self { platform, service, connection, id, offered_session: None, messages: 0, bytes: 0 })
     }
 
     /// The result of a request, as JSON of at most `longest` bytes.
@@ -114,7 +116,8 @@ impl<'a, P: Platform> Client<'a, P> {
         self.offered_session = response.header(SESSION_ID).and_then(valid_session_id);
         let status = response.status;
         let succeeds = response.is_success();
-        let mut reader = MessageReader::new(if succeeds { longest } else { REFUSAL_BYTES });
+        let longest = if succeeds { longest } else { REFUSAL_BYTES };
+        let mut reader = MessageReader::new(longest, self.bytes);
         let (mut side_requests, mut in_slice) = (0, 0);
         loop {
             let chunk = response.body.chunk(1).await.ok().flatten();
@@ -126,6 +129,7 @@ impl<'a, P: Platform> Client<'a, P> {
                 self.platform.yield_to_others().await;
             }
             let pushed = reader.push(&chunk);
+            self.bytes = reader.read();
             if succeeds {
                 pushed?;
             } else if pushed.is_err() {
@@ -136,6 +140,7 @@ impl<'a, P: Platform> Client<'a, P> {
             while let Some(message) = reader.next_message(has_ended) {
                 self.count_message().await?;
                 let message = self.service.without_secrets(message).await;
+                let message = with_whole_characters(&message);
                 match ServerMessage::read(&message, id, !succeeds || !reader.is_stream()) {
                     ServerMessage::Result(result) if succeeds => {
                         response.body.drain();

@@ -5,13 +5,14 @@
 use crate::encoding::{SseDecoder, SseFault};
 use crate::outbound::ServiceFailure;
 
-/// The most of a body that is read, in bytes: a stream may report progress for a long time.
-const BODY_BYTES: usize = 16_000_000;
+/// The most that is read of a server for one call, in bytes: a stream may report progress for a long time.
+const CALL_BYTES: usize = 16_000_000;
 
 /// Reads the messages of a body as it arrives.
 pub(super) struct MessageReader {
     /// The longest message, in bytes.
     longest: usize,
+    /// The bytes of the call so far, those of earlier bodies included.
     read: usize,
     form: BodyForm,
 }
@@ -30,8 +31,14 @@ enum BodyForm {
 }
 
 impl MessageReader {
-    pub(super) fn new(longest: usize) -> Self {
-        Self { longest, read: 0, form: BodyForm::Unknown }
+    /// The reader of a body of which no message is longer; `read` bytes of the call were read before.
+    pub(super) fn new(longest: usize, read: usize) -> Self {
+        Self { longest, read, form: BodyForm::Unknown }
+    }
+
+    /// The bytes of the call so far.
+    pub(super) fn read(&self) -> usize {
+        self.read
     }
 
     /// The reader for the rest of a broken stream. Its bounds hold for both parts together.
@@ -42,8 +49,8 @@ impl MessageReader {
     /// Takes the next bytes.
     pub(super) fn push(&mut self, mut chunk: &[u8]) -> Result<(), ServiceFailure> {
         self.read = self.read.saturating_add(chunk.len());
-        if self.read > BODY_BYTES {
-            return Err(ServiceFailure::TooLarge(BODY_BYTES));
+        if self.read > CALL_BYTES {
+            return Err(ServiceFailure::TooLarge(CALL_BYTES));
         }
         if let BodyForm::Unknown = self.form {
             chunk = chunk.trim_ascii_start();

@@ -13,7 +13,7 @@ use super::RETRY_MS;
 use super::reply::{StoredToolList, ToolListQuestion, ToolListReply};
 use crate::catalog::{Catalog, McpServer};
 use crate::contract::{Fault, json_text};
-use crate::mcp::client::{Connection, UnusableTool, list_tools};
+use crate::mcp::client::{Connection, McpFailure, UnusableTool, list_tools};
 use crate::ports::{Database, Platform, Row, insert, read_row};
 
 /// The shortest and the longest time for which a list is fresh, in milliseconds, whatever its server promises.
@@ -102,7 +102,7 @@ impl<D: Database> McpListHost<D> {
     ) -> Result<ToolListReply, Fault> {
         let mut memory = self.memory.lock().await;
         if memory.server != server.fingerprint {
-            *memory = self.read(server)?;
+            *memory = self.read(platform, server)?;
         }
         if memory.fresh_ms(platform).is_none() && platform.now_ms() >= memory.retry_at {
             self.ask(platform, server, &mut memory).await?;
@@ -118,7 +118,12 @@ impl<D: Database> McpListHost<D> {
     }
 
     /// The stored list, where it is of this definition of the server.
-    fn read(&self, server: &McpServer) -> Result<ServerMemory, Fault> {
+    fn read<P: Platform>(&self, platform: &P, server: &McpServer) -> Result<ServerMemory, Fault> {
+        let nothing =
+            ServerMemory { server: server.fingerprint.clone(), ..ServerMemory::default() };
+        if !may_store(platform) {
+            return Ok(nothing);
+        }
         if !self.has_table.get() {
             self.database.execute(TABLE, &[])?;
             self.has_table.set(true);
@@ -127,8 +132,7 @@ impl<D: Database> McpListHost<D> {
         let row = self.database.first(statement, &[server.fingerprint.as_str().into()])?;
         let known =
             |row: Row| Ok(read_row!(KnownList of row { fresh_until, json: row.json("list")? }));
-        let list = row.map(known).transpose()?;
-        Ok(ServerMemory { server: server.fingerprint.clone(), list, ..ServerMemory::default() })
+        Ok(ServerMemory { list: row.map(known).transpose()?, ..nothing })
     }
 
     /// Asks the server.
@@ -145,7 +149,7 @@ impl<D: Database> McpListHost<D> {
         let list = match list {
             Ok(list) => list,
             Err(failure) => {
-                log_failure(platform, &failure.to_string());
+                log_failure(platform, &words_for_log(server, &failure));
                 memory.retry_at = platform.now_ms() + RETRY_MS;
                 return Ok(());
             }
@@ -158,7 +162,9 @@ impl<D: Database> McpListHost<D> {
         let stored = StoredToolList { era: memory.connection.era, tools: list.tools };
         let json = to_raw_value(&stored).map_err(|_| Fault::unwritable("A list of tools"))?;
         let fresh_until = platform.now_ms() + list.ttl_ms.clamp(LEAST_MS, MOST_MS);
-        self.store(server, fresh_until, json.get())?;
+        if may_store(platform) {
+            self.store(server, fresh_until, json.get())?;
+        }
         memory.list = Some(KnownList { fresh_until, json });
         Ok(())
     }
@@ -177,6 +183,21 @@ impl ServerMemory {
     fn fresh_ms<P: Platform>(&self, platform: &P) -> Option<u64> {
         let left = self.list.as_ref()?.fresh_until.checked_sub(platform.now_ms())?;
         (left > 0).then_some(left)
+    }
+}
+
+/// Whether a list is stored. What a server lists for a user is not: nothing would erase it with the user.
+fn may_store<P: Platform>(platform: &P) -> bool {
+    platform.user().is_none()
+}
+
+/// Why there is no list. The words of a server that is told the user may name the user, which the log does in its own way.
+fn words_for_log(server: &McpServer, failure: &McpFailure) -> String {
+    match failure {
+        McpFailure::Refused { code, .. } if server.names_user() => {
+            format!("it refused the request (code {code})")
+        }
+        failure => failure.to_string(),
     }
 }
 
