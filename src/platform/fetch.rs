@@ -41,7 +41,10 @@ pub(super) async fn fetch(
         request.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
     let method = match request.method {
         HttpMethod::Post => {
-            headers.insert("Content-Type".to_owned(), "application/json".into());
+            // The catalog may name it, in any case, and the runtime would join both.
+            if !headers.keys().any(|name| name.eq_ignore_ascii_case("content-type")) {
+                headers.insert("Content-Type".to_owned(), "application/json".into());
+            }
             "POST"
         }
         HttpMethod::Get => "GET",

@@ -149,7 +149,7 @@ pub struct HttpRequest<B = String> {
     pub method: HttpMethod,
     /// Absolute URL, http or https.
     pub url: String,
-    /// Headers besides `Content-Type: application/json`.
+    /// Headers besides `Content-Type: application/json`, which one of that name replaces.
     pub headers: Vec<(String, String)>,
     /// JSON text; sent with a `Post` only.
     pub body: B,

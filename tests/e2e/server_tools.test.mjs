@@ -6,14 +6,17 @@ import { TOOL_SECRET, clientTool, httpTool, refusalOf, resultOf, rigForFile, use
 import { answer, call, text } from './scripted_model.mjs';
 
 const MAX_ITERATIONS = 4;
+/** Tools whose entries name the type of what is sent. */
+const TYPED = { typed: 'content-type', typed_as_usual: 'Content-Type' };
 const rig = rigForFile({
   vars: { MAX_ITERATIONS: String(MAX_ITERATIONS) },
   catalog: (catalog, { toolUrl }) => {
     catalog.ServerTools.push(
       httpTool('strict_tool', toolUrl, {}, { TimeoutMs: 500 }),
       httpTool('lenient_tool', toolUrl, { OnError: 'ReportToModel' }, { TimeoutMs: 500 }),
+      ...Object.entries(TYPED).map(([name, header]) => httpTool(name, toolUrl, {}, { Headers: { [header]: 'application/vnd.api+json' } })),
     );
-    catalog.Modes[0].Tools.push('strict_tool', 'lenient_tool');
+    catalog.Modes[0].Tools.push('strict_tool', 'lenient_tool', ...Object.keys(TYPED));
   },
 });
 
@@ -74,6 +77,15 @@ for (const [name, { text: body, status = 200 }] of Object.entries(FAULTS)) {
     assert.ok(!error.includes(rig.tools.url('')), 'the address of a tool is not for the model');
   });
 }
+
+test('a type of content that the entry of a tool names is the only one that is sent', async () => {
+  for (const name of Object.keys(TYPED)) {
+    rig.tools.on(`/${name}`, '1');
+    rig.model.script(answer(call(name, {})), answer(text('Ok.')));
+    resultOf(await rig.post(userTurn()));
+  }
+  assert.deepEqual(rig.tools.requests.map(({ headers }) => headers['content-type']), Object.keys(TYPED).map(() => 'application/vnd.api+json'));
+});
 
 test('a redirect to another host is refused, so that no secret follows it', async () => {
   const seen = [];
