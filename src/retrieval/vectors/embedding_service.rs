@@ -153,7 +153,10 @@ impl EmbeddingFailure {
                 ServiceFailure::TimedOut(_)
                 | ServiceFailure::NotJson
                 | ServiceFailure::TooLarge(_) => true,
-                ServiceFailure::Status { status, .. } => matches!(status, 400 | 413 | 422 | 500),
+                // A firewall before the service answers 403 or 406 to words that look like an attack.
+                ServiceFailure::Status { status, .. } => {
+                    matches!(status, 400 | 403 | 406 | 413 | 422 | 500)
+                }
                 ServiceFailure::Secret(_)
                 | ServiceFailure::Unreachable
                 | ServiceFailure::RedirectedAway => false,

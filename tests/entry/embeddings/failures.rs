@@ -293,24 +293,27 @@ fn a_service_that_refuses_large_batches_gets_smaller_ones() {
 fn a_chunk_that_the_service_refuses_is_skipped_and_no_other_is() {
     let refused = |text: &str| text.contains("step_17");
     let source: String = (0..30).filter(|number| *number != 17).map(function).collect();
-    let bed = Bed::new();
-    configure(&bed, by("m"));
-    let requests = Rc::new(RefCell::new(0));
-    bed.world.embeddings.think(move |request| {
-        let is_refused = request.inputs().iter().any(|input| refused(input));
-        *requests.borrow_mut() += 1;
-        assert!(*requests.borrow() < 100, "it is asked again and again");
-        is_refused.then(|| EmbeddingsFault::status(400))
-    });
-    put(&bed, &[("a.rs", &function(1)), ("b.rs", &function(17)), ("c.rs", &source)]);
-    bed.ring_all("w");
-    let (chunks, embedded) = counts(&bed);
-    assert_eq!(embedded, Some(chunks - 1));
-    assert_embedded(&bed, &[("m", DIMENSIONS)], refused);
-    // Words find it, without a warning.
-    let (paths, warnings) = found(&bed, json!({ "Query": "step 17" }));
-    assert!(paths.contains(&"b.rs".to_owned()));
-    assert_eq!((warnings, bed.rings_in("w")), (vec![], None));
+    // A firewall before the service refuses words that look like an attack.
+    for status in [400, 403, 406] {
+        let bed = Bed::new();
+        configure(&bed, by("m"));
+        let requests = Rc::new(RefCell::new(0));
+        bed.world.embeddings.think(move |request| {
+            let is_refused = request.inputs().iter().any(|input| refused(input));
+            *requests.borrow_mut() += 1;
+            assert!(*requests.borrow() < 100, "it is asked again and again");
+            is_refused.then(|| EmbeddingsFault::status(status))
+        });
+        put(&bed, &[("a.rs", &function(1)), ("b.rs", &function(17)), ("c.rs", &source)]);
+        bed.ring_all("w");
+        let (chunks, embedded) = counts(&bed);
+        assert_eq!(embedded, Some(chunks - 1));
+        assert_embedded(&bed, &[("m", DIMENSIONS)], refused);
+        // Words find it, without a warning.
+        let (paths, warnings) = found(&bed, json!({ "Query": "step 17" }));
+        assert!(paths.contains(&"b.rs".to_owned()));
+        assert_eq!((warnings, bed.rings_in("w")), (vec![], None));
+    }
 }
 
 #[test]
