@@ -1,6 +1,7 @@
 //! The change at each moment of a turn, and with an instance that ends at each step.
 
 use super::*;
+use crate::turns::crash::table_writes;
 
 /// What happens of a session in which `old` gets its `Instead`.
 #[derive(Clone, Copy, Debug)]
@@ -218,9 +219,11 @@ fn the_change_is_whole_where_an_instance_ends_at_any_step() {
     let mut points = 0;
     for continuation in ["stored", "replay"] {
         for moment in MOMENTS {
-            let kinds: [fn(u64) -> Crash; 2] = [Crash::AfterStep, Crash::BeforeWrite];
-            for kind in kinds {
-                for number in 1.. {
+            // The tables are created before anything of the change is written.
+            let kinds: [(fn(u64) -> Crash, u64); 2] =
+                [(Crash::AfterStep, 1), (Crash::BeforeWrite, table_writes())];
+            for (kind, first) in kinds {
+                for number in first.. {
                     let crash = kind(number);
                     let (bed, seen) = play(moment, continuation, Some(crash));
                     if bed.lives_since_the_first() {
