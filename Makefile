@@ -185,8 +185,10 @@ build/.complete: $(sources) tools/setup/without_paths tools/setup/with_lto/cargo
 	@mv build/.begun $@
 
 # A folder of its own, since tests, bench and deploy use build/. Unoptimised, futures that hold each other need more than
-# the usual megabyte of stack: where a conversation is compacted, the object would never answer.
-build-dev/.complete: export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS := -Clink-arg=-zstack-size=16777216
+# the usual megabyte of stack: where a conversation is compacted, the object would never answer. The names of functions are half
+# of the module, and a saved change waits for wasm-bindgen to read it; the two sections that stay are what it needs.
+build-dev/.complete: export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS := $(addprefix -Clink-arg=,-zstack-size=16777216 --strip-all \
+	--keep-section=__wasm_bindgen_unstable --keep-section=target_features)
 build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mkdir -p build-dev && touch build-dev/.begun
 	RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
