@@ -13,7 +13,7 @@ const SHOWN = 80;
 export async function* readTurnEvents(source: ReadableStream<Uint8Array> | Response): AsyncGenerator<TurnEvent, void, void> {
   const response = "headers" in source ? source : undefined;
   const status = response?.status;
-  if (response && !response.ok) throw refused(await response.text(), response.status);
+  if (response && !response.ok) throw refused(await response.text().catch(() => ""), response.status);
   const stream = "headers" in source ? source.body : source;
   if (!stream) throw new AptixConnectionError("The response has no body.", { status });
   const reader = stream.getReader();

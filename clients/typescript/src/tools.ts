@@ -114,7 +114,7 @@ export class ToolRunner {
     return !!(this.options.tools || this.options.onApproval);
   }
 
-  /** The results of these calls, in their order, one after the other. Rejects only when the signal is aborted. */
+  /** The results of these calls, in their order, one after the other. Rejects when the signal is aborted, and with what the store throws. */
   async results(calls: ToolCall[], signal?: AbortSignal): Promise<SubmittedToolResult[]> {
     const results: SubmittedToolResult[] = [];
     for (const call of calls) results.push(await this.#once(call, signal));
@@ -135,9 +135,13 @@ export class ToolRunner {
     return sent !== before;
   }
 
-  /** The turn has ended: nothing of it will be asked for again. */
+  /** The turn has ended: nothing of it will be asked for again. However the store fails now, it has ended as it has. */
   async forget(): Promise<void> {
-    if (await this.store.get(this.key)) await this.store.update(this.key, undefined);
+    try {
+      if (await this.store.get(this.key)) await this.store.update(this.key, undefined);
+    } catch {
+      // What stays is of a turn that nobody runs tools for any more.
+    }
   }
 
   async #records(): Promise<Records> {
@@ -147,16 +151,14 @@ export class ToolRunner {
   async #once(call: ToolCall, signal?: AbortSignal): Promise<SubmittedToolResult> {
     const id = `${this.key} ${call.ToolCallId}`;
     for (;;) {
-      let run = this.running.get(id);
-      if (!run) {
-        run = this.#recorded(call, signal).finally(() => this.running.delete(id));
-        this.running.set(id, run);
-      }
+      const others = this.running.get(id);
+      const run = others ?? this.#recorded(call, signal).finally(() => this.running.delete(id));
+      if (!others) this.running.set(id, run);
       try {
         return await run;
       } catch (error) {
-        // Another watcher's run was given up; its record says so.
-        if (signal?.aborted) throw error;
+        // Another watcher's run was given up; its record says so. What fails with one's own, such as a full store, ends it.
+        if (!others || signal?.aborted) throw error;
       }
     }
   }

@@ -99,7 +99,24 @@ test('results of tools are kept by user: two may have sessions and turns of the 
   assert.deepEqual(results, ['"of ann"', '"of bob"', '"of undefined"']);
 });
 
+test('a store that fails ends the watching with its words, has no tool run again, and takes no answer away', { timeout: 10_000 }, async () => {
+  const asks = { Kind: 'client_tool_continuation', SessionId: 's', TurnId: 't', ToolCalls: [{ ToolCallId: 'c', Name: 'look', ArgumentsJson: '{}' }] };
+  const full = new Error('It is full.');
+  const fails = () => new Promise((_, reject) => setImmediate(reject, full));
+  const turnOf = (store, tools, ...streams) => new Aptix({ ...service(...streams), store }).session('s').turn({ Instruction: 'x' }, { turnId: 't', tools });
+  // Before the tool runs, and when its result is there.
+  for (const room of [0, 1]) {
+    let [updates, runs] = [0, 0];
+    const store = { get: () => undefined, update: () => (updates++ < room ? undefined : fails()) };
+    await assert.rejects(turnOf(store, [{ name: 'look', repeatable: true, run: () => (runs += 1) }], streamed(asks)).final(), full);
+    assert.equal(runs, room);
+  }
+  assert.equal((await turnOf({ get: fails, update: fails }, undefined, streamed(final('Done.'))).final()).PrimaryOutputText, 'Done.');
+});
+
 test('whatever comes in the place of events is an AptixError', async () => {
+  const cut = new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated')) });
+  await assert.rejects(Array.fromAsync(readTurnEvents(new Response(cut, { status: 502 }))), (error) => error instanceof AptixError && error.status === 502);
   const errors = ['null', '"x"', '7', '[]', '{}', '{"errors":null}', '{"errors":"abc"}', '{"errors":[null]}', '{"code":"connection_lost"}'];
   for (const line of [...errors.flatMap((error) => [`{"type":"error","error":${error}}`]), '{"type":"error"}', '{"type":"result"}', '{"type":"result","response":null}', 'null', '7', '[]', '{"type":null}', '<html>', '', '\0']) {
     await assert.rejects(Array.fromAsync(readTurnEvents(new Blob([line, '\n']).stream())), (error) => error instanceof AptixError, line);
