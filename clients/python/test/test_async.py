@@ -34,6 +34,9 @@ async def test_cancelling_stops_the_watching_and_where_it_is_to_the_turn(bed: Be
                     if event.type == "text":
                         scope.cancel()
             assert turn.text == "One "
+            # The cancellation was that scope's alone.
+            with pytest.raises(RuntimeError, match="Attach to it"):
+                await turn.final()
             assert (await session.get_turn(turn.turn_id))["Status"] == ("aborted" if cancels else "running")
             bed("open", gate=gate)
             if not cancels:

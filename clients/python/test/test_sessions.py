@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
@@ -569,6 +570,40 @@ def test_text_that_comes_twice_in_a_stream_counts_once(world: World) -> None:
     aptix = world.client("http://service", transport=httpx.MockTransport(lambda _: answer))
     events = list(aptix.session("s").turn("Hello", turn_id="t"))
     assert "".join(each.delta for each in events if each.type == "text") == "abcdef"
+
+
+def test_results_of_tools_are_kept_by_user_and_a_store_that_fails_at_the_end_takes_no_answer_away(world: World) -> None:
+    def told(result: Any, errors: list[Any] | None = None) -> httpx.Response:
+        body = {"Successful": not errors, "Result": result, "Errors": errors or [], "Warnings": []}
+        return httpx.Response(400 if errors else 200, json=body)
+
+    call = {"ToolCallId": "c", "Name": "look", "ArgumentsJson": "{}"}
+    pause = {"Kind": "client_tool_continuation", "SessionId": "s", "TurnId": "t", "ToolCalls": [call]}
+    refusal = {"ErrorCode": "invalid_field", "Message": "No.", "SystemError": False}
+    sent: list[str] = []
+
+    def take(request: httpx.Request) -> httpx.Response:
+        results = json.loads(request.content).get("ToolResults")
+        if not results:
+            return told(pause)
+        sent.append(results[0]["ResultJson"])
+        return told(None, [refusal])  # They are kept on.
+
+    store = MemoryStore()
+    for user in ("ann", "bob", None):
+        aptix = world.client("http://service", transport=httpx.MockTransport(take), store=store, user=user)
+        look = Tool("look", partial(str, f"of {user}"))
+        with pytest.raises(AptixError, match="No"):
+            aptix.session("s").turn("Hello", turn_id="t", tools=[look]).final()
+    assert sent == ['"of ann"', '"of bob"', '"of None"']
+
+    class Broken(MemoryStore):
+        def get(self, key: str) -> Any:
+            raise OSError(key)
+
+    done = told({"Kind": "final", "SessionId": "s", "TurnId": "t", "PrimaryOutputText": "Done."})
+    aptix = world.client("http://service", transport=httpx.MockTransport(lambda _: done), store=Broken())
+    assert aptix.session("s").turn("Hello").final()["PrimaryOutputText"] == "Done."
 
 
 @dataclass

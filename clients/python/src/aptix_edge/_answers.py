@@ -10,8 +10,10 @@ import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
+from urllib.parse import quote
 from weakref import WeakValueDictionary
 
 from typing_extensions import NotRequired, TypedDict
@@ -75,6 +77,8 @@ class Shared:
     """What the turns of one client share."""
 
     store: Store
+    user: str | None = None
+    """Whose turns they are, where a key acts for somebody."""
     runs: WeakValueDictionary[str, Run] = field(default_factory=WeakValueDictionary[str, Run])
     guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -97,7 +101,9 @@ class Answerer:
             raise TypeError(f"{', '.join(awaited)}: an `async def` is for `AsyncAptix`; here it is a plain function.")
         self._io = io
         self._shared = shared
-        self._key = f"aptix:{turn[0]}/{turn[1]}"
+        # Two users may have sessions and turns of the same ids. No session's id has a tilde.
+        of = "" if shared.user is None else f"~{quote(shared.user, safe='')}/"
+        self._key = f"aptix:{of}{turn[0]}/{turn[1]}"
         self._tools = tools
         self._on_approval = on_approval
         # Of questions the decision that the service did not take, and why.
@@ -133,9 +139,12 @@ class Answerer:
         return before != sent
 
     async def forget(self) -> None:
-        """The turn has ended: nothing of it will be asked for again."""
-        if await self._records():
-            await self._io.resolve(self._shared.store.update(self._key, None))
+        """The turn has ended: nothing of it will be asked for again. However the store fails now, it has ended as it
+        has.
+        """
+        with suppress(Exception):
+            if await self._records():
+                await self._io.resolve(self._shared.store.update(self._key, None))
 
     async def _once(self, call: ToolCall) -> SubmittedToolResult:
         key = f"{self._key} {call['ToolCallId']}"

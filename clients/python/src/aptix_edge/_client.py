@@ -100,7 +100,7 @@ class AsyncAptix:
             on_log=on_log,
             learnt=Learnt(),
         )
-        self._shared = Shared(MemoryStore() if store is None else store)
+        self._shared = Shared(MemoryStore() if store is None else store, user)
 
     async def with_response(
         self, method: Callable[P, Awaitable[T]], *args: P.args, **named: P.kwargs

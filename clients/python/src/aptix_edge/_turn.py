@@ -81,7 +81,7 @@ class AsyncTurn(Generic[T]):
         self._is_held = False
         self._held: AsyncGenerator[TurnEvent, None] | None = None
         self._response: FinalResponse | None = None
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
         self._request_id: str | None = None
 
     @property
@@ -242,7 +242,9 @@ class AsyncTurn(Generic[T]):
         except GeneratorExit:
             raise
         except BaseException as error:
-            self._failure = error
+            # An interrupt is that of the task which it meets, and is raised in no other one.
+            if isinstance(error, Exception):
+                self._failure = error
             await self._aborted(error)
             if isinstance(error, AptixError) and error.code == "turn_aborted":
                 await self._answerer.forget()
