@@ -48,7 +48,7 @@ export class AptixAgent extends AbstractAgent {
   }
 
   run(input: RunAgentInput): Observable<BaseEvent> {
-    return this.observed(input, (signal) => this.submission(input, signal));
+    return this.observed(input, true, (signal) => this.submission(input, signal));
   }
 
   /**
@@ -56,7 +56,7 @@ export class AptixAgent extends AbstractAgent {
    * the messages have of a pause are sent. Where there are no messages, those of `history` or of the service come first.
    */
   protected override connect(given: RunAgentInput): Observable<BaseEvent> {
-    return this.observed(given, async (signal, show) => {
+    return this.observed(given, false, async (signal, show) => {
       const sessionId = await identifier(given.threadId);
       const session = this.client.session(sessionId);
       const earlier = async () => (await this.history?.get<RunAgentInput["messages"]>(key(given.threadId))) ?? told(session);
@@ -81,10 +81,13 @@ export class AptixAgent extends AbstractAgent {
     return cloned;
   }
 
-  private observed(input: RunAgentInput, begin: Begin): Observable<BaseEvent> {
+  /** `brings`: the input has something for the service. */
+  private observed(input: RunAgentInput, brings: boolean, begin: Begin): Observable<BaseEvent> {
     return new Observable((subscriber) => {
       const controller = new AbortController();
       let isAborted = false;
+      /** What the front end has said is on its way: whoever leaves takes none of it back. */
+      let isSending = brings;
       let turn: Submission | undefined;
       const running = {
         abort: () => {
@@ -101,10 +104,15 @@ export class AptixAgent extends AbstractAgent {
         emit(writer.start());
         try {
           turn = await begin(controller.signal, (messages) => emit(writer.rewritten(messages)));
-          if (turn) {
+          isSending = turn?.sends === true;
+          if (turn && (isSending || !subscriber.closed)) {
             writer.turnId = turn.turnId;
             if (turn.messages) emit(writer.rewritten(turn.messages));
-            for await (const event of turn.events) emit(writer.event(event));
+            for await (const event of turn.events) {
+              isSending = false;
+              if (subscriber.closed) break;
+              emit(writer.event(event));
+            }
           }
           emit(writer.end());
         } catch (error) {
@@ -119,7 +127,7 @@ export class AptixAgent extends AbstractAgent {
       };
       void run();
       // Who leaves stops the watching alone.
-      return () => controller.abort();
+      return () => isSending || controller.abort();
     });
   }
 
@@ -139,7 +147,7 @@ export class AptixAgent extends AbstractAgent {
     const turnId = await identifier(input.runId);
     const asked = { ...(typeof request === "function" ? request() : request), ...userTurn(input) };
     const body = { ...asked, SessionId: sessionId, TurnId: turnId, Streaming: true };
-    return { sessionId, turnId, events: this.client.stream(body, { progress: true, signal }) };
+    return { sessionId, turnId, sends: true, events: this.client.stream(body, { progress: true, signal }) };
   }
 
   /**
@@ -152,7 +160,7 @@ export class AptixAgent extends AbstractAgent {
     const turn = this.client.session(sessionId).attach(turnId, { signal });
     for (const { id, words } of writtenOn(input)) await turn.steer(words, { steerId: await identifier(id) });
     const body = { SessionId: sessionId, TurnId: turnId, ToolResults };
-    return { sessionId, turnId, events: this.client.stream(body, { progress: true, signal }) };
+    return { sessionId, turnId, sends: true, events: this.client.stream(body, { progress: true, signal }) };
   }
 
   /** The turn from the beginning of its newest submission on. What the messages have of it in part is taken back first. */
@@ -178,6 +186,8 @@ interface Submission {
   sessionId: string;
   turnId: string;
   events: AsyncIterable<StreamEvent>;
+  /** Its first event says that the service has what is sent with it. */
+  sends?: boolean;
   /** The messages, where some of them are to be taken back before the events. */
   messages?: RunAgentInput["messages"] | undefined;
 }

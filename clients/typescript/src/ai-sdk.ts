@@ -8,6 +8,7 @@ import { earlierParts } from "./ai-sdk/earlier.js";
 import { Forks, suffix } from "./ai-sdk/forks.js";
 import { type ChatMessage, MessageError, answerId, answers, asked, steerIdOf, turnIdFor, turnIdOf, turnOf } from "./ai-sdk/messages.js";
 import { Watch } from "./ai-sdk/watch.js";
+import { onAbort } from "./signals.js";
 import { type Store, type Tool, toolsJson } from "./tools.js";
 import type { Turn } from "./turn.js";
 import type { TurnEvent } from "./types.js";
@@ -78,11 +79,12 @@ export class AptixChatTransport {
     if (last === undefined) throw new MessageError("There is no message to send.");
     const session = await this.#forks.sessionOf(chatId);
     if (this.options.cancelOnStop) abortSignal?.addEventListener("abort", () => void this.cancel(chatId).catch(() => {}), { once: true });
-    if (last.role === "assistant") return this.#continued(session, last, abortSignal);
+    const left = leaving(abortSignal);
+    if (last.role === "assistant") return this.#continued(session, last, left);
     const { request, tools, steer, forks } = this.options;
     // An edited message is no addition.
-    const added = steer && trigger === "submit-message" && messageId === undefined && (await this.#added(session, last, abortSignal));
-    if (added) return this.#stream(added);
+    const added = steer && trigger === "submit-message" && messageId === undefined && (await this.#added(session, last, left.signal));
+    if (added) return this.#stream(added, left);
     const always: TurnRequest = { ...(typeof request === "function" ? request() : request), ...body };
     const isAnew = trigger === "regenerate-message";
     // The same message asked anew in the same session is another turn: the model remembers the earlier answer.
@@ -91,7 +93,7 @@ export class AptixChatTransport {
     const asked: TurnRequest = { ...always, ...turnOf(next.message), ...body };
     const declared = typeof tools === "function" ? tools() : tools;
     if (declared) asked.ToolsJson = toolsJson(declared);
-    return this.#stream(this.#begun(next.session, next.turnId, asked, next.message, abortSignal));
+    return this.#stream(this.#begun(next.session, next.turnId, asked, next.message, left.signal), left);
   }
 
   /** Follows the newest turn, or shows it once more; `null` when there is nothing to show. */
@@ -113,7 +115,8 @@ export class AptixChatTransport {
     const parts = message && earlierParts(message, ToolCalls.map(({ ToolCallId }) => ToolCallId));
     const before: Before = { sessionId, turnId, steerId, parts, rewritten: true, mayGoOn: this.options.steer !== undefined };
     const watch = new Watch(turnId, (signal) => session.attach(turnId, this.#watching(signal)));
-    return this.#stream(this.#watched(session, before, watch, abortSignal));
+    const left = leaving(abortSignal);
+    return this.#stream(this.#watched(session, before, watch, left.signal), left);
   }
 
   /** Ends the turn that runs or waits, which `stop()` alone does not. */
@@ -189,7 +192,7 @@ export class AptixChatTransport {
     }
   }
 
-  #continued(session: Session, message: ChatMessage, signal?: AbortSignal): ReadableStream<Chunk> {
+  #continued(session: Session, message: ChatMessage, left: AbortController): ReadableStream<Chunk> {
     const turnId = turnIdOf(message);
     const ToolResults = answers(message);
     if (turnId === undefined || !ToolResults) throw new MessageError("The last message waits for answers that it does not have.");
@@ -197,7 +200,7 @@ export class AptixChatTransport {
     const body = { SessionId: session.sessionId, TurnId: turnId, ToolResults };
     const watch = new Watch(turnId, (signal) => this.options.client.stream(body, this.#watching(signal)));
     const before = { sessionId: session.sessionId, turnId, steerId: steerIdOf(message), parts: message.parts, denied: refused.map((part) => part.toolCallId) };
-    return this.#stream(this.#watched(session, before, watch, signal));
+    return this.#stream(this.#watched(session, before, watch, left.signal), left);
   }
 
   async *#chunks(before: Before, events: AsyncIterable<TurnEvent>): AsyncGenerator<Chunk, void, void> {
@@ -212,7 +215,7 @@ export class AptixChatTransport {
     if (begun && !writer.isFinished) yield* writer.handOver();
   }
 
-  #stream(chunks: AsyncGenerator<Chunk, void, void>): ReadableStream<Chunk> {
+  #stream(chunks: AsyncGenerator<Chunk, void, void>, left: AbortController): ReadableStream<Chunk> {
     return new ReadableStream<Chunk>({
       async pull(controller) {
         try {
@@ -226,10 +229,19 @@ export class AptixChatTransport {
         }
       },
       async cancel() {
+        // What waits for the next event ends now.
+        left.abort();
         await chunks.return();
       },
     });
   }
+}
+
+/** Ends with the signal, or with the stream whose reader leaves. */
+function leaving(signal: AbortSignal | undefined): AbortController {
+  const left = new AbortController();
+  onAbort(signal, (reason) => left.abort(reason));
+  return left;
 }
 
 /**

@@ -72,8 +72,8 @@ class WatchedSession {
   /** Steers that drop the model call under way, and what it has said. */
   readonly #interrupting = new Set<string>();
 
-  /** The tools of the page run, or what they gave is on its way. */
-  #isAnswering = false;
+  /** Words of the page are on their way, its tools run, or what they gave is on its way: whoever leaves takes none of that back. */
+  #isSending = false;
 
   constructor(client: Aptix, sessionId: string) {
     const onLog = ({ status, error }: LogEntry) => {
@@ -86,7 +86,7 @@ class WatchedSession {
   shown = (): Shown => this.#shown;
 
   subscribe = (listener: () => void): (() => void) => {
-    if (this.#listeners.size === 0 && !this.#isAnswering) this.#open();
+    if (this.#listeners.size === 0 && !this.#isSending) this.#open();
     this.#listeners.add(listener);
     globalThis.addEventListener?.("online", this.#back);
     return () => {
@@ -95,18 +95,18 @@ class WatchedSession {
     };
   };
 
-  /** Ends the watching where nobody is left; a tool that runs comes to its end before that, and its result is sent. */
+  /** Ends the watching where nobody is left; words that were sent have arrived before that, and results of tools that run. */
   #leave(): void {
     if (this.#listeners.size > 0) return;
     globalThis.removeEventListener?.("online", this.#back);
-    if (this.#isAnswering && this.#shown.status !== "waiting") return;
-    this.#isAnswering = false;
+    if (this.#isSending && this.#shown.status !== "waiting") return;
+    this.#isSending = false;
     this.#present.abort();
   }
 
   send = async (words: string | TurnRequest): Promise<void> => {
     if (isEmpty(words)) return;
-    await this.#loaded;
+    await this.#ready();
     if (this.#turn) return this.steer(words as SteerContent);
     const request = { ...this.options.request, ...contentOf(words) };
     this.#begin({ turnId: newId(), request });
@@ -114,7 +114,7 @@ class WatchedSession {
 
   steer = async (words: string | SteerContent, { interrupt }: { interrupt?: boolean } = {}): Promise<void> => {
     if (isEmpty(words)) return;
-    await this.#loaded;
+    await this.#ready();
     const turn = this.#turn;
     if (!turn) return this.send(words as TurnRequest);
     const content = contentOf(words);
@@ -133,7 +133,7 @@ class WatchedSession {
   };
 
   stop = async (): Promise<void> => {
-    await this.#loaded;
+    await this.#ready();
     try {
       await this.#turn?.cancel();
     } catch (error) {
@@ -158,6 +158,11 @@ class WatchedSession {
   readonly #back = () => {
     if (this.#shown.error?.code === "connection_lost") void this.resume();
   };
+
+  /** What was there before is shown, also where it is loaded once more meanwhile. */
+  async #ready(): Promise<void> {
+    for (let loaded; loaded !== this.#loaded; ) await (loaded = this.#loaded);
+  }
 
   #open(): void {
     this.#present = new AbortController();
@@ -202,6 +207,9 @@ class WatchedSession {
 
   #begin(sent: { turnId: string; request: TurnRequest }): void {
     const { turnId, request } = (this.#sent = sent);
+    this.#isSending = true;
+    // Whoever has left meanwhile has said it before.
+    if (this.#present.signal.aborted) this.#present = new AbortController();
     this.#show({ messages: this.#shown.messages.filter((message) => message.turnId !== turnId) });
     this.#asked(turnId, turnId, request);
     this.#read(this.session.turn(request, { turnId, ...this.#watching(this.#present.signal) }));
@@ -233,7 +241,7 @@ class WatchedSession {
     this.#reading = (async () => {
       try {
         for await (const event of turn) {
-          this.#isAnswering = event.type === "tool_calls" || event.type === "tool_results";
+          this.#isSending = event.type === "tool_calls" || event.type === "tool_results";
           this.#leave();
           if (!signal.aborted) this.#take(turn, event);
         }
@@ -244,7 +252,7 @@ class WatchedSession {
         // Another reading may have begun since.
         if (this.#turn === turn) {
           this.#turn = undefined;
-          this.#isAnswering = false;
+          this.#isSending = false;
         }
         if (!signal.aborted) this.#show({ status: "ready", approvals: [] });
       }

@@ -2,6 +2,7 @@
 // ended, and goes on from the last position; where no stream gets through, the turn's stored outcome is asked for.
 import { AptixConnectionError, AptixError } from "./errors.js";
 import { type Answer, Attempts, type Call, Exchange, type Http, failureOf, request, resultOf, toldBy } from "./http.js";
+import type { Signal } from "./signals.js";
 import type { AcceptedTurn, AgentExecuteResponse, DiscardEvent, ExecuteRequest, ProgressEvent, TextEvent, TurnView } from "./types.js";
 
 export interface Submission {
@@ -21,8 +22,8 @@ interface Watched {
 }
 
 /** Sends a submission that nobody watches; resolves when it is stored, or with the outcome of one that has ended. */
-export const detached = (options: Http, { call }: Submission): Answer<AcceptedTurn | AgentExecuteResponse> =>
-  request(options, { ...call, headers: { Prefer: "respond-async" } });
+export const detached = (options: Http, { call }: Submission, signal?: Signal): Answer<AcceptedTurn | AgentExecuteResponse> =>
+  request(options, { ...call, headers: { Prefer: "respond-async" } }, { signal });
 
 /** A POST. It is written once: a repetition is the same bytes. `live`: it is surely answered with a stream. */
 export function posted(body: ExecuteRequest, more: Watched & { live: boolean }): Submission {

@@ -167,11 +167,18 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
    */
   async detach(): Promise<AcceptedTurn | AgentExecuteResponse> {
     this.#read();
+    const { signal, dispose } = abortable(this.options.signal);
     try {
-      const stored = await detached(this.#http, this.first);
+      const stored = await detached(this.#http, this.first, signal);
       this.first = followed(this.first.turnPath, this.options);
       return stored;
+    } catch (error) {
+      await this.#cancelled(signal);
+      throw error;
     } finally {
+      dispose();
+      // Words that wait for the turn are sent now, wherever it has come to.
+      this.#accept();
       this.#isRead = false;
     }
   }
@@ -227,7 +234,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
       }
     } catch (error) {
       this.#settle.reject(error);
-      if (signal?.aborted && this.options.cancelOnAbort) await this.cancel().catch(() => {});
+      await this.#cancelled(signal);
       if ((error as AptixError)?.code === "turn_aborted") await this.runner.forget();
       throw error;
     } finally {
@@ -237,6 +244,11 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
       // Without effect where the turn has ended.
       this.#settle.reject(gone());
     }
+  }
+
+  /** Cancels the turn with the watching, where that is wanted. */
+  async #cancelled(signal: AbortSignal): Promise<void> {
+    if (signal.aborted && this.options.cancelOnAbort) await this.cancel().catch(() => {});
   }
 
   async *#submissions(signal?: AbortSignal): AsyncGenerator<TurnEvent, void, void> {

@@ -148,6 +148,17 @@ for (const version of Object.keys(VERSIONS)) {
     slow.open();
     assert.ok((await connected).isFinished);
     assert.equal(texts(reloaded).at(-1), 'Left and found.');
+
+    // Whoever leaves at once has said it all the same.
+    rig.model.script(answer(text('Heard.')));
+    say(agent, 'Before I go.');
+    let begun;
+    const begins = new Promise((resolve) => (begun = resolve));
+    const gone = agent.runAgent({}, { onRunStartedEvent: begun });
+    await begins;
+    await agent.detachActiveRun();
+    await gone;
+    await eventually(async () => rig.model.leftovers.length === 0 && (await session.get()).LatestTurn.Status === 'completed', 'the words arrive');
   });
 
   test(`${version}: history gives a thread back to a front end without messages, and one that cannot keep it ends no run`, async (t) => {

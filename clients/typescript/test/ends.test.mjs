@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recorded, serve } from '../../../tests/local_server.mjs';
-import { chatHandler } from '../dist/ai-sdk.js';
+import { AptixChatTransport, chatHandler } from '../dist/ai-sdk.js';
 import { Aptix } from '../dist/index.js';
+import { Command } from './command.mjs';
+
+const soon = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A service that takes a turn and then says nothing; `signals` are those of its requests. */
 function silent() {
@@ -37,6 +40,58 @@ test('a readable stream that is cancelled ends the watching at once, its tools t
   await runs;
   await waiting.cancel();
   assert.equal(aborted, true);
+});
+
+test('a chat whose stream is cancelled ends the watching at once, and not the turn', { timeout: 10_000 }, async () => {
+  const { signals, options } = silent();
+  const transport = new AptixChatTransport({ client: new Aptix(options), cancelOnStop: true });
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }];
+  const reader = (await transport.sendMessages({ trigger: 'submit-message', chatId: 'c', messages })).getReader();
+  const pending = reader.read();
+  while (signals.length === 0) await soon();
+  await reader.cancel();
+  assert.equal((await pending).done, true);
+  assert.deepEqual(signals.map(({ url, signal }) => [new URL(url).pathname, signal.aborted]), [['/execute', true]]);
+});
+
+test('a turn that is being detached is given up with its signal, and words that wait for it go once it is stored', { timeout: 10_000 }, async () => {
+  const asked = [];
+  const never = (url, { signal }) => {
+    asked.push(url);
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  };
+  const left = new AbortController();
+  const turnOf = (fetch, more = {}) => new Aptix({ baseUrl: 'http://service.invalid', fetch }).session('s').turn({ Instruction: 'x' }, { turnId: 't', ...more });
+  const given = turnOf(never, { signal: left.signal }).detach();
+  while (asked.length === 0) await soon();
+  left.abort(new Error('left'));
+  await assert.rejects(given, /left/);
+
+  asked.length = 0;
+  const stores = async (url) => {
+    asked.push(new URL(url).pathname);
+    const Result = url.endsWith('/steer') ? { SteerId: '1', State: 'pending' } : { SessionId: 's', TurnId: 't', Status: 'running' };
+    return Response.json({ Successful: true, Result, Errors: [], Warnings: [] });
+  };
+  const turn = turnOf(stores);
+  const [stored, steered] = await Promise.all([turn.detach(), turn.steer('More.')]);
+  assert.deepEqual([stored.Status, steered.State, asked], ['running', 'pending', ['/execute', '/sessions/s/turns/t/steer']]);
+});
+
+test('Ctrl-C ends every command, whatever it waits for', { timeout: 30_000 }, async () => {
+  let heard;
+  const service = await serve(() => heard());
+  try {
+    for (const args of [['search', 'x', '--workspace', 'w'], ['turns', 's'], ['chat', 'x', '--no-tools']]) {
+      const isAsked = new Promise((resolve) => (heard = resolve));
+      const waits = new Command([...args, '--url', service.origin], { input: '' });
+      await isAsked;
+      waits.process.kill('SIGINT');
+      assert.equal(await waits.ended, 130, args.join(' '));
+    }
+  } finally {
+    await service.close();
+  }
 });
 
 test('a page that leaves a chat ends what its back end waits for, where the server aborts no request, too', { timeout: 10_000 }, async () => {

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { withoutBrowser } from '../../../tests/browser/chromium.mjs';
 import { pages } from '../../../tests/docs/pages.mjs';
+import { eventually } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { sendMail } from './approvals.mjs';
 import { inChromium } from './in_chromium.mjs';
@@ -207,6 +208,29 @@ test('a tool that runs while the component is away gives its result, and is not 
   await until("window.hook.messages.at(-1)?.text === 'Seen again.' && window.hook.status === 'ready'");
   assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /green/);
   assert.deepEqual([await page.evaluate(() => window.runs), (await texts()).length, faults], [2, 4, []]);
+});
+
+test('words that are sent as the component leaves arrive, and are answered where it comes back', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  rig.model.script(answer(text('Heard.')), answer(text('That too.')));
+  const { page, until, texts } = await bare('left');
+  await page.evaluate(() => void (window.hook.send('Before I go.'), window.show(false)));
+  await eventually(() => rig.model.leftovers.length === 1, 'the turn runs');
+  // What a page that is gone says still reaches the service.
+  await page.evaluate(() => void window.hook.send('And this.'));
+  await eventually(() => rig.model.leftovers.length === 0, 'the next turn runs');
+  await page.evaluate(() => window.show(true));
+  await until("window.hook.status === 'ready' && window.hook.messages.length === 4");
+  assert.deepEqual(await texts(), ['Before I go. done', 'Heard. done', 'And this. done', 'That too. done']);
+  assert.deepEqual(faults, []);
+});
+
+test('words that are said while the session is loaded once more are answered once', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  rig.model.script(answer(text('Once.')));
+  const { page, until, texts } = await bare('anew');
+  await page.evaluate(() => void (window.hook.resume(), window.hook.send('How often?')));
+  await until("window.hook.status === 'ready' && window.hook.messages.length > 1");
+  assert.deepEqual(await texts(), ['How often? done', 'Once. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
 test('the page is sound TypeScript', () => {

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";
 import path from "node:path";
 import { type ApprovalRequest, type Aptix, AptixError, type Decision, type Store, type Turn, type TurnRequest, formatJson } from "../index.js";
+import { unlessAborted } from "../signals.js";
 import { difference } from "./difference.js";
 import { type Consent, fileTools, isHidden } from "./file_tools.js";
 import { Person } from "./person.js";
@@ -64,7 +65,7 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
     }
   };
   try {
-    const { LiveTurn } = await session.get().catch((error: AptixError) => {
+    const { LiveTurn } = await unlessAborted(session.get(), terminal.signal).catch((error: AptixError) => {
       if (error.code !== "session_not_found") throw error;
       return { LiveTurn: undefined };
     });

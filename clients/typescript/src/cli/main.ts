@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { parseArgs } from "node:util";
 import { Aptix, type Operation, type SearchRequest, type SessionStatus } from "../index.js";
+import { unlessAborted } from "../signals.js";
 import { chat } from "./chat.js";
 import { type Options, SHELLS, completion } from "./completion.js";
 import { dev } from "./dev.js";
@@ -40,6 +41,8 @@ interface Command {
   values?: readonly string[];
   /** Of positional arguments: the least and the most. */
   takes: [number, number];
+  /** At a signal it ends in order what it has begun; of any other command nothing is waited for. */
+  endsItself?: boolean;
   run(call: Call): Promise<number>;
 }
 
@@ -131,6 +134,7 @@ const COMMANDS: Record<string, Command> = {
       scope: list(SCOPED),
     },
     takes: [0, Infinity],
+    endsItself: true,
     run: async ({ aptix, url, owner, positionals, values, terminal }) => {
       excluded(values, "continue", "session");
       excluded(values, "no-tools", "folder");
@@ -169,6 +173,7 @@ const COMMANDS: Record<string, Command> = {
       verbose: flag("lists every path, those that are left out with the reason"),
     },
     takes: [1, 1],
+    endsItself: true,
     run: ({ aptix, positionals, values, terminal }) => {
       const isSet = (name: string) => values[name] === true;
       excluded(values, "watch", "dry-run");
@@ -325,6 +330,7 @@ const COMMANDS: Record<string, Command> = {
       data: text("the folder that keeps the sessions; .aptix-edge/PORT"),
     },
     takes: [0, 0],
+    endsItself: true,
     run: ({ values, terminal }) =>
       dev(["port", "catalog", "data"].flatMap((name) => (values[name] === undefined ? [] : [`--${name}`, values[name] as string])), terminal),
   },
@@ -467,7 +473,8 @@ async function main(args: string[]): Promise<number> {
     // Nobody waits a minute at a terminal to learn that nobody listens.
     const options = { baseUrl: url, credential, maxReconnects: 2, ...(user !== undefined && { user }) };
     const store = fileStore(stateFolder(process.env), owner);
-    return await command.run({ aptix: new Aptix({ ...options, store }), url, owner, positionals, values, terminal });
+    const running = command.run({ aptix: new Aptix({ ...options, store }), url, owner, positionals, values, terminal });
+    return await (command.endsItself ? running : unlessAborted(running, terminal.signal));
   } catch (error) {
     return failed(terminal, error, url);
   }
