@@ -1,7 +1,9 @@
 // What a receiver verifies: messages as the service sends them, and as the specification's own library signs them.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -98,6 +100,9 @@ test('the receiver of the page takes what is signed and nothing else, and does n
       const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': `${Math.floor(at / 1000)}`, 'webhook-signature': signed, ...changed };
       return (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body })).status;
     };
+    // A sender that leaves in the middle of a message ends nothing.
+    const cut = net.connect(port, '127.0.0.1').resume().end('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf');
+    await once(cut, 'close');
     assert.equal(await post(SECRET), 204);
     assert.deepEqual([await post(OTHER), await post(SECRET, 400), await post(SECRET, 0, { 'webhook-timestamp': 'x' }), await post(SECRET, 0, { 'webhook-signature': 'v1,' })], [401, 401, 401, 401]);
     child.kill();
