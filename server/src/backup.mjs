@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, createReadStream, createWriteStream, existsSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { DataFolder } from './data_folder.mjs';
 import { Fault } from './fault.mjs';
@@ -64,6 +64,8 @@ export async function backup(data, to) {
     const { size } = statSync(to);
     const counts = Object.entries(objects).filter(([, count]) => count > 0).map(([className, count]) => `${className} ${count}`);
     return `${to}: ${size} bytes, ${Date.now() - began} ms; ${counts.join(', ') || 'no objects'}`;
+  } catch (error) {
+    throw error instanceof Fault ? error : new Fault(`${to} cannot be written: ${error.message}`);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -81,7 +83,8 @@ function momentOf(file) {
 
 class Archive {
   #out;
-  #target;
+  /** Resolves when all is in the file; rejects where the disk takes no more. */
+  #written;
   #file;
   #time;
   #files = [];
@@ -90,7 +93,9 @@ class Archive {
     this.#file = file;
     this.#time = time;
     this.#out = createGzip({ level: 1 });
-    this.#target = this.#out.pipe(createWriteStream(file, { mode: 0o600 }));
+    this.#written = pipeline(this.#out, createWriteStream(file, { mode: 0o600 }));
+    // It is waited for with each piece.
+    this.#written.catch(() => {});
   }
 
   /** Adds a file under a name. */
@@ -134,13 +139,13 @@ class Archive {
     await this.#write(padding(manifest.length));
     await this.#write(END);
     this.#out.end();
-    await finished(this.#target);
+    await this.#written;
     const descriptor = openSync(this.#file, 'r');
     fsyncSync(descriptor);
     closeSync(descriptor);
   }
 
   async #write(bytes) {
-    if (bytes.length > 0 && !this.#out.write(bytes)) await once(this.#out, 'drain');
+    if (bytes.length > 0 && !this.#out.write(bytes)) await Promise.race([once(this.#out, 'drain'), this.#written]);
   }
 }

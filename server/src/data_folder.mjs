@@ -23,6 +23,8 @@ export class DataFolder {
   get objects() { return this.in('objects'); }
   get catalog() { return this.in('catalog'); }
   get #release() { return this.in('release.json'); }
+  /** A file that is there while a backup is put into the folder. */
+  get restoring() { return this.in('restoring'); }
 
   /**
    * Holds the folder until this process ends, in whatever way. Throws a `Fault` where another process holds it, and where a
@@ -84,6 +86,7 @@ export class DataFolder {
 
   /** `{ Release, Commit, Forms }` of the release that has served the folder last. */
   get written() {
+    if (existsSync(this.restoring)) throw new Fault(`${this.root} has a part of a backup, whose restore came to no end; remove it, and restore again`);
     return existsSync(this.#release) ? JSON.parse(readFileSync(this.#release, 'utf8')) : undefined;
   }
 

@@ -93,10 +93,18 @@ function found() {
   throw new Fault('deploy needs wrangler: npm install wrangler in this folder, then again');
 }
 
-function run(program, args) {
+/** Runs wrangler; resolves to its exit code. A signal ends it alone, so that the secrets that were written for it are removed behind it. */
+async function run(program, args) {
   const child = spawn(process.execPath, [program, ...args], { stdio: 'inherit', env: { WRANGLER_SEND_METRICS: 'false', ...process.env } });
-  return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(new Fault(`wrangler could not be started: ${error.message}`)));
-    child.once('exit', (code) => resolve(code ?? 1));
-  });
+  const end = (signal) => child.kill(signal);
+  for (const signal of ENDS) process.on(signal, end);
+  try {
+    return await new Promise((resolve, reject) => {
+      child.once('error', (error) => reject(new Fault(`wrangler could not be started: ${error.message}`)));
+      child.once('exit', (code) => resolve(code ?? 1));
+    });
+  } finally {
+    for (const signal of ENDS) process.off(signal, end);
+  }
 }
+const ENDS = ['SIGHUP', 'SIGINT', 'SIGTERM'];

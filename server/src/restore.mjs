@@ -1,6 +1,6 @@
 // `restore`: a backup becomes a folder that a server serves. Whatever ran when it was made is taken up by its alarm.
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -23,8 +23,11 @@ export async function restore(from, data) {
   if (existsSync(data) && readdirSync(data).length > 0) throw new Fault(`${data} is not empty; a backup is put into an empty folder`);
   const folder = new DataFolder(data);
   try {
+    mkdirSync(folder.root, { recursive: true });
+    writeFileSync(folder.restoring, '');
     const manifest = await unpack(from, folder);
     const ringing = ring(folder, manifest);
+    rmSync(folder.restoring);
     const { lines, faults } = verify(folder.root);
     if (faults.length > 0) throw new Fault(faults.join('\n'));
     return [`${folder.root} has the backup of ${manifest.Began}; ${ringing} objects look at once for what is due`, ...lines].join('\n');
@@ -37,7 +40,9 @@ export async function restore(from, data) {
 async function unpack(from, folder) {
   const found = new Map();
   let manifest;
-  for await (const { name, chunks } of entries(createReadStream(from).pipe(createGunzip()))) {
+  const bytes = createGunzip();
+  createReadStream(from).on('error', (error) => bytes.destroy(error)).pipe(bytes);
+  for await (const { name, chunks } of entries(bytes)) {
     if (name === MANIFEST) {
       manifest = JSON.parse(Buffer.concat(await Array.fromAsync(chunks)).toString());
       continue;

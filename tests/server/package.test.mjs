@@ -153,16 +153,33 @@ test('an empty secret is refused by its file, before anything is uploaded or jud
   }
 });
 
+/** A folder with a wrangler of this version, whose program is `does`; `of(name)` is the value of an option there. */
+function folderOfWrangler(version, does) {
+  const cwd = mkdtempSync(path.join(scratch, 'wrangler-'));
+  const wrangler = path.join(cwd, 'node_modules/wrangler');
+  mkdirSync(path.join(wrangler, 'bin'), { recursive: true });
+  writeFileSync(path.join(cwd, 'package.json'), '{}');
+  writeFileSync(path.join(wrangler, 'package.json'), JSON.stringify({ name: 'wrangler', version }));
+  writeFileSync(path.join(wrangler, 'bin/wrangler.js'), `const of = (name) => process.argv[process.argv.indexOf(name) + 1];\n${does}`);
+  return cwd;
+}
+
+test('a deploy that is ended in its middle leaves no secret behind', { timeout: 30_000 }, async () => {
+  const { config } = ownConfiguration();
+  const cwd = folderOfWrangler('4.141.0', "console.log(of('--secrets-file')); setInterval(() => {}, 1000)");
+  let upload;
+  const file = await new Promise((told) => {
+    upload = started(['deploy', '--config', config, '--env', 'staging'], { cwd, onLine: (line) => line.endsWith('secrets.json') && told(line) });
+  });
+  assert.match(readFileSync(file, 'utf8'), /sk-never-shown/);
+  upload.child.kill('SIGTERM');
+  assert.deepEqual([await upload.ended, existsSync(path.dirname(file))], [[1, null], false]);
+});
+
 test('a newer wrangler is told how long objects keep the old code, and to leave queries out of logs; an older one is not', async () => {
   const { config } = ownConfiguration();
   const told = async (version) => {
-    const cwd = mkdtempSync(path.join(scratch, 'wrangler-'));
-    const wrangler = path.join(cwd, 'node_modules/wrangler');
-    mkdirSync(path.join(wrangler, 'bin'), { recursive: true });
-    writeFileSync(path.join(cwd, 'package.json'), '{}');
-    writeFileSync(path.join(wrangler, 'package.json'), JSON.stringify({ name: 'wrangler', version }));
-    const shows = "console.log(require('node:fs').readFileSync(process.argv[process.argv.indexOf('--config') + 1], 'utf8'))";
-    writeFileSync(path.join(wrangler, 'bin/wrangler.js'), shows);
+    const cwd = folderOfWrangler(version, "console.log(require('node:fs').readFileSync(of('--config'), 'utf8'))");
     const upload = await command(['deploy', '--config', config, '--env', 'staging', '--dry-run'], { cwd });
     assert.equal(upload.code, 0, upload.err);
     return upload.out;

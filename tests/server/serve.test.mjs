@@ -1,15 +1,16 @@
 // One's own server, from the package: what it refuses to start with, what a signal, a crash, a spoiled catalog and a full
 // disk do to it, and that a backup which was made while it served holds all that was acknowledged.
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmodSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { Gate, ScriptedModel, answer, text } from '../e2e/scripted_model.mjs';
 import { EventStream } from '../e2e/event_stream.mjs';
 import { API_KEY, FILE_LINK_KEY, catalogOf } from '../e2e/test_catalog.mjs';
-import { PACKAGE, PackageServer, command } from './package_server.mjs';
+import { PACKAGE, PackageServer, command, started } from './package_server.mjs';
 
 const scratch = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'own-server-'));
 const secrets = { OPENAI_API_KEY: API_KEY, FILE_LINK_KEY };
@@ -237,11 +238,39 @@ test('a backup that is made while turns run holds all that was acknowledged, and
   assert.equal(put.code, 0, put.err);
   assert.match((await command(['restore', '--from', file, '--data', data])).err, /is not empty/);
 
+  // A restore that is killed leaves no folder that looks like a server's.
+  const [part, pipe] = [path.join(scratch, 'part'), path.join(scratch, 'pipe')];
+  execFileSync('mkfifo', [pipe]);
+  const killed = started(['restore', '--from', pipe, '--data', part]);
+  const half = createWriteStream(pipe).on('error', () => {});
+  half.write(whole.subarray(0, whole.length / 2));
+  await eventually(() => existsSync(path.join(part, 'objects')), 'a part is there');
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  half.destroy();
+  for (const args of [['verify', part], ['backup', '--data', part, '--to', `${file}.part`]]) {
+    const { code, err } = await command(args);
+    assert.deepEqual([code, /has a part of a backup/.test(err)], [1, true], err);
+  }
+
   const restored = newServer();
   await starts(restored, { data });
   for (const session of ended) assert.equal(await statusOf(restored, session), 'completed', session);
   await eventually(async () => (await statusOf(restored, 'running')) === 'completed', 'the turn that ran goes on');
   await restored.kill();
+});
+
+test('a backup for which the disk has no room says so and leaves nothing, and so does one that cannot be read', async () => {
+  const [data, to] = [path.join(scratch, 'large'), path.join(scratch, 'full')];
+  for (const folder of [data, to]) mkdirSync(folder);
+  writeFileSync(path.join(data, 'release.json'), JSON.stringify({ Release: '0', Forms: {}, More: randomBytes(1 << 20).toString('base64') }));
+  const cli = path.join(PACKAGE, 'dist/cli.mjs');
+  const file = path.join(to, 'backup.tar.gz');
+  const { status, stderr } = spawnSync('sh', ['-c', 'ulimit -f 64; exec "$0" "$@"', process.execPath, cli, 'backup', '--data', data, '--to', file], { encoding: 'utf8', timeout: 30_000 });
+  assert.deepEqual([status, stderr.split('\n').length, readdirSync(to)], [1, 2, []], stderr);
+  assert.match(stderr, /backup\.tar\.gz cannot be written: /);
+  const put = await command(['restore', '--from', to, '--data', path.join(scratch, 'none')]);
+  assert.match(put.err, /^aptix-edge-server: .*full cannot be restored: EISDIR.*\n$/);
 });
 
 test('a server that stands in the jurisdiction of a tenant keeps its sessions and files under names of it', async () => {
