@@ -6,7 +6,7 @@ import { withoutBrowser } from './chromium.mjs';
 import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
 
 /** What the browser logs of requests that fail. */
-const OFFLINE = [/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION|ERR_FAILED/, /status of 404 .*\/export/];
+const OFFLINE = [/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION|ERR_FAILED/, /status of 404 .*\/export/, /status of 50[23] /];
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
 describe('the playground without a network', { skip: withoutBrowser }, () => {
@@ -156,11 +156,15 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
   test('a page that finds no service knocks again by itself', async () => {
     const page = await open();
     await hasStatus(await say(page, 'What can you do?'), 'completed');
-    await page.route(/\/(openapi.json|health|sessions)/, (route) => route.abort('connectionfailed'));
-    await page.reload();
-    await page.getByText('The service does not answer').waitFor();
-    await page.unroute(/\/(openapi.json|health|sessions)/);
-    await hasStatus(page.locator('.turn'), 'completed');
-    assert.equal(await page.getByText('The service does not answer').count(), 0);
+    const stopped = { Successful: false, Errors: [{ ErrorCode: 'overloaded', Message: 'The service is being stopped.', SystemError: true }], Warnings: [] };
+    const answers = [(route) => route.abort('connectionfailed'), (route) => route.fulfill({ status: 503, json: stopped }), (route) => route.fulfill({ status: 502, body: '<h1>Bad gateway</h1>' })];
+    for (const answer of answers) {
+      await page.route(/\/(openapi.json|health|sessions)/, answer);
+      await page.reload();
+      await page.getByText('The service does not answer').waitFor();
+      await page.unroute(/\/(openapi.json|health|sessions)/);
+      await hasStatus(page.locator('.turn'), 'completed');
+      assert.equal(await page.getByText('The service does not answer').count(), 0);
+    }
   });
 });

@@ -63,12 +63,16 @@ workspace.subscribe(() => {
   if (TICKETS !== null && actingFor !== undefined) actFor(actingFor);
 });
 
-/** Asks the service whether it wants a key: its own document says so, and takes none. */
+/**
+ * Asks the service whether it wants a key: its own document says so, and takes none. Whoever gives no such document is not the
+ * service, or one that is being stopped: it is lost, and asked again.
+ */
 export async function knock(): Promise<void> {
   const response = noteDate(await fetch('/openapi.json'));
-  const told = await response.json();
+  const told = await response.json().catch(() => undefined);
   // A deployment with malformed variables publishes no document, and says which one it is.
-  if (!response.ok) throw new Error(told.Errors[0].Message);
+  if (response.status === 500 && told?.Errors) throw new Error(told.Errors[0].Message);
+  if (!response.ok || !told) throw new TypeError(told?.Errors?.[0].Message ?? `status ${response.status}`);
   version.value = told.info.version;
   access.value = told.security?.length > 0 ? 'asked' : 'open';
 }
