@@ -166,7 +166,10 @@ export class AptixChatTransport {
       let begun = false;
       try {
         const turnId = id;
-        const watch = new Watch(turnId, (signal) => session.turn(request, { turnId, ...this.#watching(signal) }));
+        const { cancelOnStop } = this.options;
+        // Of the turn that is on its way only this watching knows; whoever leaves otherwise leaves it to itself.
+        const stops = { get cancelOnAbort() { return cancelOnStop === true && signal?.aborted === true && signal.reason !== GONE; } };
+        const watch = new Watch(turnId, (ends) => session.turn(request, Object.assign(stops, { turnId, ...this.#watching(ends) })));
         for await (const chunk of this.#watched(session, { sessionId, turnId }, watch, signal)) {
           begun = true;
           yield chunk;
@@ -230,14 +233,15 @@ export class AptixChatTransport {
       },
       async cancel() {
         // What waits for the next event ends now.
-        left.abort();
+        left.abort(GONE);
         await chunks.return();
       },
     });
   }
 }
 
-/** Ends with the signal, or with the stream whose reader leaves. */
+const GONE = new Error("The stream is no longer read.");
+/** Ends with the signal, or as `GONE` with the stream whose reader leaves. */
 function leaving(signal: AbortSignal | undefined): AbortController {
   const left = new AbortController();
   onAbort(signal, (reason) => left.abort(reason));

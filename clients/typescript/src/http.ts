@@ -68,6 +68,8 @@ export interface Http extends HttpOptions {
   learnt: { isThere?: boolean };
   /** Is told of every response of a turn. */
   heard?(response: Response): void;
+  /** What is asked for is there then. */
+  ready?: Promise<void>;
 }
 
 /** The client's own way of a request, with what is given for this one. */
@@ -269,6 +271,7 @@ async function repeated<T>(http: Http, call: Call, given?: Signal): Promise<With
   const attempts = new Attempts(http, signal);
   let mayBeDone = false;
   try {
+    await (http.ready && unlessAborted(http.ready, signal));
     for (;;) {
       const exchange = new Exchange(http, call, signal);
       let response!: Response;

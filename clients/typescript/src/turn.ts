@@ -3,7 +3,7 @@ import { AptixError } from "./errors.js";
 import { type Answer, type Http, type RequestOptions, post, toldBy } from "./http.js";
 import { newId } from "./ids.js";
 import { answerBy } from "./schema/answer.js";
-import { type Signal, abortable, onAbort } from "./signals.js";
+import { type Signal, abortable, after, onAbort } from "./signals.js";
 import { type Submission, detached, followed, posted, submit } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
 import type {
@@ -47,6 +47,8 @@ export interface SteerOptions {
 
 /** A turn that nobody has read for so long is taken for a mistake. */
 const UNREAD_MS = 1000;
+/** So long what was sent may be on its way to the service, where its turn is to be cancelled. */
+const ARRIVAL_MS = 2000;
 /** Somebody else has answered the calls meanwhile, so that the turn has gone on. */
 const MOVED_ON = ["turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict"];
 
@@ -139,7 +141,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
 
   /** Aborts the turn itself, wherever it is. */
   cancel(): Answer<TurnView> {
-    return post(this.#http, `${this.first.turnPath}/cancel`);
+    return post(this.#there, `${this.first.turnPath}/cancel`);
   }
 
   /**
@@ -151,10 +153,8 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
   async steer(words: string | SteerContent, options: SteerOptions & { ifEnded?: string } = {}): Promise<SteerResult | Turn<Output>> {
     const { steerId = newId(), interrupt: Interrupt, ifEnded } = options;
     const content = typeof words === "string" ? { Instruction: words } : words;
-    // What is about to be sent is not there yet.
-    if (this.#isRead && this.first.call.method === "POST") await this.#accepted;
     try {
-      return await post<SteerResult>(this.#http, `${this.first.turnPath}/steer`, { SteerId: steerId, ...content, Interrupt });
+      return await post<SteerResult>(this.#there, `${this.first.turnPath}/steer`, { SteerId: steerId, ...content, Interrupt });
     } catch (error) {
       if (ifEnded !== "newTurn" || (error as AptixError).code !== "turn_ended") throw error;
       return this.next(content, steerId);
@@ -223,10 +223,23 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
     }
   }
 
+  /** The service with this turn: what is about to be sent is not there yet. */
+  get #there(): Http {
+    return { ...this.#http, ready: this.#isRead && this.first.call.method === "POST" ? this.#accepted : undefined };
+  }
+
   /** `left` ends the watching, and never the turn. */
   async *#events(left = new AbortController()): AsyncGenerator<TurnEvent, void, void> {
     const { signal, dispose } = abortable(this.options.signal, this.#http.deadlineMs);
-    const unlisten = onAbort(signal, (reason) => left.abort(reason));
+    let isSent = false;
+    const unlisten = onAbort(signal, (reason) => {
+      const end = () => left.abort(reason);
+      if (!isSent || !this.options.cancelOnAbort) return end();
+      // A turn that is cancelled before it has arrived would run all the same.
+      const callOff = after(ARRIVAL_MS, end);
+      void this.#accepted.then(() => (callOff(), end()));
+    });
+    isSent = this.first.call.method === "POST";
     try {
       for await (const event of this.#submissions(left.signal)) {
         for (const listener of this.#listeners) listener(event);
@@ -248,6 +261,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
 
   /** Cancels the turn with the watching, where that is wanted. */
   async #cancelled(signal: AbortSignal): Promise<void> {
+    this.#accept();
     if (signal.aborted && this.options.cancelOnAbort) await this.cancel().catch(() => {});
   }
 

@@ -78,6 +78,38 @@ test('a turn that is being detached is given up with its signal, and words that 
   assert.deepEqual([stored.Status, steered.State, asked], ['running', 'pending', ['/execute', '/sessions/s/turns/t/steer']]);
 });
 
+test('a turn that is aborted, or cancelled, on its way to the service is cancelled there once it has arrived', { timeout: 10_000 }, async () => {
+  const cancels = '/sessions/s/turns/t/cancel';
+  for (const isAborted of [true, false]) {
+    const asked = [];
+    let arrive;
+    const arrives = new Promise((resolve) => (arrive = resolve));
+    const fetch = async (url) => {
+      asked.push(new URL(url).pathname);
+      if (asked.at(-1) === cancels) return Response.json({ Successful: true, Result: { Status: 'aborted' }, Errors: [], Warnings: [] });
+      await arrives;
+      return new Response(new ReadableStream(), { headers: { 'Content-Type': 'text/event-stream' } });
+    };
+    const left = new AbortController();
+    const turn = new Aptix({ baseUrl: 'http://service.invalid', fetch }).session('s').turn({ Instruction: 'x' }, { turnId: 't', signal: left.signal, cancelOnAbort: isAborted });
+    const final = turn.final();
+    while (asked.length === 0) await soon();
+    const cancelled = isAborted ? left.abort(new Error('left')) : turn.cancel();
+    for (let times = 0; times < 5; times += 1) await soon();
+    assert.deepEqual(asked, ['/execute']);
+    arrive();
+    await cancelled;
+    if (!isAborted) left.abort(new Error('left'));
+    await assert.rejects(final, /left/);
+    assert.deepEqual(asked, ['/execute', cancels]);
+  }
+  // What was not sent is not sent for it.
+  const asked = [];
+  const never = new Aptix({ baseUrl: 'http://service.invalid', fetch: async (url) => (asked.push(url), Response.error()) }).session('s');
+  await assert.rejects(never.turn({ Instruction: 'x' }, { turnId: 't', signal: AbortSignal.abort(new Error('left')) }).final(), /left/);
+  assert.deepEqual(asked, []);
+});
+
 test('Ctrl-C ends every command, whatever it waits for', { timeout: 30_000 }, async () => {
   let heard;
   const service = await serve(() => heard());
