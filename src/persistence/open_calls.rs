@@ -54,17 +54,29 @@ impl<D: Database> SessionStore<D> {
 
     /// Takes back the decisions about calls that have no result: in the fork that has copied the calls, each question is
     /// put anew. It is a part of the step that makes the fork a session.
+    ///
+    /// The submission that was answered with the earlier questions loses that outcome, so that its repeat asks anew, too:
+    /// nobody can answer them any more.
     pub(super) fn leave_decisions_behind(&self, session: &Session) -> Result<(), Fault> {
         let Some(open) = session.open_calls else { return Ok(()) };
         let mut taken = self.call_ids(open.turn)?;
-        for mut call in self.calls(open)? {
-            if call.is_approved_without_result() {
-                call.ask_anew(&taken);
-                taken.extend(call.ids());
-                self.save_call(open.turn, &call)?;
-            }
+        let calls = self.calls(open)?;
+        let undone: Vec<Call> =
+            calls.into_iter().filter(Call::is_approved_without_result).collect();
+        if undone.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        for mut call in undone {
+            call.ask_anew(&taken);
+            taken.extend(call.ids());
+            self.save_call(open.turn, &call)?;
+        }
+        // The decisions came with the latest submission, which the turn's row has.
+        self.database.execute(
+            "UPDATE submissions SET http_status = NULL, outcome = NULL, kept_segment = NULL
+             WHERE turn = ?1 AND number = (SELECT MAX(number) FROM submissions WHERE turn = ?1)",
+            &[open.turn.into()],
+        )
     }
 
     /// The bytes of the results that server tools gave in a turn.

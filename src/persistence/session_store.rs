@@ -153,7 +153,22 @@ impl<D: Database> SessionStore<D> {
             &[turn.ordinal.into(), fingerprint.into()],
         )?;
         let Some(row) = rows.first() else { return Ok(None) };
-        Ok(Some(Submission { latest: false, outcome: self.outcome_from_row(row)? }))
+        if let Some(outcome) = self.outcome_from_row(row)? {
+            return Ok(Some(Submission { latest: false, outcome: Some(outcome) }));
+        }
+        // A fork has left the outcome behind (`leave_decisions_behind`): that of the next submission takes its place.
+        let following = self.rows_of_calls(
+            "SELECT http_status, outcome, kept_segment FROM submissions
+             WHERE turn = ?1 AND outcome IS NOT NULL AND number >
+                (SELECT MIN(number) FROM submissions WHERE turn = ?1 AND fingerprint = ?2)
+             ORDER BY number LIMIT 1",
+            &[turn.ordinal.into(), fingerprint.into()],
+        )?;
+        let (latest, outcome) = match following.first() {
+            Some(row) => (false, self.outcome_from_row(row)?),
+            None => (true, self.outcome(turn.ordinal)?),
+        };
+        Ok(Some(Submission { latest, outcome }))
     }
 
     /// The outcome of a turn's latest submission; `None` while it runs.

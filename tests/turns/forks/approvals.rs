@@ -1,5 +1,7 @@
 //! Approvals and forks (interface §12): a decision runs one call once, in one session.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 /// A session in which a human is asked before `fragile` runs, and `fragile` fails the turn.
@@ -93,6 +95,37 @@ fn an_approved_call_without_a_result_is_asked_anew_in_a_fork_and_runs_by_a_new_d
     assert_eq!(ran(&bed).len(), 3);
     bed.post(&decision("p", &first, edited)).final_text();
     assert_eq!(ran(&bed).len(), 4);
+    bed.assert_chain_held();
+}
+
+#[test]
+fn a_repeat_of_the_user_turn_asks_anew_in_a_fork_too_as_nobody_can_answer_the_earlier_question() {
+    let bed = gated();
+    let yes = json!({ "Approved": true });
+    let turn_in =
+        |session: &str| with(turn("t1", "Mail [plan: fragile]"), json!({ "SessionId": session }));
+    let mut asked = BTreeSet::from([failed_run(&bed, yes.clone())]);
+    for (parent, new) in [("p", "f"), ("f", "g"), ("g", "h")] {
+        fork(&bed, parent, new);
+        let paused = bed.post(&turn_in(new));
+        assert!(!paused.replayed, "{}", paused.text);
+        let question = paused.calls().remove(0);
+        assert!(asked.insert(question.clone()), "{question} was put before");
+        let again = bed.post(&turn_in(new));
+        assert!(again.replayed && again.text == paused.text, "{}", again.text);
+        if new == "h" {
+            bed.post(&decision(new, &question, yes.clone())).final_text();
+        } else {
+            bed.world.tools.script([ToolAnswer::Status(500)]);
+            let failed = bed.post(&decision(new, &question, yes.clone()));
+            assert_eq!(failed.failure(), (500, "server_tool_failed"));
+        }
+        // In its own session a submission keeps the response that it got.
+        let later = bed.post(&turn_in(new));
+        assert!(later.replayed && later.text == paused.text, "{}", later.text);
+    }
+    assert_eq!(ran(&bed).len(), 4);
+    assert!(bed.post(&turn_in("p")).replayed, "the parent has its own question");
     bed.assert_chain_held();
 }
 
