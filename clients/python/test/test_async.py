@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
 import aptix_edge
@@ -130,6 +131,27 @@ def test_an_interrupt_ends_the_watching_and_where_it_is_to_the_turn(bed: Bed) ->
             with pytest.raises(KeyboardInterrupt):
                 turn.final()
             assert session.get_turn(turn.turn_id)["Status"] == ("aborted" if cancels else "awaiting_tools")
+
+
+def test_a_turn_that_is_interrupted_on_its_way_is_cancelled_once_it_has_arrived() -> None:
+    asked: list[str] = []
+    cancels = "/sessions/s/turns/t/cancel"
+
+    def take(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        if request.url.path != cancels:
+            raise KeyboardInterrupt
+        missing = {"ErrorCode": "turn_not_found", "Message": "No.", "SystemError": False}
+        errors = [missing] if asked.count(cancels) == 1 else []
+        return httpx.Response(404 if errors else 200, json={"Successful": not errors, "Result": {}, "Errors": errors})
+
+    with (
+        httpx.Client(transport=httpx.MockTransport(take)) as http_client,
+        Aptix("http://service", http_client=http_client) as aptix,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        aptix.session("s").turn("Hello", turn_id="t", cancel_on_abort=True).final()
+    assert asked == ["/execute", cancels, cancels]
 
 
 async def test_an_async_def_is_refused_where_nothing_can_wait_for_it(bed: Bed) -> None:

@@ -6,7 +6,7 @@ import json
 import uuid
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Generic, Literal, cast, overload
@@ -35,6 +35,9 @@ from .wire import (
 
 MOVED_ON = ("turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict")
 """Somebody else has answered the calls meanwhile, so that the turn has gone on."""
+
+ARRIVAL_S = (0.0, 0.1, 0.3, 1.0)
+"""The waits before each attempt at cancelling a turn that may be on its way to the service."""
 
 
 @dataclass(frozen=True)
@@ -256,8 +259,15 @@ class AsyncTurn(Generic[T]):
             return
 
         async def cancel() -> None:
-            with suppress(AptixError):
-                await self.cancel()
+            # What was cut on its way to the service may yet arrive, and would run.
+            for wait_s in ARRIVAL_S if self._request_id is None else (0.0,):
+                await self._http.io.sleep(wait_s)
+                try:
+                    await self.cancel()
+                except AptixError as refusal:
+                    if refusal.code in ("turn_not_found", "session_not_found"):
+                        continue
+                return
 
         await self._http.io.shielded(cancel)
 
