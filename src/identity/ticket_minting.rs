@@ -147,7 +147,7 @@ fn wider(member: &str) -> Fault {
 
 /// `forbidden`: the deployment mints no tickets.
 fn no_keys() -> Fault {
-    let message = "This deployment mints no tickets: the operator has set no TICKET_KEYS.";
+    let message = "This deployment mints no tickets: the operator has set no valid TICKET_KEYS.";
     Fault::new(ErrorCode::Forbidden, message)
 }
 

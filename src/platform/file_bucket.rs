@@ -16,7 +16,7 @@ use super::promise::settled;
 use super::values::to_js;
 use super::variables::binding;
 use crate::encoding::Jurisdiction;
-use crate::ports::FileFault;
+use crate::ports::{FileFault, HttpFault};
 
 /// The binding of the bucket.
 fn binding_of(jurisdiction: Option<Jurisdiction>) -> &'static str {
@@ -152,7 +152,7 @@ impl Failure {
     /// The bucket's message goes to the operator's log only. A key reveals nothing of the file.
     fn logged(self, write: impl FnOnce(Value)) -> FileFault {
         let Self::Runtime(fault) = self else { return FileFault::NoBucket };
-        let fault = format!("{fault:?}");
+        let HttpFault(fault) = fault.into();
         write(json!({ "event": "files_failed", "level": "error", "fault": fault }));
         FileFault::Failed
     }

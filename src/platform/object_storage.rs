@@ -8,7 +8,7 @@ use wasm_bindgen::JsValue;
 use super::bindings::storage::ObjectStore;
 use super::object_log::ObjectLog;
 use crate::contract::Fault;
-use crate::ports::{Database, Row, SqlValue, storage_failed, unreadable_column};
+use crate::ports::{Database, HttpFault, Row, SqlValue, storage_failed, unreadable_column};
 
 /// The storage of one object.
 pub(super) struct ObjectStorage {
@@ -30,7 +30,8 @@ impl ObjectStorage {
     }
 
     fn failed(&self, fault: JsValue) -> Fault {
-        self.logged(&format!("{fault:?}"))
+        let HttpFault(text) = fault.into();
+        self.logged(&text)
     }
 
     /// Logs the database's message, which holds no content, because values are bound.

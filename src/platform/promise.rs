@@ -7,9 +7,9 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::Closure;
-use worker::js_sys::Promise;
+use wasm_bindgen::{JsCast, JsValue};
+use worker::js_sys::{Error, Promise};
 
 use crate::ports::HttpFault;
 
@@ -80,9 +80,10 @@ impl Drop for Wait {
     }
 }
 
-/// The runtime's words for the operator's log.
+/// The runtime's words for the operator's log, without its stack.
 impl From<JsValue> for HttpFault {
     fn from(fault: JsValue) -> Self {
-        Self(format!("{fault:?}"))
+        let error = fault.dyn_ref::<Error>();
+        Self(error.map_or_else(|| format!("{fault:?}"), |error| error.to_string().into()))
     }
 }

@@ -28,7 +28,7 @@ export function rehearsedCatalog(text, baseUrl) {
     delete context.Webhooks;
     if ('Rollout' in context) {
       delete context.Rollout;
-      notes.push(`/ConversationContexts/${name}/Rollout is not followed: CONTEXT names the context that is to be tried.`);
+      notes.push(`/ConversationContexts/${name}/Rollout is not followed: a record runs under its own context, or under the one that CONTEXT names.`);
     }
     withoutServers(context, `/ConversationContexts/${name}`, notes);
   }
