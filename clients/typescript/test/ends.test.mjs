@@ -78,6 +78,25 @@ test('a turn that is being detached is given up with its signal, and words that 
   assert.deepEqual([stored.Status, steered.State, asked], ['running', 'pending', ['/execute', '/sessions/s/turns/t/steer']]);
 });
 
+test('a command goes on where nobody reads its standard error, and an answer that no stream has brought is its result', { timeout: 30_000 }, async () => {
+  const final = { Kind: 'final', SessionId: 's', TurnId: 't', PrimaryOutputText: 'Done.', UserWarnings: ['One.'] };
+  const told = (Result, Errors = []) => JSON.stringify({ Successful: Errors.length === 0, Result, Errors, Warnings: [] });
+  const service = await serve(async (request, response) => {
+    await recorded(request, response);
+    // What has gone before is told on standard error, whose reader leaves meanwhile.
+    if (request.url.startsWith('/execute')) response.end(told(final));
+    else response.writeHead(404).end(told(undefined, [{ ErrorCode: 'session_not_found', Message: 'No.', SystemError: false }]));
+  });
+  try {
+    const chat = new Command(['chat', 'x', '--no-tools', '--url', service.origin], { input: '' });
+    chat.process.stderr.destroy();
+    assert.equal(await chat.ended, 0);
+    assert.equal(chat.out, 'Done.\n');
+  } finally {
+    await service.close();
+  }
+});
+
 test('a turn that is aborted, or cancelled, on its way to the service is cancelled there once it has arrived', { timeout: 10_000 }, async () => {
   const cancels = '/sessions/s/turns/t/cancel';
   for (const isAborted of [true, false]) {

@@ -428,6 +428,8 @@ async function main(args: string[]): Promise<number> {
   process.once("SIGTERM", () => controller.abort(new Error("ended")));
   // A reader that has enough, such as head, ends the program.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.failed));
+  // What is told to people beside the result is not what was asked for: where nobody reads it, the command goes on.
+  process.stderr.on("error", () => {});
   const terminal: Terminal = {
     env: process.env,
     isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,

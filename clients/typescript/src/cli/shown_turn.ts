@@ -33,6 +33,10 @@ export async function show(turn: Turn, terminal: Terminal): Promise<number> {
       close();
       err(dim(terminal, `[${shown(event.progress.Name)}, in the service]\n`));
     } else if (event.type === "result" && event.response.Kind === "final") {
+      // Where no stream got through, the answer comes as a whole.
+      const whole = turn.text === "" ? event.response.PrimaryOutputText : "";
+      out(shownLines(whole));
+      isOpen ||= whole !== "";
       close();
       ended(event.response, terminal);
     }
