@@ -14,8 +14,11 @@ const LOOK_MS = 250;
 /** Requests that change nothing, or make room. */
 const NEEDS_NO_ROOM = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 
-/** `isEnding`: no new requests; `isCut`: streams end where they are; `isFull`: nothing may be written. */
-const state = { isEnding: false, isCut: false, isFull: false, open: 0, filesBytes: 0 };
+/**
+ * `isEnding`: no new requests; `isCut`: streams end where they are; `isFull`: nothing may be written, as it is when the server
+ * begins until it is told.
+ */
+const state = { isEnding: false, isCut: false, isFull: undefined, open: 0, filesBytes: 0 };
 
 const METERING = { writeDataPoint: (point) => console.log(JSON.stringify({ event: 'data_point', level: 'info', ...point })) };
 
@@ -50,7 +53,7 @@ const Door = withAll(Worker);
 export default {
   async fetch(request, env, ctx) {
     if (state.isEnding) return refusal(request, 'The service is being stopped; wait as Retry-After says and repeat the request.');
-    if (state.isFull && !NEEDS_NO_ROOM.has(request.method)) {
+    if ((state.isFull ?? env.FRONT.IsFull) && !NEEDS_NO_ROOM.has(request.method)) {
       return refusal(request, 'The disk of the service has no room; wait as Retry-After says and repeat the request.');
     }
     state.open += 1;

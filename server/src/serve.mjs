@@ -24,7 +24,7 @@ const COUNT_MS = 100;
  * that the configuration need not name; `isChecked`: the catalog is known to be right. `tell(event)` gets `{ event, level, … }`; `onServing(address)` is called once.
  */
 export async function serve({ settings, data, address, drainMs, extra = {}, isChecked = false, tell, onServing = () => {} }) {
-  const { MaxBytesOfFiles, Rates, Metering, Jurisdictions } = settings;
+  const { MaxBytesOfFiles, MinBytesFree = MIN_BYTES_FREE, Rates, Metering, Jurisdictions } = settings;
   const values = placed({ ...extra, ...valuesOf(settings), ...secretsOf(settings) }, Jurisdictions);
   process.umask(0o077);
   const folder = new DataFolder(data);
@@ -40,12 +40,12 @@ export async function serve({ settings, data, address, drainMs, extra = {}, isCh
     catalog: catalog ? folder.catalog : undefined,
     values,
     network: settings.Network,
-    front: { MaxBytesOfFiles, Rates, Metering, Buckets: Jurisdictions?.map(bucketBinding) },
+    front: { MaxBytesOfFiles, Rates, Metering, Buckets: Jurisdictions?.map(bucketBinding), IsFull: roomOf(folder, MinBytesFree).IsFull },
     stdio: ['ignore', log ?? 'inherit', log ?? 'inherit'],
     onSpawn: (pid) => folder.serving(pid),
   });
   const stop = [
-    watchRoom(workerd, folder, settings.MinBytesFree ?? MIN_BYTES_FREE, tell),
+    watchRoom(workerd, folder, MinBytesFree, tell),
     MaxBytesOfFiles === undefined ? () => {} : watchFiles(workerd, folder),
     catalog ? every(LOOK_AT_CATALOG_MS, catalog.again) : () => {},
   ];
@@ -130,16 +130,22 @@ function momentOf(file) {
   return stat ? `${stat.ino} ${stat.mtimeNs} ${stat.size}` : '';
 }
 
+/** Whether the disk has too little room, as the front is told, and how many bytes are free. */
+function roomOf(folder, least) {
+  const { bavail, bsize } = statfsSync(folder.root);
+  return { IsFull: bavail * bsize < least, free: bavail * bsize };
+}
+
 /** Has the front refuse what writes while the disk has too little room. */
 function watchRoom(workerd, folder, least, tell) {
-  let isFull = false;
+  let wasFull;
   return every(LOOK_AT_ROOM_MS, async () => {
-    const { bavail, bsize } = statfsSync(folder.root);
-    const IsFull = bavail * bsize < least;
-    if (IsFull === isFull) return;
+    const { IsFull, free } = roomOf(folder, least);
+    if (IsFull === wasFull) return;
     await workerd.tell({ IsFull });
-    isFull = IsFull;
-    tell({ event: isFull ? 'disk_full' : 'disk_has_room', level: isFull ? 'error' : 'info', bytes_free: bavail * bsize, needed: least });
+    const isNews = IsFull || wasFull;
+    wasFull = IsFull;
+    if (isNews) tell({ event: IsFull ? 'disk_full' : 'disk_has_room', level: IsFull ? 'error' : 'info', bytes_free: free, needed: least });
   });
 }
 

@@ -191,8 +191,8 @@ test('without room on the disk what writes is refused, and reading and deleting 
   await post(server, turnOf('full'));
   await server.kill();
   await starts(server, { settings: { MinBytesFree: Number.MAX_SAFE_INTEGER, Rates: { Keys: { Limit: 3, PeriodS: 60 } } } });
-  await server.told('disk_full');
   const refused = await post(server, turnOf('full', { TurnId: '2' }));
+  await server.told('disk_full');
   assert.deepEqual([refused.status, refused.json.Errors[0].ErrorCode], [503, 'overloaded']);
   assert.equal((await ask(server, '/sessions/full')).status, 200);
   assert.equal((await ask(server, '/sessions/full', { method: 'DELETE' })).status, 200);
