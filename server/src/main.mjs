@@ -109,8 +109,8 @@ const COMMANDS = {
 };
 
 process.exitCode = await main(process.argv.slice(2));
-// Services for local work would go on.
-process.exit();
+// Services for local work would go on. What was written goes out first, to whoever reads it slowly.
+process.stdout.write('', () => process.exit());
 
 async function main([name, ...rest]) {
   if (name === '--version') return print(`${NAME} ${PRODUCT.version} (${PRODUCT.commit})`);

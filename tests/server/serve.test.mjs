@@ -273,6 +273,15 @@ test('a backup for which the disk has no room says so and leaves nothing, and so
   assert.match(put.err, /^aptix-edge-server: .*full cannot be restored: EISDIR.*\n$/);
 });
 
+test('whoever reads slowly gets all that a command says', { timeout: 30_000 }, async () => {
+  const data = path.join(scratch, 'broken');
+  mkdirSync(path.join(data, 'objects/aptix-edge-SessionObject'), { recursive: true });
+  writeFileSync(path.join(data, 'release.json'), JSON.stringify({ Release: '0', Forms: {} }));
+  for (let at = 0; at < 800; at += 1) writeFileSync(path.join(data, `objects/aptix-edge-SessionObject/${`${at}`.padStart(64, '0')}.sqlite`), 'no database');
+  const { stdout } = spawnSync('sh', ['-c', '("$0" "$1" verify "$2"; true) | (sleep 0.5; wc -l)', process.execPath, path.join(PACKAGE, 'dist/cli.mjs'), data], { encoding: 'utf8' });
+  assert.equal(Number(stdout), 802);
+});
+
 test('a server that stands in the jurisdiction of a tenant keeps its sessions and files under names of it', async () => {
   const TENANTS = { local: { Jurisdiction: 'eu' } };
   const changes = (one) => {
