@@ -140,7 +140,11 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
     ) -> Result<Vec<QuantizedVector>, EmbeddingFailure> {
         let inputs: Vec<String> = chunks.iter().map(|chunk| input(chunk, text_bytes)).collect();
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-        self.request(service, set, &inputs).await
+        let vectors = self.request(service, set, &inputs).await?;
+        let known = &self.limits.embedded_bytes;
+        let lengths = chunks.iter().map(|chunk| chunk.text.len().min(text_bytes));
+        known.set(lengths.fold(known.get(), usize::max));
+        Ok(vectors)
     }
 
     async fn request(
@@ -179,7 +183,8 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             // Retry once at full length: the failure may have been temporary.
             match self.vectors(service, set, chunks, bytes).await {
                 Ok(vectors) => {
-                    if bytes < whole {
+                    // Where a text as long was embedded, it is the words that were refused, and not the length.
+                    if bytes < whole && whole > self.limits.embedded_bytes.get() {
                         self.limits.text_bytes.set(bytes);
                     }
                     return Ok(Some(vectors));

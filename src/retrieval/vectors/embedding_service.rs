@@ -58,6 +58,8 @@ pub(crate) struct LearnedLimits {
     pub(super) batch_chunks: Cell<usize>,
     /// The most bytes of a chunk's text.
     pub(super) text_bytes: Cell<usize>,
+    /// The bytes of the longest text of a chunk that was embedded.
+    pub(super) embedded_bytes: Cell<usize>,
     /// The models whose services refuse some members.
     forms: RefCell<Vec<LearnedForm>>,
 }
@@ -83,6 +85,7 @@ impl Default for LearnedLimits {
         Self {
             batch_chunks: Cell::new(BATCH_CHUNKS),
             text_bytes: Cell::new(usize::MAX),
+            embedded_bytes: Cell::default(),
             forms: RefCell::default(),
         }
     }

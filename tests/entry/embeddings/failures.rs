@@ -317,6 +317,24 @@ fn a_chunk_that_the_service_refuses_is_skipped_and_no_other_is() {
 }
 
 #[test]
+fn a_chunk_that_is_refused_for_its_words_shortens_no_other_one() {
+    let bed = Bed::new();
+    configure(&bed, by("m"));
+    bed.world.embeddings.think(|request| {
+        let is_refused = request.inputs().iter().any(|input| input.contains("attack"));
+        is_refused.then(|| EmbeddingsFault::status(403))
+    });
+    let long = |end: &str| "rain snow hail ".repeat(150) + end;
+    for (path, end) in [("a.md", "and thunder at the end"), ("b.md", "attack"), ("c.md", "fog")] {
+        put(&bed, &[(path, &long(end))]);
+        bed.ring_all("w");
+    }
+    let requests = bed.world.embeddings.requests();
+    let last = requests.last().unwrap().inputs();
+    assert!(last.len() == 1 && last[0].starts_with("c.md") && last[0].ends_with("fog"), "{last:?}");
+}
+
+#[test]
 fn a_chunk_that_is_too_long_for_the_service_is_found_by_its_beginning() {
     let bed = Bed::new();
     configure(&bed, by("m"));
