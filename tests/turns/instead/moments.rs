@@ -219,8 +219,9 @@ fn the_change_is_whole_where_an_instance_ends_at_any_step() {
     let mut points = 0;
     for continuation in ["stored", "replay"] {
         for moment in MOMENTS {
+            type CrashAt = fn(u64) -> Crash;
             // The tables are created before anything of the change is written.
-            let kinds: [(fn(u64) -> Crash, u64); 2] =
+            let kinds: [(CrashAt, u64); 2] =
                 [(Crash::AfterStep, 1), (Crash::BeforeWrite, table_writes())];
             for (kind, first) in kinds {
                 for number in first.. {
