@@ -71,7 +71,7 @@ impl<D: Database> SessionStore<D> {
             taken.extend(call.ids());
             self.save_call(open.turn, &call)?;
         }
-        // The decisions came with the latest submission, which the turn's row has.
+        // The latest submission, in the turn's own row, brought the decisions; the one before it got the questions.
         self.database.execute(
             "UPDATE submissions SET http_status = NULL, outcome = NULL, kept_segment = NULL
              WHERE turn = ?1 AND number = (SELECT MAX(number) FROM submissions WHERE turn = ?1)",

@@ -26,6 +26,6 @@ pub use questions::{
 };
 pub use records::{IndexedSession, ListingState, UserRow};
 pub use schema::USER_FORM;
-pub use spent::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, Spent};
+pub use spent::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, Spent, is_same_day};
 pub use summary::{SessionStatus, SessionSummary, Waiting};
 pub use title::title_of;

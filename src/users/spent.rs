@@ -205,7 +205,7 @@ impl Spent {
     /// Corrects the tokens of a lease to those that were spent, where its period is not over.
     fn settle(&mut self, lease: &Lease, used: u64, now_ms: u64) {
         let corrected = |spent: u64| spent.saturating_sub(lease.tokens).saturating_add(used);
-        if day_of(lease.granted_at) == day_of(now_ms) {
+        if is_same_day(lease.granted_at, now_ms) {
             self.day_tokens = corrected(self.day_tokens);
         }
         if month_of(lease.granted_at) == month_of(now_ms) {
@@ -234,6 +234,11 @@ impl Spent {
             self.settle(&lease, 0, now_ms);
         }
     }
+}
+
+/// Whether two times, in milliseconds since the epoch, are of one day by UTC.
+pub fn is_same_day(one_ms: u64, other_ms: u64) -> bool {
+    one_ms / DAY_MS == other_ms / DAY_MS
 }
 
 fn day_of(ms: u64) -> String {

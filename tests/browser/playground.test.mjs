@@ -19,13 +19,13 @@ const LONG = process.env.APTIX_LONG_TESTS !== undefined;
 /** A picture of one dot. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
-test('the page is less than 210 KB gzipped, and its types hold', async () => {
+test('the page is less than 215 KB gzipped, and its types hold', async () => {
   assert.ok(existsSync(path.join(PAGE, 'index.html')), 'the page is not built: make build');
   // The licences are beside the page, and no part of it.
   const files = readdirSync(path.join(PAGE, 'playground')).filter((file) => !file.startsWith('licences-'));
   const bytes = files.map((file) => gzipSync(readFileSync(path.join(PAGE, 'playground', file)), { level: 9 }).length);
   const all = bytes.reduce((sum, each) => sum + each, 0);
-  assert.ok(all < 210_000, `${all} bytes`);
+  assert.ok(all < 215_000, `${all} bytes`);
   const inputs = ['clients/playground', 'clients/typescript/src', 'clients/typescript/tsconfig.json', 'package-lock.json'].map((name) => path.join(ROOT, name));
   await unlessChecked('playground', inputs, () => execFileSync(path.join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'clients/playground'], { cwd: ROOT, stdio: 'inherit' }));
 });

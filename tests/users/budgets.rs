@@ -91,7 +91,7 @@ fn what_is_left_of_a_lease_is_not_spent_beside_the_limit_of_the_next_day() {
     // No alarm of the session has given the rest of the lease back.
     bed.world.executor.set_now_ms(midnight + 5_000);
     let (mut spent_today, mut longest) = (0, 0);
-    for number in 0.. {
+    for number in 0..100 {
         let heard = bed.say("alice", "a", &format!("t{number}"), "Hello");
         if heard.status != 200 {
             assert_eq!(heard.failure().1, "budget_exceeded");

@@ -20,8 +20,8 @@ const UNBEGUN_MS: u64 = 5 * 60 * 1000;
 /// How long the list waits for what a session tells of itself, in milliseconds.
 const WAIT_MS: u64 = 5_000;
 
-/// The most rounds of questions before a page is shown. Each asks as many sessions as a page holds; a page of which more
-/// never began ends before those that were not asked.
+/// The most rounds of questions before a page is shown. Each asks as many sessions as a page holds. Where sessions are
+/// still unknown after that, the page ends before the first of them.
 const MOST_ROUNDS: u32 = 20;
 
 /// The most registered sessions that are asked before a user's sessions are counted.

@@ -11,9 +11,7 @@ use crate::object::ask;
 use crate::persistence::Lease;
 use crate::ports::{Database, Platform, user_name};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
-use crate::users::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits};
-
-const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+use crate::users::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, is_same_day};
 
 /// A session stops spending so long before its lease returns, in milliseconds: clocks differ.
 const MARGIN_MS: u64 = 10 * 60 * 1000;
@@ -36,7 +34,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let is_good = |known: &Lease| {
             let until = known.granted_at.saturating_add(LEASE_LIFE_MS - MARGIN_MS);
             // What is spent out of it counts for the day on which it was granted.
-            let is_of_today = known.granted_at / DAY_MS == now / DAY_MS;
+            let is_of_today = is_same_day(known.granted_at, now);
             known.left(state.total_tokens) > 0 && now < until && is_of_today
         };
         if state.lease.as_ref().is_some_and(is_good) {

@@ -141,9 +141,8 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         let inputs: Vec<String> = chunks.iter().map(|chunk| input(chunk, text_bytes)).collect();
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
         let vectors = self.request(service, set, &inputs).await?;
-        let known = &self.limits.embedded_bytes;
-        let lengths = chunks.iter().map(|chunk| chunk.text.len().min(text_bytes));
-        known.set(lengths.fold(known.get(), usize::max));
+        let longest = chunks.iter().map(|chunk| chunk.text.len().min(text_bytes)).max();
+        self.limits.note_embedded(set.model(), longest.unwrap_or(0));
         Ok(vectors)
     }
 
@@ -184,7 +183,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             match self.vectors(service, set, chunks, bytes).await {
                 Ok(vectors) => {
                     // Where a text as long was embedded, it is the words that were refused, and not the length.
-                    if bytes < whole && whole > self.limits.embedded_bytes.get() {
+                    if bytes < whole && whole > self.limits.embedded_bytes(set.model()) {
                         self.limits.text_bytes.set(bytes);
                     }
                     return Ok(Some(vectors));

@@ -58,17 +58,18 @@ pub(crate) struct LearnedLimits {
     pub(super) batch_chunks: Cell<usize>,
     /// The most bytes of a chunk's text.
     pub(super) text_bytes: Cell<usize>,
-    /// The bytes of the longest text of a chunk that was embedded.
-    pub(super) embedded_bytes: Cell<usize>,
-    /// The models whose services refuse some members.
-    forms: RefCell<Vec<LearnedForm>>,
+    /// The models of which something else was learned.
+    models: RefCell<Vec<LearnedModel>>,
 }
 
 #[derive(Debug)]
-struct LearnedForm {
+struct LearnedModel {
     model: String,
     dimensions: usize,
+    /// What the model's service does not refuse.
     form: RequestForm,
+    /// The bytes of the longest text of a chunk that the model has embedded.
+    embedded_bytes: usize,
 }
 
 /// Which of the members `dimensions` and `encoding_format` a request has.
@@ -85,27 +86,49 @@ impl Default for LearnedLimits {
         Self {
             batch_chunks: Cell::new(BATCH_CHUNKS),
             text_bytes: Cell::new(usize::MAX),
-            embedded_bytes: Cell::default(),
-            forms: RefCell::default(),
+            models: RefCell::default(),
         }
     }
 }
 
 impl LearnedLimits {
     fn form(&self, model: EmbeddingModel<'_>) -> RequestForm {
-        let forms = self.forms.borrow();
-        forms.iter().find(|known| known.is_of(model)).map(|known| known.form).unwrap_or_default()
+        self.learned(model, |known| known.form)
     }
 
     fn learn_form(&self, model: EmbeddingModel<'_>, form: RequestForm) {
-        let mut forms = self.forms.borrow_mut();
-        forms.retain(|known| !known.is_of(model));
+        self.learned(model, |known| known.form = form);
+    }
+
+    /// The bytes of the longest text of a chunk that the model has embedded.
+    pub(super) fn embedded_bytes(&self, model: EmbeddingModel<'_>) -> usize {
+        self.learned(model, |known| known.embedded_bytes)
+    }
+
+    /// Notes that the model has embedded a text of so many bytes.
+    pub(super) fn note_embedded(&self, model: EmbeddingModel<'_>, bytes: usize) {
+        self.learned(model, |known| known.embedded_bytes = known.embedded_bytes.max(bytes));
+    }
+
+    fn learned<T>(
+        &self,
+        model: EmbeddingModel<'_>,
+        look: impl FnOnce(&mut LearnedModel) -> T,
+    ) -> T {
+        let mut models = self.models.borrow_mut();
+        if let Some(known) = models.iter_mut().find(|known| known.is_of(model)) {
+            return look(known);
+        }
         let EmbeddingModel { name, dimensions } = model;
-        forms.push(LearnedForm { model: name.to_owned(), dimensions, form });
+        let form = RequestForm::default();
+        let mut new = LearnedModel { model: name.to_owned(), dimensions, form, embedded_bytes: 0 };
+        let looked = look(&mut new);
+        models.push(new);
+        looked
     }
 }
 
-impl LearnedForm {
+impl LearnedModel {
     fn is_of(&self, model: EmbeddingModel<'_>) -> bool {
         self.model == model.name && self.dimensions == model.dimensions
     }

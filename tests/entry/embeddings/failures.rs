@@ -335,6 +335,26 @@ fn a_chunk_that_is_refused_for_its_words_shortens_no_other_one() {
 }
 
 #[test]
+fn how_long_a_text_one_model_embeds_says_nothing_of_another_one() {
+    let bed = Bed::new();
+    let long = "rain snow hail ".repeat(150);
+    configure(&bed, by("m"));
+    put(&bed, &[("a.md", &long)]);
+    bed.ring_all("w");
+    configure(&bed, by("n"));
+    bed.world.embeddings.think(|request| {
+        let is_long = request.inputs().iter().any(|input| input.len() > 1_000);
+        is_long.then(|| EmbeddingsFault::status(400))
+    });
+    put(&bed, &[("b.md", &long)]);
+    bed.ring_all("w");
+    let learned = bed.world.embeddings.requests().len();
+    put(&bed, &[("c.md", &long)]);
+    bed.ring_all("w");
+    assert_eq!(bed.world.embeddings.requests().len() - learned, 1, "the length is known");
+}
+
+#[test]
 fn a_chunk_that_is_too_long_for_the_service_is_found_by_its_beginning() {
     let bed = Bed::new();
     configure(&bed, by("m"));
