@@ -124,7 +124,9 @@ class Archive {
     try {
       rmSync(place, { force: true });
       // All pages at once: a copy in parts begins anew with each write between them.
-      await copy(database, place, { rate: 2 ** 31 - 1 });
+      await copy(database, place, { rate: 2 ** 31 - 1 }).catch((error) => {
+        throw new Fault(`${file} cannot be copied: ${error.message}`);
+      });
     } finally {
       database.close();
     }

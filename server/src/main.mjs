@@ -16,6 +16,8 @@ import { verify } from './verify.mjs';
 const NAME = 'aptix-edge-server';
 /** The exit code of a command that was not understood. */
 const MISUSED = 2;
+/** How long a service that has ended waits for the reader of its output, in ms. */
+const LAST_WORDS_MS = 2000;
 
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
@@ -109,7 +111,10 @@ const COMMANDS = {
 };
 
 process.exitCode = await main(process.argv.slice(2));
-// Services for local work would go on. What was written goes out first, to whoever reads it slowly.
+// Services for local work would go on. What was written goes out first, to whoever reads it slowly. A signal ends that, too, and
+// a service that one has ended does not wait for a reader who stands still.
+for (const name of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.removeAllListeners(name);
+if (['dev', 'serve'].includes(process.argv[2])) setTimeout(() => process.exit(), LAST_WORDS_MS);
 process.stdout.write('', () => process.exit());
 
 async function main([name, ...rest]) {

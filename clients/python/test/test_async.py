@@ -134,11 +134,14 @@ def test_an_interrupt_ends_the_watching_and_where_it_is_to_the_turn(bed: Bed) ->
 
 
 def test_a_turn_that_is_interrupted_on_its_way_is_cancelled_once_it_has_arrived() -> None:
+    # A refusal of what is sent again says of no turn that it is there.
     asked: list[str] = []
     cancels = "/sessions/s/turns/t/cancel"
 
     def take(request: httpx.Request) -> httpx.Response:
         asked.append(request.url.path)
+        if asked == ["/execute"]:
+            return httpx.Response(503, json={}, headers={"Aptix-Request-Id": "1"})
         if request.url.path != cancels:
             raise KeyboardInterrupt
         missing = {"ErrorCode": "turn_not_found", "Message": "No.", "SystemError": False}
@@ -147,11 +150,12 @@ def test_a_turn_that_is_interrupted_on_its_way_is_cancelled_once_it_has_arrived(
 
     with (
         httpx.Client(transport=httpx.MockTransport(take)) as http_client,
-        Aptix("http://service", http_client=http_client) as aptix,
+        Aptix("http://service", http_client=http_client, retry_delay_s=0.001) as aptix,
         pytest.raises(KeyboardInterrupt),
     ):
-        aptix.session("s").turn("Hello", turn_id="t", cancel_on_abort=True).final()
-    assert asked == ["/execute", cancels, cancels]
+        with aptix.session("s").turn("Hello", turn_id="t", cancel_on_abort=True) as turn:
+            turn.final()
+    assert asked == ["/execute", "/execute", cancels, cancels]
 
 
 async def test_an_async_def_is_refused_where_nothing_can_wait_for_it(bed: Bed) -> None:

@@ -2,10 +2,11 @@
 // conversation. `@ag-ui/client` is an optional peer: this entry alone needs it.
 import { AbstractAgent, type AgentConfig, type AgentSubscriberParams, type BaseEvent, type RunAgentInput } from "@ag-ui/client";
 import { Observable } from "rxjs";
-import type { Aptix, AptixError, Session, SessionView, Store, StreamEvent, TurnRequest } from "./index.js";
+import type { Aptix, AptixError, ExecuteRequest, LogEntry, Session, SessionView, Store, StreamEvent, TurnRequest } from "./index.js";
 import { answersTo, deserted, identifier, userTurn, writtenOn } from "./ag-ui/input.js";
 import { isShown, lacksAnswer, withoutPart } from "./ag-ui/shown.js";
 import { RunWriter } from "./ag-ui/run_writer.js";
+import { inTime } from "./arrival.js";
 import { saidIn } from "./said.js";
 
 /** What an agent's turns are made with. */
@@ -92,7 +93,9 @@ export class AptixAgent extends AbstractAgent {
       const running = {
         abort: () => {
           isAborted = true;
-          controller.abort();
+          const end = () => controller.abort();
+          if (turn?.arrival && isSending) void inTime(turn.arrival).then(end);
+          else end();
         },
       };
       this.running = running;
@@ -104,7 +107,7 @@ export class AptixAgent extends AbstractAgent {
         emit(writer.start());
         try {
           turn = await begin(controller.signal, (messages) => emit(writer.rewritten(messages)));
-          isSending = turn?.sends === true;
+          isSending = turn?.arrival !== undefined;
           if (turn && (isSending || !subscriber.closed)) {
             writer.turnId = turn.turnId;
             if (turn.messages) emit(writer.rewritten(turn.messages));
@@ -117,7 +120,7 @@ export class AptixAgent extends AbstractAgent {
           emit(writer.end());
         } catch (error) {
           if (isAborted) {
-            if (turn) await this.client.session(turn.sessionId).cancel(turn.turnId).catch(() => {});
+            if (turn) await inTime(this.client.session(turn.sessionId).cancel(turn.turnId));
             emit(writer.cancelled());
           } else if (!controller.signal.aborted) emit(writer.failed(error));
         } finally {
@@ -147,7 +150,7 @@ export class AptixAgent extends AbstractAgent {
     const turnId = await identifier(input.runId);
     const asked = { ...(typeof request === "function" ? request() : request), ...userTurn(input) };
     const body = { ...asked, SessionId: sessionId, TurnId: turnId, Streaming: true };
-    return { sessionId, turnId, sends: true, events: this.client.stream(body, { progress: true, signal }) };
+    return { sessionId, turnId, ...this.sent(body, signal) };
   }
 
   /**
@@ -160,7 +163,15 @@ export class AptixAgent extends AbstractAgent {
     const turn = this.client.session(sessionId).attach(turnId, { signal });
     for (const { id, words } of writtenOn(input)) await turn.steer(words, { steerId: await identifier(id) });
     const body = { SessionId: sessionId, TurnId: turnId, ToolResults };
-    return { sessionId, turnId, sends: true, events: this.client.stream(body, { progress: true, signal }) };
+    return { sessionId, turnId, ...this.sent(body, signal) };
+  }
+
+  /** What is sent once its events are read. */
+  private sent(body: ExecuteRequest, signal: AbortSignal): Pick<Submission, "events" | "arrival"> {
+    let arrive!: () => void;
+    const arrival = new Promise<void>((resolve) => (arrive = resolve));
+    const onLog = ({ status }: LogEntry) => void (status === 200 && arrive());
+    return { arrival, events: this.client.stream(body, { progress: true, signal, onLog }) };
   }
 
   /** The turn from the beginning of its newest submission on. What the messages have of it in part is taken back first. */
@@ -186,8 +197,8 @@ interface Submission {
   sessionId: string;
   turnId: string;
   events: AsyncIterable<StreamEvent>;
-  /** Its first event says that the service has what is sent with it. */
-  sends?: boolean;
+  /** Of what is sent with it: the service has that. Its first event says so, too. */
+  arrival?: Promise<void>;
   /** The messages, where some of them are to be taken back before the events. */
   messages?: RunAgentInput["messages"] | undefined;
 }

@@ -168,12 +168,16 @@ export class Exchange {
     return serverSentEvents(this.#response!.body!, (read) => this.#inTime(read));
   }
 
+  /** Those of its result. */
+  warnings: Entry[] = [];
+
   /** The `Result` of a JSON response; anything but a successful one is thrown. */
   async result<T>(): Promise<T> {
     const response = this.#response!;
     const answer: unknown = await unlessAborted(response.json(), this.#controller.signal).catch((error: unknown) => {
       if (!(error instanceof SyntaxError)) throw error;
     });
+    this.warnings = (answer as { Warnings?: Entry[] } | undefined)?.Warnings ?? [];
     return resultOf<T>(answer, toldBy(response));
   }
 
@@ -240,6 +244,8 @@ export interface WithResponse<T> {
   response: Response;
   /** The request in the service's log. */
   requestId?: string;
+  /** What the service tells beside the result, such as `extra_cut` of a comparison. */
+  warnings: Entry[];
 }
 
 /** The promise of a result. */
@@ -275,7 +281,7 @@ async function repeated<T>(http: Http, call: Call, given?: Signal): Promise<With
     for (;;) {
       const exchange = new Exchange(http, call, signal);
       let response!: Response;
-      const withResponse = (data: T) => ({ data, response, requestId: toldBy(response).requestId });
+      const withResponse = (data: T) => ({ data, response, requestId: toldBy(response).requestId, warnings: exchange.warnings });
       try {
         response = await exchange.response(attempts.count);
         return withResponse(await exchange.result<T>());

@@ -185,7 +185,8 @@ class WatchedSession {
   async #kept(signal: AbortSignal): Promise<string | undefined> {
     try {
       const exported = await this.session.export();
-      if (signal.aborted) return undefined;
+      // Whoever has left may come back to it; another loading shows its own.
+      if (signal !== this.#present.signal) return undefined;
       const messages = saidIn(exported);
       // What the service did not take stays to be seen, until it is sent again.
       const failed = this.#shown.messages.filter(({ id, role, state }) => role === "user" && state === "failed" && !messages.some((message) => message.id === id));
@@ -200,7 +201,7 @@ class WatchedSession {
       const { LiveTurn, LatestTurn } = await this.session.get();
       const turn = LiveTurn ?? (LatestTurn?.Status === "completed" ? LatestTurn : undefined);
       const messages = this.#shown.messages.filter(({ turnId, role }) => turnId !== turn?.TurnId || role === "user");
-      if (!signal.aborted) this.#show({ messages });
+      if (signal === this.#present.signal) this.#show({ messages });
       return turn?.TurnId;
     }
   }

@@ -1,9 +1,10 @@
 // A turn as its client lives it: submissions, pauses for tools, and at last one final response.
+import { inTime } from "./arrival.js";
 import { AptixError } from "./errors.js";
 import { type Answer, type Http, type RequestOptions, post, toldBy } from "./http.js";
 import { newId } from "./ids.js";
 import { answerBy } from "./schema/answer.js";
-import { type Signal, abortable, after, onAbort } from "./signals.js";
+import { type Signal, abortable, onAbort } from "./signals.js";
 import { type Submission, detached, followed, posted, submit } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
 import type {
@@ -47,8 +48,6 @@ export interface SteerOptions {
 
 /** A turn that nobody has read for so long is taken for a mistake. */
 const UNREAD_MS = 1000;
-/** So long what was sent may be on its way to the service, where its turn is to be cancelled. */
-const ARRIVAL_MS = 2000;
 /** Somebody else has answered the calls meanwhile, so that the turn has gone on. */
 const MOVED_ON = ["turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict"];
 
@@ -153,8 +152,14 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
   async steer(words: string | SteerContent, options: SteerOptions & { ifEnded?: string } = {}): Promise<SteerResult | Turn<Output>> {
     const { steerId = newId(), interrupt: Interrupt, ifEnded } = options;
     const content = typeof words === "string" ? { Instruction: words } : words;
+    const steered = () => post<SteerResult>(this.#there, `${this.first.turnPath}/steer`, { SteerId: steerId, ...content, Interrupt });
     try {
-      return await post<SteerResult>(this.#there, `${this.first.turnPath}/steer`, { SteerId: steerId, ...content, Interrupt });
+      return await steered().catch(async (error: AptixError) => {
+        if (!this.#isSent || !error.code?.endsWith("_not_found")) throw error;
+        // The turn is on its way for longer.
+        await this.#accepted;
+        return steered();
+      });
     } catch (error) {
       if (ifEnded !== "newTurn" || (error as AptixError).code !== "turn_ended") throw error;
       return this.next(content, steerId);
@@ -167,9 +172,10 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
    */
   async detach(): Promise<AcceptedTurn | AgentExecuteResponse> {
     this.#read();
-    const { signal, dispose } = abortable(this.options.signal);
+    const left = new AbortController();
+    const { signal, dispose } = this.#ends(left);
     try {
-      const stored = await detached(this.#http, this.first, signal);
+      const stored = await detached({ ...this.#http, heard: this.#heard }, this.first, left.signal);
       this.first = followed(this.first.turnPath, this.options);
       return stored;
     } catch (error) {
@@ -206,10 +212,12 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
           controller.close();
         }
       },
-      async cancel() {
+      cancel: async () => {
         // What waits for the next event ends now.
         left.abort(gone());
         await events.return();
+        // Events that nobody has asked for do not end by themselves.
+        this.#over();
       },
     });
   }
@@ -225,21 +233,29 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
 
   /** The service with this turn: what is about to be sent is not there yet. */
   get #there(): Http {
-    return { ...this.#http, ready: this.#isRead && this.first.call.method === "POST" ? this.#accepted : undefined };
+    return { ...this.#http, ready: this.#isSent ? inTime(this.#accepted) : undefined };
+  }
+
+  get #isSent(): boolean {
+    return this.#isRead && this.first.call.method === "POST";
+  }
+
+  /** The signal of the turn, which ends `left`; where it cancels the turn, once that has arrived. */
+  #ends(left: AbortController, deadlineMs?: number): { signal: AbortSignal; dispose(): void } {
+    const { signal, dispose } = abortable(this.options.signal, deadlineMs);
+    let isSent = false;
+    const unlisten = onAbort(signal, (reason) => {
+      const end = () => left.abort(reason);
+      if (isSent && this.options.cancelOnAbort) void inTime(this.#accepted).then(end);
+      else end();
+    });
+    isSent = this.first.call.method === "POST";
+    return { signal, dispose: () => (dispose(), unlisten()) };
   }
 
   /** `left` ends the watching, and never the turn. */
   async *#events(left = new AbortController()): AsyncGenerator<TurnEvent, void, void> {
-    const { signal, dispose } = abortable(this.options.signal, this.#http.deadlineMs);
-    let isSent = false;
-    const unlisten = onAbort(signal, (reason) => {
-      const end = () => left.abort(reason);
-      if (!isSent || !this.options.cancelOnAbort) return end();
-      // A turn that is cancelled before it has arrived would run all the same.
-      const callOff = after(ARRIVAL_MS, end);
-      void this.#accepted.then(() => (callOff(), end()));
-    });
-    isSent = this.first.call.method === "POST";
+    const { signal, dispose } = this.#ends(left, this.#http.deadlineMs);
     try {
       for await (const event of this.#submissions(left.signal)) {
         for (const listener of this.#listeners) listener(event);
@@ -252,17 +268,20 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
       throw error;
     } finally {
       dispose();
-      unlisten();
-      this.#accept();
-      // Without effect where the turn has ended.
-      this.#settle.reject(gone());
+      this.#over();
     }
+  }
+
+  /** Nobody watches any more; without effect where the turn has ended. */
+  #over(): void {
+    this.#accept();
+    this.#settle.reject(gone());
   }
 
   /** Cancels the turn with the watching, where that is wanted. */
   async #cancelled(signal: AbortSignal): Promise<void> {
     this.#accept();
-    if (signal.aborted && this.options.cancelOnAbort) await this.cancel().catch(() => {});
+    if (signal.aborted && this.options.cancelOnAbort) await inTime(this.cancel());
   }
 
   async *#submissions(signal?: AbortSignal): AsyncGenerator<TurnEvent, void, void> {
@@ -316,14 +335,15 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
     clearTimeout(this.#unread);
   }
 
+  readonly #heard = (response: Response) => {
+    this.#requestId = toldBy(response).requestId;
+    if (response.ok) this.#accept();
+  };
+
   async *#submitted(submission: Submission, signal?: AbortSignal) {
     this.#segments.clear();
     this.#position = submission.position;
-    const heard = (response: Response) => {
-      this.#requestId = toldBy(response).requestId;
-      if (response.ok) this.#accept();
-    };
-    const events = submit({ ...this.#http, heard }, submission, signal);
+    const events = submit({ ...this.#http, heard: this.#heard }, submission, signal);
     try {
       for (;;) {
         const { done, value } = await events.next();

@@ -1,10 +1,10 @@
 // A workspace: documents that turns are given chunks of, and keeping them as they are elsewhere. An entry of its own, so
 // that the core stays small: what it needs of a client is `request`.
 import type { Aptix } from "./client.js";
-import type { Call } from "./http.js";
+import type { Answer, Call } from "./http.js";
 import { AptixError } from "./index.js";
 import { abortable, type Signal } from "./signals.js";
-import type { Comparison, Document, Found, SearchRequest, Upserted, WorkspaceCounts } from "./types.js";
+import type { Comparison, Document, Entry, Found, SearchRequest, Upserted, WorkspaceCounts } from "./types.js";
 
 /** A document whose contents may be read when they are needed, which can be twice. */
 export type SourceDocument = Omit<Document, "Contents"> & {
@@ -97,8 +97,8 @@ export class Workspace {
 
   /**
    * Makes the index equal to these documents: compares their hashes, sends what is new or changed, and no more. A document
-   * that cannot be read, or that the service refuses, is left out; what the index has of it stays. Where more than 20,000
-   * documents are listed, the service does not name all others, and those stay.
+   * that cannot be read, or that the service refuses, is left out; what the index has of it stays. Where 20,000
+   * documents are listed, or fewer with long paths, the service may not name all others, and those stay.
    */
   async sync(documents: SourceDocument[], options: SyncOptions = {}): Promise<Synced> {
     const { signal, dispose } = abortable(options.signal);
@@ -118,23 +118,23 @@ export class Workspace {
       }
     }
     try {
-      const needed: string[] = [];
-      const extra = new Set<string>();
-      let hasMore = false;
-      const compare = (some: { Path: string; Sha256: string }[]) =>
-        this.#accepted<Comparison>("POST", "/compare", some, leftOut, signal, ({ Needed, Extra }) => {
-          hasMore ||= Extra.length >= MOST_COMPARED;
-          needed.push(...Needed.filter((path) => listed.has(path)));
-          for (const path of Extra) if (!listed.has(path)) extra.add(path);
-        });
-      const hashes = read(listed.keys(), async (document, Path) => ({ Path, Sha256: document.Sha256 ?? (await sha256(await contentsOf(document))) }));
-      let isCompared = false;
-      for await (const some of batches(hashes, MOST_COMPARED, maxBytes)) {
-        isCompared = true;
-        await compare(some);
-      }
-      if (remove && !isCompared) await compare([NO_DOCUMENT]);
-      const doomed = [...extra].filter((path) => (typeof remove === "function" ? remove(path) : remove));
+      const hashes: { Path: string; Sha256: string }[] = [];
+      const hash = async (document: SourceDocument, Path: string) => ({ Path, Sha256: document.Sha256 ?? (await sha256(await contentsOf(document))) });
+      for await (const each of read(listed.keys(), hash)) hashes.push(each);
+      if (remove && hashes.length === 0) hashes.push(NO_DOCUMENT);
+      const compared = async (refused: LeftOut[]) => {
+        const [needed, extra]: [string[], Set<string>] = [[], new Set()];
+        let hasMore = false;
+        for await (const some of batches(hashes, MOST_COMPARED, maxBytes)) {
+          await this.#accepted<Comparison>("POST", "/compare", some, refused, signal, ({ Needed, Extra }, warnings) => {
+            hasMore ||= warnings.some(({ ErrorCode }) => ErrorCode === "extra_cut");
+            needed.push(...Needed.filter((path) => listed.has(path)));
+            for (const path of Extra) if (!listed.has(path)) extra.add(path);
+          });
+        }
+        return { needed, hasMore, doomed: [...extra].filter((path) => (typeof remove === "function" ? remove(path) : remove)) };
+      };
+      let { needed, hasMore, doomed } = await compared(leftOut);
       if (options.dryRun) return { sent: needed, removed: doomed, leftOut };
       const told = () => options.onProgress?.(sent.length + removed.length, needed.length + doomed.length);
       const contents = read(needed, async ({ Sha256: _, ...document }, Path) => ({ ...document, Path, Contents: await contentsOf(document) }));
@@ -144,11 +144,18 @@ export class Workspace {
           told();
         });
       }
-      for await (const count of this.#remove(doomed, signal)) {
-        removed.push(...doomed.slice(removed.length, removed.length + count));
-        told();
+      for (;;) {
+        for await (const count of this.#remove(doomed.slice(removed.length), signal)) {
+          removed.push(...doomed.slice(removed.length, removed.length + count));
+          told();
+        }
+        if (!hasMore) break;
+        // What was not named for want of room is named now.
+        const next = await compared([]);
+        if (next.doomed.length === 0) break;
+        doomed = [...removed, ...next.doomed];
+        ({ hasMore } = next);
       }
-      if (hasMore && doomed.length > 0) removed.push(...(await this.sync(documents, { remove: remove!, maxBytes, signal })).removed);
     } finally {
       dispose();
     }
@@ -156,12 +163,12 @@ export class Workspace {
   }
 
   /** Sends documents; those that the service refuses by their place, or as too large when they are alone, are left out. */
-  async #accepted<T>(method: Call["method"], path: string, Documents: { Path: string }[], leftOut: LeftOut[], signal: AbortSignal | undefined, then: (result: T) => void): Promise<void> {
+  async #accepted<T>(method: Call["method"], path: string, Documents: { Path: string }[], leftOut: LeftOut[], signal: AbortSignal | undefined, then: (result: T, warnings: Entry[]) => void): Promise<void> {
     const again = (some: typeof Documents) => this.#accepted(method, path, some, leftOut, signal, then);
     if (Documents.length === 0) return;
-    let result: T;
+    let told: { data: T; warnings: Entry[] };
     try {
-      result = await this.#send<T>(method, path, { Documents }, signal);
+      told = await this.#send<T>(method, path, { Documents }, signal).withResponse();
     } catch (error) {
       const { code, status, errors } = error as AptixError;
       const isTooLarge = code === "body_too_large";
@@ -180,7 +187,7 @@ export class Workspace {
       if (passed.length === Documents.length) throw error;
       return again(passed);
     }
-    then(result);
+    then(told.data, told.warnings);
   }
 
   /** Yields after each request how many paths it had. */
@@ -191,7 +198,7 @@ export class Workspace {
     }
   }
 
-  #send<T>(method: Call["method"], path: string, body?: object, signal?: AbortSignal, query?: string): Promise<T> {
+  #send<T>(method: Call["method"], path: string, body?: object, signal?: AbortSignal, query?: string): Answer<T> {
     const call: Call = { method, path: this.#path + path };
     if (body) call.body = JSON.stringify(body);
     if (query) call.query = query;

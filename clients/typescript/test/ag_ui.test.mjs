@@ -161,6 +161,31 @@ for (const version of Object.keys(VERSIONS)) {
     await eventually(async () => rig.model.leftovers.length === 0 && (await session.get()).LatestTurn.Status === 'completed', 'the words arrive');
   });
 
+  test(`${version}: a run that is aborted on its way to the service is cancelled once it has arrived`, async () => {
+    const asked = [];
+    let [arrive, sent] = [];
+    const arrives = new Promise((resolve) => (arrive = resolve));
+    const isSent = new Promise((resolve) => (sent = resolve));
+    const fetch = async (url) => {
+      asked.push(new URL(url).pathname.split('/').at(-1));
+      if (asked.at(-1) === 'cancel') return Response.json({ Successful: true, Result: { Status: 'aborted' } });
+      if (asked.at(-1) !== 'execute') return Response.json({ Successful: false, Errors: [{ ErrorCode: 'session_not_found', Message: 'No.', SystemError: false }] }, { status: 404 });
+      sent();
+      await arrives;
+      return new Response(new ReadableStream(), { headers: { 'Content-Type': 'text/event-stream' } });
+    };
+    const agent = newAgent(version, { client: new Aptix({ baseUrl: 'http://service.invalid', fetch }) });
+    say(agent, 'Never mind.');
+    const running = run(agent);
+    await isSent;
+    agent.abortRun();
+    for (let times = 0; times < 5; times += 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(asked.slice(1), ['execute']);
+    arrive();
+    assert.ok((await running).isFinished);
+    assert.deepEqual(asked.slice(1), ['execute', 'cancel']);
+  });
+
   test(`${version}: history gives a thread back to a front end without messages, and one that cannot keep it ends no run`, async (t) => {
     const warned = t.mock.method(console, 'warn', () => {});
     const full = { get: () => undefined, update: () => { throw new Error('It is full.'); } };

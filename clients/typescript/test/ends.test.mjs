@@ -99,7 +99,7 @@ test('a command goes on where nobody reads its standard error, and an answer tha
 
 test('a turn that is aborted, or cancelled, on its way to the service is cancelled there once it has arrived', { timeout: 10_000 }, async () => {
   const cancels = '/sessions/s/turns/t/cancel';
-  for (const isAborted of [true, false]) {
+  for (const [isAborted, how] of [[true, 'final'], [false, 'final'], [true, 'detach']]) {
     const asked = [];
     let arrive;
     const arrives = new Promise((resolve) => (arrive = resolve));
@@ -111,7 +111,7 @@ test('a turn that is aborted, or cancelled, on its way to the service is cancell
     };
     const left = new AbortController();
     const turn = new Aptix({ baseUrl: 'http://service.invalid', fetch }).session('s').turn({ Instruction: 'x' }, { turnId: 't', signal: left.signal, cancelOnAbort: isAborted });
-    const final = turn.final();
+    const final = turn[how]();
     while (asked.length === 0) await soon();
     const cancelled = isAborted ? left.abort(new Error('left')) : turn.cancel();
     for (let times = 0; times < 5; times += 1) await soon();
@@ -203,4 +203,59 @@ test('no redirect is followed: what was sent is for the service alone', async ()
     await service.close();
     await other.close();
   }
+});
+
+test('who cancels waits for no head that something between holds back, no turn that is never sent and no answer that does not come', { timeout: 10_000 }, async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const settled = async () => {
+    for (let times = 0; times < 20; times += 1) await soon();
+  };
+  const turnOf = (answers, more) => {
+    const asked = [];
+    const fetch = (url) => {
+      asked.push(new URL(url).pathname.split('/').at(-1));
+      const Result = answers[asked.at(-1)]?.(asked.length);
+      if (!Result) return new Promise(() => {});
+      return Promise.resolve(Response.json(Result.ErrorCode ? { Successful: false, Errors: [Result] } : { Successful: true, Result }, { status: Result.ErrorCode ? 404 : 200 }));
+    };
+    return { asked, turn: new Aptix({ baseUrl: 'http://service.invalid', fetch }).session('s').turn({ Instruction: 'x' }, { turnId: 't', ...more }) };
+  };
+  const reads = [(turn) => void turn.final().catch(() => {}), (turn) => turn[Symbol.asyncIterator](), (turn) => turn.toReadableStream().cancel()];
+  for (const read of reads) {
+    const { turn } = turnOf({ cancel: () => ({ Status: 'aborted' }) });
+    read(turn);
+    const cancelled = turn.cancel();
+    await settled();
+    t.mock.timers.tick(2000);
+    assert.equal((await cancelled).Status, 'aborted');
+  }
+  // A reader that has left before anything was sent is told so.
+  const { turn: unsent } = turnOf({});
+  await unsent.toReadableStream().cancel();
+  await assert.rejects(unsent.final(), /no longer watched/);
+
+  const left = new AbortController();
+  const silent = turnOf({}, { signal: left.signal, cancelOnAbort: true });
+  const final = assert.rejects(silent.turn.final(), /left/);
+  await settled();
+  left.abort(new Error('left'));
+  for (const asked of [['execute'], ['execute', 'cancel']]) {
+    await settled();
+    assert.deepEqual(silent.asked, asked);
+    t.mock.timers.tick(2000);
+    await settled();
+  }
+  await final;
+
+  // Words whose turn is on its way for longer are sent once more.
+  const missing = { ErrorCode: 'session_not_found', Message: 'No.', SystemError: false };
+  const slow = turnOf({ steer: (count) => (count === 2 ? missing : { State: 'pending' }) });
+  const stream = slow.turn.toReadableStream();
+  const steered = slow.turn.steer('More.');
+  await settled();
+  t.mock.timers.tick(2000);
+  await settled();
+  assert.deepEqual(slow.asked, ['execute', 'steer']);
+  await stream.cancel();
+  assert.equal((await steered).State, 'pending');
 });

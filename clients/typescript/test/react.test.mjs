@@ -10,16 +10,16 @@ import { build } from 'esbuild';
 import { withoutBrowser } from '../../../tests/browser/chromium.mjs';
 import { pages } from '../../../tests/docs/pages.mjs';
 import { eventually } from '../../../tests/e2e/harness.mjs';
-import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+import { Gate, answer, call, gated, text } from '../../../tests/e2e/scripted_model.mjs';
 import { sendMail } from './approvals.mjs';
 import { inChromium } from './in_chromium.mjs';
 
 const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
 const blockOf = (file) => pages().find(({ name }) => name === 'docs/react.md').blocks.find(({ marks }) => marks.file === `../my-agent/${file}`).text;
 
-/** A page that hands out the hook, with a tool that is answered by hand, and can be left and come back to. */
+/** A page that hands out the hook, with a tool that is answered by hand, and can be left or hidden, and come back to. */
 const BARE = `
-  import { useState } from 'react';
+  import { Activity, useState } from 'react';
   import { createRoot } from 'react-dom/client';
   import { Aptix } from 'aptix-edge';
   import { useSession } from 'aptix-edge/react';
@@ -33,8 +33,10 @@ const BARE = `
   }
   function Page() {
     const [isThere, setThere] = useState(true);
+    const [mode, setMode] = useState('visible');
     window.show = setThere;
-    return isThere && <Session />;
+    window.mode = setMode;
+    return isThere && <Activity mode={mode}><Session /></Activity>;
   }
   createRoot(document.body).render(<Page />);
 `;
@@ -221,6 +223,28 @@ test('words that are sent as the component leaves arrive, and are answered where
   await page.evaluate(() => window.show(true));
   await until("window.hook.status === 'ready' && window.hook.messages.length === 4");
   assert.deepEqual(await texts(), ['Before I go. done', 'Heard. done', 'And this. done', 'That too. done']);
+  assert.deepEqual(faults, []);
+});
+
+test('what was said before is there where words are sent, and the component is hidden, before it has come', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(answer(text('One.')), gated(gate, answer(text('Two.'))));
+  const { page, until, texts } = await bare('early');
+  await page.evaluate(() => window.hook.send('First.'));
+  await until("window.hook.status === 'ready' && window.hook.messages.length === 2");
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route('**/export', async (route) => (await held, await route.continue()));
+  await page.reload();
+  await until("window.hook?.status === 'loading'");
+  await page.evaluate(() => void (window.hook.send('Second.'), window.mode('hidden')));
+  await page.evaluate(() => new Promise((later) => setTimeout(later)));
+  release();
+  await eventually(() => rig.model.leftovers.length === 0, 'the turn runs');
+  await page.evaluate(() => window.mode('visible'));
+  gate.open();
+  await until("window.hook.status === 'ready' && window.hook.messages.length > 1");
+  assert.deepEqual(await texts(), ['First. done', 'One. done', 'Second. done', 'Two. done']);
   assert.deepEqual(faults, []);
 });
 

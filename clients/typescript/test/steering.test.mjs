@@ -78,16 +78,19 @@ test('a steer whose answers are lost is sent until one arrives, and is one steer
 test('a turn that is aborted as soon as it is sent runs no further', async () => {
   const gate = new Gate();
   rig.model.otherwise(answer(text('Never ', gate, 'ending.')));
-  for (let ms = 0; ms < 8; ms += 1) {
-    const left = new AbortController();
-    const turn = client(rig.url).session(`aborted-${ms}`).turn({ Instruction: 'x' }, { signal: left.signal, cancelOnAbort: true });
-    const final = turn.final();
-    await new Promise((later) => setTimeout(later, ms));
-    left.abort(new Error('left'));
-    await assert.rejects(final, /left/);
-    assert.equal((await client(rig.url).session(turn.sessionId).getTurn(turn.turnId)).Status, 'aborted', `after ${ms} ms`);
+  try {
+    for (let ms = 0; ms < 8; ms += 1) {
+      const left = new AbortController();
+      const turn = client(rig.url).session(`aborted-${ms}`).turn({ Instruction: 'x' }, { signal: left.signal, cancelOnAbort: true });
+      const final = turn.final();
+      await new Promise((later) => setTimeout(later, ms));
+      left.abort(new Error('left'));
+      await assert.rejects(final, /left/);
+      assert.equal((await client(rig.url).session(turn.sessionId).getTurn(turn.turnId)).Status, 'aborted', `after ${ms} ms`);
+    }
+  } finally {
+    gate.open();
   }
-  gate.open();
 });
 
 test('a turn that has ended takes no words: they are refused, or are the next turn, which is one however often it is asked for', async () => {

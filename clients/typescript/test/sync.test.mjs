@@ -109,17 +109,35 @@ test('a thousand removals take ten requests', async (t) => {
   assert.equal((await workspace('many').get()).Documents, 0);
 });
 
-test('what one comparison does not name goes with the next one', async () => {
-  // The service as it is: of the documents beside those that are listed it names 10,000.
-  const held = new Set(Array.from({ length: 25_000 }, (_, at) => `old/${at}.md`));
-  held.add('kept.md');
-  const request = async ({ method, body, query }) => {
-    if (method === 'DELETE') return query.split('&').forEach((path) => held.delete(decodeURIComponent(path.slice('Path='.length))));
-    const listed = new Set(JSON.parse(body).Documents.map(({ Path }) => Path));
-    return { Needed: [...listed].filter((path) => !held.has(path)), Extra: [...held].filter((path) => !listed.has(path)).sort().slice(0, 10_000) };
+test('what one comparison does not name goes with the next one, and what the service refuses is sent once', async () => {
+  // The service as it is: of the documents beside those that are listed it names 10,000, and 4 MB of their paths.
+  const named = (extra) => {
+    let room = 4 << 20;
+    return extra.sort().slice(0, 10_000).filter((path) => (room -= path.length) >= 0);
   };
-  const { removed } = await new Workspace({ request }, 'w').sync([{ Path: 'kept.md', Contents: 'alpha' }], { remove: true });
-  assert.deepEqual([removed.length, [...held]], [25_000, ['kept.md']]);
+  for (const [count, name] of [[25_000, 'old'], [6000, 'long/'.repeat(200)]]) {
+    const held = new Set(Array.from({ length: count }, (_, at) => `${name}/${at}.md`));
+    held.add('kept.md');
+    let puts = 0;
+    const answered = ({ method, body, query }) => {
+      if (method === 'DELETE') query.split('&').forEach((path) => held.delete(decodeURIComponent(path.slice('Path='.length))));
+      if (method === 'DELETE') return { data: undefined, warnings: [] };
+      if (method === 'PUT') throw ((puts += 1), new AptixError(400, [{ ErrorCode: 'invalid_field', Message: 'No.', Path: '/Documents/0/Contents', SystemError: false }]));
+      const listed = new Set(JSON.parse(body).Documents.map(({ Path }) => Path));
+      const extra = [...held].filter((path) => !listed.has(path));
+      const Extra = named(extra);
+      const warnings = Extra.length < extra.length ? [{ ErrorCode: 'extra_cut', Message: 'There are more.', SystemError: false }] : [];
+      return { data: { Needed: [...listed].filter((path) => !held.has(path)), Extra }, warnings };
+    };
+    const request = (call) => {
+      const whole = (async () => answered(call))();
+      const result = whole.then(({ data }) => data);
+      return Object.assign(result, { withResponse: () => (result.catch(() => {}), whole) });
+    };
+    const documents = [{ Path: 'kept.md', Contents: 'alpha' }, { Path: 'refused.md', Contents: 'beta' }];
+    const { removed, leftOut } = await new Workspace({ request }, 'w').sync(documents, { remove: true });
+    assert.deepEqual([removed.length, [...held], puts, leftOut.map(({ path }) => path)], [count, ['kept.md'], 1, ['refused.md']]);
+  }
 });
 
 /** A repository of 5,000 files, and all that makes folders hard. Gives how many are text. */

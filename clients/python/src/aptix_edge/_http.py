@@ -24,7 +24,7 @@ from ._credential import Bearer
 from ._errors import AptixConnectionError, AptixError, repetition
 from ._io import Io, Response, TookTooLong
 from ._sse import EventReader, ServerSentEvent
-from .wire import ErrorCode
+from .wire import Entry, ErrorCode
 
 
 def _version() -> str:
@@ -77,6 +77,8 @@ class Http:
     deadline: Deadline | None = None
     on_head: Callable[[Response], object] | None = None
     """Gets the head of each response."""
+    on_warning: Callable[[Entry], object] | None = None
+    """Gets what the service tells beside a result."""
 
 
 @dataclass
@@ -273,7 +275,11 @@ class Exchange:
             answer = json.loads(await self.body())
         except ValueError:
             answer = None
-        return result_of(answer, self.response.status, self.response.headers)
+        result = result_of(answer, self.response.status, self.response.headers)
+        if self._http.on_warning:
+            for warning in answer.get("Warnings", ()):
+                self._http.on_warning(warning)
+        return result
 
     async def close(self) -> None:
         if self._response is not None:

@@ -343,8 +343,8 @@ class Workspace:
         """Makes the index equal to a folder, or to these documents: compares their hashes, sends what is new or
         changed, and no more. With `remove`, documents that are not listed are removed, or those of them that it
         says by their path. What is no text for an index, cannot be read, or is refused by the service is left out
-        and reported; what the index has of the latter two stays. Where more than 20,000 documents are listed, the
-        service does not name all others, and those stay. `include` are patterns in the form of
+        and reported; what the index has of the latter two stays. Where 20,000 documents are listed, or fewer
+        with long paths, the service may not name all others, and those stay. `include` are patterns in the form of
         .gitignore: what has such a name is taken, a secret, too, unless an ignore file leaves it out. With
         `dry_run` it only tells what would be sent and removed. `on_progress` gets how many documents of how many were
         sent or removed.

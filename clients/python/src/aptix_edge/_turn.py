@@ -86,6 +86,8 @@ class AsyncTurn(Generic[T]):
         self._response: FinalResponse | None = None
         self._failure: Exception | None = None
         self._request_id: str | None = None
+        self._is_accepted = False
+        self._is_called_off = False
 
     @property
     def request_id(self) -> str | None:
@@ -255,12 +257,13 @@ class AsyncTurn(Generic[T]):
 
     async def _aborted(self, error: BaseException) -> None:
         """Cancels the turn where the program was interrupted, or the task cancelled, and that is to end the turn."""
-        if not self._watching.cancel_on_abort or isinstance(error, (Exception, GeneratorExit)):
+        if not self._watching.cancel_on_abort or isinstance(error, (Exception, GeneratorExit)) or self._is_called_off:
             return
+        self._is_called_off = True
 
         async def cancel() -> None:
             # What was cut on its way to the service may yet arrive, and would run.
-            for wait_s in ARRIVAL_S if self._request_id is None else (0.0,):
+            for wait_s in (0.0,) if self._is_accepted else ARRIVAL_S:
                 await self._http.io.sleep(wait_s)
                 try:
                     await self.cancel()
@@ -341,6 +344,7 @@ class AsyncTurn(Generic[T]):
 
     def _headed(self, response: Response) -> None:
         self._request_id = request_id_of(response.headers)
+        self._is_accepted = self._is_accepted or response.status < 300
 
     def _followed(self) -> Submission:
         return followed(self.session_id, self.turn_id, progress=self._watching.progress)

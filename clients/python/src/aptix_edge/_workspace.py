@@ -7,7 +7,7 @@ import inspect
 import os
 import re
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar, cast
 from urllib.parse import quote
 
@@ -92,40 +92,49 @@ class AsyncWorkspace:
         """Makes the index equal to a folder, or to these documents: compares their hashes, sends what is new or
         changed, and no more. With `remove`, documents that are not listed are removed, or those of them that it
         says by their path. What is no text for an index, cannot be read, or is refused by the service is left out
-        and reported; what the index has of the latter two stays. Where more than 20,000 documents are listed, the
-        service does not name all others, and those stay. `include` are patterns in the form of
+        and reported; what the index has of the latter two stays. Where 20,000 documents are listed, or fewer
+        with long paths, the service may not name all others, and those stay. `include` are patterns in the form of
         .gitignore: what has such a name is taken, a secret, too, unless an ignore file leaves it out. With
         `dry_run` it only tells what would be sent and removed. `on_progress` gets how many documents of how many were
         sent or removed.
         """
         synced = Synced()
         listed = await self._listed(source, max_file_bytes, include, synced)
-        needed, extra, has_more = await self._compare(listed, max_bytes, synced, asks_of_others=bool(remove))
+        hashes = await self._hashes(listed, synced)
+        if remove and not hashes:
+            hashes.append(NO_DOCUMENT)
         kept = {each.path for each in synced.left_out if each.reason == "unreadable"}
 
         def is_doomed(path: str) -> bool:
             wanted = not any(_is_under(path, each) for each in kept)
             return wanted and (remove(path) if callable(remove) else remove)
 
+        needed, extra, has_more = await self._compare(hashes, listed, max_bytes, synced.left_out)
         doomed = [path for path in extra if is_doomed(path)]
         if dry_run:
             synced.sent, synced.removed = needed, doomed
             return synced
+        count = len(needed) + len(doomed)
 
         def told() -> None:
             if on_progress:
-                on_progress(len(synced.sent) + len(synced.removed), len(needed) + len(doomed))
+                on_progress(len(synced.sent) + len(synced.removed), count)
 
         async for batch in self._read([listed[path] for path in needed], max_bytes, synced):
             synced.sent += await self._accepted("PUT", "/documents", batch, synced.left_out)
             told()
-        for paths in _removals(doomed):
-            await self._send("DELETE", "/documents", query={"Path": paths})
-            synced.removed += paths
-            told()
-        if has_more and doomed:
-            synced.removed += (await self.sync(listed.values(), remove=is_doomed, max_bytes=max_bytes)).removed
-        return synced
+        while True:
+            for paths in _removals(doomed):
+                await self._send("DELETE", "/documents", query={"Path": paths})
+                synced.removed += paths
+                told()
+            if not has_more:
+                return synced
+            # What was not named for want of room is named now.
+            _, extra, has_more = await self._compare(hashes, listed, max_bytes, [])
+            doomed = [path for path in extra if is_doomed(path)]
+            count += len(doomed)
+            has_more = has_more and bool(doomed)
 
     async def _listed(
         self,
@@ -144,31 +153,30 @@ class AsyncWorkspace:
         normal = (cast("SourceDocument", {**each, "Path": _normal_path(each["Path"])}) for each in documents)
         return {each["Path"]: each for each in normal}
 
-    async def _compare(
-        self, listed: dict[str, SourceDocument], max_bytes: int, synced: Synced, *, asks_of_others: bool
-    ) -> tuple[list[str], list[str], bool]:
-        """The paths that the index lacks, those that it has besides (10,000 for each request at most), and whether
-        there may be more of these.
-        """
+    async def _hashes(self, listed: dict[str, SourceDocument], synced: Synced) -> list[Mapping[str, Any]]:
         hashes: list[Mapping[str, Any]] = []
         for path, document in listed.items():
             contents = await self._contents(document, synced)
             if contents is not None:
                 digest = hashlib.sha256(contents.encode()).hexdigest()
                 hashes.append({"Path": path, "Sha256": digest})
+        return hashes
+
+    async def _compare(
+        self, hashes: list[Mapping[str, Any]], listed: Mapping[str, Any], max_bytes: int, left_out: list[LeftOut]
+    ) -> tuple[list[str], list[str], bool]:
+        """The paths that the index lacks, those that it has besides, and whether there are more of these."""
         needed: list[str] = []
         extra: dict[str, None] = {}
-        has_more = False
-        if asks_of_others and not hashes:
-            hashes.append(NO_DOCUMENT)
+        codes: set[str] = set()
+        asking = type(self)(replace(self._http, on_warning=lambda each: codes.add(each["ErrorCode"])), self.workspace_id)
         for batch in _batches(hashes, MOST_COMPARED, max_bytes):
             answers: list[Comparison] = []
-            await self._accepted("POST", "/compare", batch, synced.left_out, answers)
+            await asking._accepted("POST", "/compare", batch, left_out, answers)  # noqa: SLF001
             for answer in answers:
                 needed += (path for path in answer["Needed"] if path in listed)
                 extra.update(dict.fromkeys(path for path in answer["Extra"] if path not in listed))
-                has_more = has_more or len(answer["Extra"]) >= MOST_COMPARED
-        return needed, list(extra), has_more
+        return needed, list(extra), "extra_cut" in codes
 
     async def _accepted(
         self,
