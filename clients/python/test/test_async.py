@@ -152,9 +152,9 @@ def test_a_turn_that_is_interrupted_on_its_way_is_cancelled_once_it_has_arrived(
         httpx.Client(transport=httpx.MockTransport(take)) as http_client,
         Aptix("http://service", http_client=http_client, retry_delay_s=0.001) as aptix,
         pytest.raises(KeyboardInterrupt),
+        aptix.session("s").turn("Hello", turn_id="t", cancel_on_abort=True) as turn,
     ):
-        with aptix.session("s").turn("Hello", turn_id="t", cancel_on_abort=True) as turn:
-            turn.final()
+        turn.final()
     assert asked == ["/execute", "/execute", cancels, cancels]
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from aptix_edge import AptixError, _folder
@@ -64,6 +65,34 @@ def test_documents_are_compared_by_their_hashes_and_sent_in_requests_of_bounded_
     emptied = workspace.sync([], remove=True)
     assert (emptied.sent, emptied.removed) == ([], ["b.md"])
     assert workspace.erase()["Documents"] == 0
+
+
+def test_what_one_comparison_has_no_room_for_goes_with_the_next_one(world: World) -> None:
+    held = {"kept.md", *(f"{'long/' * 200}{at}.md" for at in range(6000))}
+    puts: list[str] = []
+
+    def told(result: Any = None, errors: Any = (), warnings: Any = ()) -> httpx.Response:
+        body = {"Successful": not errors, "Result": result, "Errors": [*errors], "Warnings": [*warnings]}
+        return httpx.Response(400 if errors else 200, json=body)
+
+    def take(request: httpx.Request) -> httpx.Response:
+        if request.method == "DELETE":
+            held.difference_update(request.url.params.get_list("Path"))
+            return told()
+        paths = [each["Path"] for each in json.loads(request.content)["Documents"]]
+        if request.method == "PUT":
+            puts.extend(paths)
+            return told(errors=[{"ErrorCode": "invalid_field", "Message": "No.", "Path": "/Documents/0/Contents"}])
+        # The service names 4 MB of paths.
+        others = sorted(held - set(paths))
+        result = {"Needed": [path for path in paths if path not in held], "Extra": others[:4100]}
+        return told(result, warnings=[{"ErrorCode": "extra_cut", "Message": "More."}] if others[4100:] else [])
+
+    workspace = world.client("http://service", transport=httpx.MockTransport(take)).workspace("w")
+    documents: list[Any] = [{"Path": path, "Contents": "alpha"} for path in ("kept.md", "refused.md")]
+    result = workspace.sync(documents, remove=True)
+    assert (len(result.removed), held, puts) == (6000, {"kept.md"}, ["refused.md"])
+    assert [each.path for each in result.left_out] == ["refused.md"]
 
 
 def test_a_document_that_cannot_be_read_or_is_refused_is_left_out_and_blocks_nothing(aptix: Any) -> None:

@@ -277,7 +277,7 @@ class Exchange:
             answer = None
         result = result_of(answer, self.response.status, self.response.headers)
         if self._http.on_warning:
-            for warning in answer.get("Warnings", ()):
+            for warning in cast("dict[str, Any]", answer).get("Warnings", ()):
                 self._http.on_warning(warning)
         return result
 

@@ -169,10 +169,14 @@ class AsyncWorkspace:
         needed: list[str] = []
         extra: dict[str, None] = {}
         codes: set[str] = set()
-        asking = type(self)(replace(self._http, on_warning=lambda each: codes.add(each["ErrorCode"])), self.workspace_id)
+
+        def warned(warning: Entry) -> None:
+            codes.add(warning["ErrorCode"])
+
+        asking = type(self)(replace(self._http, on_warning=warned), self.workspace_id)
         for batch in _batches(hashes, MOST_COMPARED, max_bytes):
             answers: list[Comparison] = []
-            await asking._accepted("POST", "/compare", batch, left_out, answers)  # noqa: SLF001
+            await asking._accepted("POST", "/compare", batch, left_out, answers)
             for answer in answers:
                 needed += (path for path in answer["Needed"] if path in listed)
                 extra.update(dict.fromkeys(path for path in answer["Extra"] if path not in listed))
