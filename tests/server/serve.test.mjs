@@ -1,9 +1,10 @@
 // One's own server, from the package: what it refuses to start with, what a signal, a crash, a spoiled catalog and a full
 // disk do to it, and that a backup which was made while it served holds all that was acknowledged.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
@@ -239,7 +240,7 @@ test('a backup that is made while turns run holds all that was acknowledged, and
   assert.match((await command(['restore', '--from', file, '--data', data])).err, /is not empty/);
 
   // A restore that is killed leaves no folder that looks like a server's.
-  const [part, pipe] = [path.join(scratch, 'part'), path.join(scratch, 'pipe')];
+  const [part, pipe] = [path.join(scratch, 'part'), path.join(scratch, 'unread')];
   execFileSync('mkfifo', [pipe]);
   const killed = started(['restore', '--from', pipe, '--data', part]);
   const half = createWriteStream(pipe).on('error', () => {});
@@ -269,6 +270,12 @@ test('a backup for which the disk has no room says so and leaves nothing, and so
   const { status, stderr } = spawnSync('sh', ['-c', 'ulimit -f 64; exec "$0" "$@"', process.execPath, cli, 'backup', '--data', data, '--to', file], { encoding: 'utf8', timeout: 30_000 });
   assert.deepEqual([status, stderr.split('\n').length, readdirSync(to)], [1, 2, []], stderr);
   assert.match(stderr, /backup\.tar\.gz cannot be written: /);
+  const objects = path.join(data, 'objects/aptix-edge-SessionObject');
+  mkdirSync(objects, { recursive: true });
+  writeFileSync(path.join(objects, `${'0'.repeat(64)}.sqlite`), 'no database');
+  const spoiled = await command(['backup', '--data', data, '--to', file]);
+  assert.deepEqual([spoiled.code, readdirSync(to)], [1, []]);
+  assert.match(spoiled.err, /^aptix-edge-server: \S+0\.sqlite cannot be copied: .*\n$/);
   const put = await command(['restore', '--from', to, '--data', path.join(scratch, 'none')]);
   assert.match(put.err, /^aptix-edge-server: .*full cannot be restored: EISDIR.*\n$/);
 });
@@ -281,6 +288,25 @@ test('whoever reads slowly gets all that a command says', { timeout: 30_000 }, a
   for (let at = 0; at < 800; at += 1) writeFileSync(path.join(data, `objects/aptix-edge-SessionObject/${`${at}`.padStart(64, '0')}.sqlite`), 'no database');
   const { stdout } = spawnSync('sh', ['-c', '("$0" "$1" verify "$2"; true) | (dd bs=1 count=1 2>/dev/null; sleep 0.5; cat) | wc -l', process.execPath, path.join(PACKAGE, 'dist/cli.mjs'), data], { encoding: 'utf8' });
   assert.equal(Number(stdout), 802);
+});
+
+test('a service whose output nobody reads any more ends with a signal', { timeout: 60_000 }, async () => {
+  const server = await starts(newServer());
+  await server.kill();
+  const [workerd, pipe] = ['data/workerd.pid', 'unread'].map((name) => path.join(path.dirname(server.data), name));
+  rmSync(workerd);
+  execFileSync('mkfifo', [pipe]);
+  const full = openSync(pipe, 'r+');
+  writeSync(full, Buffer.alloc(65_536));
+  const args = ['serve', '--config', path.join(path.dirname(server.data), 'server.json'), '--data', server.data, '--listen', '127.0.0.1:0', '--drain', '1s'];
+  const child = spawn(process.execPath, [path.join(PACKAGE, 'dist/cli.mjs'), ...args], { stdio: ['ignore', full, 'ignore'] });
+  const ended = once(child, 'exit');
+  const late = setTimeout(() => child.kill('SIGKILL'), 30_000);
+  await eventually(() => existsSync(workerd), 'it serves');
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [0, null]);
+  clearTimeout(late);
+  closeSync(full);
 });
 
 test('a server that stands in the jurisdiction of a tenant keeps its sessions and files under names of it', async () => {
