@@ -141,6 +141,15 @@ fn a_search_compares_titles_without_the_case_of_ascii_letters() {
     }
 }
 
+/// The ids on a page of alice's list, and where the next one begins.
+fn page_of(bed: &Bed, query: &str) -> (Vec<String>, Option<String>) {
+    let heard = bed.ask_as("alice", "GET", &format!("/sessions?{query}"), "");
+    let result = heard.result();
+    let listed = result["Sessions"].as_array().unwrap();
+    let ids = listed.iter().map(|it| it["SessionId"].as_str().unwrap().to_owned()).collect();
+    (ids, result["Next"].as_str().map(str::to_owned))
+}
+
 #[test]
 fn pages_lead_through_all_sessions_while_others_become_active() {
     let bed = people();
@@ -153,10 +162,8 @@ fn pages_lead_through_all_sessions_while_others_become_active() {
     for order in ["Activity", "Created"] {
         let (mut seen, mut query) = (Vec::new(), String::new());
         for page in 0.. {
-            let target = format!("/sessions?Limit=5&Order={order}{query}");
-            let heard = bed.ask_as("alice", "GET", &target, "");
-            let listed = heard.result()["Sessions"].as_array().unwrap().clone();
-            seen.extend(listed.iter().map(|it| it["SessionId"].as_str().unwrap().to_owned()));
+            let (listed, next) = page_of(&bed, &format!("Limit=5&Order={order}{query}"));
+            seen.extend(listed);
             if page == 1 {
                 // One that was seen, and one that was not, become active: both are on the first page now.
                 for id in ["s22", "s03"] {
@@ -165,7 +172,7 @@ fn pages_lead_through_all_sessions_while_others_become_active() {
                 bed.ring_for(AN_ALARM);
                 assert_eq!(bed.ids("alice", "?Limit=2"), ["s03", "s22"]);
             }
-            let Some(next) = heard.result()["Next"].as_str() else { break };
+            let Some(next) = next else { break };
             query = format!("&After={next}");
         }
         let mut newest_first = ids.clone();
@@ -244,11 +251,9 @@ fn a_page_of_which_many_sessions_never_began_leads_on_to_those_that_did() {
     for order in ["Activity", "Created"] {
         let (mut seen, mut query) = (Vec::new(), String::new());
         for _ in 0..10 {
-            let target = format!("/sessions?Limit=1&Order={order}{query}");
-            let heard = bed.ask_as("alice", "GET", &target, "");
-            let listed = heard.result()["Sessions"].as_array().unwrap().clone();
-            seen.extend(listed.iter().map(|it| it["SessionId"].as_str().unwrap().to_owned()));
-            let Some(next) = heard.result()["Next"].as_str() else { break };
+            let (listed, next) = page_of(&bed, &format!("Limit=1&Order={order}{query}"));
+            seen.extend(listed);
+            let Some(next) = next else { break };
             query = format!("&After={next}");
         }
         assert_eq!(seen, ["began"], "{order}");

@@ -45,7 +45,7 @@ struct IndexSearch<'a> {
     request: &'a SearchRequest,
     limit: usize,
     max_bytes: usize,
-    is_of_turn: bool,
+    shows_unfit: bool,
     explain: bool,
 }
 
@@ -187,9 +187,9 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         if retrieval.source == RetrievalSource::Index {
             let limit = request.limit.unwrap_or(retrieval.limit as usize);
             let max_bytes = retrieval.max_bytes as usize;
-            let (agent_context, is_of_turn) = (id, false);
+            let (agent_context, shows_unfit) = (id, false);
             let search =
-                IndexSearch { agent_context, request, limit, max_bytes, is_of_turn, explain };
+                IndexSearch { agent_context, request, limit, max_bytes, shows_unfit, explain };
             return self.search_index(source, search).await;
         }
         let query = RetrievalQuery {
@@ -223,7 +223,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
             agent_context: &agent_context,
             limit: request.limit.unwrap_or(limits::CHUNKS),
             max_bytes: agent.map_or(usize::MAX, |agent| agent.retrieval.max_bytes as usize),
-            is_of_turn: true,
+            shows_unfit: true,
             explain: false,
             request: &request,
         };
@@ -235,12 +235,11 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         source: &IsolateSettings,
         search: IndexSearch<'_>,
     ) -> Result<InvokeResult, Vec<Fault>> {
-        let IndexSearch { agent_context, request, limit, max_bytes, is_of_turn, explain } = search;
+        let IndexSearch { agent_context, request, limit, max_bytes, shows_unfit, explain } = search;
         let SearchRequest { query, rag_scope, .. } = request;
         let (vector, mut warnings) =
             self.index.question_vector(source, agent_context, query).await?;
         let (scope, vector) = (rag_scope.as_ref(), vector.as_ref());
-        let shows_unfit = is_of_turn;
         let search = Search { query, scope, limit, max_bytes, shows_unfit, vector, explain };
         let (chunks, of_scope) =
             self.index.search(&mut budget_of(self.platform.as_ref()), search).await?;
