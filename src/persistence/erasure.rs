@@ -220,17 +220,19 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Records what became of requests to delete responses: `None` where the model service no longer
-    /// holds one. The erasure ends when none is left. `None` when it has ended before.
+    /// holds one. The erasure ends when none is left. `None` when it has ended before. With `gives_up` a response is left to
+    /// the service that was asked often enough.
     pub(crate) fn settle_erasure(
         &self,
         asked: &[(String, Option<DeletionState>)],
+        gives_up: bool,
     ) -> Result<Option<ErasureReceipt>, Fault> {
         // Another erasure may have added to the list while the service was asked.
         let Some(mut stored) = self.stored_receipt()? else { return Ok(None) };
         self.durable_step(|| {
             let counts = stored.receipt.stored_responses.get_or_insert_default();
             for (id, deletion_state) in asked {
-                match self.settle_response(id, *deletion_state)? {
+                match self.settle_response(id, *deletion_state, gives_up)? {
                     Some(DeletionEnd::Deleted) => counts.deleted += 1,
                     Some(DeletionEnd::Refused) => counts.refused += 1,
                     Some(DeletionEnd::Unreachable) => counts.unreachable += 1,

@@ -55,7 +55,7 @@ pub use records::{
     Turn,
 };
 pub use responses::DeletionState;
-pub(crate) use responses::StoredResponse;
+pub(crate) use responses::{DELETION_ATTEMPTS, StoredResponse};
 pub use schema::SESSION_FORM;
 pub use session_store::SessionStore;
 pub use steers::Steer;

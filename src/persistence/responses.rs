@@ -8,8 +8,8 @@ use crate::contract::closed_list;
 use crate::object::has_table;
 use crate::ports::{Database, Row, insert};
 
-/// How often the model service is asked to delete a response.
-const MAX_ATTEMPTS: u64 = 10;
+/// How often the model service is asked to delete a response at least before that is given up.
+pub(crate) const DELETION_ATTEMPTS: u64 = 10;
 
 closed_list! {
     /// What is to become of a response that the service keeps.
@@ -116,18 +116,19 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Notes what became of a request to delete a response: `None` when it is deleted. Returns how that
-    /// ends, or `None` where it does not end.
+    /// ends, or `None` where it does not end, as it never does without `gives_up` while the service keeps it.
     pub(super) fn settle_response(
         &self,
         id: &str,
         deletion_state: Option<DeletionState>,
+        gives_up: bool,
     ) -> Result<Option<DeletionEnd>, Fault> {
         let known = "SELECT attempts FROM responses WHERE response_id = ? AND standing <> 'kept'";
         let Some(row) = self.database.first(known, &[id.into()])? else { return Ok(None) };
         let attempts = row.get::<u64>("attempts")? + 1;
         let settled = match deletion_state {
             None => DeletionEnd::Deleted,
-            Some(deletion_state) if attempts < MAX_ATTEMPTS => {
+            Some(deletion_state) if attempts < DELETION_ATTEMPTS || !gives_up => {
                 let asked = "UPDATE responses SET standing = ?, attempts = ? WHERE response_id = ?";
                 let deletion_state = deletion_state.as_str().into();
                 self.database.execute(asked, &[deletion_state, attempts.into(), id.into()])?;

@@ -118,7 +118,11 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Asks sessions on their way out, at most `most` of them, and returns whether one could not be erased.
     pub(super) async fn pass(&self, most: u32, received_at: u64) -> Result<bool, Fault> {
-        let leaving = self.index.leaving(most)?;
+        let waiting = self.underway.borrow().len() as u32;
+        let mut leaving = self.index.leaving(most.saturating_add(waiting))?;
+        // Those whose rows are erased wait for the model service alone.
+        leaving.sort_by_key(|known| self.underway.borrow().contains_key(&known.session_id));
+        leaving.truncate(most as usize);
         let ask = async |known: &IndexedSession| {
             self.remove(known, received_at, Ending::WhenDone).await.is_err()
         };
@@ -132,11 +136,13 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         self.alarm.set_in(self.platform.as_ref(), wait_ms)
     }
 
-    /// Goes on with removals when the alarm rings.
+    /// Goes on with removals when the alarm rings: ever later while nothing but the model service is waited for.
     pub(super) async fn resume_removals(&self) -> Result<(), Fault> {
         let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
         let failed = self.pass(PER_PASS, erased_at).await?;
-        self.removals.note(failed);
+        let (leaving, _) = self.index.count_leaving()?;
+        let waiting = self.underway.borrow().len() as u64;
+        self.removals.note(failed || (1..=waiting).contains(&leaving));
         self.end_removals().await
     }
 

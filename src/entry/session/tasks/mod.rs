@@ -37,7 +37,7 @@ impl<P: Platform, D: Database + 'static> TaskHandler for SessionTasks<P, D> {
         Box::pin(async move {
             match task.kind {
                 TaskKind::Cancel => Ok(self.cancel(task).await.into()),
-                TaskKind::Deletion => self.delete_responses().await.map(Attempted::from),
+                TaskKind::Deletion => self.delete_responses(task).await.map(Attempted::from),
                 TaskKind::Fork => self.host.attempt_fork(&self.context).await.map(Attempted::from),
                 TaskKind::Webhook => self.tell_webhook(task).await,
             }

@@ -6,8 +6,8 @@ use super::SessionTasks;
 use crate::catalog::Catalog;
 use crate::contract::Fault;
 use crate::llm_call::{Deletion, Endpoint, delete_response};
-use crate::object::{Next, TaskKind};
-use crate::persistence::{DeletionState, StoredResponse};
+use crate::object::{Next, Task, TaskKind};
+use crate::persistence::{DELETION_ATTEMPTS, DeletionState, StoredResponse};
 use crate::ports::{Database, Deployment, Platform};
 
 /// Deletions at the same time; the runtime opens at most six connections at once.
@@ -18,7 +18,7 @@ const PER_ATTEMPT: u32 = 200;
 
 impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     /// Asks the model service to delete some of the responses. Those that it has not deleted are asked for again.
-    pub(super) async fn delete_responses(&self) -> Result<Next, Fault> {
+    pub(super) async fn delete_responses(&self, task: &Task) -> Result<Next, Fault> {
         // Cancellations that are under way end first: a response is cancelled before it is deleted.
         self.host.tasks.idle(TaskKind::Cancel).await;
         let (store, erasures) = (&self.host.store, &self.host.erasures);
@@ -36,7 +36,10 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
             let standings = join_all(deletions).await;
             settled.extend(batch.iter().map(|response| response.id.clone()).zip(standings));
         }
-        if let Some(receipt) = store.settle_erasure(&settled)? {
+        // Requests, too, make attempts: nothing is given up before the alarm has made its own.
+        let of_the_alarm = deployment.turn_alarm_ms.saturating_mul(DELETION_ATTEMPTS - 1);
+        let gives_up = platform.now_ms() >= task.created_at.saturating_add(of_the_alarm);
+        if let Some(receipt) = store.settle_erasure(&settled, gives_up)? {
             erasures.keep_receipt(receipt);
         }
         Ok(if store.has_open_responses()? { self.wait() } else { Next::Done })
