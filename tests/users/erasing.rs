@@ -236,6 +236,59 @@ fn a_session_that_cannot_be_erased_is_tried_again() {
 }
 
 #[test]
+fn an_erasure_after_a_complete_one_erases_what_has_begun_since() {
+    let bed = people();
+    for number in 0..12 {
+        bed.say("alice", &format!("s{number}"), "t1", "Hello").final_text();
+    }
+    assert_eq!(erase(&bed, "alice").result()["Sessions"]["Pending"], 2);
+    bed.ring_for(1);
+    // Nobody asked for the last receipt.
+    next_ms(&bed);
+    let ticket = bed.ticket("alice");
+    bed.ask_with(&ticket, "POST", "/execute", &words("new", "t1", "Hello").to_string())
+        .final_text();
+    let again = erase(&bed, "alice");
+    assert_eq!(again.result()["Sessions"], json!({ "Erased": 1, "Pending": 0, "Failed": 0 }));
+    let late = bed.ask_with(&ticket, "GET", "/sessions/new", "");
+    assert_eq!(late.failure(), (401, "credential_expired"));
+    assert_eq!(bed.ids("alice", ""), Vec::<String>::new());
+    assert_erased(&bed, "alice");
+    assert_eq!(erase(&bed, "alice").failure(), (404, "user_not_found"));
+}
+
+#[test]
+fn a_model_service_that_is_down_for_minutes_holds_no_session_back_and_deletes_all_in_the_end() {
+    const SESSIONS: usize = 130;
+    let bed = people();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    for number in 0..SESSIONS {
+        bed.say("alice", &format!("s{number}"), "t1", "Hello").final_text();
+    }
+    bed.world.model.keeps_everything.set(true);
+    erase(&bed, "alice");
+    bed.ring_for(1);
+    for (name, session) in bed.world.sessions.borrow().iter() {
+        let turns = session.disk.read("SELECT 1 FROM sqlite_master WHERE name = 'turns'");
+        assert_eq!(turns.len(), 0, "the rows of {name} are there");
+    }
+    // Whoever asks again and again makes nobody give up.
+    for _ in 0..20 {
+        erase(&bed, "alice");
+    }
+    bed.ring_for(2);
+    let asked = bed.world.model.deletions.borrow().len();
+    assert!(asked < SESSIONS * 30, "{asked}");
+    bed.world.model.keeps_everything.set(false);
+    bed.ring_for(1);
+    let last = erase(&bed, "alice");
+    assert_eq!(last.result()["Sessions"]["Pending"], 0);
+    assert_eq!(last.result()["StoredResponses"]["Deleted"], SESSIONS);
+    assert_eq!(bed.world.model.held.borrow().len(), 0);
+    assert_erased(&bed, "alice");
+}
+
+#[test]
 fn what_was_issued_before_an_erasure_begins_no_new_life() {
     let bed = people();
     let before = bed.ticket("alice");

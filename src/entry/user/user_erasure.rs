@@ -125,19 +125,20 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         user: &UserId,
         received_at: u64,
     ) -> Result<InvokeResult, Fault> {
-        let is_under_way = self.index.user()?.is_some_and(|user| user.erasure.is_some());
-        if !is_under_way {
-            let now = self.platform.now_ms();
-            let credentials_valid_from = next_second(now);
-            if self.index.all()?.is_empty() {
-                // A submission or a ticket of the user may be on its way.
-                self.index.bar_earlier(received_at, credentials_valid_from, now)?;
-                self.end_removals().await?;
-                self.wait_until(credentials_valid_from).await;
-                return Err(no_user());
-            }
+        let erasure = self.index.user()?.and_then(|user| user.erasure);
+        let is_under_way = erasure.as_ref().is_some_and(|known| known.completed_at.is_none());
+        let now = self.platform.now_ms();
+        let credentials_valid_from = next_second(now);
+        // Sessions may have begun since an erasure was complete.
+        if !is_under_way && !self.index.all()?.is_empty() {
             self.set_for_pass()?;
             self.index.begin_erasure(received_at, credentials_valid_from, now)?;
+        } else if erasure.is_none() {
+            // A submission or a ticket of the user may be on its way.
+            self.index.bar_earlier(received_at, credentials_valid_from, now)?;
+            self.end_removals().await?;
+            self.wait_until(credentials_valid_from).await;
+            return Err(no_user());
         }
         self.pass(AT_FIRST, received_at).await?;
         let left = self.index.count_leaving()?;
