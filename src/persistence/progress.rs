@@ -186,6 +186,13 @@ impl SteerCounts {
     }
 }
 
+impl TurnTrace {
+    /// Notes the place in its client's trace of a request about the turn, where the request names one.
+    pub(crate) fn note_caller(&mut self, caller: Option<&TraceContext>) {
+        self.caller = caller.cloned().or(self.caller.take());
+    }
+}
+
 sparse_object! {
     /// Where a turn stands in traces. A new member needs a default, so that older rows stay readable.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

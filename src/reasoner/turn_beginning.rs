@@ -220,7 +220,7 @@ pub(crate) fn continue_turn<D: Database>(
     }
     let waited_ms = now_ms.saturating_sub(turn.updated_at);
     turn.progress.begin_counts();
-    turn.progress.trace.caller = new.trace.cloned().or(turn.progress.trace.caller.take());
+    turn.progress.trace.note_caller(new.trace);
     turn.progress.turn_tokens =
         turn.progress.turn_tokens.into_iter().chain(grants.turn_tokens).min();
     store.durable_step(|| {

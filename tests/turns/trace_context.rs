@@ -68,6 +68,28 @@ fn a_continuation_without_a_place_of_its_own_has_that_of_its_turn_and_a_malforme
 }
 
 #[test]
+fn a_failed_turn_that_is_sent_again_has_the_place_of_whoever_sends_it() {
+    let bed = bed();
+    let request = turn("t1", "Look [plan: server]");
+    bed.world.tools.script([ToolAnswer::Status(500)]);
+    let failed = post(&bed, &request, &[("traceparent", PARENT)]);
+    assert_eq!(failed.failure().1, "server_tool_failed");
+    bed.restart();
+    post(&bed, &request, &[("traceparent", LATER)]).final_text();
+    assert_eq!(handed_on(&bed, "traceparent"), [PARENT, LATER]);
+
+    // So has one that runs.
+    let request = turn("t2", "Look [plan: server, server]");
+    let slow = ToolAnswer::After(1_000, Box::new(ToolAnswer::Json(json!(1))));
+    bed.world.tools.script([slow]);
+    let running = bed.send(&request);
+    bed.run_until(|bed| !bed.world.tool_requests.borrow().is_empty(), "a tool runs");
+    post(&bed, &request, &[("traceparent", LATER)]).final_text();
+    bed.wait(&running).unwrap().final_text();
+    assert_eq!(handed_on(&bed, "traceparent"), ["-", LATER]);
+}
+
+#[test]
 fn a_steer_brings_its_own_place() {
     let bed = bed();
     let paused = post(&bed, &turn("t1", "Ask [plan: client, server]"), &[("traceparent", PARENT)]);

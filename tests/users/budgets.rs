@@ -103,3 +103,26 @@ fn what_is_left_of_a_lease_is_not_spent_beside_the_limit_of_the_next_day() {
     assert!(spent_today < 2_000 + longest, "{spent_today} of 2,000");
     assert!(spent(&bed) >= spent_today, "{} of {spent_today}", spent(&bed));
 }
+
+#[test]
+fn a_turn_that_has_spent_what_a_ticket_grants_goes_on_with_a_ticket_of_more() {
+    let bed = people();
+    let ticket = |tokens: u64| {
+        let body = json!({ "User": "alice", "TurnTokens": tokens }).to_string();
+        bed.asked("POST", "/tickets", &body).result()["Ticket"].as_str().unwrap().to_owned()
+    };
+    let request = words("a", "t1", "Look [plan: server, server, server]").to_string();
+    let send = |ticket: &str| bed.ask_with(ticket, "POST", "/execute", &request);
+    let refused = send(&ticket(130));
+    assert_eq!(refused.failure(), (403, "budget_exceeded"));
+    assert_eq!(refused.details()["Budget"]["TurnTokens"], 130);
+    bed.world.session("local/~alice/a").restart(&bed.world);
+    // What was spent counts, and so does the ticket of whoever repeats it.
+    let refused = send(&ticket(250));
+    assert_eq!(refused.details()["Budget"]["TurnTokens"], 250);
+    let spent = refused.details()["TurnTokens"].as_u64().unwrap();
+    assert!((250..400).contains(&spent), "{spent}");
+    assert_eq!(send(&ticket(spent)).failure(), (403, "budget_exceeded"));
+    send(&ticket(10_000)).final_text();
+    assert_eq!(bed.world.tools.executions().values().max(), Some(&1));
+}

@@ -175,7 +175,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
     fn repeat(
         &self,
         mut session: Session,
-        turn: Turn,
+        mut turn: Turn,
         fingerprint: &str,
         caller: &ForwardedCaller,
     ) -> Result<Option<Admitted>, Fault> {
@@ -196,6 +196,8 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
                 session.borrow_contexts_of(turn.ordinal);
                 self.context.contexts_of(&session)?;
                 self.ensure_alarm()?;
+                turn.progress.turn_tokens = caller.grants.turn_tokens;
+                turn.progress.trace.note_caller(self.context.trace.as_ref());
                 let (stamp, now_ms) = (&self.context.stamp, self.host.platform.now_ms());
                 let started = resume_turn(&self.host.store, session, turn, stamp, now_ms)?;
                 Ok(Some(Admitted::Run(started)))

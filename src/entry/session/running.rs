@@ -45,6 +45,13 @@ impl LiveTurn {
         &self.caller_trace
     }
 
+    /// Notes the place in its client's trace of a request about it, where the request names one.
+    pub(super) fn note_caller(&self, caller: Option<&TraceContext>) {
+        if caller.is_some() {
+            self.caller_trace.replace(caller.cloned());
+        }
+    }
+
     /// Interrupts its model calls.
     pub(super) fn interruption(&self) -> &Rc<Interruption> {
         &self.interruption

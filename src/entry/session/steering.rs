@@ -94,9 +94,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         keep_to_most_steers(&turn, context.deployment.max_steers)?;
         keep_to_most_bytes(&turn, bytes)?;
         let live = self.running.turn(&turn);
-        if let Some(trace) = &context.trace {
-            turn.progress.trace.caller = Some(trace.clone());
-        }
+        turn.progress.trace.note_caller(context.trace.as_ref());
         let interruption =
             live.as_ref().filter(|_| request.interrupt).map(|live| live.interruption());
         let new = NewSteer {
@@ -109,9 +107,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         self.store.accept_steer(&mut turn, new)?;
         if let Some(live) = &live {
-            if context.trace.is_some() {
-                live.caller_trace().replace(context.trace.clone());
-            }
+            live.note_caller(context.trace.as_ref());
             let (steer_id, state) = (request.steer_id.as_str(), SteerStep::Accepted);
             live.text().progress(Progress::Steer { steer_id, state });
         }

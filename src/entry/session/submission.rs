@@ -211,14 +211,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         mut session: Session,
         mut turn: Turn,
     ) -> Result<(Session, Turn), Fault> {
-        if let Some(trace) = &context.trace {
-            turn.progress.trace.caller = Some(trace.clone());
-        }
+        turn.progress.trace.note_caller(context.trace.as_ref());
         match (turn.status, self.running.turn(&turn)) {
             (TurnStatus::Running, Some(live)) => {
-                if context.trace.is_some() {
-                    live.caller_trace().replace(context.trace.clone());
-                }
+                live.note_caller(context.trace.as_ref());
                 live.cancel().await;
             }
             (TurnStatus::Running | TurnStatus::AwaitingTools, _) => {
@@ -231,6 +227,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     fn attach(&self, context: &RequestContext, turn: &Turn) -> Result<Rc<LiveText>, Fault> {
         if let Some(live) = self.running.turn(turn) {
+            live.note_caller(context.trace.as_ref());
             return Ok(Rc::clone(live.text()));
         }
         // Recovery leaves a running turn only where it waits for the operator.
