@@ -99,7 +99,7 @@ impl<D: Database> SessionStore<D> {
         session: &Session,
     ) -> Result<Vec<(String, String)>, Fault> {
         let statement = "SELECT ordinal FROM turns WHERE status IN ('running', 'failed')
-             AND progress LIKE '%\"pending\":{%'";
+             AND (progress LIKE '%\"pending\":{%' OR progress LIKE '@%')";
         let mut ids = Vec::new();
         for row in self.database.query(statement, &[])? {
             let ordinal = row.get("ordinal")?;

@@ -108,6 +108,16 @@ fn a_title_is_the_user_s_once_it_was_set() {
 }
 
 #[test]
+fn the_first_instruction_that_has_words_gives_the_title() {
+    let bed = people();
+    for (id, words) in [("t1", "***"), ("t2", "Plan a trip"), ("t3", "And Naples")] {
+        bed.say("alice", "a", id, words).final_text();
+    }
+    bed.ring_for(AN_ALARM);
+    assert_eq!(bed.list("alice", "")[0]["Title"], "Plan a trip");
+}
+
+#[test]
 fn titles_stay_out_of_the_list_where_the_catalog_says_so() {
     let bed = people();
     bed.configure(|catalog| catalog["Titles"] = json!("None"));

@@ -129,14 +129,15 @@ impl<'c> NextTurn<'c> {
     }
 }
 
-/// The title that a user's session without one gets by a turn.
+/// The title that a user's session without one gets by a turn; `None` by one whose instruction has no words.
 pub(super) fn title_by(
     platform: &impl Platform,
     catalog: &Catalog,
     request: &UserTurn,
 ) -> Option<String> {
     platform.user().filter(|_| catalog.titles_sessions())?;
-    request.instruction.as_deref().map(title_of)
+    let title = request.instruction.as_deref().map(title_of);
+    title.filter(|title| !title.is_empty())
 }
 
 /// The faults of contexts that a later turn may not name. An agent context that the credential may not name is as one that

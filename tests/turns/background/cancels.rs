@@ -194,6 +194,22 @@ fn the_response_of_a_failed_turn_is_cancelled_when_its_session_is_erased() {
 }
 
 #[test]
+fn the_response_of_a_turn_whose_progress_is_long_is_cancelled_too() {
+    let bed = in_background();
+    let words = Item::Text(vec!["Long words. ".repeat(50_000)]);
+    bed.world.model.script([says(vec![words, call("ask", json!({}))]).into()]);
+    let paused = bed.post(&turn("t1", "One"));
+    bed.world.model.script([long().paced(100_000).breaks_after(6).into()]);
+    bed.world.model.background.script([ReadAgain::Reply(http_error(401, json!({}), &[]))]);
+    let failed = bed.post(&results("t1", &[(&paused.calls()[0], json!(1))]));
+    assert_eq!(failed.failure(), (502, "upstream_rejected"));
+    assert_eq!(bed.disk.read("SELECT 1 FROM turns WHERE progress LIKE '@%'").len(), 1);
+    bed.try_erase().unwrap();
+    bed.settle();
+    assert_eq!(cancels(&bed).len(), 1);
+}
+
+#[test]
 fn a_session_that_begins_anew_in_the_same_instance_has_its_responses_cancelled_too() {
     let bed = in_background();
     for life in 1..=3 {
