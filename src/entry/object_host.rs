@@ -30,11 +30,50 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> impl Future<Output = Response<Self::Stream>>;
 
-    /// Does the work of the alarm.
+    fn platform(&self) -> &P;
+
+    fn alarm(&self) -> &Alarm;
+
+    /// Does what is due when the alarm rings, and sets the alarm for what is left. `alarm_interval_ms` is `TURN_ALARM_MS`.
+    fn alarm_work(
+        &self,
+        source: &IsolateSettings,
+        alarm_interval_ms: u64,
+    ) -> impl Future<Output = Result<(), Fault>>;
+
+    /// The wait in milliseconds after which the alarm rings again whose work failed.
+    fn again_ms(&self, alarm_interval_ms: u64) -> u64 {
+        alarm_interval_ms
+    }
+
+    /// Whether a newer version wrote what is stored, which is said once.
+    fn says_newer_form(&self) -> bool {
+        false
+    }
+
+    /// Does the work of an alarm that has rung, which gets `TURN_ALARM_MS`. Where the work fails, the alarm rings again all
+    /// the same: the runtime repeats an alarm that fails a few times, and then drops it for good. Where a newer version
+    /// wrote what is stored, the alarm waits for that one.
     ///
     /// # Errors
     /// The next alarm cannot be set: the runtime then repeats this one.
-    fn alarm_rang(&self, source: &IsolateSettings) -> impl Future<Output = Result<(), Fault>>;
+    fn alarm_rang(&self, source: &IsolateSettings) -> impl Future<Output = Result<(), Fault>> {
+        async move {
+            let (platform, alarm) = (self.platform(), self.alarm());
+            alarm.forget();
+            let alarm_interval_ms = source.alarm_interval_ms(platform);
+            if let Some(away_ms) = away_ms(platform, alarm_interval_ms) {
+                return alarm.set_in(platform, away_ms);
+            }
+            let worked = self.alarm_work(source, alarm_interval_ms).await;
+            let Err(fault) = worked else { return Ok(()) };
+            if self.says_newer_form() {
+                return alarm.set_in(platform, NewerForm::WAIT_MS.max(alarm_interval_ms));
+            }
+            platform.log(failure_line("alarm_failed", "error", &fault));
+            alarm.set_in(platform, self.again_ms(alarm_interval_ms))
+        }
+    }
 }
 
 /// The response to a request: whoever asks speaks the protocol of this version, or nothing is done; a refusal is logged, and
@@ -64,31 +103,4 @@ const AWAY_TIMES: u64 = 20;
 /// an object that is there.
 pub(super) fn away_ms<P: Platform>(platform: &P, alarm_interval_ms: u64) -> Option<u64> {
     (!platform.is_at_home()).then(|| alarm_interval_ms.saturating_mul(AWAY_TIMES))
-}
-
-/// Does the work of an alarm that has rung, which gets `TURN_ALARM_MS`. Where the work fails, the alarm rings again after
-/// that time at most: the runtime repeats an alarm that fails a few times, and then drops it for good. `again_ms` is the
-/// wait, in milliseconds. Where `is_newer` says that a newer version wrote what is stored, the alarm waits for that one.
-///
-/// # Errors
-/// The next alarm cannot be set: the runtime then repeats this one.
-pub(super) async fn rang<P: Platform>(
-    platform: &P,
-    alarm: &Alarm,
-    source: &IsolateSettings,
-    work: impl AsyncFnOnce(u64) -> Result<(), Fault>,
-    is_newer: impl FnOnce() -> bool,
-    again_ms: impl FnOnce(u64) -> u64,
-) -> Result<(), Fault> {
-    alarm.forget();
-    let alarm_interval_ms = source.alarm_interval_ms(platform);
-    if let Some(away_ms) = away_ms(platform, alarm_interval_ms) {
-        return alarm.set_in(platform, away_ms);
-    }
-    let Err(fault) = work(alarm_interval_ms).await else { return Ok(()) };
-    if is_newer() {
-        return alarm.set_in(platform, NewerForm::WAIT_MS.max(alarm_interval_ms));
-    }
-    platform.log(failure_line("alarm_failed", "error", &fault));
-    alarm.set_in(platform, again_ms(alarm_interval_ms))
 }

@@ -1,11 +1,9 @@
 //! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is
 //! resumed once, then it fails; an interrupted erasure goes on.
 
-use super::reporting::report_failed;
 use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};
-use crate::entry::request_context::{IsolateSettings, RequestContext};
-use crate::object::TaskKind;
+use crate::entry::request_context::RequestContext;
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 use crate::reasoner::{RunSummary, TurnEnd, end_turn, resume_turn};
@@ -29,6 +27,10 @@ pub(super) enum Recovered {
 }
 
 impl Recovered {
+    pub(super) fn waits(self) -> bool {
+        self == Self::Waits
+    }
+
     /// The ordinal of the turn that has just failed.
     pub(super) fn given_up(self) -> Option<u64> {
         match self {
@@ -39,44 +41,6 @@ impl Recovered {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Keeps the alarm of a running turn, resumes an interrupted turn, attempts the tasks that are due, frees storage that
-    /// holds nothing, reports to the user's object, and erases a session that has been kept for long enough.
-    pub(super) async fn alarm_work(
-        &self,
-        source: &IsolateSettings,
-        alarm_interval_ms: u64,
-    ) -> Result<(), Fault> {
-        if self.running.is_busy() {
-            self.ensure_alarm(alarm_interval_ms)?;
-        }
-        let context = source.context(self.platform.as_ref(), "", None).await?;
-        let recovered = self.recover(&context)?;
-        self.tasks.resume(alarm_interval_ms, || self.session_tasks(&context))?;
-        // An erasure that they complete frees the storage.
-        self.tasks.idle(TaskKind::Cancel).await;
-        self.tasks.idle(TaskKind::Deletion).await;
-        self.end_erasure(&context).await?;
-        self.report(alarm_interval_ms).await?;
-        match (recovered, self.store.session()?) {
-            (Recovered::Waits, Some(session)) => context.contexts_of(&session),
-            (Recovered::Waits, None) | (Recovered::Nothing | Recovered::GivenUp(_), _) => {
-                self.erase_expired(&context).await
-            }
-        }
-    }
-
-    /// Tells the user's object what has changed. A failure costs the list its freshness, and is tried again some times.
-    async fn report(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
-        match self.reporter.report().await {
-            Ok(false) => Ok(()),
-            Ok(true) => self.ensure_alarm(alarm_interval_ms),
-            Err(fault) => {
-                self.platform.log(report_failed(&fault));
-                Ok(())
-            }
-        }
-    }
-
     /// Ends a turn that nobody runs: its instance was lost, or it waits for its client.
     pub(super) fn end_without_run(
         &self,

@@ -2,7 +2,7 @@
 //! `running`, `erasure_memory`, `tasks` and `alarm`.
 //!
 //! There is one object for each `{tenant}/{SessionId}`, and it admits a submission without an await. What it
-//! responds to a request is in `session_endpoints`, its work when the alarm rings in `recovery`.
+//! responds to a request is in `session_endpoints`.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -18,14 +18,14 @@ use crate::contract::{
     CallerRecord, ErrorCode, Fault, SessionId, TraceContext, TurnId, no_session, no_turn, release,
 };
 use crate::entry::logged_caller::logged_in_object;
-use crate::entry::object_host::{ObjectHost, rang, responded};
+use crate::entry::object_host::{ObjectHost, responded};
 use crate::entry::request::RequestHead;
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{Response, credential_expired};
 use crate::identity::ForwardedCaller;
 use crate::live_text::{LiveText, Timings};
-use crate::object::{Alarm, NewerForm, TaskRunner};
+use crate::object::{Alarm, NewerForm, TaskKind, TaskRunner};
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, HttpFault, ObjectClass, Platform, TraceSpan, failure_line, within};
 use crate::reasoner::{Reasoner, RunMemory, RunSummary, RunTrace, StartedTurn};
@@ -119,20 +119,49 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
         response
     }
 
-    async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
-        let work = async |alarm_interval_ms| self.alarm_work(source, alarm_interval_ms).await;
-        let is_newer = || self.says_newer_form();
-        let again_ms = |alarm_interval_ms| alarm_interval_ms;
-        rang(self.platform.as_ref(), &self.alarm, source, work, is_newer, again_ms).await
+    fn platform(&self) -> &P {
+        &self.platform
+    }
+
+    fn alarm(&self) -> &Alarm {
+        &self.alarm
+    }
+
+    /// Keeps the alarm of a running turn, resumes an interrupted turn, attempts the tasks that are due, frees storage that
+    /// holds nothing, reports to the user's object, and erases a session that has been kept for long enough.
+    async fn alarm_work(
+        &self,
+        source: &IsolateSettings,
+        alarm_interval_ms: u64,
+    ) -> Result<(), Fault> {
+        if self.running.is_busy() {
+            self.ensure_alarm(alarm_interval_ms)?;
+        }
+        let context = source.context(self.platform.as_ref(), "", None).await?;
+        let waits = self.recover(&context)?.waits();
+        self.tasks.resume(alarm_interval_ms, || self.session_tasks(&context))?;
+        // An erasure that they complete frees the storage.
+        self.tasks.idle(TaskKind::Cancel).await;
+        self.tasks.idle(TaskKind::Deletion).await;
+        self.end_erasure(&context).await?;
+        // A report that fails costs the list its freshness, and is tried again some times.
+        match self.reporter.report().await {
+            Ok(false) => {}
+            Ok(true) => self.ensure_alarm(alarm_interval_ms)?,
+            Err(fault) => self.platform.log(report_failed(&fault)),
+        }
+        match self.store.session()?.filter(|_| waits) {
+            Some(session) => context.contexts_of(&session),
+            None => self.erase_expired(&context).await,
+        }
+    }
+
+    fn says_newer_form(&self) -> bool {
+        self.newer_form.say(self.platform.as_ref(), self.store.newer_form().unwrap_or_default())
     }
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Whether a newer version wrote the session, which is said once.
-    fn says_newer_form(&self) -> bool {
-        self.newer_form.say(self.platform.as_ref(), self.store.newer_form().unwrap_or_default())
-    }
-
     /// Runs a turn as a task of its own, which outlives its client's connection. After a long submission
     /// other tasks run first. `request_id` names the submission's request; `None` for a turn that goes on without one.
     pub(super) fn run(

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use super::session_asking::ask_session;
 use crate::contract::{Fault, InvokeResult, SessionId, parse_rename};
-use crate::entry::object_host::{ObjectHost, rang, responded};
+use crate::entry::object_host::{ObjectHost, responded};
 use crate::entry::object_question::{answered_elsewhere, read, reply};
 use crate::entry::request::{RequestHead, received_at};
 use crate::entry::request_context::IsolateSettings;
@@ -72,19 +72,26 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
         responded(self.platform.as_ref(), head, respond).await
     }
 
-    async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
-        let work = async |alarm_interval_ms| {
-            self.alarm_interval_ms.set(alarm_interval_ms);
-            self.resume_removals().await
-        };
-        let again_ms = |alarm_interval_ms| {
-            self.removals.note(true);
-            self.removals.wait_ms(alarm_interval_ms)
-        };
-        let platform = self.platform.as_ref();
-        let is_newer =
-            || self.newer_form.say(platform, self.index.newer_form().unwrap_or_default());
-        rang(platform, &self.alarm, source, work, is_newer, again_ms).await
+    fn platform(&self) -> &P {
+        &self.platform
+    }
+
+    fn alarm(&self) -> &Alarm {
+        &self.alarm
+    }
+
+    async fn alarm_work(&self, _: &IsolateSettings, alarm_interval_ms: u64) -> Result<(), Fault> {
+        self.alarm_interval_ms.set(alarm_interval_ms);
+        self.resume_removals().await
+    }
+
+    fn again_ms(&self, alarm_interval_ms: u64) -> u64 {
+        self.removals.note(true);
+        self.removals.wait_ms(alarm_interval_ms)
+    }
+
+    fn says_newer_form(&self) -> bool {
+        self.newer_form.say(self.platform.as_ref(), self.index.newer_form().unwrap_or_default())
     }
 }
 

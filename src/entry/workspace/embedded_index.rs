@@ -12,8 +12,8 @@ use serde_json::json;
 use super::embedding_wake_up::{ChangeGuard, EmbeddingWakeUp};
 use crate::catalog::Embeddings;
 use crate::contract::{Fault, Warning};
-use crate::entry::object_host::rang;
 use crate::entry::request_context::IsolateSettings;
+use crate::object::Alarm;
 use crate::ports::{Database, Platform};
 use crate::retrieval::{
     Chunk, ChunkIndex, EmbeddedQuestion, EmbeddingOutcome, EmbeddingService, Question,
@@ -88,18 +88,16 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         Ok(())
     }
 
-    /// The work of the alarm: embeds chunks that lack vectors.
-    ///
-    /// # Errors
-    /// The next alarm cannot be set: the runtime then repeats this one.
-    pub(super) async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
-        let work = async |alarm_interval_ms| self.embed(source, alarm_interval_ms).await;
-        let (is_newer, again_ms) = (|| false, |alarm_interval_ms| alarm_interval_ms);
-        rang(self.platform.as_ref(), &self.wake_up.alarm, source, work, is_newer, again_ms).await
+    pub(super) fn alarm(&self) -> &Alarm {
+        &self.wake_up.alarm
     }
 
     /// Embeds chunks, and sets the alarm for what is left of them; `alarm_interval_ms` is `TURN_ALARM_MS`.
-    async fn embed(&self, source: &IsolateSettings, alarm_interval_ms: u64) -> Result<(), Fault> {
+    pub(super) async fn embed(
+        &self,
+        source: &IsolateSettings,
+        alarm_interval_ms: u64,
+    ) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
         let deployment = source.deployment(platform).unwrap_or_default();
         let Ok(catalog) = source.catalog(platform).await else {

@@ -22,6 +22,7 @@ use crate::entry::request_id::RequestId;
 use crate::entry::residence::refuse_elsewhere;
 use crate::entry::response::{PlainResponse, Response, object_failed};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
+use crate::object::Alarm;
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
 use crate::retrieval::{
     RetrievalQuery, RetrievalTarget, Search, Work, WorkBudget, budget_of, read_turn_search,
@@ -69,9 +70,20 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D
         responded(self.platform.as_ref(), head, respond).await
     }
 
-    /// Embeds chunks that lack vectors.
-    async fn alarm_rang(&self, source: &IsolateSettings) -> Result<(), Fault> {
-        self.index.alarm_rang(source).await
+    fn platform(&self) -> &P {
+        &self.platform
+    }
+
+    fn alarm(&self) -> &Alarm {
+        self.index.alarm()
+    }
+
+    async fn alarm_work(
+        &self,
+        source: &IsolateSettings,
+        alarm_interval_ms: u64,
+    ) -> Result<(), Fault> {
+        self.index.embed(source, alarm_interval_ms).await
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) const OWN: &[Question] = &[
         &[
             ("src/object/alarm.rs", "fn set_by"),
             ("src/entry/session/admission.rs", "fn ensure_alarm"),
-            ("src/entry/session/recovery.rs", "fn alarm_work"),
+            ("src/entry/session/session_host.rs", "fn alarm_work"),
         ],
     ),
     (
