@@ -57,7 +57,7 @@ pub(crate) use request::{
     ContentPart, ToolOutput, function_call_output, system_message, user_message, user_message_json,
     with_text, without_text,
 };
-pub use response_end::{ModelOutput, ResponseEnd, end_of_json};
+pub use response_end::{ModelOutput, ResponseEnd};
 pub use response_facts::ResponseFacts;
 pub use stream::{ResponseStream, StreamLimits};
 pub use token_counts::TokenCounts;

@@ -68,39 +68,25 @@ impl ResponseEnd {
     }
 }
 
-/// Reads a whole JSON body, for services that do not stream. `output_bytes` bounds the output items
-/// together.
-///
-/// A response that is not over yet (`queued`, `in_progress`) is [`StreamFault::Unfinished`], a body that is cut
-/// [`StreamFault::EndedEarly`].
-pub fn end_of_json(body: &[u8], output_bytes: usize) -> Result<ResponseEnd, StreamFault> {
-    let fault = |is_cut| match is_cut {
-        true => StreamFault::EndedEarly,
-        false => StreamFault::Malformed("a JSON answer"),
-    };
-    let body = std::str::from_utf8(body).map_err(|error| fault(error.error_len().is_none()))?;
-    let StandingResponse { status, view, .. } = StandingResponse::read(body)?;
-    view.conclude(status, output_bytes, Vec::new)
-}
-
 /// A response object in one piece, of a response that has ended.
 pub(super) struct StandingResponse<'a> {
     pub(super) status: TerminalStatus,
     pub(super) object: &'a RawValue,
-    view: ResponseView<'a>,
 }
 
 impl<'a> StandingResponse<'a> {
-    /// Reads the object's status; [`StreamFault::Unfinished`] for a response that goes on.
-    pub(super) fn read(body: &'a str) -> Result<Self, StreamFault> {
+    /// Reads the object's status; [`StreamFault::Unfinished`] for a response that goes on, [`StreamFault::EndedEarly`] for
+    /// a body that is cut.
+    pub(super) fn read(body: &'a [u8]) -> Result<Self, StreamFault> {
         let fault = |is_cut| match is_cut {
             true => StreamFault::EndedEarly,
             false => StreamFault::Malformed("a JSON answer"),
         };
+        let body = std::str::from_utf8(body).map_err(|error| fault(error.error_len().is_none()))?;
         let object: &RawValue =
             serde_json::from_str(body).map_err(|error| fault(error.is_eof()))?;
         let view = ResponseView::read(object, &mut ResponseFacts::default())?;
-        Ok(Self { status: status_of(&view)?, object, view })
+        Ok(Self { status: status_of(&view)?, object })
     }
 }
 
@@ -246,12 +232,18 @@ fn joined<'a>(texts: impl Iterator<Item = &'a String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::responses_api::{ResponseStream, StreamLimits};
 
     const MESSAGE: &str = r#"{"type":"message","content":[{"type":"output_text","text":"Hi"}]}"#;
     const CUT: &str = r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a","status":"incomplete"}"#;
 
+    fn end_within(output_bytes: usize, body: &str) -> Result<ResponseEnd, StreamFault> {
+        let limits = StreamLimits { output_bytes, ..StreamLimits::RESPONSE };
+        ResponseStream::new(limits).take_object(body.as_bytes(), &mut |_| {})
+    }
+
     fn end(body: &str) -> Result<ResponseEnd, StreamFault> {
-        end_of_json(body.as_bytes(), 1000)
+        end_within(1000, body)
     }
 
     /// Output items have no equality of their own; their whole text is in the debug form.
@@ -397,7 +389,7 @@ mod tests {
     #[test]
     fn output_items_may_be_as_large_as_the_limit_and_no_larger() {
         let body = format!(r#"{{"status":"completed","output":[{MESSAGE}]}}"#);
-        let of = |limit| end_of_json(body.as_bytes(), limit).map(|_| ());
+        let of = |limit| end_within(limit, &body).map(|_| ());
         assert_eq!(of(MESSAGE.len()), Ok(()));
         let limit = MESSAGE.len() - 1;
         assert_eq!(of(limit), Err(StreamFault::OutputTooLarge(limit)));

@@ -9,7 +9,7 @@ use super::accumulator::ResponseAccumulator;
 use super::event::ResponseEvent;
 use super::event_order::EventOrder;
 use super::ordered_text::TextProgress;
-use super::response_end::{ResponseEnd, StandingResponse, end_of_json};
+use super::response_end::{ResponseEnd, StandingResponse};
 use super::response_facts::ResponseFacts;
 use super::split_character::SplitCharacter;
 use crate::encoding::{SseDecoder, SseEvent, SseFault};
@@ -82,7 +82,6 @@ impl ResponseStream {
     pub fn read_on(&mut self, response_id: &str) {
         (self.decoder, self.blank) = (None, 0);
         self.held.clear();
-        self.split = SplitCharacter::default();
         self.read_on = Some(response_id.to_owned());
     }
 
@@ -115,10 +114,9 @@ impl ResponseStream {
         body: &[u8],
         hear: &mut dyn FnMut(TextProgress),
     ) -> Result<ResponseEnd, StreamFault> {
-        let body = String::from_utf8_lossy(body);
-        self.accumulator.reported.read_object(&body);
+        self.accumulator.reported.read_object(&String::from_utf8_lossy(body));
         check_id(self.read_on.as_ref(), &mut self.accumulator.reported)?;
-        let StandingResponse { status, object, .. } = StandingResponse::read(&body)?;
+        let StandingResponse { status, object, .. } = StandingResponse::read(body)?;
         let progress = self.accumulator.apply(ResponseEvent::Terminal(status, object))?;
         if progress != TextProgress::Nothing {
             hear(progress);
@@ -221,11 +219,8 @@ impl ResponseStream {
     pub fn finish(&mut self) -> Result<(TextProgress, ResponseEnd), StreamFault> {
         let mut progress = TextProgress::Nothing;
         let Some(decoder) = &mut self.decoder else {
-            self.take_in_held();
-            let end = end_of_json(&self.held, self.limits.output_bytes)?;
-            if let Some(output) = end.output().filter(|output| !output.text.is_empty()) {
-                progress = TextProgress::Text(output.text.clone());
-            }
+            let held = std::mem::take(&mut self.held);
+            let end = self.take_object(&held, &mut |heard| progress = heard)?;
             return Ok((progress, end));
         };
         if !self.accumulator.is_finished() {
@@ -243,6 +238,7 @@ impl ResponseStream {
                 Err(fault) => return Err(fault.into()),
             }
         }
+        check_id(self.read_on.as_ref(), &mut self.accumulator.reported)?;
         Ok((progress, self.accumulator.take_end()?))
     }
 

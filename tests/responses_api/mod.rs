@@ -316,3 +316,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_character_that_was_cut_in_two_is_whole_where_the_response_is_read_on_between_its_halves() {
+    let delta = |number: u8, text: &str| {
+        format!(
+            "data: {{\"type\":\"response.output_text.delta\",\"sequence_number\":{number},\"output_index\":0,\"delta\":\"{text}\"}}\n\n"
+        )
+    };
+    let (mut stream, mut told) = (ResponseStream::resumable(ROOMY), Vec::new());
+    for (number, text) in [(1, r"a\ud83d"), (2, r"\ude00b")] {
+        stream.push(delta(number, text).as_bytes(), &mut |progress| told.push(progress)).unwrap();
+        stream.read_on("resp_1");
+    }
+    assert_eq!(shown(&told), "a😀b");
+}

@@ -157,3 +157,28 @@ fn a_service_that_does_not_stream_at_all_is_asked_for_its_queued_response() {
     assert_eq!(reads(&bed), ["object", "object"]);
     assert_eq!(bed.turn("t1").result()["Usage"]["TotalTokens"], 3);
 }
+
+#[test]
+fn a_response_that_comes_in_one_piece_where_its_rest_was_asked_for_adds_the_rest_alone() {
+    for (id, expected) in [("resp_1", (200, "")), ("resp_another", (502, "upstream_protocol"))] {
+        let bed = in_background();
+        bed.world.model.script([long().breaks_after(7).into()]);
+        let text = "One two three four five six.";
+        let whole = json!({
+            "id": id, "object": "response", "status": "completed",
+            "output": [{ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": text }] }],
+            "usage": { "input_tokens": 1, "output_tokens": 2, "total_tokens": 3 },
+        });
+        let whole = Reply::Http(HttpReply::new(200, &whole.to_string()));
+        bed.world.model.background.script([ReadAgain::Reply(whole)]);
+        let heard = bed.post(&with(turn("t1", "Hello"), json!({ "Streaming": true })));
+        assert_eq!(heard.failure(), expected, "{id}");
+        if expected.0 == 200 {
+            assert_eq!((heard.final_text(), kept(&heard).as_str()), (text, text));
+        }
+        assert!(!heard.frames.unwrap().contains("discard"));
+        assert_eq!(reads(&bed), ["stream after 6"]);
+        bed.settle();
+        assert_settled(&bed);
+    }
+}
