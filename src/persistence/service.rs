@@ -21,8 +21,9 @@ impl Session {
     }
 
     /// Knows again what the stored session knows of the service that calls go to: it has answered last, and the calls
-    /// since then, at another service, came to nothing. False where another service has answered last.
-    pub(crate) fn know_again(&mut self, stored: &Self) -> bool {
+    /// since then, at another service, came to nothing. False where another service has answered last. `turn` is the
+    /// ordinal of the turn that runs.
+    pub(crate) fn know_again(&mut self, stored: &Self, turn: u64) -> bool {
         if self.state.window.service != stored.state.window.service {
             return false;
         }
@@ -31,7 +32,9 @@ impl Session {
         let (state, stored) = (&mut self.state, &stored.state);
         state.chain.clone_from(&stored.chain);
         state.ladder.clone_from(&stored.ladder);
-        (state.window.rung, state.window_moved) = (stored.window.rung, stored.window_moved);
+        state.window.clone_from(&stored.window);
+        state.window.turn = state.ladder.is_some().then_some(turn);
+        state.window_moved = stored.window_moved;
         (state.reasoning_refused, state.background_refused) =
             (stored.reasoning_refused, stored.background_refused);
         true

@@ -55,7 +55,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Has the session's calls go to the service that was chosen.
     pub(crate) fn go_to_service(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
         if running.session.turn_to(running.services.fallback()) {
-            running.comes_anew = !running.session.know_again(&self.store.session_of_turn()?);
+            let (stored, turn) = (self.store.session_of_turn()?, running.turn.ordinal);
+            running.comes_anew = !running.session.know_again(&stored, turn);
+            running.refused_bodies.clear();
         }
         running.own_tools = (!running.service().offer_hosted_tools).then(|| {
             let offered = running.tools.0.iter().filter(|tool| !tool.hosted);

@@ -7,6 +7,7 @@ mod handed_over;
 mod recorded;
 mod rests;
 mod returns;
+mod rungs;
 mod told;
 
 use super::replays::assert_replays;
