@@ -477,3 +477,29 @@ fn each_call_that_follows_a_refusal_for_length_is_smaller() {
         assert!(lengths.windows(2).skip(1).all(|two| two[1] < two[0]), "{lengths:?}");
     }
 }
+
+#[test]
+fn what_a_compaction_item_stands_for_is_sent_again_when_the_item_leaves_the_conversation() {
+    for context in ["default", "replay"] {
+        let bed = Bed::new();
+        bed.configure(|catalog| {
+            catalog["AgentContexts"][context]["Compaction"] =
+                json!({ "By": "Service", "Threshold": 5_000 });
+        });
+        bed.post(&turn_in(context, "t1", "One")).final_text();
+        let items = vec![Item::Compaction, call("lookup", json!({ "of": "x" }))];
+        bed.world.model.script([says(items).into()]);
+        bed.world.model.rules.refuse_by(|_, items| {
+            let is_refused = items.iter().any(|item| item["type"] == "function_call_output");
+            let error = json!({ "code": "invalid_image", "param": "input" });
+            is_refused.then(|| http_error(400, error, &[]))
+        });
+        assert_eq!(bed.post(&turn_in(context, "t2", "Two")).failure(), (502, "upstream_rejected"));
+        assert_eq!(bed.post(&turn_in(context, "t3", "Three")).final_text(), "Answer to Three.");
+        let conversation = bed.world.model.conversation();
+        for word in ["One", "Two", "Three"] {
+            assert_eq!(conversation.heard(&format!("[INSTRUCTION]\n{word}")), 1, "{word}");
+        }
+        super::replays::assert_replays(&bed, "compaction");
+    }
+}
