@@ -503,3 +503,18 @@ fn what_a_compaction_item_stands_for_is_sent_again_when_the_item_leaves_the_conv
         super::replays::assert_replays(&bed, "compaction");
     }
 }
+
+#[test]
+fn a_refusal_for_length_that_has_spent_the_budget_is_followed_by_no_summary() {
+    let bed = Bed::new();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["Budget"] = json!({ "TurnTokens": 120 });
+    });
+    bed.post(&turn("t1", &long("One", 3_000))).final_text();
+    let ending = Ending::Failed("context_length_exceeded");
+    let spent = Answer { ending, failing_usage: true, ..says(Vec::new()) };
+    bed.world.model.script([spent.into()]);
+    let before = bed.world.model.requests();
+    assert_eq!(bed.post(&turn("t2", "Two")).failure().1, "budget_exceeded");
+    assert_eq!(bed.world.model.requests(), before + 1);
+}

@@ -51,10 +51,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         call: ModelCall<'_>,
     ) -> Result<Exchange, Fault> {
-        keep_to_budget(
-            running,
-            self.run.taken_over.borrow().as_ref().map_or(0, Transcript::total_tokens),
-        )?;
+        keep_to_budget(running, self.uncounted_tokens())?;
         let ModelCall { request, input, live } = call;
         let Some(composed) = self.compose(&request, input).await? else {
             return self.unsent(running, &request, input);
@@ -93,12 +90,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 // A wait past the turn's deadline would replace the real failure by a timeout.
                 .filter(|wait| platform.now_ms().saturating_add(*wait) < running.deadline_ms)
                 .filter(|_| !running.tries_rung || failure.http_status() != Some(409))
-                .filter(|_| keep_to_budget(running, self.spent_under_way()).is_ok());
+                .filter(|_| keep_to_budget(running, self.uncounted_tokens()).is_ok());
             let Some(waited_ms) = wait.filter(|_| recorder.take_back()) else { break ending };
             self.note_under_way(|call| call.repeat(failure.http_status(), waited_ms));
             self.show_activity(running, Progress::again(waited_ms));
             let waiting = platform.sleep(waited_ms);
-            if self.interruption.unless_requested(waiting).await.is_none() {
+            if !is_for_output {
+                waiting.await;
+            } else if self.interruption.unless_requested(waiting).await.is_none() {
                 break Err(CallFailure::interrupt());
             }
             let again = self.compose(&request, input).await?.map(|composed| composed.body);
@@ -392,7 +391,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.run.unrecorded.borrow_mut().retain(|transcript| transcript.number != number);
     }
 
-    fn spent_under_way(&self) -> u64 {
-        self.run.under_way.borrow().as_ref().map_or(0, Transcript::total_tokens)
+    /// The tokens of calls that no record counts yet: of the one under way, and of those that have ended.
+    fn uncounted_tokens(&self) -> u64 {
+        let (under_way, ended) = (self.run.under_way.borrow(), self.run.unrecorded.borrow());
+        let uncounted = under_way.iter().chain(ended.iter());
+        uncounted.map(Transcript::total_tokens).fold(0, u64::saturating_add)
     }
 }

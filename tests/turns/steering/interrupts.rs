@@ -119,3 +119,30 @@ fn the_chain_goes_on_from_the_response_before_the_dropped_one() {
     let line = log.iter().rfind(|line| line["event"] == "submission").unwrap();
     assert_eq!((&line["report"]["steers"], &line["report"]["interrupts"]), (&json!(1), &json!(1)));
 }
+
+#[test]
+fn an_interrupt_costs_no_turn_its_place_in_a_summary_that_waits_before_a_retry() {
+    for already in [false, true] {
+        let bed = Bed::new();
+        bed.configure(|catalog| {
+            catalog["AgentContexts"]["default"]["Compaction"] = json!({ "Threshold": 1_000 });
+        });
+        bed.world.model.counts.set(true);
+        bed.post(&turn("t1", &"word ".repeat(1_200))).final_text();
+        let busy = http_error(503, json!({}), &[("retry-after", "30")]);
+        bed.world.model.script([busy]);
+        let before = bed.world.model.requests();
+        let pending = bed.send(&turn("t2", "Words"));
+        if !already {
+            bed.run_until(|bed| bed.world.model.requests() > before, "the summary is asked for");
+            bed.run_at_once();
+        }
+        assert_eq!(bed.steer("t2", &interrupt("s1", "Shorter.")).status, 202);
+        bed.wait(&pending).unwrap().final_text();
+        let trace = bed.asked("GET", "/sessions/s/turns/t2/trace", "");
+        let made = &trace.result()["Compactions"][0];
+        assert_eq!(made["TurnsLeftOut"], 0, "{made}");
+        assert!(made["SummaryBytes"].as_u64() > Some(0), "{made}");
+        assert_each_once(&bed, &["Shorter."]);
+    }
+}
