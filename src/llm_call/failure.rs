@@ -194,12 +194,18 @@ impl CallFailure {
 
     /// Whether the service does not store responses at all.
     pub fn refused_storage(&self) -> bool {
-        self.error().is_some_and(|(status, error)| concerns_storage(status, error))
+        self.concerns_itself(concerns_storage)
     }
 
     /// Whether the service makes no responses in the background.
     pub fn refused_background(&self) -> bool {
-        self.error().is_some_and(|(status, error)| concerns_background(status, error))
+        self.concerns_itself(concerns_background)
+    }
+
+    /// Whether the error says so of the service, and does not quote the name of a tool.
+    fn concerns_itself(&self, concerns: fn(Option<u16>, &ErrorBody) -> bool) -> bool {
+        let says_so = |(status, error): (Option<u16>, &ErrorBody)| concerns(status, error);
+        self.error().is_some_and(says_so) && self.refused_tool().is_none()
     }
 
     /// Whether the service gives out no reasoning that can be sent back.
@@ -271,7 +277,7 @@ impl CallFailure {
             ),
             Cause::Unreadable(fault) => not_understood(&sentence(fault)),
             Cause::UnnameableCalls => not_understood(
-                "The model service sent too many calls, or an id that is empty, too long or used twice.",
+                "The model service sent too many calls, a name that is too long, or an id that is empty, too long or used twice.",
             ),
             Cause::Failed(error) => {
                 let message = "The model service reported a failure.";
@@ -418,6 +424,17 @@ mod tests {
                 (lost_chain, refused_input),
                 "{failure:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_refused_tool_says_nothing_of_the_service_whatever_its_name_is() {
+        for name in ["store", "background"] {
+            let mut failure = refused(400, None, Some("tools[0].parameters"));
+            if let Cause::Refused(refusal) = &mut failure.cause {
+                refusal.body.message = Some(format!("Invalid schema for function '{name}': no."));
+            }
+            assert!(!failure.refused_storage() && !failure.refused_background(), "{name}");
         }
     }
 

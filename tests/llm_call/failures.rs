@@ -239,11 +239,13 @@ fn a_failure_inside_a_response_is_the_service_s_and_may_pass() {
 #[test]
 fn calls_that_no_result_could_name_are_a_fault_of_the_service_in_one_sentence() {
     let call = |id: &str| CALL.replace(r#""c""#, &format!(r#""{id}""#));
-    let message =
-        "The model service sent too many calls, or an id that is empty, too long or used twice.";
+    let message = "The model service sent too many calls, a name that is too long, or an id that is empty, too long or used twice.";
     let fault = Fault::new(ErrorCode::UpstreamProtocol, message).with("Attempts", 1);
+    let named = CALL.replace(r#""f""#, &format!(r#""{}""#, "f".repeat(257)));
     let many: Vec<String> = (0..1001).map(|number| call(&format!("c{number}"))).collect();
-    for items in [format!("{CALL},{CALL}"), call(""), call(&"c".repeat(129)), many.join(",")] {
+    let broken =
+        [format!("{CALL},{CALL}"), call(""), call(&"c".repeat(129)), named, many.join(",")];
+    for items in broken {
         let reply = HttpReply::new(200, &completed(&items));
         assert_eq!(failed(reply), (false, fault.clone()), "{}", items.len());
     }
