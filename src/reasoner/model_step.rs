@@ -61,7 +61,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             Err(failure) if failure.is_interrupt() => {
                 self.drop_call(running, transcript, shown).map(|()| None)
             }
-            Err(failure) => Err(self.record_failure(running, transcript, failure)?),
+            Err(failure) => {
+                self.return_to_service(running)?;
+                Err(self.record_failure(running, transcript, failure)?)
+            }
         }
     }
 

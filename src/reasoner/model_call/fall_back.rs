@@ -67,6 +67,18 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         Ok(())
     }
 
+    /// Has the session know the service again that has answered last, where a turn fails after calls that came to nothing at
+    /// another one.
+    pub(crate) fn return_to_service(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
+        if running.comes_anew {
+            let (stored, session) = (self.store.session_of_turn()?, &mut running.session);
+            if session.turn_to(stored.state.window.service.as_deref()) {
+                session.know_again(&stored, running.turn.ordinal);
+            }
+        }
+        Ok(())
+    }
+
     /// Judges by the end of a call's attempts at a service whether that service rests, and whether another one can take
     /// the call over: not where some of it went out to a client, or where the id of its background response is known.
     /// `continued` is the response that the call continues.

@@ -229,3 +229,19 @@ fn a_fork_has_the_chain_of_the_service_that_its_last_turn_was_answered_by() {
         assert_eq!(service.refusals(), Vec::<String>::new());
     }
 }
+
+#[test]
+fn an_outage_of_all_services_costs_a_session_nothing_of_what_it_knows() {
+    let bed = with_fallbacks();
+    let services = [&bed.world.model, &bed.world.spare, &bed.world.third];
+    bed.post(&turn("t1", "One [plan: server]")).final_text();
+    services.iter().for_each(|service| service.spoil_after(0, down()));
+    assert_eq!(bed.post(&turn("t2", "Two")).failure(), (502, "upstream_unavailable"));
+    services.iter().for_each(|service| service.mend());
+    mend(&bed);
+    assert_eq!(bed.post(&turn("t3", "Three")).final_text(), "Answer to Three.");
+    let sent = bed.world.model.bodies().pop().unwrap();
+    assert!(sent["previous_response_id"].is_string(), "{sent}");
+    assert_eq!(sent["input"].as_array().unwrap().len(), 2, "{sent}");
+    assert_replays(&bed, "an outage");
+}
