@@ -112,7 +112,7 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn return_to_storage(&self, session: &mut Session) -> Result<(), Fault> {
         let state = &mut session.state;
         if state.window.is_of_the_service() && self.entry(state.window.from)?.is_none() {
-            (state.window.from, state.window.compacted_by) = (EntrySeq::START, None);
+            state.window.go_back_to_storage();
             state.window_moved = true;
         }
         Ok(())

@@ -265,3 +265,26 @@ fn long_texts_and_outcomes_are_copied_in_pages() {
     bed.say("f", "t3", "Three").final_text();
     bed.assert_chain_held();
 }
+
+#[test]
+fn another_agent_context_is_sent_what_a_compaction_item_stands_for() {
+    let bed = Bed::new();
+    bed.configure(|catalog| {
+        let agents = &mut catalog["AgentContexts"];
+        agents["default"]["Compaction"] = json!({ "By": "Service", "Threshold": 5_000 });
+        agents["other"] = json!({ "ApiKeySecret": "OPENAI_API_KEY", "Model": "n" });
+        let contexts = &mut catalog["ConversationContexts"];
+        contexts["agent"] = contexts["default"].clone();
+        contexts["agent"]["AgentContextId"] = json!("other");
+    });
+    bed.say("p", "t1", "One").final_text();
+    let items = vec![Item::Compaction, Item::Text(vec!["Done.".to_owned()])];
+    bed.world.model.script([says(items).into()]);
+    bed.say("p", "t2", "Two").final_text();
+    bed.fork(json!({ "ConversationContextId": "agent" })).result();
+    bed.say("f", "t3", "Three").final_text();
+    let sent = bed.latest_request()["input"].to_string();
+    for words in ["One", "Two", "Three"] {
+        assert!(sent.contains(&format!("[INSTRUCTION]\\n{words}")), "{sent}");
+    }
+}
