@@ -52,10 +52,8 @@ const Door = withAll(Worker);
 
 export default {
   async fetch(request, env, ctx) {
-    if (state.isEnding) return refusal(request, 'The service is being stopped; wait as Retry-After says and repeat the request.');
-    if ((state.isFull ?? env.FRONT.IsFull) && !NEEDS_NO_ROOM.has(request.method)) {
-      return refusal(request, 'The disk of the service has no room; wait as Retry-After says and repeat the request.');
-    }
+    const reason = refusedFor(request, env);
+    if (reason) return refusal(await new Door(ctx, env).fetch(new Request(new URL('/health', request.url), { headers: request.headers })), reason);
     state.open += 1;
     let isStream = false;
     try {
@@ -67,6 +65,13 @@ export default {
     }
   },
 };
+
+/** Why a request is not taken. A browser that asks first whether its page may call has to learn that it may read the refusal. */
+function refusedFor({ method }, env) {
+  if (state.isEnding && method !== 'OPTIONS') return 'The service is being stopped; wait as Retry-After says and repeat the request.';
+  if ((state.isFull ?? env.FRONT.IsFull) && !NEEDS_NO_ROOM.has(method)) return 'The disk of the service has no room; wait as Retry-After says and repeat the request.';
+  return undefined;
+}
 
 /** A stream that ends where it is when the service ends: whoever reads it resumes from its last `id`. */
 function ending(response, ctx) {

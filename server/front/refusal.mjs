@@ -2,12 +2,10 @@
 
 const RETRY_AFTER_S = '2';
 
-export function refusal(request, Message) {
-  const id = request.headers.get('aptix-request-id') ?? '';
-  const headers = {
-    'Retry-After': RETRY_AFTER_S,
-    'Aptix-Request-Id': /^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : crypto.randomUUID(),
-  };
+/** `told` is a response of the Worker's to the same client, whose headers every response has: a page may read it. */
+export function refusal(told, Message) {
+  const headers = new Headers(told.headers);
+  headers.set('Retry-After', RETRY_AFTER_S);
   const Errors = [{ ErrorCode: 'overloaded', Message, SystemError: true }];
   return Response.json({ Successful: false, Errors, Warnings: [] }, { status: 503, headers });
 }

@@ -191,10 +191,14 @@ test('without room on the disk what writes is refused, and reading and deleting 
   model.script(answer(text('Room.')));
   await post(server, turnOf('full'));
   await server.kill();
-  await starts(server, { settings: { MinBytesFree: Number.MAX_SAFE_INTEGER, Rates: { Keys: { Limit: 3, PeriodS: 60 } } } });
-  const refused = await post(server, turnOf('full', { TurnId: '2' }));
+  const page = 'https://app.example';
+  await starts(server, { settings: { Variables: { ...Variables, ALLOWED_ORIGINS: page }, MinBytesFree: Number.MAX_SAFE_INTEGER, Rates: { Keys: { Limit: 3, PeriodS: 60 } } } });
+  const refused = await ask(server, '/execute', { body: turnOf('full', { TurnId: '2' }), headers: { origin: page, 'aptix-request-id': 'mine' } });
   await server.told('disk_full');
   assert.deepEqual([refused.status, refused.json.Errors[0].ErrorCode], [503, 'overloaded']);
+  // A page can read it, as any other response.
+  const told = ['access-control-allow-origin', 'x-content-type-options', 'cache-control', 'retry-after', 'aptix-request-id'].map((name) => refused.headers.get(name));
+  assert.deepEqual(told, [page, 'nosniff', 'no-store', '2', 'mine']);
   assert.equal((await ask(server, '/sessions/full')).status, 200);
   assert.equal((await ask(server, '/sessions/full', { method: 'DELETE' })).status, 200);
   assert.equal((await ask(server, '/sessions/full')).status, 404);
