@@ -65,11 +65,17 @@ export function take(catalog, folder) {
   renameSync(path.join(folder, '.new'), path.join(folder, 'catalog'));
 }
 
-/** The text of a catalog's file. */
+/** The text of a catalog's file, without the mark that some editors write before it. */
 export function read(file) {
+  let bytes;
   try {
-    return readFileSync(file, 'utf8');
+    bytes = readFileSync(file);
   } catch (error) {
     throw new Fault(`the catalog ${file} cannot be read: ${error.code}`);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Fault(`the catalog ${file} is not UTF-8; store it as UTF-8`);
   }
 }

@@ -153,6 +153,21 @@ test('an empty secret is refused by its file, before anything is uploaded or jud
   }
 });
 
+test('a catalog is judged as the Worker reads it, with the mark of an editor, and words of a prompt are no secrets', async () => {
+  const { folder, config } = ownConfiguration();
+  const file = path.join(folder, 'catalog.json');
+  const catalog = json(file);
+  catalog.ConversationContexts.default.BootPrompt = 'Paths begin with ${HOME}.';
+  catalog.McpServers = { m: { Url: 'https://mcp.example', Headers: { 'X-User': '${USER}' } } };
+  const check = () => command(['check', file, '--config', config], { cwd: ROOT });
+  writeFileSync(file, `\ufeff${JSON.stringify(catalog)}`);
+  const { code, out, err } = await check();
+  assert.deepEqual([code, err], [0, ''], out);
+  assert.match(out, /\n  secrets it needs \(1\): OPENAI_API_KEY$/m);
+  writeFileSync(file, Buffer.from(JSON.stringify(catalog).replace('Paths', 'Pfade führen'), 'latin1'));
+  assert.deepEqual(await check(), { code: 1, out: '', err: `aptix-edge-server: the catalog ${file} is not UTF-8; store it as UTF-8\n` });
+});
+
 /** A folder with a wrangler of this version, whose program is `does`; `of(name)` is the value of an option there. */
 function folderOfWrangler(version, does) {
   const cwd = mkdtempSync(path.join(scratch, 'wrangler-'));

@@ -58,6 +58,7 @@ fn report() -> Result<(String, ExitCode), String> {
     let text = fs::read(&file).map_err(|error| format!("{name} cannot be read: {error}"))?;
     let text =
         String::from_utf8(text).map_err(|_| format!("{name} is not UTF-8; store it as UTF-8"))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
     let secrets = Secrets::known()?;
     let needed = needed_secrets(&text);
     let checked = Catalog::parse(&text);
