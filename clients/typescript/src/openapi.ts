@@ -1051,7 +1051,7 @@ export interface components {
                 Answer?: components["schemas"]["ToolResult"];
             }[];
         };
-        /** @description 1 to 128 bytes of UTF-8, without control characters and without white space at either end. */
+        /** @description 1 to 128 bytes of UTF-8, without control characters and without white space at either end, but not . or .. */
         User: string;
         /** @enum {string} */
         Operation: "Execute" | "Answer" | "Approve" | "Watch" | "Read" | "Cancel" | "List" | "Rename" | "Search" | "Trace" | "Export" | "Erase";

@@ -73,7 +73,7 @@ Decision = Literal["approved", "refused"]
 
 
 User = str
-"""1 to 128 bytes of UTF-8, without control characters and without white space at either end."""
+"""1 to 128 bytes of UTF-8, without control characters and without white space at either end, but not . or .."""
 
 
 Operation = Literal[
