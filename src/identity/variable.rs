@@ -1,5 +1,6 @@
 //! Reading a variable of the deployment that is JSON. Its first fault is named by its place and never by a value.
 
+use super::caller::ALL_TENANTS;
 use crate::contract::{Fault, TENANT_NAME_RULE, is_tenant_name};
 use crate::json::{Malformed, NearestName, Node, Problem, Problems, check, not_json};
 
@@ -68,7 +69,11 @@ pub(super) fn is_filled(text: &str) -> Option<&'static str> {
     text.is_empty().then_some("must not be empty")
 }
 
+/// What is wrong with the name of one tenant.
 pub(super) fn tenant_problem(text: &str) -> Option<&'static str> {
+    if text == ALL_TENANTS {
+        return Some("must name one tenant, and * is none");
+    }
     (!is_tenant_name(text)).then_some(TENANT_NAME_RULE)
 }
 

@@ -85,6 +85,7 @@ fn a_fault_names_its_place_and_no_value() {
             json!({ "Tenant": "s3cret/x" }),
             "[0].Tenant must be 1 to 64 visible ASCII characters other than /, the first one not @",
         ),
+        (json!({ "Tenant": "*" }), "[0].Tenant must name one tenant, and * is none"),
         (json!({ "Tenant": null }), "[0] must have one of Tenant and Tenants"),
         (
             json!({ "Tenants": { "Claim": "o", "Map": {} } }),
