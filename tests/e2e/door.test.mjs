@@ -29,7 +29,7 @@ test('a page of an allowed origin may call every endpoint, and read what it need
     const told = await preflight(rig, route, PAGE, method);
     assert.equal(told.status, 204);
     assert.equal(told.headers.get('access-control-allow-origin'), PAGE);
-    assert.equal(told.headers.get('access-control-allow-methods'), method);
+    assert.ok(told.headers.get('access-control-allow-methods').split(', ').includes(method));
     assert.match(told.headers.get('access-control-allow-headers'), /Authorization.*Content-Type.*Last-Event-ID/);
     assert.equal(told.headers.get('vary'), 'Origin');
   }
@@ -61,8 +61,12 @@ test('a page of another origin may not, and without the variable no page may', a
     assert.equal((await rig.get('/health', { headers: { origin } })).headers.get('access-control-allow-origin'), null);
   }
   assert.deepEqual(refusalOf(await preflight(plain, '/execute', PAGE, 'POST')), [403, 'forbidden']);
-  assert.deepEqual(refusalOf(await preflight(rig, '/execute', PAGE, 'GET')), [405, 'method_not_allowed']);
-  assert.deepEqual(refusalOf(await preflight(rig, '/nowhere', PAGE, 'GET')), [404, 'not_found']);
+  // A page reads what is wrong with its request, for which the browser has to send it.
+  for (const [method, route, status] of [['GET', '/execute', 405], ['GET', '/nowhere', 404], ['GET', '/sessions?Limit=0', 400]]) {
+    assert.equal((await preflight(rig, route, PAGE, method)).status, 204);
+    const told = await rig.request(method, route, { headers: { origin: PAGE } });
+    assert.deepEqual([told.status, told.headers.get('access-control-allow-origin')], [status, PAGE]);
+  }
   assert.deepEqual(refusalOf(await rig.request('OPTIONS', '/execute')), [405, 'method_not_allowed']);
 });
 

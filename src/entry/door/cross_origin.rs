@@ -8,6 +8,9 @@ use crate::entry::response::Header;
 const EXPOSED: &str = "Idempotent-Replayed, Retry-After, Server-Timing, WWW-Authenticate, Allow, \
                        Content-Disposition, Content-Range, Location, Preference-Applied, Aptix-Request-Id";
 
+/// The methods of all endpoints.
+const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE";
+
 /// The headers that a page may send.
 const ACCEPTED: &str = "Authorization, Content-Type, Last-Event-ID, Prefer, Aptix-Request-Id, \
                         traceparent, tracestate";
@@ -41,13 +44,13 @@ impl AllowedOrigins {
     }
 
     /// The headers of the response to a preflight; `forbidden` for a page that may not call.
-    pub(super) fn preflight(&self, origin: &str, methods: &str) -> Result<Vec<Header>, Fault> {
+    pub(super) fn preflight(&self, origin: &str) -> Result<Vec<Header>, Fault> {
         if !self.permits(origin) {
             let message = "Pages of this origin may not call. The operator lists those that may in ALLOWED_ORIGINS.";
             return Err(Fault::new(ErrorCode::Forbidden, message));
         }
         Ok(vec![
-            ("Access-Control-Allow-Methods", methods.to_owned()),
+            ("Access-Control-Allow-Methods", METHODS.to_owned()),
             ("Access-Control-Allow-Headers", ACCEPTED.to_owned()),
             ("Access-Control-Max-Age", PREFLIGHT_AGE_S.to_owned()),
         ])
@@ -87,7 +90,7 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(listed.permits(origin), permitted, "{origin}");
-            let preflight = listed.preflight(origin, "POST").map_err(|fault| fault.code);
+            let preflight = listed.preflight(origin).map_err(|fault| fault.code);
             assert_eq!(preflight.err(), (!permitted).then_some(ErrorCode::Forbidden));
         }
         assert!(AllowedOrigins::from_variable(Some("*")).permits("https://any.example"));
