@@ -270,6 +270,10 @@ test('a ticket stands in the URL of a stream alone, for one turn and a minute', 
   assert.equal((await events.end()).text, 'Well.');
   const rest = await rig.stream(undefined, { method: 'GET', route: `${stream}?Ticket=${ticket}&After=0.3` });
   assert.equal((await rest.end()).text, 'l.');
+  // What is no position means from the start, also where no header could hold it.
+  for (const After of ['%00', 'a%0D%0AX-Y:%20z', '%C3%A9']) {
+    assert.equal((await (await rig.stream(undefined, { method: 'GET', route: `${stream}?Ticket=${ticket}&After=${After}` })).end()).text, 'Well.');
+  }
 
   const refused = [
     [`${stream}?Ticket=${ticket}&Ticket=${ticket}`],

@@ -328,8 +328,9 @@ fn position(head: &RequestHead<'_>, route: &Route) -> Result<Option<String>, Fau
     let header = head.header("Last-Event-ID");
     match route {
         Route::Turn(_, _, TurnRoute::Stream) if header.is_none() => {
-            let after = query_members(head.target(), "After").next();
-            after.map(|after| decoded(after).map(Cow::into_owned)).transpose()
+            let after = query_members(head.target(), "After").next().map(decoded).transpose()?;
+            // No position has what no header can hold.
+            Ok(after.filter(|after| !after.contains(char::is_control)).map(Cow::into_owned))
         }
         _ => Ok(header),
     }
