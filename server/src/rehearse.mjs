@@ -76,7 +76,9 @@ function recorded(paths) {
     if (names.has(name)) throw new Fault(`${file} has the session of ${names.get(name)}; rehearse one of both`);
     names.set(name, file);
   }
-  return sessions.filter(({ turns }) => turns.length > 0);
+  const ended = sessions.filter(({ turns }) => turns.length > 0);
+  if (ended.length === 0) throw new Fault('EXPORTS has no turn that has ended');
+  return ended;
 }
 
 async function checkCatalogs(lanes) {

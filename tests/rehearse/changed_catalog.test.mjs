@@ -90,6 +90,9 @@ test('a turn that failed and had not is 3, and wrong use is 2, with its remedy',
   assert.match(failed.out, /failed: iteration_limit_exceeded; recorded: completed/);
   const none = recording.in('none.json');
   writeFileSync(none, '{"Result":{}}');
+  const running = recording.in('running.json');
+  const { Result } = JSON.parse(readFileSync(files[0], 'utf8'));
+  writeFileSync(running, JSON.stringify({ Result: { ...Result, Turns: Result.Turns.slice(0, 1).map((turn) => ({ ...turn, Status: 'running' })) } }));
   const other = (catalog) => (catalog.ServerTools[0].Nme = 'x');
   const same = changedCatalog(recording, 'same');
   for (const [exports, args, told] of [
@@ -98,6 +101,7 @@ test('a turn that failed and had not is 3, and wrong use is 2, with its remedy',
     [files, ['--catalog', changedCatalog(recording, 'wrong', other)], /the catalog is wrong:\n\/ServerTools\/0/],
     [[none], ['--catalog', same], /none\.json cannot be rehearsed: it is no export of a session/],
     [[...files, ...files], ['--catalog', same], /has the session of/],
+    [[running], ['--catalog', same], /has no turn that has ended/],
     [files, ['--catalog', same, '--max-drift', '5'], /--max-drift 5 is no number from 0 to 1/],
     [files, ['--catalog', same, '--min-score', '1'], /needs a JUDGE/],
   ]) {

@@ -124,6 +124,7 @@ export async function everyKind(recording) {
       own: { Instruction: plan([[['open', ['a']]]]) },
       brought: { Instruction: plan([[['paint', ['red']], ['look', ['c']]]]), ToolsJson: JSON.stringify([clientTool('paint')]), ToolChoiceName: 'paint' },
       failed: { Instruction: plan([[['paint', ['blue']]]]), OutputSchema: '{"type":"object","properties":{},"additionalProperties":false,"required":[]}' },
+      taken: { Instruction: plan([look('d')]), ToolsJson: '[]' },
     }, { answers: ({ ArgumentsJson }) => (ArgumentsJson.includes('blue') ? { ErrorMessage: 'No blue.' } : '{"painted":"yes"}') }),
     await recorded(recording, 'approvals', {
       all: { Instruction: plan([[['mail', ['ann']]], [['mail', ['bob']]], [['mail', ['cyd']]]]) },

@@ -28,9 +28,9 @@ test('over sessions of every kind nothing drifts, and the model gets the same wo
   for (const { TurnId, Drifts, EqualText, WithoutRecord, UnsentSteers, Status, RecordedStatus } of turns) {
     assert.deepEqual([TurnId, Drifts, EqualText, WithoutRecord, UnsentSteers, Status], [TurnId, false, true, [], 0, RecordedStatus], out);
   }
-  assert.deepEqual(turns.length, 16);
+  assert.deepEqual(turns.length, 17);
   const { Turns, Drifting, Drift, EqualTexts, Failed, Tokens, RecordedTokens } = report.Totals;
-  assert.deepEqual([Turns, Drifting, Drift, EqualTexts, Failed], [16, 0, 0, 16, 0]);
+  assert.deepEqual([Turns, Drifting, Drift, EqualTexts, Failed], [17, 0, 0, 17, 0]);
   assert.ok(Tokens > 0 && RecordedTokens > 0);
   // A call that was cut is made in the record, and here not at all.
   const calls = seen(rig.model.requests);

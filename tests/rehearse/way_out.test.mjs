@@ -12,7 +12,7 @@ test('a rehearsed catalog has no address and no secret but those of the model se
   const HostedTools = [{ type: 'web_search' }, { type: 'mcp', server_label: 'x', server_url: 'https://real.example/mcp', require_approval: 'never' }];
   const { catalog, origins, secrets, notes } = rehearsedCatalog(JSON.stringify({
     AgentContexts: {
-      default: { ApiKeySecret: 'OPENAI_API_KEY', Fallbacks: ['azure'], Retrieval: { Http: { Url: 'https://real.example/search', Headers, Limit: 3 } } },
+      default: { ApiKeySecret: 'OPENAI_API_KEY', Budget: { TurnTokens: 9, UserTokensPerDay: 7, UserTokensPerMonth: 8, Lease: 1 }, Fallbacks: ['azure'], Retrieval: { Http: { Url: 'https://real.example/search', Headers, Limit: 3 } } },
       azure: { BaseUrl: 'https://azure.example/openai/v1', Headers: { 'api-key': '${AZURE_KEY}' }, Retrieval: 'None' },
       vectors: { Retrieval: { Index: { MaxBytes: 99, Embeddings: { Model: 'e', Dimensions: 8, BaseUrl: 'https://real.example/v1', Headers } } } },
     },
@@ -32,6 +32,7 @@ test('a rehearsed catalog has no address and no secret but those of the model se
   const Url = 'https://rehearsal.invalid/retrieval';
   assert.deepEqual(Object.values(AgentContexts).map(({ Retrieval }) => Retrieval), [{ Http: { Url, Limit: 3 } }, 'None', { Http: { Url, MaxBytes: 99 } }]);
   assert.ok(Object.values(AgentContexts).every((context) => !('Fallbacks' in context)));
+  assert.deepEqual(AgentContexts.default.Budget, { TurnTokens: 9 }, 'all sessions of a user run on one day');
   assert.deepEqual(ConversationContexts, { default: { AgentContextId: 'default', BootPrompt: 'x', HostedTools: [{ type: 'web_search' }] }, other: { Instead: 'default' } });
   assert.deepEqual(Modes[0].HostedTools, [{ type: 'web_search' }]);
   assert.deepEqual(ServerTools[0].Http, { Url: 'https://rehearsal.invalid/tools/look', TimeoutMs: 7 });

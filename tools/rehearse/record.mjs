@@ -25,7 +25,8 @@ export function readSession(file) {
     nameOf: namesOf(turns),
     turns: turns.map((turn) => {
       const read = turnOf(turn);
-      const own = clientTools(turn);
+      // None where there were some before: the client has taken them back.
+      const own = clientTools(turn) ?? (tools && '[]');
       // Latched tools stay, and those of a session that has none of its own are the context's.
       if (exported.ClientTools && own !== tools) read.request.ToolsJson = tools = own;
       return read;

@@ -19,6 +19,7 @@ export function rehearsedCatalog(text, baseUrl) {
   const secrets = secretsIn(JSON.stringify(services.map(({ ApiKeySecret, Headers }) => ({ ApiKeySecret, Headers }))));
   for (const [name, context] of Object.entries(catalog.AgentContexts)) {
     context.Retrieval = retrieval(context.Retrieval);
+    if (context.Budget) context.Budget = ofOneSession(context.Budget);
     if (!('Fallbacks' in context)) continue;
     // Another model's answers would pass for those of the one that is tried.
     delete context.Fallbacks;
@@ -53,6 +54,11 @@ function retrieval(given = { Index: {} }) {
   if (given === 'None') return given;
   const { Limit, MaxBytes } = given.Index ?? given.Http;
   return { Http: { Url: at('retrieval'), ...(Limit && { Limit }), ...(MaxBytes && { MaxBytes }) } };
+}
+
+/** What a user may spend in a day or a month is not rehearsed: all sessions run on one day. */
+function ofOneSession({ UserTokensPerDay, UserTokensPerMonth, Lease, ...budget }) {
+  return budget;
 }
 
 /** Who may decide is not rehearsed; the recorded decision stands. */
