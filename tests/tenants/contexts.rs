@@ -144,3 +144,24 @@ fn a_context_without_a_right_asks_neither_its_tools_nor_the_user_s_object() {
     acme.say(&bed, "s", "t", json!({})).final_text();
     assert!(!bed.world.mcp.requests().is_empty());
 }
+
+#[test]
+fn the_search_service_of_the_default_contexts_is_asked_for_whoever_may_begin_there_alone() {
+    let bed = tenants(json!({ "acme": { "Contexts": ["replay"] } }));
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["Retrieval"] =
+            json!({ "Http": { "Url": "https://search.example/q" } });
+    });
+    let search = |client: &Client| {
+        client.ask(&bed, "POST", "/workspaces/w/search", &json!({ "Query": "salaries" }))
+    };
+    let acme = key("acme");
+    let ticket = acme.ticket(&bed, json!({ "Workspaces": ["w"] }));
+    for client in [acme, ticket] {
+        assert_eq!(search(&client).failure(), (404, "context_not_found"), "{client:?}");
+    }
+    assert!(bed.world.tools.calls().is_empty());
+    bed.world.tools.script([ToolAnswer::Json(json!({ "Chunks": [] }))]);
+    search(&key("beta")).result();
+    assert_eq!(bed.world.tools.calls().len(), 1);
+}

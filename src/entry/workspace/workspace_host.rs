@@ -22,6 +22,7 @@ use crate::entry::request_id::RequestId;
 use crate::entry::residence::refuse_elsewhere;
 use crate::entry::response::{PlainResponse, Response, object_failed};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
+use crate::identity::{ForwardedCaller, Grants};
 use crate::object::Alarm;
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
 use crate::retrieval::{
@@ -64,8 +65,8 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D
         head: &RequestHead<'_>,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> PlainResponse {
-        let respond = async |_: Option<&RequestId>, _| {
-            Ok(Response::result(&self.respond(source, head, body).await?))
+        let respond = async |_: Option<&RequestId>, caller: ForwardedCaller| {
+            Ok(Response::result(&self.respond(source, head, &caller.grants, body).await?))
         };
         responded(self.platform.as_ref(), head, respond).await
     }
@@ -92,6 +93,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         &self,
         source: &IsolateSettings,
         head: &RequestHead<'_>,
+        grants: &Grants,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
     ) -> Result<InvokeResult, Vec<Fault>> {
         let platform = self.platform.as_ref();
@@ -135,7 +137,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
             WorkspaceRoute::Search => {
                 let explain = asks_for("Explain", head.target())?;
                 let search = parse_search(&body)?;
-                self.search(source, &workspace, &search, explain).await
+                self.search(source, grants, &workspace, &search, explain).await
             }
             WorkspaceRoute::Compare => self.compare(budget, &body).await,
             WorkspaceRoute::Counts => {
@@ -184,6 +186,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
     async fn search(
         &self,
         source: &IsolateSettings,
+        grants: &Grants,
         workspace_id: &str,
         request: &SearchRequest,
         explain: bool,
@@ -203,6 +206,10 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
             let search =
                 IndexSearch { agent_context, request, limit, max_bytes, shows_unfit, explain };
             return self.search_index(source, search).await;
+        }
+        if !grants.name_context(DEFAULT_CONTEXT) {
+            let message = "The search service is that of the conversation context default, under which this credential may begin no session. Search with another one.";
+            return Err(Fault::new(ErrorCode::ContextNotFound, message).into());
         }
         let query = RetrievalQuery {
             query: &request.query,
