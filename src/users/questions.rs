@@ -94,6 +94,9 @@ question!(SummaryQuestion, Summary => SummaryReply);
 #[serde(rename_all = "PascalCase")]
 pub struct SummaryReply {
     pub summary: Option<SessionSummary>,
+    /// It begins as a fork, which is not whole yet.
+    #[serde(default, skip_serializing_if = "crate::encoding::is_default")]
+    pub is_building_fork: bool,
 }
 
 /// The user's object has a session erase itself (`ObjectQuestion::Erase`).

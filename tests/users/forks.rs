@@ -55,6 +55,25 @@ fn a_fork_of_a_renamed_session_keeps_the_name() {
 }
 
 #[test]
+fn whoever_reads_the_list_ends_no_fork_that_takes_minutes() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "One").final_text();
+    let made = bed.send_as("alice", "POST", "/sessions/a/fork", &fork_body("f"));
+    let is_begun = |bed: &Bed| {
+        let sessions = bed.world.sessions.borrow();
+        let builds = "SELECT 1 FROM sqlite_master WHERE name = 'fork'";
+        sessions.get("local/~alice/f").is_some_and(|fork| !fork.disk.read(builds).is_empty())
+    };
+    bed.run_until(is_begun, "the build begins");
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 6 * 60_000);
+    let listed = bed.send_as("alice", "GET", "/sessions", "");
+    let made = bed.wait(&made).unwrap();
+    assert_eq!(made.status, 201, "{}", made.text);
+    assert_eq!(bed.wait(&listed).unwrap().status, 200);
+    assert_eq!(bed.list("alice", "").len(), 2);
+}
+
+#[test]
 fn a_credential_needs_both_operations_both_sessions_and_the_context() {
     let bed = people();
     bed.say("alice", "a", "t1", "One").final_text();

@@ -26,7 +26,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             ObjectQuestion::ForkPart => self.answer_with_a_part(body).await,
             ObjectQuestion::Summary => {
                 let SummaryQuestion { .. } = read(body).await?;
-                reply::<SummaryQuestion, _>(&SummaryReply { summary: self.reporter.summary()? })
+                let summary = self.reporter.summary()?;
+                let is_building_fork = self.store.is_building_fork()?;
+                reply::<SummaryQuestion, _>(&SummaryReply { summary, is_building_fork })
             }
             ObjectQuestion::Revoke => {
                 let Revocation { credentials_valid_from } = read(body).await?;

@@ -10,8 +10,8 @@ use crate::contract::{Fault, InvokeResult, SessionId, no_session, shown};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Platform, with_timeout};
 use crate::users::{
-    Cursor, IndexedSession, ListingState, SessionFilter, SessionStatus, SessionSummary,
-    SummaryQuestion, SummaryReply, Waiting,
+    Cursor, IndexedSession, ListingState, SessionFilter, SessionStatus, SummaryQuestion,
+    SummaryReply, Waiting,
 };
 
 /// How long a session that never began stays registered, in milliseconds.
@@ -121,11 +121,15 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let replies = ask_each(registered, async |known| summary_of(platform, known).await).await;
         for (known, reply) in registered.iter().zip(replies) {
             match reply {
-                Some(Some(summary)) if summary.incarnation == known.summary.incarnation => {
+                Some(SummaryReply { summary: Some(summary), .. })
+                    if summary.incarnation == known.summary.incarnation =>
+                {
                     self.index.list(known, &summary)?;
                     continue;
                 }
-                Some(None) if is_overdue(platform, known) => {
+                Some(SummaryReply { summary: None, is_building_fork: false })
+                    if is_overdue(platform, known) =>
+                {
                     self.drop_unbegun(known).await?;
                 }
                 Some(_) | None => {}
@@ -150,15 +154,11 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 }
 
-/// What a registered session tells of itself: nothing before its first turn, `None` where it does not answer in time.
-async fn summary_of<P: Platform>(
-    platform: &P,
-    known: &IndexedSession,
-) -> Option<Option<SessionSummary>> {
+/// What a registered session tells of itself; `None` where it does not answer in time.
+async fn summary_of<P: Platform>(platform: &P, known: &IndexedSession) -> Option<SummaryReply> {
     let question = SummaryQuestion { incarnation: known.summary.incarnation };
     let asking = ask_session(platform, &known.session_id, &question);
-    let SummaryReply { summary } = with_timeout(platform, WAIT_MS, asking).await?.ok()?;
-    Some(summary)
+    with_timeout(platform, WAIT_MS, asking).await?.ok()
 }
 
 fn is_overdue<P: Platform>(platform: &P, known: &IndexedSession) -> bool {
