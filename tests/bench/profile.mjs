@@ -1,5 +1,6 @@
 // On what a turn's processor time is spent, by kinds of work: `node tests/bench/profile.mjs`, on Linux with `perf`.
-// LOAD names the kind of turns, `json` unless it is set; contenders and variables are those of `make bench`.
+// LOAD names the kind of turns, `json` unless it is set, or `cold`: a process from its start to its first response, for
+// which `perf` needs the right to see the whole machine. Contenders and variables are those of `make bench`.
 //
 // A sample counts for the first kind that fits: by the function that ran where that is compiled code of the Worker,
 // otherwise by the runtime's functions above it. The profiler makes every turn dearer, crossings most, so figures of
@@ -17,6 +18,8 @@ import { Running } from './running.mjs';
 import { LOADS, Load } from './workloads.mjs';
 
 const KEY = process.env.LOAD ?? 'json';
+const COLD = { key: 'cold', says: "a process's start and its first turn, JSON, 20 deltas", answer: { deltas: 20 } };
+const STARTS = 20;
 /** Turns before those that count, so that V8 has optimised what it does in a process of some age. */
 const WARM_UP = 1500;
 const TURNS = Number(process.env.TURNS ?? 1500);
@@ -32,6 +35,9 @@ const JAVASCRIPT = "JavaScript, and V8's own code between it, WebAssembly and th
 const REST = 'the rest of the runtime and the kernel';
 /** Kinds of the runtime's work, by the functions that the stack of a sample has. */
 const KINDS = [
+  ['reading the configuration, which holds the module', /compile_config/],
+  ['checking the module', /DecodeWasmModule|ValidateFunctions/],
+  ['compiling functions when they are first called', /CompileLazy/],
   ['SQLite: statements, files, commits', /sqlite|SqlStorage|unixOpen/i],
   ['the alarm', /alarm/i],
   ['the request to the model service', /fetchImpl|api::fetch|HttpClient/],
@@ -44,8 +50,9 @@ const KINDS = [
   ['promises and locks', /microtask|AsyncLock|runInLock/i],
 ];
 
-const work = LOADS.find(({ key }) => key === KEY);
-if (!work) throw new Error(`LOAD names ${KEY}; there are ${LOADS.map(({ key }) => key).join(', ')}`);
+const ALL = [...LOADS, COLD];
+const work = ALL.find(({ key }) => key === KEY);
+if (!work) throw new Error(`LOAD names ${KEY}; there are ${ALL.map(({ key }) => key).join(', ')}`);
 try {
   execFileSync('perf', ['--version']);
 } catch {
@@ -56,7 +63,7 @@ const model = await ModelService.start();
 const load = new Load(model);
 await model.answer(work.answer);
 const profiles = [];
-for (const contender of CONTENDERS) profiles.push(await profiled(contender));
+for (const contender of CONTENDERS) profiles.push(await (work === COLD ? profiledStarts : profiled)(contender));
 model.close();
 print(profiles);
 process.exit(load.wrongs.length > 0 ? 1 : 0);
@@ -64,23 +71,43 @@ process.exit(load.wrongs.length > 0 ? 1 : 0);
 /** `{name, us}`: microseconds of a turn by kind. */
 async function profiled(described) {
   const running = await Running.start(described, model.url, { v8Flags: V8_FLAGS });
-  const file = path.join(os.tmpdir(), `aptix-edge-${process.pid}.perf`);
   try {
     await load.batch(running, { ...work, turns: WARM_UP });
-    const perf = spawn('perf', ['record', '-F', SAMPLES_PER_S, '-e', 'cpu-clock', '-g', '-p', running.pid, '-o', file], {
-      stdio: 'ignore',
-    });
+    const us = await during(() => load.batch(running, { ...work, turns: TURNS }), TURNS, ['-p', running.pid]);
+    return { name: running.name, us };
+  } finally {
+    rmSync(`/tmp/perf-${running.pid}.map`, { force: true });
+    await running.dispose();
+  }
+}
+
+/** `{name, us}`: microseconds of a start by kind. */
+async function profiledStarts(described) {
+  const start = async (number) => {
+    const running = await Running.start(described, model.url);
+    await load.turn(running, { SessionId: `cold-${number}`, TurnId: 'turn-1', Instruction: 'Say what is known.' });
+    await running.dispose();
+  };
+  const starts = async () => {
+    for (let number = 0; number < STARTS; number += 1) await start(number);
+  };
+  return { name: described.name, us: await during(starts, STARTS, ['-a']) };
+}
+
+/** Microseconds by kind that `work` takes, divided by `parts`. `seen` are perf's words for whose work it is. */
+async function during(work, parts, seen) {
+  const file = path.join(os.tmpdir(), `aptix-edge-${process.pid}.perf`);
+  try {
+    const perf = spawn('perf', ['record', '-F', SAMPLES_PER_S, '-e', 'cpu-clock', '-g', ...seen, '-o', file], { stdio: 'ignore' });
     await pause(ATTACHED_MS);
-    await load.batch(running, { ...work, turns: TURNS });
+    await work();
     perf.kill('SIGINT');
     await once(perf, 'exit');
     const us = new Map();
-    for await (const kind of samples(file)) us.set(kind, (us.get(kind) ?? 0) + 1e6 / SAMPLES_PER_S / TURNS);
-    return { name: running.name, us };
+    for await (const kind of samples(file)) us.set(kind, (us.get(kind) ?? 0) + 1e6 / SAMPLES_PER_S / parts);
+    return us;
   } finally {
     rmSync(file, { force: true });
-    rmSync(`/tmp/perf-${running.pid}.map`, { force: true });
-    await running.dispose();
   }
 }
 
@@ -91,7 +118,7 @@ async function* samples(file) {
   let frames = [];
   for await (const line of createInterface(script.stdout)) {
     if (line === '') {
-      if (thread !== undefined) yield kindOf(thread, frames);
+      if (thread !== undefined && (work !== COLD || /workerd|V8/.test(thread))) yield kindOf(thread, frames);
       [thread, frames] = [undefined, []];
     } else if (thread === undefined) thread = line;
     else frames.push(line);
@@ -99,7 +126,7 @@ async function* samples(file) {
 }
 
 function kindOf(thread, [top = '', ...above]) {
-  if (/^V8/.test(thread)) return THREADS;
+  if (/^\s*V8/.test(thread)) return THREADS;
   if (/perf-\d+\.map/.test(top)) return WASM[/-(liftoff|turbofan)\b/.exec(top)?.[1]] ?? JAVASCRIPT;
   if (/\bBuiltins_/.test(top)) return JAVASCRIPT;
   const stack = [top, ...above].join('\n');
@@ -110,7 +137,9 @@ function print(profiles) {
   const kinds = [...Object.values(WASM), JAVASCRIPT, THREADS, ...KINDS.map(([kind]) => kind), REST];
   const width = Math.max(...kinds.map((kind) => kind.length));
   const row = (title, cells) => console.log([title.padEnd(width), ...cells.map((cell) => String(cell).padStart(11))].join(' '));
-  row(`µs of a turn: ${work.says}`, profiles.map(({ name }) => name));
-  for (const kind of kinds) row(kind, profiles.map(({ us }) => Math.round(us.get(kind) ?? 0)));
+  row(`µs of ${work === COLD ? '' : 'a turn: '}${work.says}`, profiles.map(({ name }) => name));
+  for (const kind of kinds.filter((kind) => profiles.some(({ us }) => us.has(kind)))) {
+    row(kind, profiles.map(({ us }) => Math.round(us.get(kind) ?? 0)));
+  }
   row('all of it', profiles.map(({ us }) => Math.round([...us.values()].reduce((a, b) => a + b, 0))));
 }
