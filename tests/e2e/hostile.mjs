@@ -116,6 +116,7 @@ const METHODS = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PU
 const ENDPOINTS = [
   '/health', '/errors', '/execute', '/sessions/ID', '/sessions/ID/modes', '/sessions/ID/turns', '/sessions/ID/turns/t',
   '/sessions/ID/turns/t/stream', '/sessions/ID/turns/t/trace', '/sessions/ID/turns/t/cancel', '/sessions/ID/export', '/', '/sessions', '/openapi.json',
+  '/sessions/ID/fork', '/tickets', '/workspaces/ID/search', `/files/${'0a'.repeat(32)}`,
 ];
 const PIECES = [
   '..', '.', '%2e%2e', '%252e', '%2f', '%5c', '\\', '%00', '%ff', '%c0%af', '%u0041', '%', '%2', '%zz', ';a=b', ':', '@', '~',
@@ -124,7 +125,11 @@ const PIECES = [
 const QUERIES = [
   '', '', '?', '?Limit=1', '?Limit=0', '?Limit=-1', '?Limit=1e2', '?Limit=99999999999999999999', '?limit=1', '?Limit=1&Limit=2',
   '?After=t', '?After=%00', '?After=..%2f', '?After=', '?x=1', '?=', '?&&', '?%ff=%ff', '??', `?After=${'y'.repeat(3000)}`,
+  '?After=%E2%82%AC', '?After=%0d%0a', '?Explain=%00', '?Ticket=%00', '?Limit=%00', '?Before=%00', '?Cursor=%E2%82%AC',
 ];
+
+/** Each endpoint with each query: what only one pair shows, a seed may never draw. */
+export const plainTargets = (id) => ENDPOINTS.flatMap((path) => [...new Set(QUERIES)].map((query) => path.replace('ID', id) + query));
 
 /** A target that is an endpoint's, or close to one. Always a path, as workerd itself handles every other form. */
 export function target(random, id) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiKeys, clientTool, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { CONTENT, Random, headers, method, oddlyFramed, request, spoiledBody, target } from './hostile.mjs';
+import { CONTENT, Random, headers, method, oddlyFramed, plainTargets, request, spoiledBody, target } from './hostile.mjs';
 import { exchange } from './raw_http.mjs';
 import { answer, call, text } from './scripted_model.mjs';
 
@@ -134,9 +134,11 @@ test('spoiled results leave a pause as it is', { timeout: 120_000 }, async () =>
 
 test('no trick with path, method or header finds more than an endpoint', { timeout: 120_000 }, async () => {
   let found = 0;
+  const plain = plainTargets('hostile:0');
   await attack(
-    2500,
+    plain.length + 2500,
     (random, index) => {
+      if (index < plain.length) return { verb: 'GET', where: plain[index], bytes: request('GET', plain[index], authorized) };
       const verb = method(random);
       const where = target(random, `hostile:${index % 20}`);
       return { verb, where, bytes: request(verb, where, headers(random, KEY)) };
