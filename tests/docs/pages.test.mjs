@@ -92,6 +92,7 @@ test('every variable and binding of the configuration stands in wrangler.toml, a
   assert.ok(named.length > 30, `${named.length}`);
   const [toml, dev] = [read('wrangler.toml'), read('tools/dev/dev.mjs')];
   const settings = dev.slice(dev.indexOf('const SETTINGS'), dev.indexOf('];', dev.indexOf('const SETTINGS')));
+  assert.ok(settings.includes('`API_KEYS_${index + 2}`'), 'make dev hands on the keys that continue API_KEYS');
   const variables = text.slice(0, text.indexOf('## Keys of clients'));
   none(
     named.flatMap(([, name, secret]) => [

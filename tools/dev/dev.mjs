@@ -36,6 +36,7 @@ const SETTINGS = [
   'OPENAI_BASE_URL',
   'OPENAI_MODEL',
   'API_KEYS',
+  ...Array.from({ length: 8 }, (_, index) => `API_KEYS_${index + 2}`),
   'AUTH',
   'ALLOWED_ORIGINS',
   'PUBLIC_URL',
