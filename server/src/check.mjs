@@ -41,7 +41,7 @@ function summary(catalog) {
     line('conversation contexts', keys('ConversationContexts')),
     line('modes', names('Modes', 'Key')),
     line('server tools', names('ServerTools', 'Name')),
-    line('MCP servers', Array.isArray(catalog.McpServers) ? names('McpServers', 'Name') : keys('McpServers')),
+    line('MCP servers', keys('McpServers')),
     line('webhooks', keys('Webhooks')),
     line('secrets it needs', secretsIn(JSON.stringify(catalog))),
   ];

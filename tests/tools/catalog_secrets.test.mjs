@@ -15,6 +15,7 @@ test('the secrets that a catalog names are those of its services, headers and we
   const names = ['MODEL_KEY', 'AZURE_KEY', 'LOOK_KEY', 'ONE', 'TWO', 'HOOK_SECRET', 'HOOK_SECRET_OLD'];
   assert.deepEqual(secretsIn(JSON.stringify(catalog)), names);
   assert.deepEqual(secretsIn(`\ufeff${JSON.stringify(catalog)}`), names);
+  assert.deepEqual(secretsIn('{"AgentContexts":{"a":{"ApiKeySecret":"USER"}}}'), ['USER'], 'a key is no header');
   assert.deepEqual(secretsIn('{'), []);
   assert.deepEqual(secretsIn(readFileSync(new URL('../../src/catalog/builtin.json', import.meta.url), 'utf8')), ['OPENAI_API_KEY']);
 });

@@ -7,7 +7,8 @@ export function secretsIn(catalog) {
   const look = (value, member, isHeader) => {
     if (typeof value === 'string') {
       if (member === 'ApiKeySecret' || member === 'SigningSecrets') names.add(value);
-      if (isHeader) for (const [, name] of value.matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g)) names.add(name);
+      // `USER` stands there for the user whose session calls.
+      if (isHeader) for (const [, name] of value.matchAll(/\$\{(?!USER\})([A-Za-z_][A-Za-z0-9_]*)\}/g)) names.add(name);
     } else if (Array.isArray(value)) for (const each of value) look(each, member);
     else if (value !== null && typeof value === 'object') for (const [name, each] of Object.entries(value)) look(each, name, member === 'Headers');
   };
@@ -16,7 +17,5 @@ export function secretsIn(catalog) {
   } catch {
     return [];
   }
-  // It stands for the user whose session calls.
-  names.delete('USER');
   return [...names].filter((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
 }
