@@ -18,10 +18,9 @@ export function verify(data) {
   const lines = [`release ${folder.written.Release}`];
   for (const className of CLASSES()) {
     const schema = Object.values(PRODUCT.forms).find((form) => form.class === className);
-    const [forms, ids] = [new Map(), new Set()];
+    const [forms, files] = [new Map(), folder.objectsOf(className)];
     let turns = 0;
-    for (const file of folder.objectsOf(className)) {
-      ids.add(path.basename(file, '.sqlite'));
+    for (const file of files) {
       try {
         const { form, count, fault } = look(file, schema, className);
         if (fault) faults.push(`${file}: ${fault}`);
@@ -31,10 +30,10 @@ export function verify(data) {
         faults.push(`${file}: ${error.message}`);
       }
     }
-    if (ids.size === 0) continue;
+    if (files.length === 0) continue;
     const inForms = [...forms].sort().map(([form, count]) => `form ${form}: ${count}`);
-    lines.push(`${className}: ${[ids.size, ...inForms, ...(className === 'SessionObject' ? [`turns: ${turns}`] : [])].join(', ')}`);
-    faults.push(...alarmFaults(path.join(folder.objects, folderOf(className), ALARMS), ids));
+    lines.push(`${className}: ${[files.length, ...inForms, ...(className === 'SessionObject' ? [`turns: ${turns}`] : [])].join(', ')}`);
+    faults.push(...alarmFaults(path.join(folder.objects, folderOf(className))));
   }
   return { lines, faults };
 }
@@ -63,13 +62,14 @@ function filesFault(database, has) {
   return wrong && `the file ${wrong.key} is not whole`;
 }
 
-/** Alarms of objects that are not there. */
-function alarmFaults(file, ids) {
+/** Alarms of objects that are not there. What has begun since the others were opened is there. */
+function alarmFaults(objects) {
+  const file = path.join(objects, ALARMS);
   if (!existsSync(file)) return [];
   const database = new Database(file, { timeout: PATIENCE_MS });
   try {
     const set = database.prepare('SELECT actor_id FROM _cf_ALARM').all();
-    return set.filter(({ actor_id: id }) => !ids.has(id)).map(({ actor_id: id }) => `${file}: has an alarm of ${id}, which is not there`);
+    return set.filter(({ actor_id: id }) => !existsSync(path.join(objects, `${id}.sqlite`))).map(({ actor_id: id }) => `${file}: has an alarm of ${id}, which is not there`);
   } finally {
     database.close();
   }

@@ -4,12 +4,13 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { Gate, ScriptedModel, answer, text } from '../e2e/scripted_model.mjs';
 import { EventStream } from '../e2e/event_stream.mjs';
+import { Database } from '../../server/src/sqlite.mjs';
 import { API_KEY, FILE_LINK_KEY, catalogOf } from '../e2e/test_catalog.mjs';
 import { PACKAGE, PackageServer, command, started } from './package_server.mjs';
 
@@ -282,6 +283,33 @@ test('a backup for which the disk has no room says so and leaves nothing, and so
   assert.match(spoiled.err, /^aptix-edge-server: \S+0\.sqlite cannot be copied: .*\n$/);
   const put = await command(['restore', '--from', to, '--data', path.join(scratch, 'none')]);
   assert.match(put.err, /^aptix-edge-server: .*full cannot be restored: EISDIR.*\n$/);
+});
+
+test('an object that begins while a folder is verified is no fault of the folder', { skip: !existsSync('/proc/self/fd') }, async () => {
+  const data = path.join(scratch, 'verified');
+  const objects = path.join(data, 'objects/aptix-edge-SessionObject');
+  const [first, begun, gone] = ['a', 'b', 'c'].map((digit) => digit.repeat(64));
+  const at = (id) => path.join(objects, `${id}.sqlite`);
+  mkdirSync(objects, { recursive: true });
+  writeFileSync(path.join(data, 'release.json'), '{"Release":"1"}');
+  const alarms = new Database(at('metadata'));
+  alarms.exec('CREATE TABLE _cf_ALARM (actor_id TEXT PRIMARY KEY, scheduled_time INTEGER)');
+  const held = new Database(at(first));
+  held.exec('BEGIN EXCLUSIVE');
+  const verifying = started(['verify', data]);
+  const opened = () => readdirSync(`/proc/${verifying.child.pid}/fd`).some((fd) => {
+    try {
+      return readlinkSync(`/proc/${verifying.child.pid}/fd/${fd}`) === at(first);
+    } catch {
+      return false;
+    }
+  });
+  await eventually(opened, 'the first object is looked at');
+  writeFileSync(at(begun), '');
+  for (const id of [begun, gone]) alarms.prepare('INSERT INTO _cf_ALARM VALUES (?, 1)').run(id);
+  for (const database of [alarms, held]) database.close();
+  const [code] = await verifying.ended;
+  assert.deepEqual([code, verifying.out.match(/has an alarm of (\w)/g)], [1, ['has an alarm of c']], verifying.out + verifying.err);
 });
 
 test('whoever reads slowly gets all that a command says', { timeout: 30_000 }, async () => {
