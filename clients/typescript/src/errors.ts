@@ -31,8 +31,10 @@ export interface ErrorJson {
   errors: Entry[];
   retryAfterMs?: number;
   requestId?: string;
-  /** Of an `AptixConnectionError`. */
+  /** Of an `AptixConnectionError`, as the next one. */
   position?: string;
+  /** No repetition will help. */
+  isFinal?: true;
 }
 
 /** What the service refused a request with, or what a turn failed with. */
@@ -98,6 +100,10 @@ export class AptixConnectionError extends AptixError {
     super(more.status ?? 0, [{ ErrorCode: "connection_lost", Message: message, SystemError: true }], more);
     this.#isFinal = more.isFinal;
     this.position = more.position;
+  }
+
+  override toJSON(): ErrorJson {
+    return { ...super.toJSON(), ...(this.#isFinal && { isFinal: true }) };
   }
 
   /** A status of 4xx without the service's own answer comes from something in between that will say it again. */
