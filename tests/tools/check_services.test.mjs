@@ -232,7 +232,7 @@ test('MCP servers of both eras: each tool with its pin, what the catalog leaves 
       scope: 'mcp',
       McpServers: {
         docs: { Url: dual.url, Allow: ['a*', 'fail'], Pins: { fail: '0'.repeat(64) } },
-        old: { Url: servers.url('legacy'), Headers: { Authorization: 'Bearer ${OPENAI_API_KEY}' } },
+        old: { Url: servers.url('legacy'), Headers: { Authorization: 'Bearer ${OPENAI_API_KEY}', 'content-type': 'application/json; charset=utf-8' } },
         moved: { Url: servers.url('redirect_same') },
       },
       Modes: [
@@ -265,6 +265,8 @@ test('MCP servers of both eras: each tool with its pin, what the catalog leaves 
     ]);
     assert.equal(code, 1, said);
     assert.ok(servers.of('legacy').every(({ headers }) => headers.authorization === `Bearer ${SECRET}`));
+    // One type, as the Worker sends it.
+    assert.ok(servers.of('legacy').every(({ headers }) => headers['content-type'] === 'application/json; charset=utf-8'));
   } finally {
     await Promise.all([dual.close(), servers.close()]);
   }

@@ -174,7 +174,12 @@ impl Network {
             HttpMethod::Delete => "DELETE",
         };
         let mut parts = request::Builder::new().method(method).uri(&request.url);
-        parts = parts.header("Content-Type", "application/json");
+        // As the Worker: only what has a body has a type, which the catalog may name.
+        let has_type =
+            request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        if request.method == HttpMethod::Post && !has_type {
+            parts = parts.header("Content-Type", "application/json");
+        }
         for (name, value) in &request.headers {
             parts = parts.header(name, value);
         }
