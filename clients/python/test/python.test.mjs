@@ -53,7 +53,7 @@ async function passedOn(url, env) {
   const text = events.flatMap((event) => (event.type === 'text' ? event.delta : [])).join('');
   assert.equal(text, SCENARIOS.Turns.plain.Final);
   const reading = Array.fromAsync(readTurnEvents(new Blob([failed, '\n']).stream()));
-  await assert.rejects(reading, (error) => error instanceof AptixError && error.code === 'empty_turn' && error.status === 400);
+  await assert.rejects(reading, (error) => error instanceof AptixError && error.code === 'empty_turn' && error.status === 400 && error.requestId !== undefined);
 }
 
 /** Makes the wheel, has it judged, and installs it. */

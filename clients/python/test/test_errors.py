@@ -117,6 +117,8 @@ def test_a_port_of_this_machine_where_nobody_listens_is_told_at_once_and_where_s
     assert time.monotonic() - began < 10
     assert not caught.value.retryable
     assert not pickle.loads(pickle.dumps(caught.value)).retryable
+    [told] = world.client(url).session("s").turn("Hello.").lines()
+    assert json.loads(told)["error"]["isFinal"]
 
     asked: list[str] = []
 

@@ -331,6 +331,7 @@ def test_lines_of_a_turn_are_for_a_page_its_failure_included(aptix: Any) -> None
     assert read[2]["response"]["PrimaryOutputText"] == "One two."
     [failed] = [json.loads(line) for line in session.turn(" ").lines()]
     assert (failed["type"], failed["error"]["code"]) == ("error", "empty_turn")
+    assert failed["error"]["requestId"]
 
 
 def test_one_submission_without_a_loop_streamed_or_in_one_piece(aptix: Any) -> None:

@@ -372,10 +372,13 @@ def new_id() -> str:
 def error_line(error: AptixError) -> dict[str, Any]:
     """An error as `AptixError.from` of the TypeScript client takes it."""
     told = error.to_dict()
-    wait = told.pop("retry_after_s")
-    for own in ("request_id", "is_final"):
-        told.pop(own, None)
-    return {**told, **({} if wait is None else {"retryAfterMs": round(wait * 1000)})}
+    wait_s = told.pop("retry_after_s")
+    named = {
+        "retryAfterMs": None if wait_s is None else round(wait_s * 1000),
+        "requestId": told.pop("request_id"),
+        "isFinal": told.pop("is_final", None),
+    }
+    return {**told, **{name: value for name, value in named.items() if value is not None}}
 
 
 def _awaiting(pause: ToolContinuationResponse) -> AptixError:
