@@ -231,6 +231,7 @@ impl ResponseStream {
                     let read = ResponseEvent::read(&event).map_err(|_| StreamFault::EndedEarly)?;
                     if is_next(&mut self.order, &event)? {
                         progress = self.accumulator.apply(read)?;
+                        check_id(self.read_on.as_ref(), &mut self.accumulator.reported)?;
                     }
                 }
                 Ok(None) => {}
@@ -238,7 +239,6 @@ impl ResponseStream {
                 Err(fault) => return Err(fault.into()),
             }
         }
-        check_id(self.read_on.as_ref(), &mut self.accumulator.reported)?;
         Ok((progress, self.accumulator.take_end()?))
     }
 

@@ -331,3 +331,17 @@ fn a_character_that_was_cut_in_two_is_whole_where_the_response_is_read_on_betwee
     }
     assert_eq!(shown(&told), "a😀b");
 }
+
+#[test]
+fn a_response_that_is_read_on_is_whole_whatever_comes_behind_its_end() {
+    let completed = |number: u8, id: &str| {
+        format!(
+            "data: {{\"type\":\"response.completed\",\"sequence_number\":{number},\"response\":{{\"id\":\"{id}\",\"status\":\"completed\",\"output\":[]}}}}\n\n"
+        )
+    };
+    let mut stream = ResponseStream::resumable(ROOMY);
+    stream.read_on("resp_1");
+    let body = completed(1, "resp_1") + &completed(2, "resp_2");
+    stream.push(body.as_bytes(), &mut |_| {}).unwrap();
+    assert!(stream.finish().is_ok());
+}
