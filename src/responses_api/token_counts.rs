@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::json::{Object, from_object};
 
 /// Tokens of one model call. A count that the service left out is 0, except `total`, which
-/// is then the sum of input and output.
+/// is then the sum of input and output, also where a service leaves it at 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenCounts {
     /// Tokens read, cached ones included.
@@ -54,6 +54,22 @@ pub(super) fn token_counts(raw: &RawValue) -> Option<TokenCounts> {
             .unwrap_or(0),
         output,
         reasoning: reasoning.unwrap_or(0),
-        total: view.total_tokens.unwrap_or_else(|| input.saturating_add(output)),
+        total: view.total_tokens.filter(|total| *total > 0).unwrap_or(input.saturating_add(output)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_total_that_the_service_leaves_out_or_at_zero_is_the_sum_of_its_parts() {
+        for (total, expected) in
+            [("", 12), (r#","total_tokens":0"#, 12), (r#","total_tokens":9"#, 9)]
+        {
+            let usage = format!(r#"{{"input_tokens":10,"output_tokens":2{total}}}"#);
+            let raw = RawValue::from_string(usage).unwrap();
+            assert_eq!(token_counts(&raw).unwrap().total, expected, "{total}");
+        }
+    }
 }
