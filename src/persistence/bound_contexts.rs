@@ -157,9 +157,10 @@ impl Session {
     /// Takes other contexts. What is known of one agent context's service does not hold for another's.
     fn take_contexts(&mut self, new: Contexts) {
         if new.agent != self.agent_context {
+            self.leave_ladder();
             let window = &mut self.state.window;
             if window.is_of_the_service() {
-                window.go_back_to_storage();
+                (window.from, window.compacted_by) = (EntrySeq::START, None);
             }
             window.service = None;
             self.forget_service();

@@ -102,19 +102,8 @@ impl<D: Database> SessionStore<D> {
         session.solution_context_sent = None;
         self.durable_step(|| {
             self.take_out(&entries, "forgotten")?;
-            self.return_to_storage(session)?;
             self.save_turn(turn, None, None, None)?;
             self.save_session(session)
         })
-    }
-
-    /// Has calls send again, from storage, what a compaction item of the service stands for that has left the conversation.
-    pub(super) fn return_to_storage(&self, session: &mut Session) -> Result<(), Fault> {
-        let state = &mut session.state;
-        if state.window.is_of_the_service() && self.entry(state.window.from)?.is_none() {
-            state.window.go_back_to_storage();
-            state.window_moved = true;
-        }
-        Ok(())
     }
 }

@@ -16,16 +16,11 @@ impl Session {
         let service = self.service().to_owned();
         let is_of_another =
             |ladder: &Ladder| ladder.agent_context != service || ladder.model != model;
+        if self.state.ladder.as_deref().is_some_and(is_of_another) {
+            self.leave_ladder();
+        }
         let Some(ladder) = &mut self.state.ladder else { return };
         let window = &mut self.state.window;
-        if is_of_another(ladder) {
-            if let Some(whole) = ladder.whole.take() {
-                window.go_back_to(whole);
-            }
-            (window.rung, window.turn, self.state.window_moved) = (None, None, true);
-            self.state.ladder = None;
-            return;
-        }
         let is_over = now_ms.saturating_sub(ladder.since) >= HOLDS_MS;
         let is_first = turn.progress.model_calls == 0;
         if let Some(rung) = window.rung.filter(|_| is_over && is_first && ladder.taken.is_none()) {
@@ -37,6 +32,16 @@ impl Session {
             window.rung = rung.below().filter(|below| chained || *below != Rung::Whole);
             self.state.window_moved = true;
         }
+    }
+
+    /// Goes back to what calls sent before the ladder.
+    pub(super) fn leave_ladder(&mut self) {
+        let Some(ladder) = self.state.ladder.take() else { return };
+        let window = &mut self.state.window;
+        if let Some(whole) = ladder.whole {
+            window.go_back_to(whole);
+        }
+        (window.rung, window.turn, self.state.window_moved) = (None, None, true);
     }
 
     /// Goes back to what the last call was taken with, after what was tried below its rung was refused; false where it

@@ -384,7 +384,6 @@ impl<D: Database> SessionStore<D> {
                  WHERE kind = 'tool_outputs' AND entry_state = 'withheld'",
                 &[],
             )?;
-            self.return_to_storage(session)?;
             self.save_session(session)
         })
     }

@@ -55,11 +55,6 @@ impl Window {
         self.is_of_the_service() && self.compacted_by != self.service
     }
 
-    /// Has what a compaction item of the service stands for sent from storage.
-    pub(crate) fn go_back_to_storage(&mut self) {
-        (self.from, self.compacted_by) = (EntrySeq::START, None);
-    }
-
     /// Goes back to an earlier window. What the model service refused since, which service that is, and the system
     /// message stay as they are.
     pub(crate) fn go_back_to(&mut self, earlier: Self) {

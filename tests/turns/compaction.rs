@@ -518,3 +518,38 @@ fn a_refusal_for_length_that_has_spent_the_budget_is_followed_by_no_summary() {
     assert_eq!(bed.post(&turn("t2", "Two")).failure().1, "budget_exceeded");
     assert_eq!(bed.world.model.requests(), before + 1);
 }
+
+#[test]
+fn a_rung_goes_back_to_no_compaction_item_that_has_left_the_conversation() {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+    let bed = Bed::new();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["replay"]["Compaction"] =
+            json!({ "By": "Service", "Threshold": 5_000 });
+    });
+    let model = &bed.world.model;
+    bed.post(&turn_in("replay", "t1", "One")).final_text();
+    let looks_up = || call("lookup", json!({ "of": "x" }));
+    let compacts = says(vec![Item::Compaction, looks_up()]);
+    model.script([compacts.into(), says(vec![looks_up()]).into()]);
+    // The second call is taken with its turn alone, and the third is too long even so.
+    model.rules.refuse_by(|_, items| {
+        let of = |kind: &str| items.iter().filter(|item| item["type"] == kind).count();
+        let is_past = items.iter().any(|item| item.to_string().contains("One"));
+        let code = match of("function_call_output") {
+            0 => return None,
+            1 if of("compaction") == 0 && !is_past => return None,
+            1 => "odd_request",
+            _ => "context_length_exceeded",
+        };
+        Some(http_error(400, json!({ "message": "Bad request.", "code": code }), &[]))
+    });
+    assert_eq!(bed.post(&turn_in("replay", "t2", "Two")).failure().1, "context_window_exceeded");
+    for id in ["t3", "t4", "t5"] {
+        let executor = &bed.world.executor;
+        executor.set_now_ms(executor.now_ms() + DAY_MS);
+        bed.post(&turn_in("replay", id, "More")).final_text();
+        assert!(bed.world.model.latest_body().contains("One"), "{id}");
+    }
+    super::replays::assert_replays(&bed, "compaction");
+}

@@ -155,14 +155,18 @@ impl Input {
         // What an item of the service stands for is said in plain words, or to a service that cannot read the item.
         let is_said = window.is_of_another_service()
             || window.rung.is_some_and(Rung::is_plain) && window.is_of_the_service();
-        let window = &match is_said {
-            true => Window { from: EntrySeq::START, ..window.clone() },
-            false => window.clone(),
-        };
+        let from_start = || Window { from: EntrySeq::START, ..window.clone() };
+        let window = &if is_said { from_start() } else { window.clone() };
         let summary_message =
             window.summary_message.map(|seq| store.entry(seq)).transpose()?.flatten();
         let first = store.boot_message(window)?.into_iter().chain(summary_message);
-        Ok(Self::within(window, first.chain(store.entries_in(window)?)))
+        let mut entries = store.entries_in(window)?;
+        // The item may have left the conversation, with the turn or the calls beside it.
+        let begins = entries.first().is_some_and(|first| first.seq == window.from);
+        if window.is_of_the_service() && !begins {
+            entries = store.entries_in(&from_start())?;
+        }
+        Ok(Self::within(window, first.chain(entries)))
     }
 
     /// The entry at a place and those behind it, as a window sends them.
