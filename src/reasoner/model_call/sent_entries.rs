@@ -118,7 +118,7 @@ impl SentEntries {
 #[serde(rename_all = "snake_case")]
 pub enum SentForm {
     AsStored,
-    /// Model outputs as the service takes them back.
+    /// Model outputs as the service takes them back, without compaction items.
     ForReplay,
     /// Replacements of tool outputs that the service refused.
     #[serde(rename = "stand_ins")]
@@ -175,7 +175,12 @@ impl SentForm {
         };
         match self {
             Self::AsStored => items.iter().for_each(|item| write(item)),
-            Self::ForReplay => for_replay(&items, true, write),
+            // What a compaction item stands for is sent beside it, or it would be the first.
+            Self::ForReplay => for_replay(&items, true, &mut |item| {
+                if !is_compaction(item) {
+                    write(item);
+                }
+            }),
             Self::SinceCompaction => for_replay(since_compaction(), true, write),
             Self::WithoutReasoning => for_replay(since_compaction(), false, write),
             Self::WithoutSolutionContext => {

@@ -287,4 +287,36 @@ fn another_agent_context_is_sent_what_a_compaction_item_stands_for() {
     for words in ["One", "Two", "Three"] {
         assert!(sent.contains(&format!("[INSTRUCTION]\\n{words}")), "{sent}");
     }
+    assert!(!sent.contains(r#""type":"compaction""#), "{sent}");
+}
+
+#[test]
+fn the_same_holds_where_a_rung_has_left_the_compacted_turns_out() {
+    let bed = Bed::new();
+    bed.configure(|catalog| {
+        let agents = &mut catalog["AgentContexts"];
+        agents["default"]["Compaction"] = json!({ "By": "Service", "Threshold": 5_000 });
+        agents["other"] = json!({ "ApiKeySecret": "OPENAI_API_KEY", "Model": "n" });
+        let contexts = &mut catalog["ConversationContexts"];
+        contexts["agent"] = contexts["default"].clone();
+        contexts["agent"]["AgentContextId"] = json!("other");
+    });
+    bed.say("p", "t1", "One").final_text();
+    let items = vec![Item::Compaction, Item::Text(vec!["Done.".to_owned()])];
+    bed.world.model.script([says(items).into()]);
+    bed.say("p", "t2", "Two").final_text();
+    bed.say("p", "t3", "Odd").final_text();
+    bed.world.model.rules.refuse_by(|body, items| {
+        let is_odd = items.iter().any(|item| item.to_string().contains("Odd"));
+        let error = json!({ "message": "Bad request.", "code": "odd_request" });
+        (is_odd && body["model"] != "n").then(|| http_error(400, error, &[]))
+    });
+    bed.say("p", "t4", "Four").final_text();
+    bed.fork(json!({ "ConversationContextId": "agent" })).result();
+    bed.say("f", "t5", "Five").final_text();
+    let sent = bed.latest_request()["input"].to_string();
+    for words in ["One", "Two", "Odd", "Four", "Five"] {
+        assert!(sent.contains(&format!("[INSTRUCTION]\\n{words}")), "{sent}");
+    }
+    assert!(!sent.contains(r#""type":"compaction""#), "{sent}");
 }
