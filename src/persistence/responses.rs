@@ -9,7 +9,7 @@ use crate::object::has_table;
 use crate::ports::{Database, Row, insert};
 
 /// How often the model service is asked to delete a response at least before that is given up.
-pub(crate) const DELETION_ATTEMPTS: u64 = 10;
+pub(crate) const DELETION_ATTEMPTS: u32 = 10;
 
 closed_list! {
     /// What is to become of a response that the service keeps.
@@ -125,7 +125,7 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<Option<DeletionEnd>, Fault> {
         let known = "SELECT attempts FROM responses WHERE response_id = ? AND standing <> 'kept'";
         let Some(row) = self.database.first(known, &[id.into()])? else { return Ok(None) };
-        let attempts = row.get::<u64>("attempts")? + 1;
+        let attempts = row.get::<u32>("attempts")?.saturating_add(1);
         let settled = match deletion_state {
             None => DeletionEnd::Deleted,
             Some(deletion_state) if attempts < DELETION_ATTEMPTS || !gives_up => {

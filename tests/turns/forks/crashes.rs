@@ -150,3 +150,33 @@ fn a_parent_that_changes_meanwhile_gives_a_whole_fork_or_none() {
     }
     assert!(met.iter().all(|times| *times > 3), "{met:?}");
 }
+
+#[test]
+fn a_client_that_sends_a_failing_fork_again_and_again_makes_nobody_give_up_sooner() {
+    let bed = Bed::new();
+    long_parent(&bed);
+    let disk = Rc::clone(&bed.object("p").disk);
+    let spoil = || disk.write("UPDATE texts SET hash = hash || '!'");
+    spoil();
+    let ask = || bed.fork(json!({ "AfterTurnId": "t2" }));
+    for _ in 0..12 {
+        assert_eq!(ask().failure(), (500, "internal"));
+    }
+    disk.write("UPDATE texts SET hash = RTRIM(hash, '!')");
+    let builds = bed.object("f").disk.read("SELECT build FROM fork");
+    assert_eq!(builds.len(), 1, "the build was dropped");
+    ask().result();
+    bed.asked("DELETE", "/sessions/f", "").result();
+    bed.pass_alarms();
+
+    // One that fails for so long as the alarm takes for its attempts is given up.
+    spoil();
+    let is_built = || tables(&bed, "f").iter().any(|table| table == "fork");
+    for _ in 0..10 {
+        assert_eq!(ask().failure(), (500, "internal"));
+        assert!(is_built());
+        bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 30_000);
+    }
+    assert_eq!(ask().failure(), (500, "internal"));
+    assert!(!is_built());
+}

@@ -12,7 +12,7 @@ use crate::contract::{ErrorCode, Fault, no_session};
 use crate::entry::other_version::unanswered;
 use crate::entry::request_context::RequestContext;
 use crate::entry::response::{credential_expired, object_failed};
-use crate::object::{Next, ask};
+use crate::object::{Next, Task, ask};
 use crate::persistence::{
     Contexts, ForkContexts, ForkHead, ForkStep, NewContexts, OutcomePlace, StoredCopy,
 };
@@ -20,15 +20,20 @@ use crate::ports::{Database, Platform, failure_line, object_name};
 use crate::reasoner::boot_message;
 use crate::users::Revocation;
 
-/// How often a build is begun or resumed before it is given up.
-const MOST_ATTEMPTS: u32 = 10;
+/// How often a build is begun or resumed at least before it is given up.
+const ATTEMPTS: u32 = 10;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Attempts to build the fork that is stored.
-    pub(crate) async fn attempt_fork(&self, context: &RequestContext) -> Result<Next, Fault> {
+    pub(crate) async fn attempt_fork(
+        &self,
+        context: &RequestContext,
+        task: &Task,
+    ) -> Result<Next, Fault> {
         let Some(mut build) = self.store.fork_build()? else { return Ok(Next::Done) };
         self.store.count_attempt(&mut build)?;
-        let outcome = self.copy_parent(context, build).await;
+        let gives_up = build.attempts > ATTEMPTS && self.had_alarms(context, task, ATTEMPTS);
+        let outcome = self.copy_parent(context, build, gives_up).await;
         self.platform.durable().await;
         self.platform.log(match &outcome {
             Ok(turns) => json!({ "event": "forked", "level": "info", "turns": turns }),
@@ -50,8 +55,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Copies the parent until the session is whole. Returns the number of its turns.
-    async fn copy_parent(&self, context: &RequestContext, build: StoredCopy) -> Result<u64, Fault> {
-        if build.attempts > MOST_ATTEMPTS {
+    async fn copy_parent(
+        &self,
+        context: &RequestContext,
+        build: StoredCopy,
+        gives_up: bool,
+    ) -> Result<u64, Fault> {
+        if gives_up {
             self.store.drop_fork()?;
             let message = "The fork could not be completed, and was given up. Nothing of it is left: send the request again.";
             return Err(Fault::internal(message));

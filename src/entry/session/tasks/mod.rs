@@ -38,7 +38,9 @@ impl<P: Platform, D: Database + 'static> TaskHandler for SessionTasks<P, D> {
             match task.kind {
                 TaskKind::Cancel => Ok(self.cancel(task).await.into()),
                 TaskKind::Deletion => self.delete_responses(task).await.map(Attempted::from),
-                TaskKind::Fork => self.host.attempt_fork(&self.context).await.map(Attempted::from),
+                TaskKind::Fork => {
+                    self.host.attempt_fork(&self.context, task).await.map(Attempted::from)
+                }
                 TaskKind::Webhook => self.tell_webhook(task).await,
             }
         })
@@ -79,6 +81,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.start_tasks(context)?;
         self.tasks.idle(kind).await;
         Ok(())
+    }
+
+    /// Whether a task waits for so long that the alarm alone has made that many attempts. Requests, too, make some, and nothing
+    /// is given up sooner for them.
+    pub(super) fn had_alarms(&self, context: &RequestContext, task: &Task, attempts: u32) -> bool {
+        let waits_ms = u64::from(attempts.saturating_sub(1));
+        let waits_ms = waits_ms.saturating_mul(context.deployment.turn_alarm_ms);
+        self.platform.now_ms() >= task.created_at.saturating_add(waits_ms)
     }
 
     /// When what has failed is tried again, in milliseconds since the Unix epoch.

@@ -36,9 +36,7 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
             let standings = join_all(deletions).await;
             settled.extend(batch.iter().map(|response| response.id.clone()).zip(standings));
         }
-        // Requests, too, make attempts: nothing is given up before the alarm has made its own.
-        let of_the_alarm = deployment.turn_alarm_ms.saturating_mul(DELETION_ATTEMPTS - 1);
-        let gives_up = platform.now_ms() >= task.created_at.saturating_add(of_the_alarm);
+        let gives_up = self.host.had_alarms(&self.context, task, DELETION_ATTEMPTS);
         if let Some(receipt) = store.settle_erasure(&settled, gives_up)? {
             erasures.keep_receipt(receipt);
         }
