@@ -175,7 +175,8 @@ impl<D: Database> UserIndex<D> {
         }
     }
 
-    /// Lists a session that has begun, or one whose retention is not over after all, with what it tells of itself.
+    /// Lists a session that has begun, or one whose retention is not over after all, with what it tells of itself. Nothing is
+    /// written where its state has changed since `known` was read: what has been told meanwhile is newer.
     pub fn list(&self, known: &IndexedSession, told: &SessionSummary) -> Result<(), Fault> {
         let waiting = told.waiting.as_ref();
         let waiting =
@@ -186,6 +187,7 @@ impl<D: Database> UserIndex<D> {
                 turns = ?5, tokens = ?6, title = CASE renamed WHEN 1 THEN title ELSE ?7 END, waiting = ?8,
                 attempts = 0
              WHERE session_id = ?9 AND incarnation = ?10 AND listing_state IN ('registered', 'listed', 'expiring')
+                AND listing_state = ?11
                 AND NOT (listing_state = 'listed' AND created_at = ?1 AND active_at = ?2 AND status = ?3 AND mode = ?4
                     AND turns = ?5 AND tokens = ?6 AND (renamed = 1 OR title = ?7) AND waiting IS ?8)",
             &[
@@ -199,6 +201,7 @@ impl<D: Database> UserIndex<D> {
                 waiting.into(),
                 known.session_id.as_str().into(),
                 known.summary.incarnation.into(),
+                known.listing_state.as_str().into(),
             ],
         )
     }

@@ -1,5 +1,6 @@
 //! The list of a user's sessions.
 
+use aptix_edge::users::{Registration, SessionStatus, SessionSummary, UserIndex};
 use bed::*;
 use serde_json::{Value, json};
 
@@ -328,4 +329,22 @@ fn a_list_that_an_earlier_version_stored_stays_the_same_after_an_upgrade() {
     user.restart(&bed.world);
     assert_eq!(bed.list("alice", ""), listed);
     assert_eq!(user.disk.read("SELECT schema_version FROM user")[0]["schema_version"], 2);
+}
+
+#[test]
+fn what_a_session_has_answered_before_it_told_newer_things_changes_nothing() {
+    let index = UserIndex::new(Disk::new().database());
+    let registration = json!({
+        "SessionId": "s", "ReceivedAt": 1, "IssuedAt": null, "Mode": "general", "Title": "One",
+    });
+    let registration: Registration = serde_json::from_value(registration).unwrap();
+    index.register(&registration, 1).unwrap();
+    let asked = index.session(&registration.session_id).unwrap().unwrap();
+    let answered = SessionSummary { turns: 1, ..asked.summary.clone() };
+    // It pauses while another session is waited for, and tells so once.
+    let told = SessionSummary { status: SessionStatus::AwaitingApproval, ..answered.clone() };
+    index.report(&registration.session_id, &told).unwrap();
+    index.list(&asked, &answered).unwrap();
+    let known = index.session(&registration.session_id).unwrap().unwrap();
+    assert_eq!(known.summary.status, SessionStatus::AwaitingApproval);
 }
