@@ -52,8 +52,9 @@ impl TaskKind {
     /// Whether a task is still owed when everything else that the object stores is erased.
     fn outlives_erasure(self) -> bool {
         match self {
-            Self::Cancel | Self::Deletion => true,
-            Self::Fork | Self::Webhook => false,
+            Self::Cancel => true,
+            // An erasure adds that of all responses that are left, whose attempts begin with it.
+            Self::Deletion | Self::Fork | Self::Webhook => false,
         }
     }
 }

@@ -468,3 +468,21 @@ fn without_days_a_session_is_kept_and_sets_no_alarm() {
     bed.try_alarm().unwrap();
     assert_eq!((bed.session().status, bed.world.alarm_at.get()), (200, None));
 }
+
+#[test]
+fn responses_of_a_session_begun_anew_have_all_their_attempts_where_earlier_ones_wait() {
+    let bed = filled(None);
+    bed.world.model.keeps_everything.set(true);
+    bed.try_erase().unwrap().result();
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 10 * 30_000);
+    bed.post(&turn("t9", "Anew")).final_text();
+    for _ in 0..12 {
+        let told = bed.try_erase().unwrap().result()["StoredResponses"].clone();
+        assert_eq!(told["Refused"], 0, "{told}");
+    }
+    bed.world.model.keeps_everything.set(false);
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 30_000);
+    let told = bed.try_erase().unwrap().result()["StoredResponses"].clone();
+    assert_eq!((&told["Deleted"], &told["Pending"]), (&json!(4), &json!(0)));
+    assert_eq!(bed.world.model.held.borrow().len(), 0);
+}
