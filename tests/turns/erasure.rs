@@ -470,6 +470,34 @@ fn without_days_a_session_is_kept_and_sets_no_alarm() {
 }
 
 #[test]
+fn a_session_whose_agent_context_is_missing_when_its_days_are_over_is_erased_once_that_is_back() {
+    let bed = Bed::new();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["RetentionDays"] = json!(2));
+    bed.post(&turn("t1", "One")).final_text();
+    bed.configure(|catalog| {
+        let agents = catalog["AgentContexts"].as_object_mut().unwrap();
+        let agent = agents.remove("default").unwrap();
+        agents.insert("other".to_owned(), agent);
+        for (_, context) in catalog["ConversationContexts"].as_object_mut().unwrap() {
+            context["AgentContextId"] = json!("other");
+        }
+    });
+    bed.restart();
+    let ring_at = |at: u64| {
+        bed.world.executor.set_now_ms(at);
+        bed.world.alarm_at.set(None);
+        bed.try_alarm().unwrap();
+        bed.world.alarm_at.get()
+    };
+    let over = bed.world.executor.now_ms() + 2 * DAY_MS;
+    assert_eq!(ring_at(over), Some(over + DAY_MS), "it is looked at again");
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["RetentionDays"] = json!(2));
+    bed.restart();
+    assert_eq!(ring_at(over + DAY_MS), None);
+    assert_eq!((bed.session().status, tables(&bed)), (404, 0));
+}
+
+#[test]
 fn responses_of_a_session_begun_anew_have_all_their_attempts_where_earlier_ones_wait() {
     let bed = filled(None);
     bed.world.model.keeps_everything.set(true);

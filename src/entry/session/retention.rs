@@ -41,9 +41,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
-/// When the retention of a session is to be looked at; `None` where it never ends.
+/// When the retention of a session is to be looked at; `None` where it never ends. A session whose agent context the catalog
+/// lacks is looked at each day: the context may come back.
 fn due(context: &RequestContext, session: &Session, now_ms: u64) -> Option<u64> {
     let Ok(catalog) = &context.catalog else { return Some(now_ms.saturating_add(AGAIN_MS)) };
-    let days = catalog.agent_context(&session.agent_context)?.retention_days?;
+    let Some(agent) = catalog.agent_context(&session.agent_context) else {
+        return Some(now_ms.saturating_add(DAY_MS));
+    };
+    let days = agent.retention_days?;
     Some(session.updated_at.saturating_add(u64::from(days).saturating_mul(DAY_MS)))
 }
