@@ -142,6 +142,14 @@ def test_what_has_no_end_is_asked_for_each_time_and_what_fails_is_a_lost_connect
         for _ in range(3):
             aptix.session("s").get()
         assert shown[-3:] == ["Bearer one", "Bearer two", None]
+    # A back end that leaves out the end of a ticket, or the ticket.
+    keys[:] = [{"Ticket": "three"}]
+    aptix.session("s").get()
+    assert shown[-1] == "Bearer three"
+    for given in ({}, {"Ticket": "four", "ExpiresAt": "soon"}):
+        keys[:] = [given]
+        with pytest.raises(AptixConnectionError, match="No credential came"):
+            world.client("http://service", key, transport=httpx.MockTransport(answer), max_reconnects=0).health()
     keys[:] = [ValueError("no key")]
     with pytest.raises(AptixConnectionError, match="No credential came: no key"):
         world.client("http://service", key, max_reconnects=0).session("s").get()

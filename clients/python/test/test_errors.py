@@ -86,6 +86,13 @@ def test_a_failure_that_is_no_failure_of_the_service_is_no_answer(errors: str, w
     assert (error.code, error.status) == ("connection_lost", 400)
 
 
+@pytest.mark.parametrize("position", ["", "id: \n", "id: x\n", "id: 1.x\n"])
+def test_text_without_its_position_is_no_answer(position: str, world: World) -> None:
+    text = f'event: output_text.delta\n{position}data: {{"Segment":0,"Delta":"x"}}\n\n'
+    error, _ = thrown(world, text=text, headers={"content-type": "text/event-stream"}, max_reconnects=0)
+    assert error.code == "connection_lost"
+
+
 @pytest.mark.parametrize(("status", "requests"), [(502, 3), (429, 3), (200, 3), (408, 3), (403, 1), (302, 3)], ids=str)
 def test_what_comes_from_something_in_between_is_no_answer_of_the_service(
     status: int, requests: int, world: World

@@ -58,13 +58,14 @@ class Bearer:
             source: Any = self._source
             asked: Any = source() if callable(source) else source
             given: Given = await self._io.resolve(asked)
+            text = given["Ticket"] if isinstance(given, dict) else given
+            told = given.get("ExpiresAt") if isinstance(given, dict) else None
+            end = datetime.fromisoformat(told.replace("Z", "+00:00")).timestamp() if told else _end_of(text)
         except AptixError:
             raise
         except Exception as error:
             raise AptixConnectionError(f"No credential came: {error}") from error
-        text = given["Ticket"] if isinstance(given, dict) else given
-        told = given["ExpiresAt"].replace("Z", "+00:00") if isinstance(given, dict) else None
-        self._held = (text, datetime.fromisoformat(told).timestamp() if told else _end_of(text))
+        self._held = (text, end)
         self._askings += 1
         return text
 

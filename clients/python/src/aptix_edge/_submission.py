@@ -116,7 +116,9 @@ def _event(sent: ServerSentEvent, response: Response) -> StreamEvent | None:
     try:
         read = json.loads(sent.data)
         if sent.name == "output_text.delta":
-            return TextEvent(read["Segment"], read["Delta"], sent.id or "")
+            position = sent.id or ""
+            _place(position)
+            return TextEvent(read["Segment"], read["Delta"], position)
         if sent.name == "output_text.discard":
             return DiscardEvent(read["Segment"])
     except (ValueError, LookupError, TypeError) as error:
