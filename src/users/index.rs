@@ -214,15 +214,18 @@ impl<D: Database> UserIndex<D> {
         )
     }
 
-    /// Marks a session that is to erase itself, for good or if its retention is over, and hides it.
+    /// Marks a session that is to erase itself, for good or if its retention is over, and hides it. One that has registered
+    /// since `known` was read is about to begin, and stays.
     pub fn mark(&self, known: &IndexedSession, listing_state: ListingState) -> Result<(), Fault> {
         self.database.execute(
             "UPDATE sessions SET listing_state = ?, attempts = 0
-             WHERE session_id = ? AND incarnation = ? AND listing_state IN ('registered', 'listed', 'expiring')",
+             WHERE session_id = ? AND incarnation = ? AND listing_state IN ('registered', 'listed', 'expiring')
+                AND registered_at = ?",
             &[
                 listing_state.as_str().into(),
                 known.session_id.as_str().into(),
                 known.summary.incarnation.into(),
+                known.registered_at.into(),
             ],
         )
     }

@@ -1,6 +1,6 @@
 //! The list of a user's sessions.
 
-use aptix_edge::users::{Registration, SessionStatus, SessionSummary, UserIndex};
+use aptix_edge::users::{ListingState, Registration, SessionStatus, SessionSummary, UserIndex};
 use bed::*;
 use serde_json::{Value, json};
 
@@ -331,14 +331,32 @@ fn a_list_that_an_earlier_version_stored_stays_the_same_after_an_upgrade() {
     assert_eq!(user.disk.read("SELECT schema_version FROM user")[0]["schema_version"], 2);
 }
 
-#[test]
-fn what_a_session_has_answered_before_it_told_newer_things_changes_nothing() {
+/// The index of a user with one session, which has not begun.
+fn registered_at_1() -> (UserIndex<SqliteDatabase>, Registration) {
     let index = UserIndex::new(Disk::new().database());
     let registration = json!({
         "SessionId": "s", "ReceivedAt": 1, "IssuedAt": null, "Mode": "general", "Title": "One",
     });
     let registration: Registration = serde_json::from_value(registration).unwrap();
     index.register(&registration, 1).unwrap();
+    (index, registration)
+}
+
+#[test]
+fn a_session_that_registers_while_the_list_asks_whether_it_began_is_not_taken_out() {
+    let (index, registration) = registered_at_1();
+    let known = || index.session(&registration.session_id).unwrap().unwrap();
+    let overdue = known();
+    index.register(&registration, 400_000).unwrap();
+    index.mark(&overdue, ListingState::Expiring).unwrap();
+    assert_eq!(known().listing_state, ListingState::Registered);
+    index.mark(&known(), ListingState::Expiring).unwrap();
+    assert_eq!(known().listing_state, ListingState::Expiring);
+}
+
+#[test]
+fn what_a_session_has_answered_before_it_told_newer_things_changes_nothing() {
+    let (index, registration) = registered_at_1();
     let asked = index.session(&registration.session_id).unwrap().unwrap();
     let answered = SessionSummary { turns: 1, ..asked.summary.clone() };
     // It pauses while another session is waited for, and tells so once.
