@@ -62,6 +62,7 @@ export async function* submit(
         const read = JSON.parse(data);
         if (name === "output_text.delta") {
           const at = `${id}`.split(".").map(Number);
+          if (isNaN(at[0]! + at[1]!)) throw new Error("no position");
           if ((at[0]! - last[0]! || at[1]! - last[1]!) <= 0) continue;
           last = at;
           attempts.progressed();

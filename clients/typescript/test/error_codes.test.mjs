@@ -61,6 +61,14 @@ test('what comes from something in between is no answer of the service', async (
   }
 });
 
+test('text without its position is no answer: what a repetition brings would stand behind it once more', async () => {
+  for (const position of ['', 'id: \n', 'id: x\n', 'id: 1.x\n']) {
+    const stream = `event: output_text.delta\n${position}data: {"Segment":0,"Delta":"x"}\n\n`;
+    const { error } = await thrown(stream, { headers: { 'content-type': 'text/event-stream' } }, { maxReconnects: 0 });
+    assert.match(error.message, /no position/);
+  }
+});
+
 test('a wait that the service asks for is kept, unless it is longer than a minute', async () => {
   const body = JSON.stringify({ Successful: false, Errors: [{ ErrorCode: 'rate_limited', Message: 'm', SystemError: false }], Warnings: [] });
   const began = performance.now();
