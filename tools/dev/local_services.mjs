@@ -56,7 +56,8 @@ export async function localServices(given, port, say) {
 /** The conversation contexts of a catalog in a file. What cannot be read is told by whoever serves it. */
 function contextsIn(file) {
   try {
-    return Object.keys(JSON.parse(readFileSync(file, 'utf8')).ConversationContexts);
+    // A decoder leaves out the mark that some editors write first, as the Worker does.
+    return Object.keys(JSON.parse(new TextDecoder().decode(readFileSync(file))).ConversationContexts);
   } catch {
     return [];
   }
