@@ -150,10 +150,14 @@ impl ResponseAccumulator {
     }
 
     /// Takes an event behind the one that ended the response: a `response.failed` behind an `error` says
-    /// what the response has cost.
+    /// what the response has cost. What concerns another response says nothing.
     pub(super) fn overhear(&mut self, event: &ResponseEvent<'_>) {
-        if let ResponseEvent::Terminal(_, response) = event {
-            self.reported.read_object(response.get());
+        let ResponseEvent::Terminal(_, response) = event else { return };
+        let mut heard = self.reported.clone();
+        heard.read_object(response.get());
+        let known = &self.reported.response_id;
+        if known.is_none() || *known == heard.response_id {
+            self.reported = heard;
         }
     }
 

@@ -116,7 +116,7 @@ impl ResponseStream {
     ) -> Result<ResponseEnd, StreamFault> {
         self.accumulator.reported.read_object(&String::from_utf8_lossy(body));
         check_id(self.read_on.as_ref(), &mut self.accumulator.reported)?;
-        let StandingResponse { status, object, .. } = StandingResponse::read(body)?;
+        let StandingResponse { status, object } = StandingResponse::read(body)?;
         let progress = self.accumulator.apply(ResponseEvent::Terminal(status, object))?;
         if progress != TextProgress::Nothing {
             hear(progress);

@@ -224,7 +224,7 @@ impl Services {
         let no_storage = call.unchained.is_none()
             && followed.is_some_and(|next| next.unchained.as_deref() == Some("store_refused"));
         let newly = |form: SentForm| !too_long && sends_more(form, call, followed);
-        let reasoning = newly(SentForm::WithoutReasoning);
+        let reasoning = newly(SentForm::WithoutReasoning) || newly(SentForm::WholeWithoutReasoning);
         let tool = text("Tool");
         // The last call of a ladder climbs, too: it finds no further rung.
         let climbs = followed.map_or(call.reduced.is_some(), |next| {

@@ -333,15 +333,22 @@ fn a_character_that_was_cut_in_two_is_whole_where_the_response_is_read_on_betwee
 }
 
 #[test]
-fn a_response_that_is_read_on_is_whole_whatever_comes_behind_its_end() {
+fn a_response_is_whole_and_its_own_whatever_comes_behind_its_end() {
     let completed = |number: u8, id: &str| {
         format!(
-            "data: {{\"type\":\"response.completed\",\"sequence_number\":{number},\"response\":{{\"id\":\"{id}\",\"status\":\"completed\",\"output\":[]}}}}\n\n"
+            "data: {{\"type\":\"response.completed\",\"sequence_number\":{number},\"response\":{{\"id\":\"{id}\",\"status\":\"completed\",\"output\":[],\"usage\":{{\"input_tokens\":{number},\"output_tokens\":0,\"total_tokens\":{number}}}}}}}\n\n"
         )
     };
-    let mut stream = ResponseStream::resumable(ROOMY);
-    stream.read_on("resp_1");
     let body = completed(1, "resp_1") + &completed(2, "resp_2");
-    stream.push(body.as_bytes(), &mut |_| {}).unwrap();
-    assert!(stream.finish().is_ok());
+    for is_read_on in [true, false] {
+        let mut stream = ResponseStream::resumable(ROOMY);
+        if is_read_on {
+            stream.read_on("resp_1");
+        }
+        stream.push(body.as_bytes(), &mut |_| {}).unwrap();
+        assert!(stream.finish().is_ok());
+        let told = stream.reported();
+        assert_eq!(told.response_id.as_deref(), Some("resp_1"));
+        assert_eq!(told.usage.as_ref().map(|usage| usage.total), Some(1));
+    }
 }

@@ -469,31 +469,62 @@ fn without_days_a_session_is_kept_and_sets_no_alarm() {
     assert_eq!((bed.session().status, bed.world.alarm_at.get()), (200, None));
 }
 
+/// Rings the alarm at a time; returns when it rings next.
+fn ring_at(bed: &Bed, at: u64) -> Option<u64> {
+    bed.world.executor.set_now_ms(at);
+    bed.world.alarm_at.set(None);
+    bed.try_alarm().unwrap();
+    bed.world.alarm_at.get()
+}
+
 #[test]
-fn a_session_whose_agent_context_is_missing_when_its_days_are_over_is_erased_once_that_is_back() {
+fn a_session_whose_contexts_are_missing_when_its_days_are_over_is_erased_once_they_are_back() {
+    let bed = Bed::new();
+    let add = || {
+        bed.configure(|catalog| {
+            let agent =
+                with(catalog["AgentContexts"]["default"].clone(), json!({ "RetentionDays": 2 }));
+            let of_agent = json!({ "AgentContextId": "gone" });
+            let context = with(catalog["ConversationContexts"]["default"].clone(), of_agent);
+            catalog["AgentContexts"]["gone"] = agent;
+            catalog["ConversationContexts"]["gone"] = context;
+        });
+    };
+    add();
+    let first = with(turn("t1", "One"), json!({ "ConversationContextId": "gone" }));
+    bed.post(&first).final_text();
+    bed.configure(|catalog| {
+        for contexts in ["AgentContexts", "ConversationContexts"] {
+            catalog[contexts].as_object_mut().unwrap().remove("gone");
+        }
+    });
+    bed.restart();
+    let over = bed.world.executor.now_ms() + 2 * DAY_MS;
+    assert_eq!(ring_at(&bed, over), Some(over + DAY_MS), "it is looked at again");
+    add();
+    bed.restart();
+    assert_eq!(ring_at(&bed, over + DAY_MS), None);
+    assert_eq!((bed.session().status, tables(&bed)), (404, 0));
+}
+
+#[test]
+fn a_session_whose_agent_context_is_gone_is_kept_for_the_days_of_the_next_one() {
     let bed = Bed::new();
     bed.configure(|catalog| catalog["AgentContexts"]["default"]["RetentionDays"] = json!(2));
     bed.post(&turn("t1", "One")).final_text();
+    let begun = bed.world.executor.now_ms();
     bed.configure(|catalog| {
         let agents = catalog["AgentContexts"].as_object_mut().unwrap();
         let agent = agents.remove("default").unwrap();
-        agents.insert("other".to_owned(), agent);
+        agents.insert("other".to_owned(), with(agent, json!({ "RetentionDays": 5 })));
         for (_, context) in catalog["ConversationContexts"].as_object_mut().unwrap() {
             context["AgentContextId"] = json!("other");
         }
     });
     bed.restart();
-    let ring_at = |at: u64| {
-        bed.world.executor.set_now_ms(at);
-        bed.world.alarm_at.set(None);
-        bed.try_alarm().unwrap();
-        bed.world.alarm_at.get()
-    };
-    let over = bed.world.executor.now_ms() + 2 * DAY_MS;
-    assert_eq!(ring_at(over), Some(over + DAY_MS), "it is looked at again");
-    bed.configure(|catalog| catalog["AgentContexts"]["default"]["RetentionDays"] = json!(2));
-    bed.restart();
-    assert_eq!(ring_at(over + DAY_MS), None);
+    let over = ring_at(&bed, begun + 2 * DAY_MS).unwrap();
+    assert!(over > begun + 4 * DAY_MS && over <= begun + 5 * DAY_MS, "{begun} {over}");
+    assert_eq!(ring_at(&bed, over), None);
     assert_eq!((bed.session().status, tables(&bed)), (404, 0));
 }
 

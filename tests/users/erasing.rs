@@ -289,6 +289,22 @@ fn a_model_service_that_is_down_for_minutes_holds_no_session_back_and_deletes_al
 }
 
 #[test]
+fn an_erasure_waits_for_none_of_the_responses_of_an_earlier_deletion() {
+    let bed = people();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    for number in 0..20 {
+        bed.say("alice", &format!("s{number}"), "t1", "Hello").final_text();
+    }
+    bed.world.model.keeps_everything.set(true);
+    bed.ask_as("alice", "DELETE", "/sessions/s0", "");
+    bed.ring_for(2);
+    erase(&bed, "alice");
+    let user = bed.world.user("local/~alice");
+    let soon = bed.world.executor.now_ms() + 2_000;
+    assert!(user.rings_at(&bed.world).is_some_and(|at| at <= soon));
+}
+
+#[test]
 fn what_was_issued_before_an_erasure_begins_no_new_life() {
     let bed = people();
     let before = bed.ticket("alice");

@@ -1,5 +1,5 @@
 //! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is
-//! resumed once, then it fails; an interrupted erasure goes on.
+//! resumed once, then it fails.
 
 use super::session_host::SessionHost;
 use crate::contract::{ErrorCode, Fault, TurnStatus};

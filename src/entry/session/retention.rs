@@ -41,11 +41,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
-/// When the retention of a session is to be looked at; `None` where it never ends. A session whose agent context the catalog
-/// lacks is looked at each day: the context may come back.
+/// When the retention of a session is to be looked at; `None` where it never ends. It is that of the agent context which the
+/// session goes on with where the catalog lacks its own; where it lacks both, the session is looked at each day.
 fn due(context: &RequestContext, session: &Session, now_ms: u64) -> Option<u64> {
     let Ok(catalog) = &context.catalog else { return Some(now_ms.saturating_add(AGAIN_MS)) };
-    let Some(agent) = catalog.agent_context(&session.agent_context) else {
+    let next = || {
+        let (_, conversation) = catalog.goes_on_under(&session.conversation_context)?;
+        catalog.agent_context(&conversation.agent_context_id)
+    };
+    let Some(agent) = catalog.agent_context(&session.agent_context).or_else(next) else {
         return Some(now_ms.saturating_add(DAY_MS));
     };
     let days = agent.retention_days?;

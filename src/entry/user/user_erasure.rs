@@ -131,6 +131,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let credentials_valid_from = next_second(now);
         // Sessions may have begun since an erasure was complete.
         if !is_under_way && !self.index.all()?.is_empty() {
+            self.removals.note(false);
             self.set_for_pass()?;
             self.index.begin_erasure(received_at, credentials_valid_from, now)?;
         } else if erasure.is_none() {

@@ -56,6 +56,7 @@ impl Sending {
             SentForm::ForReplay
             | SentForm::SinceCompaction
             | SentForm::WithoutReasoning
+            | SentForm::WholeWithoutReasoning
             | SentForm::Bare
             | SentForm::BareSinceCompaction => {
                 foreign_output(&items_of(items)?, write);
@@ -79,6 +80,7 @@ impl SentEntries {
             Some(
                 SentForm::SinceCompaction
                 | SentForm::WithoutReasoning
+                | SentForm::WholeWithoutReasoning
                 | SentForm::Bare
                 | SentForm::BareSinceCompaction,
             ) => &[EntryKind::ModelOutput],
@@ -129,6 +131,8 @@ pub enum SentForm {
     SinceCompaction,
     /// Like that, without reasoning; of an output without a compaction item, all the rest.
     WithoutReasoning,
+    /// Like [`Self::ForReplay`], without reasoning.
+    WholeWithoutReasoning,
     /// Messages without the solution context.
     WithoutSolutionContext,
     /// Of model outputs, messages and calls of functions alone, without ids.
@@ -175,12 +179,14 @@ impl SentForm {
         };
         match self {
             Self::AsStored => items.iter().for_each(|item| write(item)),
-            // What a compaction item stands for is sent beside it, or it would be the first.
-            Self::ForReplay => for_replay(&items, true, &mut |item| {
-                if !is_compaction(item) {
-                    write(item);
-                }
-            }),
+            // Where the conversation begins with the item, the form is one of those since it.
+            Self::ForReplay | Self::WholeWithoutReasoning => {
+                for_replay(&items, self == Self::ForReplay, &mut |item| {
+                    if !is_compaction(item) {
+                        write(item);
+                    }
+                });
+            }
             Self::SinceCompaction => for_replay(since_compaction(), true, write),
             Self::WithoutReasoning => for_replay(since_compaction(), false, write),
             Self::WithoutSolutionContext => {

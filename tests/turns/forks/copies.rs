@@ -291,6 +291,40 @@ fn another_agent_context_is_sent_what_a_compaction_item_stands_for() {
 }
 
 #[test]
+fn the_same_holds_where_that_service_refuses_the_reasoning_beside_the_item() {
+    let bed = Bed::new();
+    bed.configure(|catalog| {
+        let agents = &mut catalog["AgentContexts"];
+        agents["default"]["Compaction"] = json!({ "By": "Service", "Threshold": 5_000 });
+        agents["default"]["Continuation"] = json!("replay");
+        agents["other"] =
+            json!({ "ApiKeySecret": "OPENAI_API_KEY", "Model": "n", "Continuation": "replay" });
+        let contexts = &mut catalog["ConversationContexts"];
+        contexts["agent"] = contexts["default"].clone();
+        contexts["agent"]["AgentContextId"] = json!("other");
+    });
+    bed.say("p", "t1", "One").final_text();
+    let text = |words: &str| Item::Text(vec![words.to_owned()]);
+    let items = vec![Item::Reasoning, text("Before."), Item::Compaction, text("Behind.")];
+    bed.world.model.script([says(items).into()]);
+    bed.say("p", "t2", "Two").final_text();
+    bed.world.model.rules.refuse_by(|body, items| {
+        let has_reasoning = items.iter().any(|item| item["type"] == "reasoning");
+        let message = "The encrypted content could not be verified.";
+        let error = json!({ "message": message, "code": "invalid_encrypted_content" });
+        (has_reasoning && body["model"] == "n").then(|| http_error(400, error, &[]))
+    });
+    bed.fork(json!({ "ConversationContextId": "agent" })).result();
+    bed.say("f", "t3", "Three").final_text();
+    let sent = bed.latest_request()["input"].to_string();
+    for words in ["One", "Two", "Three", "Before.", "Behind."] {
+        assert!(sent.contains(words), "{words}: {sent}");
+    }
+    assert!(!sent.contains(r#""type":"compaction""#), "{sent}");
+    assert_replays(&bed, "f");
+}
+
+#[test]
 fn the_same_holds_where_a_rung_has_left_the_compacted_turns_out() {
     let bed = Bed::new();
     bed.configure(|catalog| {
