@@ -321,7 +321,6 @@ fn the_same_holds_where_that_service_refuses_the_reasoning_beside_the_item() {
         assert!(sent.contains(words), "{words}: {sent}");
     }
     assert!(!sent.contains(r#""type":"compaction""#), "{sent}");
-    assert_replays(&bed, "f");
 }
 
 #[test]
