@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
@@ -167,12 +167,17 @@ test('a kill loses nothing, an alarm that fell due meanwhile rings without a req
 test('a catalog that is spoiled while it serves changes nothing, and a right one is taken', async () => {
   const server = await starts(newServer(), {});
   const spoiled = catalog((one) => (one.AgentContexts.default.Modl = 'm'));
-  writeFileSync(server.catalogFile, spoiled);
+  // At once, or the server may look at a file that is still empty.
+  const replace = (text) => {
+    writeFileSync(`${server.catalogFile}.new`, text);
+    renameSync(`${server.catalogFile}.new`, server.catalogFile);
+  };
+  replace(spoiled);
   const { faults } = await server.told('catalog_refused');
   assert.deepEqual(faults, ['/AgentContexts/default/Modl: unknown member "Modl"; did you mean "Model"?']);
   model.script(answer(text('As before.')));
   assert.equal((await post(server, turnOf('spoiled'))).json.Result.PrimaryOutputText, 'As before.');
-  writeFileSync(server.catalogFile, catalog((one) => (one.AgentContexts.default.Model = 'another-model')));
+  replace(catalog((one) => (one.AgentContexts.default.Model = 'another-model')));
   await server.told('catalog_taken');
   await server.kill();
 
