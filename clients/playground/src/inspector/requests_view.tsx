@@ -27,8 +27,9 @@ new PerformanceObserver((list) => {
 }).observe({ type: 'resource', buffered: true });
 
 export function RequestsView({ record: { turnId, startedAt, endedAt } }: { record: TurnRecord }) {
-  const isOfTurn = ({ path, at }: { path: string; at: number }) =>
-    path.includes(`/turns/${turnId}`) || (path === '/execute' && at >= startedAt && at <= (endedAt ?? Infinity));
+  // A busy page may get the head of a response when the turn has ended.
+  const isOfTurn = ({ path, at, milliseconds }: { path: string; at: number; milliseconds: number }) =>
+    path.includes(`/turns/${turnId}`) || (path === '/execute' && at >= startedAt && at - milliseconds <= (endedAt ?? Infinity));
   const isOfInspector = ({ path }: { path: string }) => path.endsWith('/trace') || path.endsWith(`/turns/${turnId}`);
   const made = attempts.value.filter((each) => isOfTurn(each) && !isOfInspector(each));
   if (made.length === 0) return <p class="muted">This page has made none.</p>;
