@@ -204,8 +204,8 @@ impl CallFailure {
 
     /// Whether the error says so of the service, and does not quote the name of a tool.
     fn concerns_itself(&self, concerns: fn(Option<u16>, &ErrorBody) -> bool) -> bool {
-        let says_so = |(status, error): (Option<u16>, &ErrorBody)| concerns(status, error);
-        self.error().is_some_and(says_so) && self.refused_tool().is_none()
+        self.error().is_some_and(|(status, error)| concerns(status, error))
+            && self.refused_tool().is_none()
     }
 
     /// Whether the service gives out no reasoning that can be sent back.

@@ -180,6 +180,9 @@ fn usable(end: ResponseEnd) -> Result<UsableOutput, Cause> {
     }
 }
 
+/// The longest name of a call, in bytes.
+const CALL_NAME_BYTES: usize = 256;
+
 /// A tool result names its call by the id, and a continuation carries a bounded number of results.
 /// Calls that break either rule could never get their results, and a name without measure does not fit its row.
 fn calls_can_get_results(output: &ModelOutput) -> bool {
@@ -188,7 +191,7 @@ fn calls_can_get_results(output: &ModelOutput) -> bool {
         && output.calls.iter().all(|FunctionCall { call_id, name, .. }| {
             // The product's own id may be longer than the model's: it gets a suffix.
             (1..=limits::TOOL_CALL_ID / 2).contains(&call_id.len())
-                && name.len() <= limits::TOOL_CALL_ID
+                && name.len() <= CALL_NAME_BYTES
                 && ids.insert(Cow::from(call_id))
         })
 }

@@ -227,14 +227,20 @@ fn a_picture_does_not_count_by_its_bytes() {
     }
 }
 
+/// A bed of which one agent context is compacted by its service.
+fn compacted_by_the_service(agent: &str) -> Bed {
+    let bed = Bed::new();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"][agent]["Compaction"] =
+            json!({ "By": "Service", "Threshold": 5_000 });
+    });
+    bed
+}
+
 #[test]
 fn the_service_s_own_compaction_stands_for_all_before_it() {
     for context in ["default", "replay"] {
-        let bed = Bed::new();
-        bed.configure(|catalog| {
-            catalog["AgentContexts"][context]["Compaction"] =
-                json!({ "By": "Service", "Threshold": 5_000 });
-        });
+        let bed = compacted_by_the_service(context);
         bed.post(&turn_in(context, "t1", &long("One", 2_000))).final_text();
         bed.post(&turn_in(context, "t2", &long("Two", 2_000))).final_text();
         let items = vec![Item::Reasoning, Item::Compaction, Item::Text(vec!["Three.".to_owned()])];
@@ -481,11 +487,7 @@ fn each_call_that_follows_a_refusal_for_length_is_smaller() {
 #[test]
 fn what_a_compaction_item_stands_for_is_sent_again_when_the_item_leaves_the_conversation() {
     for context in ["default", "replay"] {
-        let bed = Bed::new();
-        bed.configure(|catalog| {
-            catalog["AgentContexts"][context]["Compaction"] =
-                json!({ "By": "Service", "Threshold": 5_000 });
-        });
+        let bed = compacted_by_the_service(context);
         bed.post(&turn_in(context, "t1", "One")).final_text();
         let items = vec![Item::Compaction, call("lookup", json!({ "of": "x" }))];
         bed.world.model.script([says(items).into()]);
@@ -522,11 +524,7 @@ fn a_refusal_for_length_that_has_spent_the_budget_is_followed_by_no_summary() {
 #[test]
 fn a_rung_goes_back_to_no_compaction_item_that_has_left_the_conversation() {
     const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-    let bed = Bed::new();
-    bed.configure(|catalog| {
-        catalog["AgentContexts"]["replay"]["Compaction"] =
-            json!({ "By": "Service", "Threshold": 5_000 });
-    });
+    let bed = compacted_by_the_service("replay");
     let model = &bed.world.model;
     bed.post(&turn_in("replay", "t1", "One")).final_text();
     let looks_up = || call("lookup", json!({ "of": "x" }));

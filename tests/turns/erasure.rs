@@ -418,6 +418,14 @@ fn the_deletions_of_an_erased_session_leave_the_responses_of_the_next_one_alone(
 
 const DAY_MS: u64 = 86_400_000;
 
+/// Rings the alarm at a time; returns when it rings next.
+fn ring_at(bed: &Bed, at: u64) -> Option<u64> {
+    bed.world.executor.set_now_ms(at);
+    bed.world.alarm_at.set(None);
+    bed.try_alarm().unwrap();
+    bed.world.alarm_at.get()
+}
+
 #[test]
 fn a_session_that_nobody_touched_for_its_days_erases_itself_with_its_responses() {
     let bed = Bed::new();
@@ -427,29 +435,23 @@ fn a_session_that_nobody_touched_for_its_days_erases_itself_with_its_responses()
     };
     bed.configure(retained);
     let begun = bed.world.executor.now_ms();
-    let ring_at = |at: u64| {
-        bed.world.executor.set_now_ms(at);
-        bed.world.alarm_at.set(None);
-        bed.try_alarm().unwrap();
-        bed.world.alarm_at.get()
-    };
     bed.post(&turn("t1", "One [plan: server]")).final_text();
     assert_eq!(bed.world.alarm_at.get(), Some(begun + 30_000), "a running turn comes first");
-    assert_eq!(ring_at(begun + 30_000), Some(begun + 2 * DAY_MS));
+    assert_eq!(ring_at(&bed, begun + 30_000), Some(begun + 2 * DAY_MS));
     // A turn a day later puts it off; the alarm is not set anew for that.
     let touched = begun + DAY_MS;
     bed.world.executor.set_now_ms(touched);
     bed.restart();
     bed.post(&turn("t2", "Two [plan: client]")).calls();
-    assert_eq!(ring_at(touched + 30_000), Some(touched + 2 * DAY_MS));
-    assert_eq!(ring_at(begun + 2 * DAY_MS), Some(touched + 2 * DAY_MS));
+    assert_eq!(ring_at(&bed, touched + 30_000), Some(touched + 2 * DAY_MS));
+    assert_eq!(ring_at(&bed, begun + 2 * DAY_MS), Some(touched + 2 * DAY_MS));
     // Without a catalog nobody knows how long it is kept.
     bed.spoil_catalog();
     let due = touched + 2 * DAY_MS;
-    assert_eq!(ring_at(due), Some(due + 3_600_000));
+    assert_eq!(ring_at(&bed, due), Some(due + 3_600_000));
     bed.configure(retained);
     bed.restart();
-    assert_eq!(ring_at(due + 3_600_000), None);
+    assert_eq!(ring_at(&bed, due + 3_600_000), None);
     assert_eq!(bed.session().failure(), (404, "session_not_found"));
     assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
     let log = bed.world.log.borrow();
@@ -467,14 +469,6 @@ fn without_days_a_session_is_kept_and_sets_no_alarm() {
     bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 100_000 * DAY_MS);
     bed.try_alarm().unwrap();
     assert_eq!((bed.session().status, bed.world.alarm_at.get()), (200, None));
-}
-
-/// Rings the alarm at a time; returns when it rings next.
-fn ring_at(bed: &Bed, at: u64) -> Option<u64> {
-    bed.world.executor.set_now_ms(at);
-    bed.world.alarm_at.set(None);
-    bed.try_alarm().unwrap();
-    bed.world.alarm_at.get()
 }
 
 #[test]

@@ -48,14 +48,13 @@ impl InputEntry {
             }
             EntryKind::ToolOutputs if is_plain && withheld => SentForm::PlainReplacements,
             EntryKind::ToolOutputs if is_plain => SentForm::Plain,
+            EntryKind::ModelOutput if seq == window.from => match seq <= window.without_reasoning {
+                true => SentForm::WithoutReasoning,
+                false => SentForm::SinceCompaction,
+            },
             EntryKind::ModelOutput if seq <= window.without_reasoning => {
-                if seq == window.from {
-                    SentForm::WithoutReasoning
-                } else {
-                    SentForm::WholeWithoutReasoning
-                }
+                SentForm::WholeWithoutReasoning
             }
-            EntryKind::ModelOutput if seq == window.from => SentForm::SinceCompaction,
             EntryKind::ToolOutputs if withheld => SentForm::Replacements,
             EntryKind::ToolOutputs => shortened
                 .map_or(SentForm::AsStored, |shortened| SentForm::Shortened(shortened.bytes)),

@@ -266,42 +266,47 @@ fn long_texts_and_outcomes_are_copied_in_pages() {
     bed.assert_chain_held();
 }
 
+/// `default` is compacted by its service; the conversation context `agent` leads to another agent context.
+fn add_another_agent(catalog: &mut Value) {
+    let agents = &mut catalog["AgentContexts"];
+    agents["default"]["Compaction"] = json!({ "By": "Service", "Threshold": 5_000 });
+    agents["other"] = json!({ "ApiKeySecret": "OPENAI_API_KEY", "Model": "n" });
+    let contexts = &mut catalog["ConversationContexts"];
+    contexts["agent"] = contexts["default"].clone();
+    contexts["agent"]["AgentContextId"] = json!("other");
+}
+
+/// The input of the latest request, which has no compaction item.
+fn sent_without_compaction_item(bed: &Bed) -> String {
+    let sent = bed.latest_request()["input"].to_string();
+    assert!(!sent.contains(r#""type":"compaction""#), "{sent}");
+    sent
+}
+
 #[test]
 fn another_agent_context_is_sent_what_a_compaction_item_stands_for() {
     let bed = Bed::new();
-    bed.configure(|catalog| {
-        let agents = &mut catalog["AgentContexts"];
-        agents["default"]["Compaction"] = json!({ "By": "Service", "Threshold": 5_000 });
-        agents["other"] = json!({ "ApiKeySecret": "OPENAI_API_KEY", "Model": "n" });
-        let contexts = &mut catalog["ConversationContexts"];
-        contexts["agent"] = contexts["default"].clone();
-        contexts["agent"]["AgentContextId"] = json!("other");
-    });
+    bed.configure(add_another_agent);
     bed.say("p", "t1", "One").final_text();
     let items = vec![Item::Compaction, Item::Text(vec!["Done.".to_owned()])];
     bed.world.model.script([says(items).into()]);
     bed.say("p", "t2", "Two").final_text();
     bed.fork(json!({ "ConversationContextId": "agent" })).result();
     bed.say("f", "t3", "Three").final_text();
-    let sent = bed.latest_request()["input"].to_string();
+    let sent = sent_without_compaction_item(&bed);
     for words in ["One", "Two", "Three"] {
         assert!(sent.contains(&format!("[INSTRUCTION]\\n{words}")), "{sent}");
     }
-    assert!(!sent.contains(r#""type":"compaction""#), "{sent}");
 }
 
 #[test]
 fn the_same_holds_where_that_service_refuses_the_reasoning_beside_the_item() {
     let bed = Bed::new();
     bed.configure(|catalog| {
-        let agents = &mut catalog["AgentContexts"];
-        agents["default"]["Compaction"] = json!({ "By": "Service", "Threshold": 5_000 });
-        agents["default"]["Continuation"] = json!("replay");
-        agents["other"] =
-            json!({ "ApiKeySecret": "OPENAI_API_KEY", "Model": "n", "Continuation": "replay" });
-        let contexts = &mut catalog["ConversationContexts"];
-        contexts["agent"] = contexts["default"].clone();
-        contexts["agent"]["AgentContextId"] = json!("other");
+        add_another_agent(catalog);
+        for agent in ["default", "other"] {
+            catalog["AgentContexts"][agent]["Continuation"] = json!("replay");
+        }
     });
     bed.say("p", "t1", "One").final_text();
     let text = |words: &str| Item::Text(vec![words.to_owned()]);
@@ -316,24 +321,16 @@ fn the_same_holds_where_that_service_refuses_the_reasoning_beside_the_item() {
     });
     bed.fork(json!({ "ConversationContextId": "agent" })).result();
     bed.say("f", "t3", "Three").final_text();
-    let sent = bed.latest_request()["input"].to_string();
+    let sent = sent_without_compaction_item(&bed);
     for words in ["One", "Two", "Three", "Before.", "Behind."] {
         assert!(sent.contains(words), "{words}: {sent}");
     }
-    assert!(!sent.contains(r#""type":"compaction""#), "{sent}");
 }
 
 #[test]
 fn the_same_holds_where_a_rung_has_left_the_compacted_turns_out() {
     let bed = Bed::new();
-    bed.configure(|catalog| {
-        let agents = &mut catalog["AgentContexts"];
-        agents["default"]["Compaction"] = json!({ "By": "Service", "Threshold": 5_000 });
-        agents["other"] = json!({ "ApiKeySecret": "OPENAI_API_KEY", "Model": "n" });
-        let contexts = &mut catalog["ConversationContexts"];
-        contexts["agent"] = contexts["default"].clone();
-        contexts["agent"]["AgentContextId"] = json!("other");
-    });
+    bed.configure(add_another_agent);
     bed.say("p", "t1", "One").final_text();
     let items = vec![Item::Compaction, Item::Text(vec!["Done.".to_owned()])];
     bed.world.model.script([says(items).into()]);
@@ -347,9 +344,8 @@ fn the_same_holds_where_a_rung_has_left_the_compacted_turns_out() {
     bed.say("p", "t4", "Four").final_text();
     bed.fork(json!({ "ConversationContextId": "agent" })).result();
     bed.say("f", "t5", "Five").final_text();
-    let sent = bed.latest_request()["input"].to_string();
+    let sent = sent_without_compaction_item(&bed);
     for words in ["One", "Two", "Odd", "Four", "Five"] {
         assert!(sent.contains(&format!("[INSTRUCTION]\\n{words}")), "{sent}");
     }
-    assert!(!sent.contains(r#""type":"compaction""#), "{sent}");
 }
