@@ -194,18 +194,11 @@ export async function crossingsOfTurns(load, model) {
  * from then to the response; `overFloorMs` is of both, as is `cpuMs`, the CPU time.
  */
 export async function coldStart(load, model, starts) {
-  await model.answer({ deltas: 20 });
+  await model.answer(COLD_ANSWER);
   const seen = new Map(CONTENDERS.map(({ name }) => [name, []]));
   for (let start = 0; start < starts; start += 1) {
     for (const described of rotated(CONTENDERS, start)) {
-      const contender = await Running.start(described, model.url);
-      try {
-        const turn = { SessionId: `cold-${start}`, TurnId: 'turn-1', Instruction: 'Say what is known.' };
-        const { ms } = await load.turn(contender, turn);
-        seen.get(described.name).push({ startMs: contender.startMs, answerMs: ms ?? null, cpuMs: contender.cpuMs });
-      } finally {
-        await contender.dispose();
-      }
+      seen.get(described.name).push(await startOnce(load, model, described, start));
     }
   }
   const middle = (name, of) => median(seen.get(name).map(of));
@@ -218,6 +211,21 @@ export async function coldStart(load, model, starts) {
     cpuMs: middle(name, (start) => start.cpuMs),
     cpuOverFloorMs: overFloor(name, (start) => start.cpuMs),
   }));
+}
+
+/** What the model service answers the first turn of a process with. */
+export const COLD_ANSWER = { deltas: 20 };
+
+/** One start of a contender, its first response, and its end: `{startMs, answerMs, cpuMs}`. */
+export async function startOnce(load, model, described, number) {
+  const contender = await Running.start(described, model.url);
+  try {
+    const turn = { SessionId: `cold-${number}`, TurnId: 'turn-1', Instruction: 'Say what is known.' };
+    const { ms } = await load.turn(contender, turn);
+    return { startMs: contender.startMs, answerMs: ms ?? null, cpuMs: contender.cpuMs };
+  } finally {
+    await contender.dispose();
+  }
 }
 
 const each = (named, figures) => Object.fromEntries(named.map((one) => [one.name, figures(one)]));

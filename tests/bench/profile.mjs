@@ -13,12 +13,13 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CONTENDERS } from './contenders.mjs';
+import { COLD_ANSWER, startOnce } from './measurements.mjs';
 import { ModelService } from './model_service.mjs';
 import { Running } from './running.mjs';
 import { LOADS, Load } from './workloads.mjs';
 
 const KEY = process.env.LOAD ?? 'json';
-const COLD = { key: 'cold', says: "a process's start and its first turn, JSON, 20 deltas", answer: { deltas: 20 } };
+const COLD = { key: 'cold', says: "a process's start and its first turn, JSON, 20 deltas", answer: COLD_ANSWER };
 const STARTS = 20;
 /** Turns before those that count, so that V8 has optimised what it does in a process of some age. */
 const WARM_UP = 1500;
@@ -83,13 +84,8 @@ async function profiled(described) {
 
 /** `{name, us}`: microseconds of a start by kind. */
 async function profiledStarts(described) {
-  const start = async (number) => {
-    const running = await Running.start(described, model.url);
-    await load.turn(running, { SessionId: `cold-${number}`, TurnId: 'turn-1', Instruction: 'Say what is known.' });
-    await running.dispose();
-  };
   const starts = async () => {
-    for (let number = 0; number < STARTS; number += 1) await start(number);
+    for (let number = 0; number < STARTS; number += 1) await startOnce(load, model, described, number);
   };
   return { name: described.name, us: await during(starts, STARTS, ['-a']) };
 }
