@@ -11,6 +11,10 @@ export class FileStore extends DurableObject {
   constructor(ctx, env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
+    this.#begin();
+  }
+
+  #begin() {
     this.#sql.exec('CREATE TABLE IF NOT EXISTS file (key TEXT PRIMARY KEY, size INTEGER NOT NULL) WITHOUT ROWID');
     this.#sql.exec('CREATE TABLE IF NOT EXISTS part (key TEXT, number INTEGER, bytes BLOB NOT NULL, PRIMARY KEY (key, number))');
   }
@@ -62,9 +66,17 @@ export class FileStore extends DurableObject {
     return this.#sql.exec('SELECT key, size FROM file WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key LIMIT ?2', prefix, limit).toArray();
   }
 
-  /** Removes files; returns their bytes. */
-  remove(keys) {
-    return this.ctx.storage.transactionSync(() => keys.reduce((bytes, key) => bytes + this.#remove(key), 0));
+  /** Removes files; resolves to their bytes. */
+  async remove(keys) {
+    const bytes = this.ctx.storage.transactionSync(() => keys.reduce((bytes, key) => bytes + this.#remove(key), 0));
+    if (this.#sql.exec('SELECT 1 FROM file LIMIT 1').toArray().length === 0) {
+      // SQLite keeps the pages of removed rows, and what stood in them: what was erased would go on to fill the disk, and would
+      // be in each backup.
+      const freed = this.ctx.storage.deleteAll();
+      this.#begin();
+      await freed;
+    }
+    return bytes;
   }
 
   #remove(key) {

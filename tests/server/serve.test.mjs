@@ -8,10 +8,11 @@ import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtemp
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
-import { Gate, ScriptedModel, answer, text } from '../e2e/scripted_model.mjs';
+import { Gate, ScriptedModel, answer, call, text } from '../e2e/scripted_model.mjs';
 import { EventStream } from '../e2e/event_stream.mjs';
 import { Database } from '../../server/src/sqlite.mjs';
 import { API_KEY, FILE_LINK_KEY, catalogOf } from '../e2e/test_catalog.mjs';
+import { serve } from '../local_server.mjs';
 import { PACKAGE, PackageServer, command, started } from './package_server.mjs';
 
 const scratch = mkdtempSync(path.join(existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'own-server-'));
@@ -210,6 +211,33 @@ test('without room on the disk what writes is refused, and reading and deleting 
   assert.equal((await ask(server, '/sessions/full')).status, 404);
   assert.equal((await ask(server, '/sessions/full')).json.Errors[0].ErrorCode, 'rate_limited');
   await server.kill();
+});
+
+test('files of an erased session take no room any more, and nothing of them is left on the disk', async () => {
+  const contents = randomBytes(1 << 20).toString('base64');
+  const tool = await serve((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ Files: [{ Name: 'a.txt', MimeType: 'text/plain', Text: contents }] })));
+  const made = catalog((one) => {
+    one.ServerTools.push({ Name: 'make', Description: 'Makes a file.', Http: { Url: tool.origin } });
+    one.Modes[0].Tools.push('make');
+  });
+  try {
+    const server = newServer();
+    const folder = path.join(server.data, 'objects/aptix-edge-FileStore');
+    const stored = () => readdirSync(folder).filter((name) => readFileSync(path.join(folder, name)).includes(contents.slice(-100)));
+    for (const session of ['one', 'two']) {
+      // What files take is counted anew at each start.
+      await starts(server, { settings: { MaxBytesOfFiles: 2 << 20 }, catalog: made });
+      model.script(answer(call('make', {})), answer(text('Made.')));
+      const { json } = await post(server, turnOf(session));
+      const { Url } = json.Result.Files[0];
+      assert.deepEqual([(await fetch(Url)).status, stored().length], [200, 1]);
+      assert.equal((await ask(server, `/sessions/${session}`, { method: 'DELETE' })).status, 200);
+      assert.deepEqual([(await fetch(Url)).status, stored()], [404, []]);
+      await server.kill();
+    }
+  } finally {
+    await tool.close();
+  }
 });
 
 test('a backup that is made while turns run holds all that was acknowledged, and what ran goes on where it is restored', async () => {
