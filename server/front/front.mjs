@@ -13,6 +13,8 @@ export { FileStore };
 const LOOK_MS = 250;
 /** Requests that change nothing, or make room. */
 const NEEDS_NO_ROOM = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
+/** The paths of those that are sent by POST all the same, since they have a body. */
+const READS = /^\/(?:tickets|workspaces\/[^/]+\/(?:search|compare))$/;
 
 /**
  * `isEnding`: no new requests; `isCut`: streams end where they are; `isFull`: nothing may be written, as it is when the server
@@ -67,9 +69,9 @@ export default {
 };
 
 /** Why a request is not taken. A browser that asks first whether its page may call has to learn that it may read the refusal. */
-function refusedFor({ method }, env) {
+function refusedFor({ method, url }, env) {
   if (state.isEnding && method !== 'OPTIONS') return 'The service is being stopped; wait as Retry-After says and repeat the request.';
-  if ((state.isFull ?? env.FRONT.IsFull) && !NEEDS_NO_ROOM.has(method)) return 'The disk of the service has no room; wait as Retry-After says and repeat the request.';
+  if ((state.isFull ?? env.FRONT.IsFull) && !NEEDS_NO_ROOM.has(method) && !READS.test(new URL(url).pathname)) return 'The disk of the service has no room; wait as Retry-After says and repeat the request.';
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 // One's own server (docs/own-server.md): serves from a folder until a signal ends it. Owns what changes while it serves:
 // the catalog's file, the room on the disk, the end.
 import { spawn } from 'node:child_process';
-import { existsSync, openSync, statSync, statfsSync } from 'node:fs';
+import { existsSync, openSync, statSync, statfsSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { faultsOf, read, take } from './catalog_file.mjs';
@@ -16,23 +16,27 @@ import { Workerd } from './workerd.mjs';
 const MIN_BYTES_FREE = 256 << 20;
 /** How often each is looked at, in ms: the catalog's file, the room on the disk, what the files take. */
 const [LOOK_AT_CATALOG_MS, LOOK_AT_ROOM_MS, LOOK_AT_FILES_MS] = [1000, 1000, 60_000];
+/** How long a catalog waits that could not be judged or stored, in ms: to judge one takes half a second of a core. */
+const HINDERED_MS = 5000;
 /** How often the open requests are counted while the service ends, in ms. */
 const COUNT_MS = 100;
 
 /**
  * Serves `settings` (configuration.mjs) from the folder `data` at `address`; resolves to the exit code. `extra` are variables
- * that the configuration need not name; `isChecked`: the catalog is known to be right. `tell(event)` gets `{ event, level, … }`; `onServing(address)` is called once.
+ * that the configuration need not name; `isChecked`: the catalog is known to be right. `say(event)` gets `{ event, level, … }` where
+ * the configuration names no file for the log; `onServing(address)` is called once.
  */
-export async function serve({ settings, data, address, drainMs, extra = {}, isChecked = false, tell, onServing = () => {} }) {
+export async function serve({ settings, data, address, drainMs, extra = {}, isChecked = false, tell: say, onServing = () => {} }) {
   const { MaxBytesOfFiles, MinBytesFree = MIN_BYTES_FREE, Rates, Metering, Jurisdictions } = settings;
   const values = placed({ ...extra, ...valuesOf(settings), ...secretsOf(settings) }, Jurisdictions);
   process.umask(0o077);
   const folder = new DataFolder(data);
   await folder.hold();
   const ended = signal();
+  const log = settings.Log && logFile(settings.Log);
+  const tell = log ? (event) => note(log, event) : say;
   const catalog = settings.Catalog && catalogFile(settings.Catalog, folder.catalog, isChecked, tell);
   await catalog?.first();
-  const log = settings.Log ? openSync(settings.Log, 'a', 0o600) : undefined;
   const workerd = await Workerd.start({
     config: folder.in('config.capnp'),
     address,
@@ -69,6 +73,23 @@ export async function serve({ settings, data, address, drainMs, extra = {}, isCh
   return code;
 }
 
+function logFile(file) {
+  try {
+    return openSync(file, 'a', 0o600);
+  } catch (error) {
+    throw new Fault(`the log ${file} cannot be written: ${error.code}`);
+  }
+}
+
+/** Writes an event to the file of the log, between the Worker's own lines. A disk that takes no more must not hinder an end in order. */
+function note(log, event) {
+  try {
+    writeSync(log, `${JSON.stringify(event)}\n`);
+  } catch {
+    // It is told nowhere.
+  }
+}
+
 /** Resolves to `signal` with the first one that ends the service. */
 function signal() {
   return new Promise((resolve) => {
@@ -98,6 +119,9 @@ async function drain(workerd, ms, onBegun) {
  */
 function catalogFile(file, folder, isChecked, tell) {
   let seen;
+  let hindrance;
+  // When the same file is looked at again.
+  let again = Infinity;
   const look = async () => {
     seen = momentOf(file);
     const catalog = read(file);
@@ -114,11 +138,16 @@ function catalogFile(file, folder, isChecked, tell) {
       }
     },
     async again() {
-      if (momentOf(file) === seen) return;
+      if (momentOf(file) === seen && Date.now() < again) return;
+      again = Infinity;
       try {
         if ((await look()).length === 0) tell({ event: 'catalog_taken', level: 'info', file });
-      } catch (fault) {
-        tell({ event: 'catalog_refused', level: 'error', file, faults: [fault.message] });
+        hindrance = undefined;
+      } catch ({ message }) {
+        // It was not judged, or not stored, and may be right: it is looked at again, and the hindrance is told once.
+        again = Date.now() + HINDERED_MS;
+        if (message !== hindrance) tell({ event: 'catalog_refused', level: 'error', file, faults: [message] });
+        hindrance = message;
       }
     },
   };

@@ -15,6 +15,8 @@ import { workerdConfig } from './workerd_config.mjs';
 const START_MS = 60_000;
 /** What workerd gets after SIGTERM before it is killed, in ms. Nothing that was acknowledged is lost by that. */
 const END_MS = 3000;
+/** The longest that an answer of the front's may take, in ms: a process that hangs is ended all the same. */
+const ASK_MS = 5000;
 /** The longest that the operating system lets a text of the environment be. */
 const MOST_OF_A_VALUE = 128 * 1024 - 1;
 
@@ -95,10 +97,10 @@ export class Workerd {
     return JSON.parse((await this.#ask('POST', '/', JSON.stringify(changes))).body);
   }
 
-  #ask(method, route, body, signal) {
+  #ask(method, route, body, signal = AbortSignal.timeout(ASK_MS)) {
     return new Promise((resolve, reject) => {
-      const request = http.request({ socketPath: path.join(this.#run, 'control'), method, path: route, signal, headers: { host: 'control', connection: 'close' } }, async (response) => {
-        resolve({ status: response.statusCode, body: await text(response) });
+      const request = http.request({ socketPath: path.join(this.#run, 'control'), method, path: route, signal, headers: { host: 'control', connection: 'close' } }, (response) => {
+        text(response).then((body) => resolve({ status: response.statusCode, body }), reject);
       });
       request.once('error', reject).end(body);
     });

@@ -180,6 +180,14 @@ test('a catalog that is spoiled while it serves changes nothing, and a right one
   assert.equal((await post(server, turnOf('spoiled'))).json.Result.PrimaryOutputText, 'As before.');
   replace(catalog((one) => (one.AgentContexts.default.Model = 'another-model')));
   await server.told('catalog_taken');
+  // What hinders a right one may pass.
+  const hindrance = path.join(server.data, 'catalog/.new');
+  mkdirSync(hindrance);
+  replace(catalog((one) => (one.AgentContexts.default.Model = 'later-model')));
+  await eventually(() => server.events.some((event) => event.faults?.[0].includes('EISDIR')), 'it is hindered');
+  rmSync(hindrance, { recursive: true });
+  await eventually(() => server.events.filter(({ event }) => event === 'catalog_taken').length === 2, 'it is taken');
+  assert.equal(server.events.filter((event) => event.faults?.[0].includes('EISDIR')).length, 1);
   await server.kill();
 
   // The last that was right serves a start, too; a first one that is wrong does not.
@@ -187,7 +195,7 @@ test('a catalog that is spoiled while it serves changes nothing, and a right one
   await server.told('catalog_refused');
   model.script(answer(text('Still.')));
   await post(server, turnOf('spoiled', { TurnId: '2' }));
-  assert.equal(model.requests.at(-1).body.model, 'another-model');
+  assert.equal(model.requests.at(-1).body.model, 'later-model');
   const first = await command(['check', server.catalogFile]);
   assert.deepEqual([first.code, first.out.trim()], [1, faults[0]]);
   await server.kill();
@@ -199,7 +207,7 @@ test('without room on the disk what writes is refused, and reading and deleting 
   await post(server, turnOf('full'));
   await server.kill();
   const page = 'https://app.example';
-  await starts(server, { settings: { Variables: { ...Variables, ALLOWED_ORIGINS: page }, MinBytesFree: Number.MAX_SAFE_INTEGER, Rates: { Keys: { Limit: 3, PeriodS: 60 } } } });
+  await starts(server, { settings: { Variables: { ...Variables, ALLOWED_ORIGINS: page }, MinBytesFree: Number.MAX_SAFE_INTEGER, Rates: { Keys: { Limit: 4, PeriodS: 60 } } } });
   const refused = await ask(server, '/execute', { body: turnOf('full', { TurnId: '2' }), headers: { origin: page, 'aptix-request-id': 'mine' } });
   await server.told('disk_full');
   assert.deepEqual([refused.status, refused.json.Errors[0].ErrorCode], [503, 'overloaded']);
@@ -207,6 +215,7 @@ test('without room on the disk what writes is refused, and reading and deleting 
   const told = ['access-control-allow-origin', 'x-content-type-options', 'cache-control', 'retry-after', 'aptix-request-id'].map((name) => refused.headers.get(name));
   assert.deepEqual(told, [page, 'nosniff', 'no-store', '2', 'mine']);
   assert.equal((await ask(server, '/sessions/full')).status, 200);
+  assert.deepEqual((await ask(server, '/workspaces/full/search', { body: { Query: 'room' } })).json.Result, { Chunks: [] });
   assert.equal((await ask(server, '/sessions/full', { method: 'DELETE' })).status, 200);
   assert.equal((await ask(server, '/sessions/full')).status, 404);
   assert.equal((await ask(server, '/sessions/full')).json.Errors[0].ErrorCode, 'rate_limited');
@@ -372,6 +381,31 @@ test('a service whose output nobody reads any more ends with a signal', { timeou
   assert.deepEqual(await ended, [0, null]);
   clearTimeout(late);
   closeSync(full);
+});
+
+test('the file of the log has what the server itself tells, and a runtime that hangs is ended all the same', { timeout: 60_000 }, async () => {
+  const server = await starts(newServer());
+  await server.kill();
+  const folder = path.dirname(server.data);
+  const config = path.join(folder, 'server.json');
+  writeFileSync(config, JSON.stringify({ ...JSON.parse(readFileSync(config, 'utf8')), Log: 'log' }));
+  const run = started(['serve', '--config', config, '--data', server.data, '--listen', '127.0.0.1:0', '--drain', '1s']);
+  const logged = () => (existsSync(path.join(folder, 'log')) ? readFileSync(path.join(folder, 'log'), 'utf8').match(/"event":"(?:serving|stopping|workerd_ended)"/g) : null);
+  await eventually(() => logged()?.length === 1, 'it serves');
+  const { workerd } = server;
+  process.kill(workerd, 'SIGSTOP');
+  run.child.kill('SIGTERM');
+  const late = setTimeout(() => [workerd, run.child.pid].forEach((pid) => process.kill(pid, 'SIGKILL')), 30_000);
+  assert.deepEqual(await run.ended, [0, null], run.err);
+  clearTimeout(late);
+  assert.throws(() => process.kill(workerd, 0), { code: 'ESRCH' });
+
+  const again = started(['serve', '--config', config, '--data', server.data, '--listen', '127.0.0.1:0', '--drain', '1s']);
+  await eventually(() => logged()?.length === 2, 'it serves again');
+  again.child.kill('SIGTERM');
+  await again.ended;
+  assert.deepEqual(logged(), ['"event":"serving"', '"event":"serving"', '"event":"stopping"']);
+  assert.deepEqual([run.out, again.out], ['', '']);
 });
 
 test('a server that stands in the jurisdiction of a tenant keeps its sessions and files under names of it', async () => {
