@@ -36,8 +36,9 @@ export async function backup(data, to) {
   if (!folder.written) throw new Fault(`${folder.root} is no folder of a server`);
   if (existsSync(to)) throw new Fault(`${to} is there already; a backup overwrites nothing`);
   const began = Date.now();
-  const scratch = mkdtempSync(path.join(path.dirname(path.resolve(to)), '.aptix-edge-backup-'));
+  let scratch;
   try {
+    scratch = mkdtempSync(path.join(path.dirname(path.resolve(to)), '.aptix-edge-backup-'));
     const part = path.join(scratch, 'part');
     const archive = new Archive(part, began);
     const seen = new Map();
@@ -67,7 +68,7 @@ export async function backup(data, to) {
   } catch (error) {
     throw error instanceof Fault ? error : new Fault(`${to} cannot be written: ${error.message}`);
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    if (scratch) rmSync(scratch, { recursive: true, force: true });
   }
 }
 

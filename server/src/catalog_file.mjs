@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Fault } from './fault.mjs';
+import { textOf } from './text.mjs';
 import { Workerd } from './workerd.mjs';
 
 /** A turn that no catalog can run: its context has a name that none permits, so that nothing is asked of anybody. */
@@ -73,9 +74,7 @@ export function read(file) {
   } catch (error) {
     throw new Fault(`the catalog ${file} cannot be read: ${error.code}`);
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new Fault(`the catalog ${file} is not UTF-8; store it as UTF-8`);
-  }
+  const text = textOf(bytes);
+  if (text === undefined) throw new Fault(`the catalog ${file} is not UTF-8; store it as UTF-8`);
+  return text;
 }

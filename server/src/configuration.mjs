@@ -6,6 +6,7 @@ import { secretsIn } from '../../tools/dev/catalog_secrets.mjs';
 import { Fault } from './fault.mjs';
 import { JURISDICTIONS } from './jurisdictions.mjs';
 import { PRODUCT } from './package_files.mjs';
+import { textOf } from './text.mjs';
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** The farthest that a name may be from a known one to count as its misspelling. */
@@ -18,7 +19,7 @@ const whole = (least, most = Number.MAX_SAFE_INTEGER) => (value) =>
 const oneOf = (...names) => (value) => (names.includes(value) ? undefined : `is one of ${names.join(', ')}`);
 const listOf = (isOne, what) => (value) => (Array.isArray(value) && value.every(isOne) ? undefined : `is a list of ${what}`);
 const any = () => undefined;
-const name = (value) => (/^[a-z0-9][a-z0-9-]{0,62}$/.test(value) ? undefined : 'is a name of small letters, digits and hyphens');
+const name = (value) => (typeof value === 'string' && /^[a-z0-9][a-z0-9-]{0,62}$/.test(value) ? undefined : 'is a name of small letters, digits and hyphens');
 
 const NAMES = listOf((one) => typeof one === 'string', 'names');
 const RATE = { Limit: whole(1), PeriodS: oneOf(10, 60) };
@@ -45,7 +46,7 @@ const MEMBERS = {
     RateNamespaces: { Keys: text, Users: text },
     CpuMs: whole(10, 300_000),
     Logs: { Destinations: NAMES, InvocationLogs: flag },
-    Traces: { Destinations: NAMES, SamplingRate: (value) => (value >= 0 && value <= 1 ? undefined : 'is a number from 0 to 1') },
+    Traces: { Destinations: NAMES, SamplingRate: (value) => (typeof value === 'number' && value >= 0 && value <= 1 ? undefined : 'is a number from 0 to 1') },
     Placement: oneOf('smart', 'off'),
   },
   Environments: any,
@@ -93,8 +94,11 @@ export function secretsOf({ Secrets }) {
   for (const [called, file] of Object.entries(Secrets)) {
     try {
       const mode = statSync(file).mode & 0o777;
-      values[called] = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-      if (values[called].trim() === '') faults.push(`/Secrets/${called}: ${file} is empty; write the secret into it, or leave ${called} out`);
+      const text = textOf(readFileSync(file));
+      values[called] = text?.replace(/\r?\n$/, '') ?? '';
+      // No program is handed a text with a NUL, and what Node says of one repeats it.
+      if (text === undefined || text.includes('\0')) faults.push(`/Secrets/${called}: ${file} is no text in UTF-8`);
+      else if (values[called].trim() === '') faults.push(`/Secrets/${called}: ${file} is empty; write the secret into it, or leave ${called} out`);
       if (mode !== 0o600) faults.push(`/Secrets/${called}: ${file} has the mode 0${mode.toString(8)}; it has to be 0600: chmod 600 ${file}`);
     } catch (error) {
       faults.push(`/Secrets/${called}: ${file} cannot be read: ${error.code}`);
@@ -111,7 +115,7 @@ export const valuesOf = ({ Variables }) =>
 function parsed(file) {
   let json;
   try {
-    json = JSON.parse(readFileSync(file, 'utf8'));
+    json = JSON.parse(textOf(readFileSync(file)) ?? '');
   } catch (error) {
     throw new Fault(error.code ? `${file} cannot be read: ${error.code}` : `${file} is no JSON: ${error.message}`);
   }

@@ -20,9 +20,11 @@ export async function deploy({ settings, wranglerFile, dryRun, print }) {
   const { Catalog, Cloudflare = {} } = settings;
   refuseShared(settings);
   const wrangler = found();
+  let catalog;
   if (Catalog) {
     if (!/[^0]/.test(Cloudflare.CatalogId ?? '')) throw new Fault(`/Cloudflare/CatalogId: is ${Cloudflare.CatalogId ? 'no id' : 'missing'}; wrangler kv namespace create my-agent-catalog prints one`);
-    const faults = await faultsOf(read(Catalog));
+    catalog = read(Catalog);
+    const faults = await faultsOf(catalog);
     if (faults.length > 0) throw new Fault(`the catalog ${Catalog} is wrong:\n${faults.join('\n')}`);
   }
   const folder = mkdtempSync(path.join(tmpdir(), 'aptix-edge-deploy-'));
@@ -37,8 +39,10 @@ export async function deploy({ settings, wranglerFile, dryRun, print }) {
     const given = Object.keys(secrets).length > 0 ? ['--secrets-file', file] : [];
     const code = await run(wrangler.program, ['deploy', '--config', config, '--tag', PRODUCT.commit, ...given, ...(dryRun ? ['--dry-run', '--outdir', path.join(folder, 'out')] : [])]);
     if (code !== 0 || dryRun || !Catalog) return code;
-    // After the Worker, which reads a catalog of today's form.
-    return await run(wrangler.program, ['kv', 'key', 'put', '--remote', '--config', config, '--binding', 'CATALOG', 'catalog', '--path', Catalog]);
+    // After the Worker, which reads a catalog of today's form; and the text that was judged, whatever the file holds by now.
+    const judged = path.join(folder, 'catalog.json');
+    writeFileSync(judged, catalog);
+    return await run(wrangler.program, ['kv', 'key', 'put', '--remote', '--config', config, '--binding', 'CATALOG', 'catalog', '--path', judged]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -22,9 +22,14 @@ export async function restore(from, data) {
   if (!existsSync(from)) throw new Fault(`there is no file ${from}`);
   if (existsSync(data) && readdirSync(data).length > 0) throw new Fault(`${data} is not empty; a backup is put into an empty folder`);
   const folder = new DataFolder(data);
+  const wasThere = existsSync(folder.root);
   try {
     mkdirSync(folder.root, { recursive: true });
-    writeFileSync(folder.restoring, '');
+    writeFileSync(folder.restoring, '', { flag: 'wx' });
+  } catch (error) {
+    throw new Fault(`${folder.root} cannot be written: ${error.code === 'EEXIST' ? 'another backup is being put into it' : error.code}`);
+  }
+  try {
     const manifest = await unpack(from, folder);
     const ringing = ring(folder, manifest);
     rmSync(folder.restoring);
@@ -32,7 +37,9 @@ export async function restore(from, data) {
     if (faults.length > 0) throw new Fault(faults.join('\n'));
     return [`${folder.root} has the backup of ${manifest.Began}; ${ringing} objects look at once for what is due`, ...lines].join('\n');
   } catch (error) {
-    rmSync(folder.root, { recursive: true, force: true });
+    // An operator's own folder stays, with its owner: it may be a disk of its own.
+    for (const name of wasThere ? readdirSync(folder.root) : []) rmSync(folder.in(name), { recursive: true, force: true });
+    if (!wasThere) rmSync(folder.root, { recursive: true, force: true });
     throw error instanceof Fault ? error : new Fault(`${from} cannot be restored: ${error.message}`);
   }
 }

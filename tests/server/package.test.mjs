@@ -191,6 +191,18 @@ test('a deploy that is ended in its middle leaves no secret behind', { timeout: 
   assert.deepEqual([await upload.ended, existsSync(path.dirname(file))], [[1, null], false]);
 });
 
+test('the catalog that is uploaded is the one that was judged, and a configuration may begin with the mark of an editor', async () => {
+  const { folder, config } = ownConfiguration();
+  const file = path.join(folder, 'catalog.json');
+  writeFileSync(config, `\ufeff${readFileSync(config, 'utf8')}`);
+  // While the Worker is uploaded, the file is changed.
+  const cwd = folderOfWrangler('4.141.0', `const { readFileSync, writeFileSync } = require('node:fs');
+    if (process.argv[2] === 'deploy') writeFileSync(${JSON.stringify(file)}, '{"half": ');
+    else console.log(JSON.parse(readFileSync(of('--path'), 'utf8')).ConversationContexts.default.AgentContextId);`);
+  const { code, out, err } = await command(['deploy', '--config', config, '--env', 'staging'], { cwd });
+  assert.deepEqual([code, err, out.trimEnd().split('\n').at(-1)], [0, '', 'default']);
+});
+
 test('a newer wrangler is told how long objects keep the old code, and to leave queries out of logs; an older one is not', async () => {
   const { config } = ownConfiguration();
   const told = async (version) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
@@ -88,6 +88,16 @@ test('a configuration is refused with each of its faults, and the nearest name',
   chmodSync(path.join(folder, 'key'), 0o644);
   const [fault] = await refused({ Secrets: { OPENAI_API_KEY: 'key' } });
   assert.match(fault, /^\/Secrets\/OPENAI_API_KEY: \S+key has the mode 0644; it has to be 0600/);
+  for (const bytes of [Buffer.from('\ufeffsk-secret\r\n', 'utf16le'), Buffer.from('sk-secret\0')]) {
+    rmSync(path.join(folder, 'key'));
+    writeFileSync(path.join(folder, 'key'), bytes, { mode: 0o600 });
+    assert.deepEqual(await refused({ Secrets: { OPENAI_API_KEY: 'key' } }), [`/Secrets/OPENAI_API_KEY: ${path.join(folder, 'key')} is no text in UTF-8`]);
+  }
+  assert.deepEqual(await refused({ Log: 'none/log', Cloudflare: { Name: 5, Traces: { SamplingRate: '0.5' } } }), [
+    '/Cloudflare/Name: is a name of small letters, digits and hyphens',
+    '/Cloudflare/Traces/SamplingRate: is a number from 0 to 1',
+  ]);
+  assert.deepEqual(await refused({ Log: 'none/log' }), [`the log ${path.join(folder, 'none/log')} cannot be written: ENOENT`]);
   // This machine may not be where a tenant's data has to stay.
   const TENANTS = { acme: { Jurisdiction: 'eu' }, beta: { Placement: 'apac' } };
   for (const more of [{}, { Jurisdictions: ['us'] }]) {
@@ -282,6 +292,9 @@ test('a backup that is made while turns run holds all that was acknowledged, and
   const data = path.join(scratch, 'restored');
   assert.match((await command(['restore', '--from', `${file}.cut`, '--data', data])).err, /cannot be restored|has no list/);
   assert.ok(!existsSync(data));
+  mkdirSync(data, { mode: 0o750 });
+  assert.equal((await command(['restore', '--from', `${file}.cut`, '--data', data])).code, 1);
+  assert.deepEqual([readdirSync(data), statSync(data).mode & 0o777], [[], 0o750]);
   const put = await command(['restore', '--from', file, '--data', data]);
   assert.equal(put.code, 0, put.err);
   assert.match((await command(['restore', '--from', file, '--data', data])).err, /is not empty/);
@@ -323,6 +336,8 @@ test('a backup for which the disk has no room says so and leaves nothing, and so
   const spoiled = await command(['backup', '--data', data, '--to', file]);
   assert.deepEqual([spoiled.code, readdirSync(to)], [1, []]);
   assert.match(spoiled.err, /^aptix-edge-server: \S+0\.sqlite cannot be copied: .*\n$/);
+  const nowhere = await command(['backup', '--data', data, '--to', path.join(scratch, 'nowhere/backup')]);
+  assert.match(nowhere.err, /^aptix-edge-server: \S+nowhere\/backup cannot be written: ENOENT.*\n$/);
   const put = await command(['restore', '--from', to, '--data', path.join(scratch, 'none')]);
   assert.match(put.err, /^aptix-edge-server: .*full cannot be restored: EISDIR.*\n$/);
 });

@@ -154,7 +154,7 @@ function withLastLine(line) {
 /** The Worker's settings: from the environment, where an empty one counts as none, else from .dev.vars, which may hold more than `SETTINGS`. */
 function settingsOf(environment) {
   const file = path.join(ROOT, '.dev.vars');
-  const settings = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
+  const settings = existsSync(file) ? parseEnv(new TextDecoder().decode(readFileSync(file))) : {};
   const named = environment.CATALOG && existsSync(environment.CATALOG) ? secretsIn(readFileSync(environment.CATALOG, 'utf8')) : [];
   for (const name of [...SETTINGS, ...named]) if (environment[name] !== undefined) settings[name] = environment[name];
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''));

@@ -11,7 +11,8 @@ export function filesIn(paths) {
 
 /** The session of a file, or throws an `Error` that says what the file lacks. */
 export function readSession(file) {
-  const document = JSON.parse(readFileSync(file, 'utf8'));
+  // A decoder leaves out the mark that some programs write first.
+  const document = JSON.parse(new TextDecoder().decode(readFileSync(file)));
   const exported = document?.Result ?? document;
   if (typeof exported?.SessionId !== 'string' || !Array.isArray(exported.Turns)) throw new Error('it is no export of a session');
   const turns = exported.Turns.filter(({ Status }) => Status !== 'running');
@@ -92,7 +93,8 @@ function namesOf(turns) {
 
 /** The tools of each MCP server that the turns offered, as the server lists them; those of later turns come first. */
 function listsOf(turns) {
-  const servers = {};
+  // A server may be called `constructor`.
+  const servers = Object.create(null);
   for (const { Tools } of [...turns].reverse()) {
     for (const { Mcp, Definition } of Tools) {
       if (!Mcp) continue;

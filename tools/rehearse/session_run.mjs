@@ -10,7 +10,7 @@ export async function runSession({ session, context, origin, outbound }) {
   const headers = session.user === undefined ? {} : { 'aptix-user': encodeURIComponent(session.user) };
   const ask = (route, body) => asked(new URL(route, origin), headers, body);
   const answers = new RecordedAnswers(session.turns);
-  const runs = {};
+  const runs = Object.create(null);
   for (const [place, recorded] of session.turns.entries()) {
     const request = {
       ...recorded.request,
