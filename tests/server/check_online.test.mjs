@@ -86,6 +86,28 @@ test('a chain that loses the boot prompt is found, and what does not respond say
   }
 });
 
+test('what a deployment permits its tenants is no matter of the services, and no part of a key is shown', async () => {
+  const longer = `${SECRET}-and-more`;
+  const quoting = await listen(0, (request) => {
+    throw Object.assign(unknown('x'), { status: 401, body: { error: { code: 'invalid_api_key', message: `Wrong: ${request.headers['x-key']}.\u001b[2J` } } });
+  });
+  try {
+    const config = path.join(scratch, 'server.json');
+    const keys = { OPENAI_API_KEY: SECRET, LONGER_KEY: longer };
+    for (const [name, value] of Object.entries(keys)) writeFileSync(path.join(scratch, name), value, { mode: 0o600 });
+    writeFileSync(config, JSON.stringify({ Variables: { TENANTS: { '*': { Contexts: ['other'] } } }, Secrets: { OPENAI_API_KEY: 'OPENAI_API_KEY', LONGER_KEY: 'LONGER_KEY' } }));
+    const file = path.join(scratch, 'catalog.json');
+    const AgentContexts = { default: agent('full'), quoting: agent('full', { BaseUrl: quoting.url, Headers: { 'X-Key': '${LONGER_KEY}' } }) };
+    const ConversationContexts = { default: { AgentContextId: 'default', BootPrompt: 'Boot.' } };
+    writeFileSync(file, JSON.stringify({ AgentContexts, ConversationContexts, Modes: [{ Key: 'general', DisplayName: 'General' }] }));
+    const { code, out } = await command(['check', file, '--config', config, '--online']);
+    assert.deepEqual([code, out.trimEnd().split('\n').slice(-1)], [1, ['quoting, m: does not respond: 401 invalid_api_key: Wrong: ***.\ufffd[2J']], out);
+    assert.match(out, /^default +m +stored +yes +yes/m);
+  } finally {
+    await quoting.close();
+  }
+});
+
 test('a service of embeddings is asked for a vector, whose length the catalog has to have right', async () => {
   const embeds = (Dimensions, url) => agent('full', { Retrieval: { Index: { Embeddings: { Model: 'e', Dimensions, ...(url && { BaseUrl: url }) } } } });
   const plain = await listen(0, null, null, (_, body) => {

@@ -6,13 +6,13 @@ import { askEmbeddings, COLUMNS as OF_EMBEDDINGS } from './embeddings.mjs';
 import { Gateway } from './gateway.mjs';
 import { askMcpServers, COLUMNS as OF_MCP_SERVERS } from './mcp_servers.mjs';
 import { askModelServices, COLUMNS as OF_MODEL_SERVICES } from './model_services.mjs';
-import { shownWithout, table } from './report.mjs';
+import { seen, shownWithout, table } from './report.mjs';
 
 /** The report of all services, and whether they suit: `{ lines, suits }`. `values` are the variables and secrets. */
 export async function askServices({ text, values, progress }) {
   const gateway = await Gateway.start();
-  // Who may call is no matter of the services.
-  const known = Object.fromEntries(Object.entries(values).filter(([name]) => !/^(API_KEYS|TICKET_KEYS|IDENTITY_PROVIDERS)/.test(name)));
+  // Who may call, and under which contexts, is no matter of the services.
+  const known = Object.fromEntries(Object.entries(values).filter(([name]) => !/^(API_KEYS|TICKET_KEYS|IDENTITY_PROVIDERS|TENANTS$|JURISDICTIONS$)/.test(name)));
   const secrets = Object.fromEntries(secretsIn(text).flatMap((name) => (name in values ? [[name, values[name]]] : [])));
   let names = 0;
   const online = {
@@ -41,7 +41,7 @@ export async function askServices({ text, values, progress }) {
       servers.notes,
       advice.length === 0 ? ['Every setting suits its service.'] : advice,
     ];
-    return { report: parts.filter((lines) => lines.length > 0).map((lines) => lines.join('\n')).join('\n\n'), suits: advice.length === 0 };
+    return { report: seen(parts.filter((lines) => lines.length > 0).map((lines) => lines.join('\n')).join('\n\n')), suits: advice.length === 0 };
   } finally {
     gateway.close();
   }

@@ -16,6 +16,10 @@ export function table(heads, rows) {
 
 /** A function that makes one line of a service's message, without the values of `secrets`. */
 export function shownWithout(secrets) {
-  const hidden = Object.values(secrets).filter((value) => value.length > 0);
+  // The longer of two that begin alike comes first.
+  const hidden = Object.values(secrets).filter((value) => value.length > 0).sort((one, other) => other.length - one.length);
   return (message) => [...hidden.reduce((text, value) => text.replaceAll(value, '***'), message).split(/\s+/).join(' ').trim()].slice(0, MESSAGE).join('');
 }
+
+/** A report for a terminal, in which names and words of services move no cursor and turn no text. */
+export const seen = (report) => report.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (each) => (each === '\n' ? each : '\ufffd'));
