@@ -48,7 +48,7 @@ pub use refused_reasoning::concerns_sent_reasoning;
 pub use refused_schema::concerns_schema;
 pub use refused_tool::{RefusedTool, refused_tool};
 pub(crate) use replay_item::assistant_message;
-pub use replay_item::{bare, for_replay, is_compaction};
+pub use replay_item::{bare, for_replay, is_compaction, since_compaction};
 pub use request::{
     CallMembers, ContextManagement, ENCRYPTED_REASONING, FunctionTool, JsonSchemaFormat,
     ResponsesRequest, ToolChoice,

@@ -151,6 +151,15 @@ pub fn is_compaction(item: &RawValue) -> bool {
     ItemKind::of(item) == ItemKind::Compaction
 }
 
+/// The items of an output that are sent where its newest compaction item stands for all before it: the item, the calls
+/// before it, whose outputs come behind the output, and what stands behind it. All items where none is one.
+pub fn since_compaction<'a>(items: &[&'a RawValue]) -> Vec<&'a RawValue> {
+    let newest = items.iter().rposition(|item| is_compaction(item)).unwrap_or_default();
+    let (before, since) = items.split_at_checked(newest).unwrap_or_default();
+    let calls = before.iter().filter(|item| ItemKind::of(item) == ItemKind::FunctionCall);
+    since.iter().take(1).chain(calls).chain(since.iter().skip(1)).copied().collect()
+}
+
 /// The types of items of tools that the service ran by itself and takes back without state, and their members:
 /// those that an item must have, and those that it may have.
 const HOSTED: [(&str, &[&str], &[&str]); 5] = [

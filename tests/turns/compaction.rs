@@ -485,6 +485,32 @@ fn each_call_that_follows_a_refusal_for_length_is_smaller() {
 }
 
 #[test]
+fn calls_before_a_compaction_item_are_sent_with_their_outputs() {
+    let bed = compacted_by_the_service("replay");
+    let model = &bed.world.model;
+    let looks_up = |of: &str| call("lookup", json!({ "of": of }));
+    let items = vec![Item::Reasoning, looks_up("a"), Item::Compaction, looks_up("b")];
+    model.script([says(items).into(), say("One.").into(), say("Two.").into()]);
+    bed.post(&turn_in("replay", "t1", "First")).final_text();
+    bed.post(&turn_in("replay", "t2", "Second")).final_text();
+    // A service that takes no ids of items back gets the same.
+    model.rules.refuse_by(|body, _| {
+        let has_id = |item: &Value| item["type"] != "compaction" && item["id"].is_string();
+        let is_refused = body["input"].as_array().unwrap().iter().any(has_id);
+        is_refused.then(|| http_error(400, json!({ "code": "odd_request" }), &[]))
+    });
+    let items =
+        vec![Item::Reasoning, looks_up("c"), Item::Compaction, Item::Reasoning, looks_up("d")];
+    model.script([says(items).into(), say("Three.").into(), say("Four.").into()]);
+    bed.post(&turn_in("replay", "t3", "Third")).final_text();
+    bed.post(&turn_in("replay", "t4", "Fourth")).final_text();
+    let sent = bed.world.model.latest_body();
+    assert!(sent.contains("compaction") && !sent.contains("Second"), "{sent}");
+    bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "calls before a compaction item");
+}
+
+#[test]
 fn what_a_compaction_item_stands_for_is_sent_again_when_the_item_leaves_the_conversation() {
     for context in ["default", "replay"] {
         let bed = compacted_by_the_service(context);

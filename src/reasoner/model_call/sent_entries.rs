@@ -10,7 +10,9 @@ use crate::composition::{
 };
 use crate::contract::Fault;
 use crate::persistence::{EntryKind, EntrySeq};
-use crate::responses_api::{bare, for_replay, foreign_output, is_compaction, with_plain_call_id};
+use crate::responses_api::{
+    bare, for_replay, foreign_output, is_compaction, since_compaction, with_plain_call_id,
+};
 
 /// Entries that follow each other and are sent alike: their number does not count for the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,7 +129,7 @@ pub enum SentForm {
     Replacements,
     /// Tool outputs of which so many bytes stay.
     Shortened(u32),
-    /// Like [`Self::ForReplay`], from the newest compaction item on.
+    /// Like [`Self::ForReplay`], from the newest compaction item on, with the calls before it.
     SinceCompaction,
     /// Like that, without reasoning; of an output without a compaction item, all the rest.
     WithoutReasoning,
@@ -173,10 +175,6 @@ impl SentForm {
         write: &mut dyn FnMut(&RawValue),
     ) -> Result<(), Fault> {
         let items = items_of(items)?;
-        let since_compaction = || {
-            let begin = items.iter().rposition(|item| is_compaction(item));
-            items.get(begin.unwrap_or(0)..).unwrap_or_default()
-        };
         match self {
             Self::AsStored => items.iter().for_each(|item| write(item)),
             // Where the conversation begins with the item, the form is one of those since it.
@@ -187,8 +185,8 @@ impl SentForm {
                     }
                 });
             }
-            Self::SinceCompaction => for_replay(since_compaction(), true, write),
-            Self::WithoutReasoning => for_replay(since_compaction(), false, write),
+            Self::SinceCompaction => for_replay(&since_compaction(&items), true, write),
+            Self::WithoutReasoning => for_replay(&since_compaction(&items), false, write),
             Self::WithoutSolutionContext => {
                 for item in &items {
                     without_solution_context(item)?.iter().for_each(|item| write(item));
@@ -200,7 +198,7 @@ impl SentForm {
                 }
             }
             Self::Bare => bare(&items, false, write),
-            Self::BareSinceCompaction => bare(since_compaction(), true, write),
+            Self::BareSinceCompaction => bare(&since_compaction(&items), true, write),
             Self::Plain => plain(&items, outputs, write)?,
             Self::PlainReplacements => {}
             Self::Shortened(bytes) => {
