@@ -6,7 +6,7 @@ import { check } from './check.mjs';
 import { configuration, nothing, secretsOf, suggestion, valuesOf } from './configuration.mjs';
 import { deploy, writeConfiguration } from './deploy.mjs';
 import { dev } from './dev.mjs';
-import { Fault } from './fault.mjs';
+import { Fault, toldOf } from './fault.mjs';
 import { PRODUCT } from './package_files.mjs';
 import { rehearse } from './rehearse.mjs';
 import { restore } from './restore.mjs';
@@ -130,9 +130,8 @@ async function main([name, ...rest]) {
     if (positionals.length !== takes.length && !isMany) throw new Fault(`usage: ${NAME} ${command.usage}`, MISUSED);
     return (await command.run(values, positionals)) ?? 0;
   } catch (fault) {
-    const isKnown = fault instanceof Fault;
-    console.error(`${NAME}: ${isKnown ? fault.message : fault.stack}`);
-    return isKnown ? fault.code : 1;
+    console.error(`${NAME}: ${toldOf(fault)}`);
+    return fault instanceof Fault ? fault.code : 1;
   }
 }
 
@@ -156,7 +155,8 @@ function portOf(given) {
 }
 
 function addressOf(given) {
-  if (!/^(\[[0-9A-Fa-f:.]+\]|[\w.*-]+):\d{1,5}$/.test(given)) throw new Fault(`--listen ${given} is no address, such as 127.0.0.1:8787`, MISUSED);
+  const [, , port] = /^(\[[0-9A-Fa-f:.]+\]|[\w.*-]+):(\d{1,5})$/.exec(given) ?? [];
+  if (!(port <= 65535)) throw new Fault(`--listen ${given} is no address, such as 127.0.0.1:8787`, MISUSED);
   return given;
 }
 

@@ -11,7 +11,7 @@ import { rehearsal } from '../../tools/rehearse/rehearsal.mjs';
 import { rehearsedCatalog } from '../../tools/rehearse/rehearsed_catalog.mjs';
 import { junitReport, sessionText, totalsText } from '../../tools/rehearse/report.mjs';
 import { faultsOf, read, served } from './catalog_file.mjs';
-import { Fault } from './fault.mjs';
+import { Fault, toldOf } from './fault.mjs';
 
 /** Exit codes. */
 const [BROKEN_BOUND, MISUSED, FAILED] = [1, 2, 3];
@@ -39,9 +39,10 @@ export async function rehearse({ paths, catalog, context, baseline, judge: comma
       const serve = (asked) => serveFor(asked, given);
       const report = await rehearsal({ sessions, lanes, times, judge, serve, onSession: (session) => print(sessionText(session)) });
       const { code, sentences } = outcomeOf(report.Totals, maxDrift, minScore);
+      // What cannot be written is nevertheless told.
+      print(totalsText(report, sentences));
       if (json) writeFileSync(json, `${JSON.stringify(report)}\n`);
       if (junit) writeFileSync(junit, junitReport(report));
-      print(totalsText(report, sentences));
       return code;
     } finally {
       judge?.end();
@@ -51,7 +52,7 @@ export async function rehearse({ paths, catalog, context, baseline, judge: comma
     // Ended by a signal.
     if (fault instanceof Fault && fault.code > FAILED) throw fault;
     // What cannot be rehearsed is wrong use: the other codes are about what was.
-    throw new Fault(fault instanceof Fault ? fault.message : (fault.stack ?? String(fault)), MISUSED);
+    throw new Fault(toldOf(fault), MISUSED);
   }
 }
 

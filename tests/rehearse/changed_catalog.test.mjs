@@ -109,6 +109,10 @@ test('a turn that failed and had not is 3, and wrong use is 2, with its remedy',
     assert.equal(code, 2, err);
     assert.match(err, told);
   }
+  // A report that cannot be written is nevertheless told.
+  const lost = await rehearse(recording, files, ['--catalog', same, '--junit', recording.in('nowhere/junit.xml')]);
+  assert.match(lost.err, /^aptix-edge-server: ENOENT[^\n]*nowhere\/junit\.xml'\n$/);
+  assert.match(lost.out, /^in all: 4 turns/m);
 });
 
 test('a signal ends it with all that it has started', async () => {

@@ -105,6 +105,13 @@ test('a configuration is refused with each of its faults, and the nearest name',
     assert.match(elsewhere, /^TENANTS names the jurisdiction eu, .* "Jurisdictions": \["eu"\]$/);
   }
   assert.deepEqual(await refused({ Jurisdictions: ['europe'] }), ['/Jurisdictions: is a list of jurisdictions: eu, us, fedramp, fedramp-high']);
+  // What the operating system says is enough.
+  for (const args of [['serve', '--data', config], ['dev', '--data', config], ['restore', '--from', config, '--data', config]]) {
+    const { code, err } = await command(args, { env: { OPENAI_API_KEY: 'none' } });
+    assert.deepEqual([code, err.includes(config), err.trimEnd().split('\n').length], [1, true, 1], err);
+  }
+  const nowhere = await command(['serve', '--data', path.join(folder, 'data'), '--listen', '127.0.0.1:65536']);
+  assert.match(nowhere.err, /--listen 127\.0\.0\.1:65536 is no address/);
   const { code, err } = await command(['serv']);
   assert.deepEqual([code, err], [2, 'aptix-edge-server: there is no command serv; did you mean serve?\n']);
 });
