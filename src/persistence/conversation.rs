@@ -122,6 +122,15 @@ impl<D: Database> SessionStore<D> {
 
     /// Takes entries out of what calls send, in a step that saves the session: `state` says why.
     pub(super) fn take_out(&self, entries: &[EntrySeq], state: &str) -> Result<(), Fault> {
+        self.mark(entries, state)
+    }
+
+    /// Has calls send entries again that were taken out, in a step that saves the session.
+    pub(super) fn put_back(&self, entries: &[EntrySeq]) -> Result<(), Fault> {
+        self.mark(entries, "kept")
+    }
+
+    fn mark(&self, entries: &[EntrySeq], state: &str) -> Result<(), Fault> {
         self.memory.borrow_mut().unsent = None;
         let statement = "UPDATE conversation SET entry_state = ? WHERE seq = ?";
         entries

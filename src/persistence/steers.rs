@@ -195,6 +195,26 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
+    /// Takes the refusal of steers back: they stand in the conversation again, and what was added in their place does not.
+    /// `warnings` are those of before.
+    pub(crate) fn readmit_steers(
+        &self,
+        session: &Session,
+        turn: &mut Turn,
+        refused: &[EntrySeq],
+        warnings: Vec<String>,
+    ) -> Result<(), Fault> {
+        turn.progress.user_warnings = warnings;
+        self.durable_step(|| {
+            let added = self.entries_after(session.acknowledged)?;
+            let added: Vec<EntrySeq> = added.iter().map(|entry| entry.seq).collect();
+            self.take_out(&added, "withheld")?;
+            self.put_back(refused)?;
+            self.save_progress(turn)?;
+            self.save_session(session)
+        })
+    }
+
     /// Saves the progress of a turn, and nothing else of it.
     pub(crate) fn save_progress(&self, turn: &mut Turn) -> Result<(), Fault> {
         self.take_accepted_steers(turn);

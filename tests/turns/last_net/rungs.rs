@@ -69,6 +69,48 @@ fn a_chain_that_is_refused_is_sent_as_a_whole_from_then_on() {
     assert_replays(&bed, "whole");
 }
 
+/// A second turn whose final text comes when a steer has, and a service that refuses what `breaks` says from then on.
+fn steered(bed: &Bed, words: &str, breaks: fn(&Value) -> bool) -> Heard {
+    bed.post(&turn("t1", "First.")).final_text();
+    bed.world.model.script([say("Done.").paced(5).into()]);
+    let pending = bed.send(&turn("t2", "Second."));
+    bed.run_until(|bed| bed.world.model.requests() == 2, "the model is called");
+    let steer = json!({ "SteerId": "s1", "Instruction": words });
+    assert_eq!(bed.steer("t2", &steer).status, 202);
+    bed.world.model.rules.refuse_by(move |body, _| breaks(body).then(refusal));
+    bed.wait(&pending).unwrap()
+}
+
+#[test]
+fn a_steer_is_not_blamed_for_a_chain_that_is_refused() {
+    let bed = Bed::new();
+    let heard = steered(&bed, "Rather this.", |body| body["previous_response_id"].is_string());
+    heard.final_text();
+    assert!(heard.result()["UserWarnings"].is_null(), "{}", heard.text);
+    let state = bed.asked("GET", "/sessions/s/turns/t2", "").result()["Steers"][0].clone();
+    assert_eq!(state["State"], "delivered");
+    for words in ["Rather this.", "Second."] {
+        assert_eq!(bed.world.model.conversation().heard(words), 1, "{words}");
+    }
+    assert_eq!(reduced(&bed, "t2").last().unwrap(), "whole");
+    bed.assert_chain_held();
+}
+
+#[test]
+fn a_steer_that_no_rung_takes_leaves_before_its_turn_does() {
+    let bed = Bed::new();
+    let heard = steered(&bed, "Bad.", |body| {
+        body["previous_response_id"].is_string() || body["input"].to_string().contains("Bad.")
+    });
+    heard.final_text();
+    assert_eq!(heard.result()["UserWarnings"].as_array().unwrap().len(), 1, "{}", heard.text);
+    let state = bed.asked("GET", "/sessions/s/turns/t2", "").result()["Steers"][0].clone();
+    assert_eq!(state["State"], "refused");
+    bed.post(&turn("t3", "Third.")).final_text();
+    assert_eq!(bed.world.model.conversation().heard("First."), 1);
+    bed.assert_chain_held();
+}
+
 #[test]
 fn reasoning_and_hosted_items_are_left_out_and_the_turns_stay_what_they_are() {
     let bed = Bed::new();

@@ -1,6 +1,8 @@
 //! The service refuses what a steer brought, or the input is too long with it. Then the steer leaves the conversation,
-//! and only that: the call is made again without it, and the turn goes on with a user warning.
+//! and only that: the call is made again without it, and the turn goes on with a user warning. Where the call is refused
+//! without it, too, the steer was not to blame, and stays.
 
+use super::remediable;
 use crate::contract::Fault;
 use crate::persistence::EntrySeq;
 use crate::ports::{Database, Platform};
@@ -32,9 +34,15 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             }
             let rest = input.sent_within(&running.session.state.window).without(&blamed);
             if rest.stored_bytes_after(running.session.acknowledged) == 0 {
-                // Nothing else was sent that could be to blame.
+                // A call needs an input: the turn's message is sent in the place of the steers.
+                let warnings = running.turn.progress.user_warnings.clone();
                 let rest = self.refuse_steers(running, input, &blamed)?;
-                return self.call_again(running, exchange, &rest).await;
+                exchange = self.call_again(running, exchange, &rest).await?;
+                if exchange.ending.is_err() {
+                    let (session, turn) = (&running.session, &mut running.turn);
+                    self.store.readmit_steers(session, turn, &blamed, warnings)?;
+                }
+                return Ok(exchange);
             }
             exchange = self.call_again(running, exchange, &rest).await?;
             if exchange.ending.is_ok() {
@@ -42,6 +50,25 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             }
         }
         Ok(exchange)
+    }
+
+    /// Behind the ladder: the turn is refused even alone, so what was added to it goes before the turn does.
+    pub(super) async fn climb_without_steers(
+        &self,
+        running: &mut RunningTurn<'_>,
+        exchange: Exchange,
+    ) -> Result<Exchange, Fault> {
+        let is_refused = remediable(running, &exchange)
+            .is_some_and(|failure| !failure.too_long() && self.leads_up(running, failure));
+        let input =
+            if is_refused { Input::unsent(&self.store, running)? } else { Input::default() };
+        let steers = input.unsent_steers(running);
+        if steers.is_empty() {
+            return Ok(exchange);
+        }
+        let rest = self.refuse_steers(running, &input, &steers)?;
+        let exchange = self.call_again(running, exchange, &rest).await?;
+        self.climb(running, exchange).await
     }
 
     /// Takes steers out of the conversation, and returns the input that is left.
