@@ -319,6 +319,10 @@ fn a_ticket_in_the_url_of_anything_but_a_stream_is_refused_before_the_query_is_l
         }
     }
     let stream = "/sessions/s/turns/t/stream?Ticket=";
+    for (rest, headers) in [("a&After=%FF", vec![key]), ("a&Ticket=b&After=%FF", vec![])] {
+        let heard = asked(&bed, "GET", &format!("{stream}{rest}"), &headers);
+        assert_eq!(heard.failure(), (401, "unauthenticated"), "{rest}");
+    }
     assert_eq!(asked(&bed, "GET", &format!("{stream}a"), &[]).failure(), (401, "unauthenticated"));
     for method in ["POST", "HEAD"] {
         let heard = asked(&bed, method, &format!("{stream}a"), &[key]);

@@ -76,6 +76,8 @@ fn while_a_variable_is_malformed_only_what_shows_no_tenant_answers() {
         for open in ["/health", "/errors", "/openapi.json"] {
             assert_eq!(key("acme").get(&bed, open).status, 200, "{open}");
         }
+        let document = key("acme").get(&bed, "/oauth/client.json");
+        assert_eq!(document.failure(), (404, "not_found"), "no endpoint yet");
         let file = format!("/files/{0}-{0}?Name=a", "0a".repeat(32));
         for target in
             ["/sessions/s", "/sessions", "/workspaces/w", "/users/u", file.as_str(), "/", "/no"]

@@ -113,11 +113,7 @@ impl Credentials {
             let caller = for_user(head, of_tenant(head, caller)?)?;
             Ok(Admitted { caller, ticket: None, is_in_url: false })
         };
-        let mut in_url = query_members(head.target(), "Ticket");
-        if let Some(ticket) = in_url.next() {
-            if authorization.is_some() || in_url.next().is_some() {
-                return Err(unauthenticated(NOT_FOR_A_URL));
-            }
+        if let Some(ticket) = query_members(head.target(), "Ticket").next() {
             let admitted = self.admit_ticket(head, &decoded(ticket)?, now_ms)?;
             let may_stand = admitted.ticket.as_ref().is_some_and(|t| t.may_stand_in_a_url(now_ms));
             let admitted = Admitted { is_in_url: true, ..admitted };
@@ -173,15 +169,18 @@ impl Credentials {
     }
 }
 
-/// Refuses a ticket in any URL but a stream's, whatever else the URL has: it may stand in logs and histories by then.
+/// Refuses a ticket in any URL but a stream's, twice in a URL, or beside `Authorization`, whatever else the URL has: it may
+/// stand in logs and histories by then.
 pub(super) fn refuse_ticket_in_url(head: &RequestHead<'_>) -> Result<(), Barred> {
     let target = head.target();
-    if query_members(target, "Ticket").next().is_none() {
+    let tickets = query_members(target, "Ticket").count();
+    if tickets == 0 {
         return Ok(());
     }
+    let is_alone = tickets == 1 && head.header("Authorization").is_none();
     let path = target.split('?').next().unwrap_or(target);
     match Route::find(head.method, path) {
-        Ok(Route::Turn(_, _, TurnRoute::Stream)) => Ok(()),
+        Ok(Route::Turn(_, _, TurnRoute::Stream)) if is_alone => Ok(()),
         _ => Err(unauthenticated(NOT_FOR_A_URL)),
     }
 }

@@ -5,9 +5,14 @@ use crate::entry::route::Route;
 use crate::identity::{Caller, Tenants};
 use crate::ports::Gateway;
 
-/// Whether an endpoint shows nothing of a tenant, and answers whatever the variables hold.
+/// Where authorization servers look for a client's document. It is no endpoint yet, and is of no tenant.
+const CLIENT_DOCUMENT: &str = "/oauth/client.json";
+
+/// Whether an address shows nothing of a tenant, and answers whatever the variables hold.
 pub(super) fn concerns_no_tenant(target: &str) -> bool {
-    matches!(Route::find("GET", target), Ok(Route::Health | Route::Errors | Route::OpenApi))
+    let is_document = target.split('?').next() == Some(CLIENT_DOCUMENT);
+    is_document
+        || matches!(Route::find("GET", target), Ok(Route::Health | Route::Errors | Route::OpenApi))
 }
 
 /// Holds a caller to what the operator permits its tenant.
