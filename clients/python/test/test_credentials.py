@@ -155,6 +155,23 @@ def test_what_has_no_end_is_asked_for_each_time_and_what_fails_is_a_lost_connect
         world.client("http://service", key, max_reconnects=0).session("s").get()
 
 
+def test_a_credential_that_no_header_can_have_is_refused_unsent_and_unsaid(world: World, bed: Bed) -> None:
+    for key in ("secret\nkey", "secret\u2013key", "secret\0key"):
+        with pytest.raises(AptixConnectionError) as caught:
+            world.client(bed.direct, key).health()
+        assert not caught.value.retryable
+        assert "secret" not in f"{caught.value} {caught.value.__cause__} {caught.value.to_dict()}"
+    # The last line break of a file is no part of its key.
+    shown: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        shown.append(request.headers.get("Authorization"))
+        return httpx.Response(200, json={"Successful": True, "Result": {}})
+
+    world.client("http://service", " a.key\r\n", transport=httpx.MockTransport(answer)).health()
+    assert shown == ["Bearer a.key"]
+
+
 def test_a_user_is_named_by_a_header_percent_encoded_and_a_list_goes_through_its_pages(world: World) -> None:
     seen: list[httpx.Request] = []
     pages = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from dataclasses import dataclass
@@ -132,6 +133,20 @@ def test_tools_that_are_unknown_wrong_slow_or_asked_for_too_often_are_told_to_th
     with pytest.raises(AptixError) as caught:
         aptix.session(new_id()).turn(instruction, tools=[read], max_pauses=2).final()
     assert code_of(caught) == "turn_awaiting_tools"
+
+
+def test_however_much_several_tools_give_the_turn_goes_on_and_no_time_is_endless_for_a_timer(
+    world: World, bed: Bed
+) -> None:
+    @tool(timeout_s=math.inf)
+    def much() -> str:
+        return "漢" * 1_500_000
+
+    instruction, key = script([["call", "much", {}]] * 3, [["text", "Well."]])
+    aptix = world.client(bed.direct, timeout_s=math.inf, idle_timeout_s=math.inf)
+    assert aptix.session(new_id()).turn(instruction, tools=[much], deadline_s=math.inf).final()
+    outputs = bed("told", script=key)["outputs"]
+    assert ["too long" in output for output in outputs] == [False, True, True]
 
 
 def test_a_turn_left_in_the_middle_is_no_longer_watched_and_says_so(aptix: Any) -> None:

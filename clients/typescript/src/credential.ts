@@ -9,6 +9,8 @@ export type Credential = Given | (() => Given | PromiseLike<Given>);
 /** So long before its end, in ms, a credential is no longer used: a request with it is to arrive in time. */
 const MARGIN_MS = 30_000;
 
+const HEADER_TEXT = /^[\x20-\x7e]*$/;
+
 /**
  * One credential of one client. Requests that need another one at the same time share one asking. One whose end nobody
  * tells, such as a key, is asked for with each attempt.
@@ -29,7 +31,10 @@ export class Bearer {
     const { source } = this;
     try {
       const given = typeof source === "function" ? await source() : source;
-      const text = typeof given === "object" ? given.Ticket : given;
+      // A file's last line break is no part of its key.
+      const text = (typeof given === "object" ? given.Ticket : given)?.trim();
+      // What no header can have is refused here: the words of `fetch` would show it.
+      if (text && !HEADER_TEXT.test(text)) throw new AptixConnectionError("The credential has characters that no header can have.", { isFinal: true });
       this.#held = { text, end: (typeof given === "object" && Date.parse(given.ExpiresAt)) || endOf(text) };
       return text;
     } catch (error) {

@@ -36,30 +36,33 @@ export class Lines {
   }
 }
 
-/** Reads with `getReader`, since not every browser iterates over a body. Each read is waited for by `inTime`. */
-export async function* serverSentEvents(
-  body: ReadableStream<Uint8Array>,
-  inTime: <T>(read: Promise<T>) => Promise<T>,
-): AsyncGenerator<ServerSentEvent, void, void> {
-  const reader = body.getReader();
+/** The events of the pieces of a body. */
+export async function* serverSentEvents(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent, void, void> {
   const lines = new Lines();
   let event: { name: string; data: string[]; id?: string } = { name: "message", data: [] };
-  try {
-    for (;;) {
-      const { done, value } = await inTime(reader.read());
-      if (done) return;
-      for (const line of lines.of(value)) {
-        if (line === "") {
-          if (event.data.length > 0) yield { ...event, data: event.data.join("\n") };
-          event = { name: "message", data: [] };
-          continue;
-        }
-        const [, field, text] = /^([^:]*):? ?(.*)$/s.exec(line) as unknown as [string, string, string];
-        if (field === "event") event.name = text;
-        else if (field === "data") event.data.push(text);
-        else if (field === "id") event.id = text;
+  for await (const piece of pieces) {
+    for (const line of lines.of(piece)) {
+      if (line === "") {
+        if (event.data.length > 0) yield { ...event, data: event.data.join("\n") };
+        event = { name: "message", data: [] };
+        continue;
       }
+      const [, field, text] = /^([^:]*):? ?(.*)$/s.exec(line) as unknown as [string, string, string];
+      if (field === "event") event.name = text;
+      else if (field === "data") event.data.push(text);
+      else if (field === "id") event.id = text;
     }
+  }
+}
+
+/** Reads with `getReader`, since not every browser iterates over a body. Each read is waited for by `inTime`. */
+export async function* piecesOf(
+  body: ReadableStream<Uint8Array>,
+  inTime: <T>(read: Promise<T>) => Promise<T>,
+): AsyncGenerator<Uint8Array, void, void> {
+  const reader = body.getReader();
+  try {
+    for (let read; !(read = await inTime(reader.read())).done; ) yield read.value;
   } finally {
     // Leaving early gives the connection up.
     await reader.cancel().catch(() => {});

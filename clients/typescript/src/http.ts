@@ -2,7 +2,7 @@
 // content make it the same request.
 import type { Bearer, Credential } from "./credential.js";
 import { AptixConnectionError, AptixError, type Repetition, repetition } from "./errors.js";
-import { type ServerSentEvent, serverSentEvents } from "./events.js";
+import { type ServerSentEvent, piecesOf, serverSentEvents } from "./events.js";
 import { type Signal, abortable, after, onAbort, pause, unlessAborted } from "./signals.js";
 import type { Entry, ErrorCode } from "./types.js";
 
@@ -165,7 +165,20 @@ export class Exchange {
   events(): AsyncGenerator<ServerSentEvent, void, void> {
     this.#isLive = true;
     this.#callOff();
-    return serverSentEvents(this.#response!.body!, (read) => this.#inTime(read));
+    return serverSentEvents(this.#pieces(this.#response!.body!));
+  }
+
+  #pieces(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+    return piecesOf(body, (read) => this.#inTime(read));
+  }
+
+  /** The body as JSON, which a live connection does not leave unfinished. A `fetch` without streams reads it by itself. */
+  async #json(response: Response): Promise<unknown> {
+    if (!response.body) return unlessAborted(response.json(), this.#controller.signal);
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const piece of this.#pieces(response.body)) text += decoder.decode(piece, { stream: true });
+    return JSON.parse(text + decoder.decode());
   }
 
   /** Those of its result. */
@@ -174,7 +187,7 @@ export class Exchange {
   /** The `Result` of a JSON response; anything but a successful one is thrown. */
   async result<T>(): Promise<T> {
     const response = this.#response!;
-    const answer: unknown = await unlessAborted(response.json(), this.#controller.signal).catch((error: unknown) => {
+    const answer = await this.#json(response).catch((error: unknown) => {
       if (!(error instanceof SyntaxError)) throw error;
     });
     this.warnings = (answer as { Warnings?: Entry[] } | undefined)?.Warnings ?? [];

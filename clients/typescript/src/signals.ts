@@ -26,9 +26,12 @@ export function abortable(
   return { signal: controller.signal, dispose: () => (dispose(), void unlisten()) };
 }
 
-/** Does something after so many ms, never where there are none; returns what calls it off. */
+/** The longest wait of a timer, in ms: of a longer one, such as `Infinity`, it makes none at all. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Does something after so many ms, never where there are none, or weeks of them; returns what calls it off. */
 export function after(ms: number | undefined, does: () => void): () => void {
-  const timer = ms === undefined ? ms : setTimeout(does, ms);
+  const timer = ms === undefined || ms > LONGEST_MS ? undefined : setTimeout(does, ms);
   return () => clearTimeout(timer);
 }
 

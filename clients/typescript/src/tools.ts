@@ -82,13 +82,20 @@ export interface ToolOptions {
 }
 
 /** Of each call its result, or `null` while it runs. */
-type Records = Record<string, SubmittedToolResult | null>;
+type Records = Record<string, SubmittedToolResult | null | undefined>;
 
 /** The service's own name for the question whether a call may run (interface §12). */
 export const APPROVAL = "agent_approve_tool";
-/** Longer results would not pass: a request has a greatest length. */
+/** Longer results would not pass: a request has a greatest length. One has so many characters, all of a pause so many bytes. */
 const LONGEST_RESULT = 4_000_000;
-const failed = ({ ToolCallId }: ToolCall, ErrorMessage: string, ExecutionMs = 0) => ({ ToolCallId, ErrorMessage, ExecutionMs });
+const LONGEST_RESULTS = 8_000_000;
+const LONGEST_MESSAGE = 100_000;
+/** A half of a character is none that a request can have: a text that was cut may end in one. */
+const failed = ({ ToolCallId }: ToolCall, message: string, ExecutionMs = 0) => ({
+  ToolCallId,
+  ErrorMessage: message.slice(0, LONGEST_MESSAGE).replace(/\p{Surrogate}/gu, "\ufffd"),
+  ExecutionMs,
+});
 
 /** The tools as `ToolsJson` has them. */
 export const toolsJson = (tools: Omit<Tool, "run">[]) =>
@@ -117,7 +124,14 @@ export class ToolRunner {
   /** The results of these calls, in their order, one after the other. Rejects when the signal is aborted, and with what the store throws. */
   async results(calls: ToolCall[], signal?: AbortSignal): Promise<SubmittedToolResult[]> {
     const results: SubmittedToolResult[] = [];
-    for (const call of calls) results.push(await this.#once(call, signal));
+    let room = LONGEST_RESULTS;
+    for (const call of calls) {
+      const result = await this.#once(call, signal);
+      const bytes = new TextEncoder().encode(JSON.stringify(result)).length;
+      const fits = bytes <= room;
+      results.push(fits ? result : failed(call, `The results are too long: with those before it, this one has ${LONGEST_RESULTS - room + bytes} bytes.`, result.ExecutionMs));
+      if (fits) room -= bytes;
+    }
     return results;
   }
 
@@ -155,7 +169,7 @@ export class ToolRunner {
       const run = others ?? this.#recorded(call, signal).finally(() => this.running.delete(id));
       if (!others) this.running.set(id, run);
       try {
-        return await run;
+        return await (others ? unlessAborted(run, signal) : run);
       } catch (error) {
         // Another watcher's run was given up; its record says so. What fails with one's own, such as a full store, ends it.
         if (!others || signal?.aborted) throw error;
@@ -165,7 +179,7 @@ export class ToolRunner {
 
   async #recorded(call: ToolCall, signal?: AbortSignal): Promise<SubmittedToolResult> {
     const tool = this.options.tools?.find(({ name }) => name === call.Name);
-    const record = async (result: SubmittedToolResult | null) =>
+    const record = async (result: SubmittedToolResult | null | undefined) =>
       this.store.update(this.key, { ...(await this.#records()), [call.ToolCallId]: result });
     // Of its own members: the model service chooses the id, which may be a name that every object has.
     const known = new Map(Object.entries(await this.#records())).get(call.ToolCallId);
@@ -174,6 +188,9 @@ export class ToolRunner {
       return failed(call, "The call was interrupted and is not run again: whether it took effect is not known.");
     }
     await record(null);
+    // Whoever has left meanwhile has it run neither now nor, later, taken for one that was cut off.
+    if (signal?.aborted) await record(undefined);
+    signal?.throwIfAborted();
     const result = await this.#result(call, tool, signal);
     await record(result);
     return result;

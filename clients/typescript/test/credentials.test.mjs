@@ -149,6 +149,17 @@ test('an asking that fails is a lost connection; one that gives nothing leaves t
   await assert.rejects(session.get(), own);
 });
 
+test('a credential that no header can have is refused unsent and unsaid; a line break around it is none of it', async () => {
+  for (const credential of ['secret\nkey', 'secret\u2013key', 'secret\u0000key']) {
+    const service = new Service(new BackEnd());
+    await assert.rejects(service.client({ credential }).session('s').get(), (error) => error.code === 'connection_lost' && !/secret/.test(inspect(error)));
+    assert.equal(service.requests.length, 0);
+  }
+  const service = new Service(new BackEnd());
+  await service.client({ credential: ' a.key\r\n' }).session('s').get();
+  assert.deepEqual(service.requests.map(({ shown }) => shown), ['a.key']);
+});
+
 test('whoever leaves while a ticket is asked for leaves at once, and the others get theirs', async () => {
   const backEnd = new BackEnd();
   const { credential } = backEnd;

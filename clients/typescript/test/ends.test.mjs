@@ -187,6 +187,55 @@ test('a longest time and a signal hold where a middleware or a fetch knows neith
   await assert.rejects(through.health(), /no answer within 50 ms/);
 });
 
+test('a time without end, such as Infinity, is no time that is over', { timeout: 10_000 }, async () => {
+  const fetch = async () => Response.json({ Successful: true, Result: {}, Errors: [], Warnings: [] });
+  for (const name of ['deadlineMs', 'timeoutMs', 'idleTimeoutMs']) {
+    for (const ms of [Infinity, 2 ** 31]) {
+      const late = async (...sent) => (await new Promise((later) => setTimeout(later, 20)), fetch(...sent));
+      await new Aptix({ baseUrl: 'http://service.invalid', fetch: late, maxReconnects: 0, [name]: ms }).session('s').get();
+    }
+  }
+});
+
+test('a body of JSON that does not end is a lost connection, as a stream is', { timeout: 10_000 }, async () => {
+  const half = () => new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"Successful":')) });
+  const fetch = async () => new Response(half(), { headers: { 'Content-Type': 'application/json' } });
+  const session = new Aptix({ baseUrl: 'http://service.invalid', fetch, idleTimeoutMs: 50, maxReconnects: 1, retryDelayMs: 1 }).session('s');
+  await assert.rejects(session.get(), /nothing came for 50 ms/);
+  await assert.rejects(session.turn({ Instruction: 'x' }).final(), /nothing came for 50 ms/);
+});
+
+test('who leaves before a tool runs has it not run, and who waits for another\'s run does not wait on', { timeout: 10_000 }, async () => {
+  const asks = { Kind: 'client_tool_continuation', SessionId: 's', TurnId: 't', ToolCalls: [{ ToolCallId: 'c', Name: 'pay', ArgumentsJson: '{}' }] };
+  const final = { Kind: 'final', SessionId: 's', TurnId: 't', PrimaryOutputText: 'Paid.' };
+  const results = [];
+  const fetch = async (_, { body }) => {
+    const { ToolResults } = JSON.parse(body ?? '{}');
+    if (ToolResults) results.push(...ToolResults);
+    return Response.json({ Successful: true, Result: ToolResults ? final : asks, Errors: [], Warnings: [] });
+  };
+  const session = new Aptix({ baseUrl: 'http://service.invalid', fetch }).session('s');
+  let runs = 0;
+  let run = () => 'paid';
+  const tools = [{ name: 'pay', run: () => ((runs += 1), run()) }];
+  const left = new AbortController();
+  const turn = session.turn({ Instruction: 'x' }, { turnId: 't', tools, signal: left.signal });
+  turn.on('tool_calls', () => left.abort(new Error('left')));
+  await assert.rejects(turn.final(), /left/);
+  assert.equal(runs, 0);
+  let end;
+  run = () => new Promise((resolve) => (end = () => resolve('paid')));
+  const first = session.attach('t', { tools }).final();
+  while (!end) await soon();
+  const gone = new AbortController();
+  const second = session.attach('t', { tools, signal: gone.signal });
+  second.on('tool_calls', () => setImmediate(() => gone.abort(new Error('gone'))));
+  await assert.rejects(second.final(), /gone/);
+  end();
+  await first;
+  assert.deepEqual([runs, results.map(({ ResultJson }) => ResultJson)], [1, ['"paid"']]);
+});
+
 test('no redirect is followed: what was sent is for the service alone', async () => {
   const heard = [];
   const other = await serve(async (request, response) => {

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 from typing_extensions import NotRequired, TypedDict
 
 from ._errors import AptixError
+from ._http import finite, json_bytes
 from ._io import Io, TookTooLong
 from ._json_text import is_same_json, members_of, strict_json
 from ._stores import Store
@@ -29,7 +30,10 @@ APPROVAL = "agent_approve_tool"
 """The service's own name for the question whether a call may run (interface §12)."""
 LONGEST_MESSAGE = 100_000
 LONGEST_RESULT = 4_000_000
-"""Longer results would not pass: a request has a greatest length."""
+LONGEST_RESULTS = 8_000_000
+"""Longer results would not pass: a request has a greatest length. One has so many characters, all of a pause so many
+bytes.
+"""
 INTERRUPTED = "The call was interrupted and is not run again: whether it took effect is not known."
 
 
@@ -116,7 +120,22 @@ class Answerer:
 
     async def results(self, calls: Sequence[ToolCall]) -> list[SubmittedToolResult]:
         """The results of these calls, in their order, one after the other."""
-        return [await self._once(call) for call in calls]
+        results: list[SubmittedToolResult] = []
+        room = LONGEST_RESULTS
+        for call in calls:
+            result = await self._once(call)
+            size = len(json_bytes(result))
+            if size <= room:
+                room -= size
+                results.append(result)
+                continue
+            told = (
+                f"The results are too long: with those before it, this one has {LONGEST_RESULTS - room + size} bytes."
+            )
+            results.append(
+                {"ToolCallId": call["ToolCallId"], "ExecutionMs": result["ExecutionMs"], "ErrorMessage": told}
+            )
+        return results
 
     async def refused(
         self, calls: Sequence[ToolCall], results: Sequence[SubmittedToolResult], error: AptixError
@@ -208,7 +227,7 @@ class Answerer:
     async def _run(self, tool: Tool, context: ToolContext) -> str:
         arguments = tool.arguments(context)
         awaits = inspect.iscoroutinefunction(tool.run)
-        value: Any = await self._io.call(lambda: tool.run(**arguments), awaits=awaits, timeout_s=tool.timeout_s)
+        value: Any = await self._io.call(lambda: tool.run(**arguments), awaits=awaits, timeout_s=finite(tool.timeout_s))
         return to_json(value)
 
     async def _decision(self, context: ToolContext) -> str:

@@ -59,6 +59,12 @@ class Bearer:
             asked: Any = source() if callable(source) else source
             given: Given = await self._io.resolve(asked)
             text = given["Ticket"] if isinstance(given, dict) else given
+            if text is not None:
+                text = text.strip()  # A file's last line break is no part of its key.
+                if not (text.isascii() and text.isprintable()):
+                    # Refused here: the words of httpx would show it.
+                    message = "The credential has characters that no header can have."
+                    raise AptixConnectionError(message, is_final=True)
             told = given.get("ExpiresAt") if isinstance(given, dict) else None
             end = datetime.fromisoformat(told.replace("Z", "+00:00")).timestamp() if told else _end_of(text)
         except AptixError:

@@ -39,6 +39,8 @@ USER_AGENT = f"aptix-edge-python/{_version()}"
 LONGEST_WAIT_S = 60.0
 """The longest `Retry-After` that is waited for."""
 LONGEST_BACKOFF_S = 8.0
+LONGEST_TIMER_S = 2_000_000.0
+"""The longest wait of every timer."""
 CONNECT_S = 10.0
 THIS_MACHINE = re.compile(r"https?://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|/|$)", re.IGNORECASE)
 
@@ -108,6 +110,11 @@ class Deadline:
     def failure(self, position: str | None = None) -> AptixConnectionError:
         message = f"It took longer than {self._seconds:g} s. A turn may well run on."
         return AptixConnectionError(message, position=position)
+
+
+def finite(seconds: float | None) -> float | None:
+    """A time for a timer: of one that is longer than any waits, such as `math.inf`, it makes none at all."""
+    return None if seconds is None or seconds > LONGEST_TIMER_S else seconds
 
 
 T = TypeVar("T")
@@ -226,7 +233,7 @@ class Exchange:
     def _request(self, position: str | None) -> httpx.Request:
         http, call = self._http, self._call
         left_s = self._left_s or math.inf
-        silence = min(http.idle_timeout_s if call.live else http.timeout_s, left_s)
+        silence = finite(min(http.idle_timeout_s if call.live else http.timeout_s, left_s))
         own = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"}
         headers = {**own, **http.headers, **call.headers}
         if self.shown:

@@ -16,7 +16,7 @@ from typing_extensions import Self
 from ._answers import Answerer, OnApproval
 from ._errors import AptixError
 from ._events import DiscardEvent, ResultEvent, TextEvent, ToolCallsEvent, ToolResultsEvent, TurnEvent
-from ._http import Call, Deadline, Http, json_bytes, request, request_id_of
+from ._http import Call, Deadline, Http, finite, json_bytes, request, request_id_of
 from ._io import Response, TookTooLong
 from ._output import Output, T, read_output
 from ._submission import Submission, followed, posted, submit, turn_path
@@ -275,7 +275,7 @@ class AsyncTurn(Generic[T]):
         await self._http.io.shielded(cancel)
 
     async def _submissions(self) -> AsyncGenerator[TurnEvent, None]:
-        seconds = self._watching.deadline_s
+        seconds = finite(self._watching.deadline_s)
         deadline = None if seconds is None else Deadline(seconds)
         http = replace(self._http, deadline=deadline, on_head=self._headed)
         submission = self._first
