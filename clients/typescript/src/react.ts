@@ -117,7 +117,9 @@ class WatchedSession {
     await this.#ready();
     const turn = this.#turn;
     if (!turn) return this.send(words as TurnRequest);
-    const content = contentOf(words);
+    // A turn that runs takes words, and no settings.
+    const { Instruction, InputArtifacts, ClipboardImages } = contentOf(words);
+    const content = { Instruction, InputArtifacts, ClipboardImages };
     const id = newId();
     this.#asked(id, turn.turnId, content);
     if (interrupt) this.#interrupting.add(id);
@@ -128,7 +130,7 @@ class WatchedSession {
       this.#forget(id);
       // Whoever reads the turn hears of its end in a moment.
       await this.#reading;
-      await this.send(content);
+      await this.send(words as TurnRequest);
     }
   };
 
@@ -145,13 +147,18 @@ class WatchedSession {
     await this.resume();
   };
 
-  resume = async (): Promise<void> => {
+  resume = (): Promise<void> => (this.#resuming ??= this.#resumed().finally(() => (this.#resuming = undefined)));
+
+  /** One at a time: who asks meanwhile, such as a click when the network is back, asks for the same. */
+  #resuming: Promise<void> | undefined;
+
+  async #resumed(): Promise<void> {
     this.#present.abort();
     await this.#reading;
     this.#open();
-    await this.#loaded;
+    await this.#ready();
     if (this.#sent && !this.#turn && !this.#shown.error) this.#begin(this.#sent);
-  };
+  }
 
   #reading: Promise<void> = Promise.resolve();
 
@@ -165,6 +172,7 @@ class WatchedSession {
   }
 
   #open(): void {
+    this.#present.abort();
     this.#present = new AbortController();
     this.#loaded = this.#load(this.#present.signal);
   }
@@ -230,7 +238,9 @@ class WatchedSession {
         context.signal.addEventListener("abort", () => decide(false), { once: true });
         this.#leave();
       });
-    const { tools } = this.options;
+    // Each as it is when it runs: renderings since then have made it anew, with what the component knows now.
+    const newest = (tool: Tool) => this.options.tools?.find(({ name }) => name === tool.name) ?? tool;
+    const tools = this.options.tools?.map((tool): Tool => Object.create(tool, { run: { value: (...call: Parameters<Tool["run"]>) => newest(tool).run(...call) } }));
     return { signal, onApproval, ...(tools && { tools }) };
   }
 

@@ -28,7 +28,10 @@ const BARE = `
   window.runs = 0;
   const tools = [{ name: 'look', parameters: { type: 'object' }, run: () => new Promise((resolve) => ((window.runs += 1), (window.finish = resolve))) }];
   function Session() {
-    window.hook = useSession(client, searchParams.get('session'), { tools });
+    const [count, setCount] = useState(0);
+    window.setCount = setCount;
+    const counted = { name: 'count', parameters: { type: 'object' }, run: () => count };
+    window.hook = useSession(client, searchParams.get('session'), { tools: [...tools, counted] });
     return null;
   }
   function Page() {
@@ -254,6 +257,37 @@ test('words that are said while the session is loaded once more are answered onc
   await page.evaluate(() => void (window.hook.resume(), window.hook.send('How often?')));
   await until("window.hook.status === 'ready' && window.hook.messages.length > 1");
   assert.deepEqual(await texts(), ['How often? done', 'Once. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('a session that is loaded twice at once is read once, and each answer is there once', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(answer(text('Half ', gate, 'and whole.')));
+  const { page, until, texts } = await bare('twice');
+  await page.evaluate(() => window.hook.send('Slowly.'));
+  await until("window.hook.messages.at(-1)?.text === 'Half '");
+  await page.evaluate(() => void (window.hook.resume(), setTimeout(() => window.hook.resume()), window.dispatchEvent(new Event('online')), window.hook.resume()));
+  await until("window.hook.status === 'running' && window.hook.messages.at(-1)?.text === 'Half '");
+  gate.open();
+  await until("window.hook.status === 'ready' && window.hook.messages.length > 1");
+  assert.deepEqual(await texts(), ['Slowly. done', 'Half and whole. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('a tool that runs late in a turn is the one of the newest rendering, and what is sent meanwhile is words alone', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(answer(text('Let me see', gate, '.'), call('count', {})), answer(text('Counted.')));
+  const { page, until, texts } = await bare('newest');
+  await page.evaluate(() => window.hook.send('Count.'));
+  await until("window.hook.messages.at(-1)?.text === 'Let me see'");
+  await page.evaluate(() => (window.setCount(7), window.hook.send({ Instruction: 'And this.', Language: 'de' })));
+  await until("window.hook.messages.some(({ text }) => text === 'And this.')");
+  gate.open();
+  await until("window.hook.status === 'ready'");
+  assert.deepEqual(await page.evaluate(() => window.hook.error?.message), undefined);
+  assert.equal((await texts()).at(-1), 'Counted. done');
+  assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /"output":"7"/);
+  assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /And this/);
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
