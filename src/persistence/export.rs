@@ -3,6 +3,8 @@
 //!
 //! Each part is read without an await, so it is consistent in itself.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -149,6 +151,16 @@ shown! {
     }
 }
 
+/// Where the conversation's entries stand, by their turns. No index leads from a turn to its entries, so an export looks
+/// through the conversation once, and not once for each turn.
+#[derive(Debug)]
+pub(crate) struct EntryPlaces {
+    /// Of each turn, a JSON array.
+    of_turns: BTreeMap<u64, String>,
+    /// The newest entry of all.
+    newest: EntrySeq,
+}
+
 impl ExportedTurn {
     /// The hashes of the kept texts that the model calls refer to.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
@@ -164,6 +176,29 @@ impl<D: Database> SessionStore<D> {
         let on_server = tools.into_iter().filter(|tool| tool.on_server);
         let known = |ExportedTool { name, parallel, mcp, .. }| ToolOnServer { name, parallel, mcp };
         Ok(on_server.map(known).collect())
+    }
+
+    /// Where the entries stand that the conversation has now.
+    pub(crate) fn entry_places(&self) -> Result<EntryPlaces, Fault> {
+        let statement =
+            "SELECT turn, JSON_GROUP_ARRAY(seq) AS places FROM conversation GROUP BY turn";
+        let rows = self.database.query(statement, &[])?;
+        let places = |row: &Row| Ok((row.get("turn")?, row.get("places")?));
+        let of_turns = rows.iter().map(places).collect::<Result<_, Fault>>()?;
+        Ok(EntryPlaces { of_turns, newest: self.newest_entry()? })
+    }
+
+    /// The rows of a turn's entries, in their order.
+    fn entries_of(&self, turn: u64, places: &EntryPlaces) -> Result<Vec<Row>, Fault> {
+        let known = places.of_turns.get(&turn).map_or("[]", String::as_str);
+        let known_ones = "SELECT * FROM conversation
+             WHERE seq IN (SELECT value FROM JSON_EACH(?)) ORDER BY seq";
+        let mut entries = self.database.query(known_ones, &[known.into()])?;
+        if self.newest_entry()? > places.newest {
+            let newer = "SELECT * FROM conversation WHERE seq > ? AND turn = ? ORDER BY seq";
+            entries.extend(self.database.query(newer, &[places.newest.0.into(), turn.into()])?);
+        }
+        Ok(entries)
     }
 
     /// The session's own part of its export.
@@ -184,20 +219,23 @@ impl<D: Database> SessionStore<D> {
             client_tools: tools.map(|named| named.into_iter().map(|(_, tool)| tool).collect()),
             solution_context_text: text(session.solution_context)?,
             response_continuation_id: session.chain_head,
-            mode_history: self.mode_history()?,
+            mode_history: self.mode_history(None)?,
         })
     }
 
-    /// A turn's part of the export.
-    pub(crate) fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
+    /// A turn's part of the export. `places` may be older than the turn's newest entries.
+    pub(crate) fn exported_turn(
+        &self,
+        turn: Turn,
+        places: &EntryPlaces,
+    ) -> Result<ExportedTurn, Fault> {
         let turn_is = &[turn.ordinal.into()];
         let earlier = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
         let earlier = self.rows_of_calls(earlier, turn_is)?;
         let latest =
             "SELECT fingerprint, accepted_at, http_status, outcome FROM turns WHERE ordinal = ?";
         let latest = self.database.query(latest, turn_is)?;
-        let entries = "SELECT * FROM conversation WHERE turn = ? ORDER BY seq";
-        let entries = self.database.query(entries, turn_is)?;
+        let entries = self.entries_of(turn.ordinal, places)?;
         let submission = |row: &Row, SubmissionOrigin { caller, catalog }| {
             Ok(read_row!(ExportedSubmission of row {
                 fingerprint, http_status,

@@ -40,7 +40,7 @@ pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub use entry_seq::EntrySeq;
 pub(crate) use erasure::StoredAtServices;
 pub use erasure::{ErasureReceipt, StoredResponses};
-pub(crate) use export::ToolOnServer;
+pub(crate) use export::{EntryPlaces, ToolOnServer};
 pub(crate) use fork::{
     ForkContexts, ForkHead, ForkPlan, ForkStep, OutcomePlace, RowPage, RowPlace, StoredCopy,
     TextPage, TextPlace,

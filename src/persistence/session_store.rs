@@ -180,11 +180,12 @@ impl<D: Database> SessionStore<D> {
         self.outcome_from_row(&row.ok_or_else(lost_turn)?)
     }
 
-    /// The session's mode changes, oldest first.
-    pub fn mode_history(&self) -> Result<Vec<ModeChange>, Fault> {
+    /// The session's mode changes, oldest first, or those of one turn.
+    pub fn mode_history(&self, of: Option<u64>) -> Result<Vec<ModeChange>, Fault> {
         let statement =
             "SELECT previous_mode, new_mode, reason, turn_id, changed_at, branch FROM mode_history
-             JOIN turns ON turns.ordinal = mode_history.turn ORDER BY seq";
+             JOIN turns ON turns.ordinal = mode_history.turn
+             WHERE ?1 IS NULL OR mode_history.turn = ?1 ORDER BY seq";
         let change = |row: &Row| {
             Ok(read_row!(ModeChange of row {
                 previous_mode, new_mode, reason, turn_id,
@@ -192,7 +193,7 @@ impl<D: Database> SessionStore<D> {
                 branch: row.get::<u8>("branch")? != 0,
             }))
         };
-        self.rows_of_calls(statement, &[])?.iter().map(change).collect()
+        self.rows_of_calls(statement, &[of.into()])?.iter().map(change).collect()
     }
 
     /// The transcript of a turn's model calls, oldest first, as clients read it.

@@ -251,3 +251,27 @@ fn no_statement_of_a_turn_looks_through_a_whole_table() {
     }
     bed.assert_chain_held();
 }
+
+#[test]
+fn an_export_looks_through_no_table_for_each_turn_and_a_trace_reads_its_own_turn_alone() {
+    let bed = Bed::new();
+    for number in 1..=40 {
+        let mode = ["ddr", "plain"][number % 2];
+        bed.post(&turn(&format!("t{number}"), &format!("Hello [plan: mode:{mode}]"))).final_text();
+    }
+    bed.disk.watch();
+    let export = bed.export();
+    for (statement, seen) in bed.disk.statements() {
+        assert!(seen.runs == 1 || seen.most_scanned < 10, "{statement}: {seen:?}");
+    }
+    let turns = export["Result"]["Turns"].as_array().unwrap();
+    let entries = |turn: &serde_json::Value| turn["Conversation"].as_array().unwrap().len();
+    let stored = bed.disk.read("SELECT COUNT(*) AS number FROM conversation");
+    assert_eq!(
+        turns.iter().map(entries).sum::<usize>() as u64,
+        stored[0]["number"].as_u64().unwrap()
+    );
+    let trace = |bed: &Bed| bed.asked("GET", "/sessions/s/turns/t30/trace", "").result().clone();
+    let read = cost(&bed, || assert_eq!(trace(&bed)["ModeChanges"][0]["TurnId"], "t30"));
+    assert!(read.1 < 20, "{read:?}");
+}

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::exported_catalog::ExportedCatalog;
 use crate::contract::{ErrorCode, Fault, InvokeResult};
 use crate::entry::request_context::RequestContext;
-use crate::persistence::{Session, SessionStore};
+use crate::persistence::{EntryPlaces, Session, SessionStore};
 use crate::ports::Database;
 
 /// The export of a session.
@@ -22,6 +22,8 @@ pub struct Export<D> {
     session: Option<Box<Session>>,
     /// The exported part of the catalog, JSON.
     catalog: Option<String>,
+    /// Where the turns' entries stand.
+    places: EntryPlaces,
     /// The ordinal of the last turn that was sent.
     sent: u64,
     /// The ordinal of the last turn to send. Turns that begin meanwhile are not part of the export.
@@ -56,9 +58,10 @@ impl<D: Database> Export<D> {
         };
         let catalog = catalog.transpose()?;
         let (created_at, last) = (session.created_at, store.newest_ordinal()?);
+        let places = store.entry_places()?;
         let (session, texts) = (Some(Box::new(session)), BTreeSet::new());
         let part = ExportPart::Turns;
-        Ok(Self { store, created_at, session, catalog, sent: 0, last, texts, part })
+        Ok(Self { store, created_at, session, catalog, places, sent: 0, last, texts, part })
     }
 
     /// The next piece of the document, `None` after the last. Fails with `session_not_found` when the
@@ -95,7 +98,7 @@ impl<D: Database> Export<D> {
         };
         let comma = if self.sent == 0 { "" } else { "," };
         self.sent = turn.ordinal;
-        let turn = self.store.exported_turn(turn)?;
+        let turn = self.store.exported_turn(turn, &self.places)?;
         self.texts.extend(turn.texts().map(str::to_owned));
         Ok(format!("{comma}{}", json(&turn)?))
     }

@@ -283,8 +283,6 @@ impl<D: Database> Views<'_, D> {
         turn: Turn,
         running: Option<Activity>,
     ) -> Result<TraceView, Fault> {
-        let mut mode_changes = self.store.mode_history()?;
-        mode_changes.retain(|change| change.turn_id == turn.turn_id);
         let running = running.map(|Activity { progress, since_ms }| RunningStep {
             progress,
             since: timestamp(since_ms),
@@ -320,7 +318,7 @@ impl<D: Database> Views<'_, D> {
             tool_calls: calls.into_iter().zip(groups).map(traced).collect(),
             steers,
             context_changed: turn.progress.context_changed,
-            mode_changes,
+            mode_changes: self.store.mode_history(Some(turn.ordinal))?,
             compactions: turn.progress.compactions,
             webhooks: self.store.webhooks_of(turn.ordinal)?,
             running,
@@ -331,7 +329,7 @@ impl<D: Database> Views<'_, D> {
         Ok(ModesView {
             mode_display_name: self.mode_display_name(&session),
             session_id: session.session_id,
-            history: self.store.mode_history()?,
+            history: self.store.mode_history(None)?,
         })
     }
 
