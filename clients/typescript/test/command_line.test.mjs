@@ -75,6 +75,13 @@ test('a script gives the form of the answer as a file', async () => {
   }
 });
 
+test('behind -- all are words, also those that look like options', async () => {
+  rig.model.script(answer(text('Words.')));
+  const { code, out, err } = await run(['chat', '--no-tools', '--', 'What', 'is', '--token', 'and', '--json?', '--json']);
+  assert.deepEqual([code, out], [0, 'Words.\n'], err);
+  assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /What is --token and --json\? --json/);
+});
+
 test('a message has what standard input has where it asks for that, and says so where it does not', async () => {
   const piped = (words) => {
     rig.model.script(answer(text('Short.')));
@@ -221,6 +228,8 @@ test('wrong usage, a service that is not there, and a key that does not hold are
     assert.equal((await run(args)).code, 2, args.join(' '));
   }
   assert.match((await run(['chat', '--api-key=k'])).err, /APTIX_KEY/);
+  const odd = await run(['turns', 'x'], { env: { ...env, APTIX_KEY: 'secret\nkey' } });
+  assert.deepEqual([odd.code, /APTIX_KEY/.test(odd.err), /secret/.test(odd.err)], [2, true, false], odd.err);
   const away = await run(['turns', 'x', '--url', 'http://127.0.0.1:9']);
   assert.deepEqual([away.code, /cannot be reached/.test(away.err)], [3, true]);
   const wrong = await run(['turns', 'x'], { env: { ...env, APTIX_KEY: 'wrong' } });

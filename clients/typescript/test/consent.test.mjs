@@ -12,7 +12,7 @@ import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs'
 import { sendMail, withApproval } from './approvals.mjs';
 import { Command, command, noTerminal } from './command.mjs';
 
-const rig = new Rig({ vars: { TURN_ALARM_MS: '200' }, catalog: withApproval });
+const rig = new Rig({ vars: { TURN_ALARM_MS: '200', DELTA_INTERVAL_MS: '0' }, catalog: withApproval });
 let folder, env;
 before(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-consent-'));
@@ -285,6 +285,16 @@ test('an export and JSON of any kind hold no character that a terminal obeys, an
     assert.doesNotMatch(out, /[\u007f-\u009f\u200b\u202a-\u202e\u2066-\u2069\u{e0041}]/u, args.join(' '));
     if (args[0] === 'export') assert.ok(JSON.stringify(JSON.parse(out)).includes(bad) && out.includes(spelled));
   }
+});
+
+test('a joiner is no character that deceives, wherever the pieces of an answer end', { timeout: 60_000 }, async () => {
+  const words = '\u0645\u06cc\u200c\u0634\u0648\u062f \u{1f469}\u200d\u{1f4bb}';
+  for (const pieces of [words.split(/(?=\u200c|\u200d)/u), words.split(/(?<=\u200c|\u200d)/u), [...words]]) {
+    rig.model.script(answer(text(...pieces)));
+    assert.equal((await run(['chat', 'x', '--no-tools'])).out, `${words}\n`);
+  }
+  rig.model.script(answer(text('a', '\u200d', 'b', '\u200c')));
+  assert.equal((await run(['chat', 'x', '--no-tools'])).out, 'a\\u200db\\u200c\n');
 });
 
 test('what is no file, such as a named pipe, is not read', { timeout: 30_000 }, async () => {

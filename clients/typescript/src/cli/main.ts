@@ -434,7 +434,7 @@ async function main(args: string[]): Promise<number> {
     env: process.env,
     isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
     isTerminal: process.stderr.isTTY === true && process.env.NO_COLOR === undefined && process.env.TERM !== "dumb",
-    json: args.includes("--json"),
+    json: optionsIn(args).includes("--json"),
     signal: controller.signal,
     out: (words) => void process.stdout.write(words),
     err: (words) => void process.stderr.write(words),
@@ -470,6 +470,8 @@ async function main(args: string[]): Promise<number> {
       if (!(await agreed(question, terminal, otherwise))) return EXIT.failed;
     }
     const credential = process.env.APTIX_KEY || (name === "login" || name === "logout" ? undefined : await keptKey(url));
+    const needsKey = !["login", "logout", "dev", "completion"].includes(name);
+    if (needsKey && credential && !/^[\x21-\x7e]*$/.test(credential.trim())) throw new UsageError("The key has characters that no key has, such as a line break within it. Give it anew in APTIX_KEY, or with: aptix-edge login");
     const user = optional(values, "user");
     const owner = createHash("sha256").update(`${url}\n${credential ?? ""}\n${user ?? ""}`).digest("hex");
     // Nobody waits a minute at a terminal to learn that nobody listens.
@@ -488,6 +490,9 @@ function isOpenToOthers(url: string): boolean {
   return protocol === "http:" && !/^(?:localhost|(?:.+\.)localhost|127(?:\.\d+){3}|\[::1\])\.?$/i.test(hostname);
 }
 
+/** What may be an option: behind `--` all are words. */
+const optionsIn = (args: string[]) => (args.includes("--") ? args.slice(0, args.indexOf("--")) : args);
+
 /** Where the command is named: options that every command has may stand before it. */
 function nameAt(args: string[]): number {
   let at = 0;
@@ -498,7 +503,7 @@ function nameAt(args: string[]): number {
 }
 
 function parsed(command: Command, args: string[]): { values: Values; positionals: string[] } {
-  if (args.some((each) => /^--?(api-?)?(key|token|credential)\b/i.test(each))) {
+  if (optionsIn(args).some((each) => /^--?(api-?)?(key|token|credential)\b/i.test(each))) {
     throw new UsageError("A key is no argument, since every user of this computer can see those. Give it in APTIX_KEY, or keep it with: aptix-edge login");
   }
   const options: Options = { ...COMMON, ...command.options };

@@ -1,6 +1,6 @@
 // A turn on a terminal: its text as it comes, calls and progress beside it, and its end. Scripts get its events as they are.
 import { type FinalResponse, type ToolCall, type Turn, formatJson } from "../index.js";
-import { EXIT, type Terminal, jsonOf, shown, shownLines } from "./terminal.js";
+import { EXIT, type Terminal, ShownPieces, jsonOf, shown, shownLines } from "./terminal.js";
 
 /** The question whether a call may run is put by itself. */
 const APPROVAL = "agent_approve_tool";
@@ -10,8 +10,9 @@ const LONGEST = 500;
 export async function show(turn: Turn, terminal: Terminal): Promise<number> {
   const { out, err, json } = terminal;
   let isOpen = false;
+  const pieces = new ShownPieces();
   const close = () => {
-    if (isOpen) out("\n");
+    if (isOpen) out(`${pieces.end()}\n`);
     isOpen = false;
   };
   for await (const event of turn) {
@@ -20,11 +21,10 @@ export async function show(turn: Turn, terminal: Terminal): Promise<number> {
       continue;
     }
     if (event.type === "text") {
-      out(shownLines(event.delta));
+      out(pieces.take(event.delta));
       isOpen = true;
     } else if (event.type === "discard") {
-      if (isOpen) out("\n");
-      isOpen = false;
+      close();
       err(dim(terminal, "(that was not the answer)\n"));
     } else if (event.type === "tool_calls") {
       close();

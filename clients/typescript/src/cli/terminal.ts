@@ -49,6 +49,32 @@ const written = (text: string) => Array.from({ length: text.length }, (_, at) =>
 export const shown = (text: string) => text.replace(UNSEEN, written);
 /** The same of a text that has lines. */
 export const shownLines = (text: string) => text.replace(UNSEEN, (found) => (found === "\n" || found === "\t" ? found : written(found)));
+/** The same of a text that comes in pieces: a joiner at the end of one waits for what it joins to what stood before it. */
+export class ShownPieces {
+  /** The character before what comes. */
+  #before = "";
+  #held = "";
+
+  take(piece: string): string {
+    const text = this.#held + piece;
+    const end = text.search(/[\u200c\u200d]*$/);
+    this.#held = text.slice(end);
+    return this.#shown(text.slice(0, end));
+  }
+
+  /** What is held back, where nothing comes behind it. */
+  end(): string {
+    const rest = this.#shown(this.#held);
+    this.#before = this.#held = "";
+    return rest;
+  }
+
+  #shown(text: string): string {
+    const told = shownLines(this.#before + text).slice(shownLines(this.#before).length);
+    this.#before = /[^]$/u.exec(text.slice(-2))?.[0] ?? this.#before;
+    return told;
+  }
+}
 /** A value as JSON, with the same characters as `\u…`, so that it is the same value. */
 export const jsonOf = (value: unknown, indent?: number) =>
   JSON.stringify(value, undefined, indent)?.replace(UNSEEN, (found) => (found === "\n" ? found : written(found)));
