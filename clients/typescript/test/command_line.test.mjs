@@ -145,6 +145,13 @@ test('the model gets no file from outside of the folder, and writes none that no
   const outputs = rig.model.bodies[1].input.map(({ output }) => output);
   for (const [at, why] of [/outside/, /outside/, /outside/, /does not want/, /does not want/, /outside/].entries()) assert.match(outputs[at], why, `${at}`);
   assert.deepEqual(readdirSync(path.join(folder, 'inside')).sort(), ['.env', 'out']);
+  // A link of a repository to what is not there yet.
+  symlinkSync(path.join(folder, 'made'), path.join(folder, 'inside/nowhere'));
+  rig.model.script(answer(call('write_file', { path: 'nowhere', text: 'x' }), call('write_file', { path: 'nowhere/deep', text: 'x' })), answer(text('No.')));
+  await says(['chat', 'Try.', '--folder', 'inside', '--allow-writes']);
+  for (const { output } of rig.model.bodies.at(-1).input) assert.match(output, /link to what is not there/);
+  assert.ok(!readdirSync(folder).includes('made'));
+  rmSync(path.join(folder, 'inside/nowhere'));
   rig.model.script(answer(call('write_file', { path: 'deep/new.txt', text: 'x' }), call('find_in_files', { text: 'X' }), call('list_files', {})), answer(text('Done.')));
   await says(['chat', 'Try.', '--folder', 'inside', '--allow-writes']);
   assert.equal(readFileSync(path.join(folder, 'inside/deep/new.txt'), 'utf8'), 'x');

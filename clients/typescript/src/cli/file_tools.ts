@@ -1,6 +1,6 @@
 // The tools that a chat gives the model: files of one folder, and nothing outside of it, wherever links lead. What a
 // folder holds is src/folder.ts, so that the model sees what an index would. Writing is asked for.
-import { mkdir, readFile, realpath, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, realpath, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Tool } from "../index.js";
 import { Names, isGits, textOf, walk } from "../folder.js";
@@ -130,6 +130,9 @@ async function inside(folder: string, name: unknown): Promise<{ at: string; rela
   for (;;) {
     const real = await realpath(known).catch(() => undefined);
     if (real === undefined) {
+      // Whoever writes to a link makes the file to which it leads, wherever that is.
+      const isLink = await lstat(known).then((found) => found.isSymbolicLink(), () => false);
+      if (isLink) throw new Error(`${name} is a link to what is not there.`);
       rest = path.join(path.basename(known), rest);
       known = path.dirname(known);
       continue;
