@@ -159,6 +159,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             if transcript.previous_response_id.is_some() {
                 chain.lost_early = 0;
             }
+        } else {
+            // The catalog may ask for a chain again, and none holds this output.
+            running.session.drop_chain();
         }
         running.session.tools_sent = Some(running.turn.tools.clone());
         latch_tools(running);

@@ -44,6 +44,28 @@ fn a_lost_chain_is_rebuilt_from_the_stored_conversation() {
 }
 
 #[test]
+fn turns_that_were_made_without_a_chain_are_in_the_chain_that_comes_after_them() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One")).final_text();
+    let asks_for = |continuation: &str| {
+        bed.configure(|catalog| {
+            catalog["AgentContexts"]["default"]["Continuation"] = json!(continuation);
+        });
+    };
+    asks_for("replay");
+    bed.post(&turn("t2", "Two [plan: server]")).final_text();
+    asks_for("stored");
+    bed.post(&turn("t3", "Three")).final_text();
+    bed.post(&turn("t4", "Four")).final_text();
+    let conversation = bed.world.model.conversation();
+    for word in ["One", "Two", "Three", "Four"] {
+        assert_eq!(conversation.heard(&format!("[INSTRUCTION]\n{word}")), 1, "{word}");
+    }
+    bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "turns without a chain");
+}
+
+#[test]
 fn only_refused_words_leave_the_conversation() {
     let bed = Bed::new();
     let no =
