@@ -165,6 +165,14 @@ impl<D: Database> Ranked<'_, D> {
         Ok(chunks)
     }
 
+    /// How much of a chunk's score by words is in its score, in thousandths.
+    fn part_by_words(&self, chunk: u64) -> i64 {
+        let Some(vectors) = &self.vectors else { return 1000 };
+        let mut ranked = self.words.iter().flat_map(WordRanking::best);
+        // A chunk that only its vector has ranked has nothing by words.
+        if ranked.any(|(_, id)| *id == chunk) { vectors.part_by_words(chunk) } else { 0 }
+    }
+
     /// Explains the score of each passage: the terms of its best chunk, and its document.
     fn explain(&self, passages: &[Passage], chunks: &mut [Chunk]) -> Result<(), Fault> {
         let best: Vec<u64> = passages.iter().map(|passage| passage.best).collect();
@@ -174,9 +182,11 @@ impl<D: Database> Ranked<'_, D> {
         };
         for (chunk, passage) in chunks.iter_mut().zip(passages) {
             let terms = matches.iter().filter(|of_term| of_term.chunk == passage.best);
+            let thousandths = self.part_by_words(passage.best);
             let terms: Vec<_> = terms
                 .map(|of_term| {
-                    let score = weighted_score(of_term.score, &chunk.path, &self.asked);
+                    let score = of_term.score * thousandths / 1000;
+                    let score = weighted_score(score, &chunk.path, &self.asked);
                     json!({
                         "Term": of_term.term,
                         "Score": score_for_client(score),

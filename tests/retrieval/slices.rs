@@ -277,7 +277,13 @@ fn many_documents_of_many_chunks_or_values_are_replaced_in_short_slices() {
 }
 
 #[test]
-fn a_half_written_document_of_a_lost_instance_is_never_seen_and_goes_with_the_next_write() {
+fn a_half_written_document_is_never_seen_and_goes_with_the_next_write_of_any_instance() {
+    for is_lost in [false, true] {
+        half_written(is_lost);
+    }
+}
+
+fn half_written(is_lost: bool) {
     let storage = Storage::new();
     let index = Index::new(&storage);
     index.upsert(&[document("a", "alpha")]).unwrap();
@@ -288,7 +294,8 @@ fn a_half_written_document_of_a_lost_instance_is_never_seen_and_goes_with_the_ne
         assert_eq!(index.search("alpha", None, 8, usize::MAX).unwrap().len(), 1);
         assert_eq!(index.counts().unwrap().documents, 1);
     }
-    Index::new(&storage).upsert(&[document("b", "beta")]).unwrap();
+    let next = if is_lost { Index::new(&storage) } else { index };
+    next.upsert(&[document("b", "beta")]).unwrap();
     assert_eq!(storage.number("SELECT COUNT(*) + (SELECT COUNT(*) FROM hidden) FROM chunks"), 2);
 }
 

@@ -3,7 +3,7 @@
 //! Requests to an object interleave at every await, so a long request works in steps. Each leaves the
 //! tables whole: a document has all its chunks, or is not there.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use super::fields::text_and_comments;
 use super::schema::{SCHEMA, TABLES};
@@ -38,6 +38,8 @@ pub(crate) struct Tables<D> {
     generation: Cell<u64>,
     /// Whether the chunks that an earlier instance left hidden were read.
     leftovers_read: Cell<bool>,
+    /// The first ids of the chunks that a failed write of this instance has left hidden.
+    left: RefCell<Vec<u64>>,
 }
 
 /// What a search and a write begin from.
@@ -51,12 +53,13 @@ pub(crate) struct State {
 impl<D: Database> Tables<D> {
     pub(crate) fn new(database: D) -> Self {
         let (ready, leftovers_read) = (Cell::new(false), Cell::new(false));
-        Self { database, ready, generation: Cell::new(0), leftovers_read }
+        Self { database, ready, generation: Cell::new(0), leftovers_read, left: RefCell::default() }
     }
 
     /// Forgets that the tables exist, and begins a new generation.
     pub(crate) fn forget(&self) {
         self.ready.set(false);
+        self.left.take();
         self.generation.set(self.generation.get() + 1);
     }
 
@@ -104,14 +107,27 @@ impl<D: Database> Tables<D> {
         Ok(State { next_chunk: row.get("next_chunk")?, hidden: Spans::of(spans(&row, "hidden")?) })
     }
 
-    /// The chunks that an earlier instance left hidden; none after the first call.
+    /// The chunks that an earlier instance left hidden, and those that failed writes of this one have left since; none
+    /// that was returned before.
     pub(crate) fn leftovers(&self) -> Result<Vec<Span>, Fault> {
-        if self.leftovers_read.get() {
+        let is_known = self.leftovers_read.get();
+        if is_known && self.left.borrow().is_empty() {
             return Ok(Vec::new());
         }
         let row = self.row(STATE, &[])?;
+        let mut hidden = spans(&row, "hidden")?;
         self.leftovers_read.set(true);
-        spans(&row, "hidden")
+        let left = self.left.take();
+        if is_known {
+            // The others belong to writes that are under way.
+            hidden.retain(|[first, _]| left.contains(first));
+        }
+        Ok(hidden)
+    }
+
+    /// Notes that a write has left chunks hidden, by their first ids.
+    pub(crate) fn leave(&self, hidden: &[u64]) {
+        self.left.borrow_mut().extend_from_slice(hidden);
     }
 
     /// Writes the properties of the documents for which `condition` holds.

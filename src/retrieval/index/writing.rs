@@ -88,16 +88,28 @@ struct Change<'d> {
 }
 
 /// The writes of one request. They fail once everything was erased.
-pub(crate) struct Writer<'t, D, F> {
+pub(crate) struct Writer<'t, D: Database, F: AsyncFn()> {
     tables: &'t Tables<D>,
     budget: &'t mut WorkBudget<F>,
     generation: u64,
+    /// The first ids of the chunks that it has hidden and not deleted or shown yet.
+    hidden: Vec<u64>,
+}
+
+/// Whatever a write that failed leaves hidden is deleted by the next one: it would hold up the embedding of all chunks behind
+/// it.
+impl<D: Database, F: AsyncFn()> Drop for Writer<'_, D, F> {
+    fn drop(&mut self) {
+        if self.tables.generation() == self.generation {
+            self.tables.leave(&self.hidden);
+        }
+    }
 }
 
 impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     pub(crate) fn new(tables: &'t Tables<D>, budget: &'t mut WorkBudget<F>) -> Self {
         let generation = tables.generation();
-        Self { tables, budget, generation }
+        Self { tables, budget, generation, hidden: Vec::new() }
     }
 
     /// Stores documents. Readers see each of them change in one step.
@@ -276,6 +288,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
             self.hide([first, first + count as u64 - 1])?;
             Ok(first)
         })?;
+        self.hidden.push(first);
         let mut next = first;
         for pieces in change.pieces.chunks(STEP_CHUNKS) {
             self.budget.spend(CHUNK_WORK.times(pieces.len())).await;
@@ -289,6 +302,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
             self.insert_document(&change, first)?;
             Ok(long)
         })?;
+        self.hidden.retain(|shown| *shown != first);
         self.sweep(long).await
     }
 
@@ -360,6 +374,8 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
 
     /// Deletes hidden chunks, step by step.
     async fn sweep(&mut self, spans: impl IntoIterator<Item = Span>) -> Result<(), Fault> {
+        let spans: Vec<Span> = spans.into_iter().collect();
+        self.hidden.extend(spans.iter().map(|[first, _]| *first));
         for [first, last] in spans {
             let mut from = first;
             while from <= last {
@@ -371,6 +387,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
                 })?;
                 from = to + 1;
             }
+            self.hidden.retain(|deleted| *deleted != first);
         }
         Ok(())
     }

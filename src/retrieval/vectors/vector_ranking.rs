@@ -81,6 +81,12 @@ impl<'q> VectorRanking<'q> {
         self.best.iter().find(|(_, near)| *near == id).map(|(similarity, _)| similarity.0)
     }
 
+    /// The part of a chunk's score that its score by words makes, in thousandths.
+    pub(crate) fn part_by_words(&self, id: u64) -> i64 {
+        let has_vector = self.covered.iter().any(|[first, last]| (*first..=*last).contains(&id));
+        if has_vector { 1000 - i64::from(self.question.weight) } else { 1000 }
+    }
+
     /// This ranking and one by words as one ranking.
     ///
     /// A place by vectors has the score of the same place by words. So the scores keep the scale from which passages

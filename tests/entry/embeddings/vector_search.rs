@@ -61,6 +61,24 @@ fn the_weight_of_vectors_is_the_operator_s() {
     assert_eq!(paths(), ["words.md"]);
     weighted(Some(1.0));
     assert_eq!(paths(), ["vectors.md", "words.md"]);
+    // The terms have that part of a score which vectors do not make.
+    let explained = |weight| {
+        weighted(Some(weight));
+        let asked = json!({ "Query": "car" }).to_string();
+        let heard = bed.asked("POST", "/workspaces/w/search?Explain=true", &asked);
+        let chunks = heard.result()["Chunks"].as_array().unwrap();
+        let chunk = chunks.iter().find(|chunk| chunk["Path"] == "words.md").unwrap();
+        let number = |value: &Value| value.as_f64().unwrap();
+        let terms = chunk["Explain"]["Terms"].as_array().unwrap();
+        (number(&chunk["Explain"]["Chunk"]), terms.iter().map(|term| number(&term["Score"])).sum())
+    };
+    let (words, of_terms): (f64, f64) = explained(0.0);
+    assert!((words - of_terms).abs() < 1e-8, "{words} {of_terms}");
+    for weight in [0.43, 1.0] {
+        let (chunk, of_terms): (f64, f64) = explained(weight);
+        let expected = words * (1.0 - weight);
+        assert!((of_terms - expected).abs() < 1e-8 && of_terms <= chunk, "{chunk} {of_terms}");
+    }
 }
 
 #[test]
