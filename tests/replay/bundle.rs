@@ -60,6 +60,9 @@ pub struct BundledTurn {
     #[serde(default)]
     pub warnings: Vec<Value>,
     pub text_so_far: Option<String>,
+    /// The form that its request asked of the answer.
+    pub output_schema: Option<Box<RawValue>>,
+    pub output_schema_name: Option<String>,
     /// The session went on under another conversation context with it.
     pub context_changed: Option<Value>,
     pub tools: Vec<BundledTool>,
@@ -166,6 +169,8 @@ pub struct ToolCall {
     pub model_call: u32,
     pub tool_call_id: String,
     pub name: String,
+    /// As the model wrote them.
+    pub arguments_json: String,
     pub runs_on: String,
     pub approval: Option<Value>,
     /// The result as it is written, with its running time.

@@ -59,9 +59,10 @@ impl Members {
 pub fn document<'a>(
     bundle: &Bundle,
     catalog: &BundledCatalog,
+    resends_tools: bool,
     coming: impl Iterator<Item = &'a ModelCall>,
 ) -> String {
-    let (mut by_mode, mut prompt) = (BTreeMap::new(), None);
+    let (mut by_mode, mut prompt, mut managed) = (BTreeMap::new(), None, None);
     let mut next: BTreeMap<Option<&str>, [Value; 4]> = BTreeMap::new();
     for call in coming {
         let Some(members) = Members::of(bundle, call) else { continue };
@@ -72,11 +73,12 @@ pub fn document<'a>(
         next.entry(call.service.as_deref()).or_insert_with(|| {
             ["model", "store", "prompt_cache_key", "background"].map(|name| members.value(name))
         });
+        managed.get_or_insert_with(|| members.value("context_management"));
         by_mode.entry(call.mode.as_str()).or_insert(members);
     }
     let mut agent = json!({
-        "ResendTools": catalog.resend_tools, "MaxIterations": catalog.max_iterations,
-        "Budget": catalog.budget, "Compaction": catalog.compaction,
+        "ResendTools": resends_tools, "MaxIterations": catalog.max_iterations,
+        "Budget": catalog.budget, "Compaction": compaction(&catalog.compaction, managed),
         "OfferHostedTools": catalog.offer_hosted_tools.unwrap_or(true),
     });
     let own = next.get(&None).or_else(|| next.get(&Some(bundle.agent_context_id.as_str())));
@@ -122,6 +124,17 @@ pub fn document<'a>(
         modes.join(","),
         server_tools(bundle)
     )
+}
+
+/// Who compacts the conversation: the service where the next call says so. `managed` is what it says.
+fn compaction(exported: &Value, managed: Option<Value>) -> Value {
+    match managed.map(|managed| managed[0]["compact_threshold"].clone()) {
+        Some(threshold) if threshold.is_number() => {
+            json!({ "By": "Service", "Threshold": threshold })
+        }
+        Some(_) if exported["By"] == "Service" => json!({ "By": "Own" }),
+        _ => exported.clone(),
+    }
 }
 
 /// The host of a fall-back's model service, by its place among the fall-backs.

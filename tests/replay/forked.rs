@@ -27,6 +27,15 @@ pub fn fork_before(bed: &Bed, bundle: &Bundle, services: &Services, place: usize
              UPDATE turns SET session_after = json_set(session_after, '$.chain_head', NULL)",
         );
     }
+    let window = bed.disk.session().map(|session| session["state"]["window"].clone());
+    let sends_earlier = |from: u64| {
+        let mut sent = next.into_iter().flat_map(|call| &call.input);
+        sent.any(|run| run.last.number() > 1 && run.first.number() < from)
+    };
+    if window.and_then(|window| window["from"].as_u64()).is_some_and(sends_earlier) {
+        // Another agent context is sent what an item of the parent's service stands for.
+        set(bed, "$.window.from", "0");
+    }
     let first = bundle.turns.first();
     let entries = first.into_iter().flat_map(|turn| &turn.conversation);
     for prompt in entries.filter(|entry| entry.kind == EntryKind::System).skip(1) {

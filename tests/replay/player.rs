@@ -13,10 +13,11 @@ use aptix_edge::persistence::EntryKind;
 use aptix_edge::ports::{HttpFault, HttpRequest};
 use aptix_edge::reasoner::SentForm;
 use bed::{HttpReply, Piece};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::bundle::{Bundle, BundledEntry, BundledTurn, ModelCall, Retry};
+use super::bundle::{Bundle, BundledEntry, BundledTurn, ModelCall, Retry, ToolCall};
 use super::catalog::fallback_host;
 use super::events::{event, usage};
 use super::fallback::{moved_on, out_of_quota};
@@ -105,9 +106,13 @@ impl Services {
     /// The reply to a request.
     pub fn reply(&self, request: &HttpRequest) -> Played {
         let path = request.url.split('?').next().unwrap_or_default();
-        let played = match path.ends_with("/responses") {
-            true => self.model(&request.url, &request.body),
-            false => self.tool(&request.body),
+        let played = match path {
+            // No record tells of it.
+            _ if path.contains("/responses/") && path.ends_with("/cancel") => {
+                Some(Ok(HttpReply::new(200, "{}")))
+            }
+            _ if path.ends_with("/responses") => self.model(&request.url, &request.body),
+            _ => self.tool(&request.body),
         };
         if played.is_none() {
             self.waits.set(true);
@@ -226,6 +231,7 @@ impl Services {
         let newly = |form: SentForm| !too_long && sends_more(form, call, followed);
         let reasoning = newly(SentForm::WithoutReasoning) || newly(SentForm::WholeWithoutReasoning);
         let tool = text("Tool");
+        let schema = fault.path.as_deref() == Some("/OutputSchema");
         // The last call of a ladder climbs, too: it finds no further rung.
         let climbs = followed.map_or(call.reduced.is_some(), |next| {
             next.reduced.is_some() && (next.reduced, &next.input) != (call.reduced, &call.input)
@@ -243,6 +249,7 @@ impl Services {
                 "Item 'rs_1' of type 'reasoning' was provided without its required following item."
                     .to_owned()
             }
+            _ if schema => "'text.format' is no schema.".to_owned(),
             _ if tool.is_some() => {
                 format!("Invalid schema for function '{}'.", tool.unwrap_or_default())
             }
@@ -255,7 +262,7 @@ impl Services {
         };
         if let Some(status) = detail("HttpStatus").and_then(Value::as_u64) {
             let param = match () {
-                () if too_long || tool.is_some() => None,
+                () if too_long || schema || tool.is_some() => None,
                 () if no_storage => Some("store"),
                 () if reasoning || newly(SentForm::WithoutSolutionContext) => Some("input"),
                 () if lost.is_some() => Some("previous_response_id"),
@@ -276,7 +283,9 @@ impl Services {
         let reason = text("Reason").or(too_long.then_some("max_prompt_tokens"));
         match fault.code {
             ErrorCode::UpstreamUnavailable => Some(Err(HttpFault("refused".to_owned()))),
-            ErrorCode::UpstreamFailed | ErrorCode::ContextWindowExceeded
+            ErrorCode::UpstreamFailed
+            | ErrorCode::UpstreamRejected
+            | ErrorCode::ContextWindowExceeded
                 if text("Reason").is_none() =>
             {
                 let error = json!({ "code": code, "type": kind, "message": message });
@@ -329,15 +338,24 @@ impl Services {
     }
 
     fn tool(&self, body: &str) -> Played {
-        let asked: Value = serde_json::from_str(body).unwrap_or_default();
-        let turn = self.bundle.turns.iter().find(|turn| asked["TurnId"] == turn.turn_id.as_str());
+        let asked: AskedTool = serde_json::from_str(body).unwrap_or_default();
+        let turn = self.bundle.turns.iter().find(|turn| asked.turn_id == turn.turn_id);
         let call = turn.and_then(|turn| {
-            turn.tool_calls.iter().find(|call| asked["ToolCallId"] == call.tool_call_id.as_str())
+            turn.tool_calls.iter().find(|call| asked.tool_call_id == call.tool_call_id)
         });
         let Some((turn, call)) = turn.zip(call) else {
-            self.find(format!("the tool call {} is not recorded", asked["ToolCallId"]));
+            self.find(format!("the tool call {} is not recorded", asked.tool_call_id));
             return Some(Err(HttpFault("the record has no such call".to_owned())));
         };
+        let (got, recorded) = (asked.arguments.get(), arguments_of(call));
+        if (&asked.name, got) != (&call.name, recorded) {
+            let (turn, id) = (&turn.turn_id, &call.tool_call_id);
+            let recorded = format!("{} {recorded}", call.name);
+            self.find(format!(
+                "turn {turn}: the call {id} was {} {got} instead of {recorded}",
+                asked.name
+            ));
+        }
         let answer = call.answer.as_ref();
         if let Some(result) = answer.and_then(|answer| answer["ResultJson"].as_str()) {
             let took = answer.and_then(|answer| answer["ExecutionMs"].as_u64()).unwrap_or_default();
@@ -347,6 +365,25 @@ impl Services {
         let outcomes = turn.submissions.iter().filter_map(|submission| submission.outcome.as_ref());
         let failures = told.into_iter().chain(outcomes.map(|outcome| outcome.get()));
         failures.into_iter().find_map(failed_tool)
+    }
+}
+
+/// What a tool gets.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct AskedTool {
+    turn_id: String,
+    tool_call_id: String,
+    name: String,
+    arguments: Box<RawValue>,
+}
+
+/// The arguments that a call's tool gets: a human's, or else the model's, who may have written none.
+fn arguments_of(call: &ToolCall) -> &str {
+    let edited = call.approval.as_ref().and_then(|approval| approval["ArgumentsJson"].as_str());
+    match edited.unwrap_or(&call.arguments_json).trim() {
+        "" => "{}",
+        arguments => arguments,
     }
 }
 

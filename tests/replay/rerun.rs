@@ -21,7 +21,7 @@ use aptix_edge::ports::FileFault;
 use bed::{Bed, Crash};
 use serde_json::{Map, Value, json};
 
-use super::bundle::{Bundle, BundledEntry, BundledTurn, ToolCall};
+use super::bundle::{Bundle, BundledEntry, BundledTurn, ModelCall, ToolCall};
 use super::catalog::document;
 use super::forked;
 use super::player::Services;
@@ -118,7 +118,9 @@ impl Rerun {
         let Some(catalog) = &self.bundle.catalog else { return };
         let coming = self.services.coming();
         let coming = coming.iter().map(|(turn, call)| &self.bundle.turns[*turn].model_calls[*call]);
-        self.bed.keep_catalog(document(&self.bundle, catalog, coming));
+        let next = self.services.next_turn().map(|next| &self.bundle.turns[next]);
+        let resends_tools = next.map_or(catalog.resend_tools, resends_tools);
+        self.bed.keep_catalog(document(&self.bundle, catalog, resends_tools, coming));
         let next = self.services.coming().into_iter().next();
         let next = next.map(|(turn, call)| &self.bundle.turns[turn].model_calls[call].started_at);
         if let Some(at) = next.and_then(|at| milliseconds(at)) {
@@ -223,6 +225,10 @@ impl Rerun {
         let choice = turn.model_calls.iter().find(|call| !call.summary);
         progress
             .insert("tool_choice".into(), choice.and_then(|call| call.tool_choice.clone()).into());
+        if let (Some(schema), Some(name)) = (&turn.output_schema, &turn.output_schema_name) {
+            let schema = self.keep(None, schema.get());
+            progress.insert("output_schema".into(), json!({ "name": name, "schema": schema }));
+        }
         let brought = turn.user_warnings.iter().filter(|said| !of_the_run(said)).cloned();
         progress.insert("user_warnings".into(), brought.collect());
         let of_the_run = |warning: &Value| {
@@ -420,10 +426,19 @@ fn told(turn: &BundledTurn) -> Vec<(&'static str, String)> {
         told.push(("a model call", made.to_string()));
     }
     for call in &turn.tool_calls {
-        let made = json!([call.model_call, call.tool_call_id, call.runs_on, call.answer]);
+        let (name, arguments) = (&call.name, &call.arguments_json);
+        let made =
+            json!([call.model_call, call.tool_call_id, name, arguments, call.runs_on, call.answer]);
         told.push(("a tool call", made.to_string()));
     }
     told
+}
+
+/// Whether each call of a turn sent the tools, also one that continued a response.
+fn resends_tools(turn: &BundledTurn) -> bool {
+    let left_out =
+        |call: &ModelCall| !call.summary && !call.tools_sent && call.previous_response_id.is_some();
+    !turn.model_calls.iter().any(left_out)
 }
 
 /// What the client sent for a call: its own result, or a human's decision.

@@ -173,7 +173,7 @@ fn a_refused_schema_is_told_at_its_place_after_one_call_and_the_next_turn_works(
         assert_eq!(bed.post(&turn("t3", "Three")).final_text(), "Answer to Three.", "{name}");
         let said = bed.world.model.conversation().said();
         assert!(said.iter().any(|said| matches!(said, Said::User(text) if text.ends_with("Two"))));
-        super::replays::assert_rebuilds(&bed, "s");
+        super::replays::assert_replays(&bed, name);
     }
 }
 

@@ -180,3 +180,29 @@ fn a_session_whose_texts_are_long_or_are_json_replays() {
     bed.post(&turn("files", "Three [plan: server]")).final_text();
     assert_replays(&bed, "long texts and parameters");
 }
+
+#[test]
+fn a_session_replays_whose_catalog_has_changed_how_it_compacts_and_when_tools_are_sent() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One [plan: server]")).final_text();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["Compaction"] =
+            json!({ "By": "Service", "Threshold": 200_000 });
+    });
+    bed.post(&turn("t2", "Two [plan: server]")).final_text();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["ResendTools"] = json!(false);
+    });
+    bed.post(&turn("t3", "Three [plan: server]")).final_text();
+    assert_replays(&bed, "changes");
+}
+
+#[test]
+fn a_tool_that_gets_other_arguments_than_the_recorded_ones_is_found() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One [plan: server]")).final_text();
+    let mut export: Value = serde_json::from_str(&exported(&bed)).unwrap();
+    export["Result"]["Turns"][0]["ToolCalls"][0]["ArgumentsJson"] = json!(r#"{"other":1}"#);
+    let report = report(&export.to_string()).unwrap();
+    assert!(report.text.contains("instead of lookup {\"other\":1}"), "{}", report.text);
+}

@@ -49,6 +49,8 @@ fn a_turn_that_is_cancelled_before_the_response_has_a_name_waits_for_the_name() 
     bed.settle();
     assert_eq!(cancels(&bed), ["resp_1"]);
     assert_settled(&bed);
+    bed.post(&turn("t2", "Two")).final_text();
+    super::super::replays::assert_replays(&bed, "cancelled");
 }
 
 #[test]

@@ -297,6 +297,7 @@ fn another_agent_context_is_sent_what_a_compaction_item_stands_for() {
     for words in ["One", "Two", "Three"] {
         assert!(sent.contains(&format!("[INSTRUCTION]\\n{words}")), "{sent}");
     }
+    assert_replays(&bed, "f");
 }
 
 #[test]
