@@ -156,7 +156,7 @@ test('a service that does not know prompt_cache_key, streams nothing and calls n
 
 test('what does not respond says why: no server, no secret, a key that the service quotes', async () => {
   const quoting = await listen(0, (request) => {
-    throw Object.assign(unknown('x'), { status: 401, body: { error: { code: 'invalid_api_key', message: `Wrong: ${request.headers.authorization}.` } } });
+    throw Object.assign(unknown('x'), { status: 401, body: { error: { code: 'invalid_api_key', message: `Wrong: ${request.headers.authorization}.\u001b[2J` } } });
   });
   try {
     const { code, lines } = await check({
@@ -167,7 +167,7 @@ test('what does not respond says why: no server, no secret, a key that the servi
     assert.equal(code, 1);
     assert.deepEqual(cells(lines[1]).slice(0, 3), ['azure', 'm', 'stored']);
     assert.match(lines.at(-2), /^dead, m: does not respond: .*Connection refused/);
-    assert.equal(lines.at(-1), 'quoting, m: does not respond: 401 invalid_api_key: Wrong: Bearer ***.');
+    assert.equal(lines.at(-1), 'quoting, m: does not respond: 401 invalid_api_key: Wrong: Bearer ***.\ufffd[2J');
   } finally {
     await quoting.close();
   }

@@ -26,7 +26,7 @@ use std::{env, fs};
 use aptix_edge::catalog::{Catalog, needed_secrets};
 
 use network::Online;
-use report::{Findings, line, table};
+use report::{Findings, line, seen, table};
 use secrets::Secrets;
 
 fn main() -> ExitCode {
@@ -105,7 +105,7 @@ fn online(online: &Online, scope: &str) -> (String, bool) {
         verdict,
     ];
     let parts = parts.iter().filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n"));
-    (parts.collect::<Vec<_>>().join("\n\n") + "\n", suits)
+    (seen(&parts.collect::<Vec<_>>().join("\n\n")) + "\n", suits)
 }
 
 /// What the catalog offers, one line for each kind of thing.

@@ -1,5 +1,7 @@
 //! The forms of the report: a line of names, a table.
 
+use aptix_edge::encoding::disturbs_a_line;
+
 /// The most names on a line.
 const NAMES_SHOWN: usize = 12;
 
@@ -40,4 +42,11 @@ pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> Vec<String> {
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     all.into_iter().map(written).collect()
+}
+
+/// A report for a terminal, in which names and words of services move no cursor and turn no text.
+pub(crate) fn seen(report: &str) -> String {
+    let shown =
+        |c: char| if c != '\n' && disturbs_a_line(c) { char::REPLACEMENT_CHARACTER } else { c };
+    report.chars().map(shown).collect()
 }

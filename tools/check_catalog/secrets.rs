@@ -3,6 +3,7 @@
 //!
 //! No value reaches the output ([`Secrets::removed_from`]).
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::{env, fs, io};
 
@@ -33,6 +34,8 @@ impl Secrets {
         match fs::read_to_string(DEV_VARS) {
             Ok(text) => {
                 sources.push(DEV_VARS);
+                // Some editors write a mark first.
+                let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
                 values.extend(text.lines().filter_map(assignment));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -58,7 +61,10 @@ impl Secrets {
     /// A text with `***` in the place of each value of these secrets.
     pub(crate) fn removed_from(&self, text: &str, needed: &[NeededSecret]) -> String {
         let values = needed.iter().filter_map(|secret| self.value(&secret.name));
-        values.fold(text.to_owned(), |text, value| text.replace(value, "***"))
+        let mut values: Vec<&str> = values.collect();
+        // The longer of two that begin alike comes first.
+        values.sort_by_key(|value| Reverse(value.len()));
+        values.iter().fold(text.to_owned(), |text, value| text.replace(value, "***"))
     }
 
     /// One line for each place that names a secret which is not there.

@@ -122,7 +122,8 @@ fn a_right_catalog_is_summed_up_on_one_screen_and_its_secrets_are_looked_for_whe
     let seen = check(&[("MODEL_KEY", ""), ("SECRETS", "")]);
     assert_eq!(seen, (1, MISSING.to_owned(), String::new()));
 
-    let dev_vars = "# local\nMODEL_KEY=\"sk-never-shown\"\nexport LOOKUP_KEY = 'x=y'\n#OTHER=1\n";
+    // As an editor on Windows writes it.
+    let dev_vars = "\u{feff}MODEL_KEY=\"sk-never-shown\"\r\n# local\r\nexport LOOKUP_KEY = 'x=y'\r\n#OTHER=1\r\n";
     std::fs::write(folder.0.join(".dev.vars"), dev_vars).unwrap();
     assert_eq!(check(&[]), (0, all(".dev.vars"), String::new()));
     std::fs::write(folder.0.join(".dev.vars"), "#MODEL_KEY=sk-never-shown\n").unwrap();
