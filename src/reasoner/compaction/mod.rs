@@ -111,7 +111,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             return Ok(false);
         };
         let before = before.extent(self.platform.as_ref(), &self.store).await?;
-        let rest = Input::whole(&self.store, &Window { summary_message: None, ..next.clone() })?;
+        // Where a window begins elsewhere than before, turns are left out, and no item of the service stands for them.
+        let turns_left_out = next.turns_left_out + u64::from(next.from != window.from);
+        let rest = Window { summary_message: None, turns_left_out, ..next.clone() };
+        let rest = Input::whole(&self.store, &rest)?;
         let rest_extent = rest.extent(self.platform.as_ref(), &self.store).await?;
         let keeps_message = next.from == window.from
             && next.summary_message == window.summary_message

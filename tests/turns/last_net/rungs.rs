@@ -112,6 +112,54 @@ fn a_steer_that_no_rung_takes_leaves_before_its_turn_does() {
 }
 
 #[test]
+fn the_solution_context_is_sent_again_where_the_turn_that_showed_it_is_left_out() {
+    for context in ["default", "replay"] {
+        let bed = Bed::new();
+        let shows = json!({ "SolutionContextText": "Solution." });
+        bed.post(&with(turn_in(context, "t1", "Odd."), shows)).final_text();
+        bed.world.model.rules.refuse_by(|body, _| {
+            let is_odd = body["input"].to_string().contains("Odd.");
+            (is_odd || body["previous_response_id"].is_string()).then(refusal)
+        });
+        bed.post(&turn("t2", "Second.")).final_text();
+        assert_eq!(reduced(&bed, "t2").last().unwrap(), "turn");
+        let heard = bed.world.model.conversation().heard("[SOLUTION CONTEXT]\nSolution.");
+        assert_eq!(heard, 1, "{context}");
+        let trace = bed.asked("GET", "/sessions/s/turns/t2/trace", "");
+        // The system message, the note, and the turn's own message.
+        assert_eq!(trace.result()["Compactions"][0]["ItemsAfter"], 3);
+        bed.assert_chain_held();
+        assert_replays(&bed, context);
+    }
+}
+
+#[test]
+fn a_conversation_that_is_sent_as_plain_messages_is_summarised_where_it_is_too_long() {
+    let bed = Bed::new();
+    three_turns(&bed, "default");
+    let known = bed.world.model.conversation().outputs()[0].0.clone();
+    refuse(&bed, move |items| items.iter().any(|item| item["call_id"] == *known));
+    bed.post(&turn("t4", "Fourth.")).final_text();
+    assert_eq!(reduced(&bed, "t4").last().unwrap(), "plain");
+    let too_long = http_error(400, json!({ "code": "context_length_exceeded" }), &[]);
+    bed.world.model.narrow(8_000, too_long);
+    let mut compactions = Vec::new();
+    for number in 5..15 {
+        let id = format!("t{number}");
+        bed.post(&turn(&id, &format!("Words {}", "word ".repeat(200)))).final_text();
+        let trace = bed.asked("GET", &format!("/sessions/s/turns/{id}/trace"), "");
+        compactions.extend(trace.result()["Compactions"].as_array().cloned().unwrap_or_default());
+        assert_eq!(reduced(&bed, &id).last().unwrap(), "plain", "{id}");
+    }
+    assert!(!compactions.is_empty());
+    for compaction in compactions {
+        assert!(compaction["SummaryBytes"].as_u64() > Some(0), "{compaction}");
+        assert_eq!(compaction["TurnsLeftOut"], 0, "{compaction}");
+    }
+    bed.assert_chain_held();
+}
+
+#[test]
 fn reasoning_and_hosted_items_are_left_out_and_the_turns_stay_what_they_are() {
     let bed = Bed::new();
     three_turns(&bed, "replay");
