@@ -10,8 +10,8 @@ import { type ChatMessage, MessageError, answerId, answers, asked, steerIdOf, tu
 import { Watch } from "./ai-sdk/watch.js";
 import { onAbort } from "./signals.js";
 import { type Store, type Tool, toolsJson } from "./tools.js";
-import type { Turn } from "./turn.js";
-import type { TurnEvent } from "./types.js";
+import { MOVED_ON, type Turn } from "./turn.js";
+import type { SubmittedToolResult, TurnEvent } from "./types.js";
 
 export { type ChatHandlerOptions, chatHandler } from "./ai-sdk/handler.js";
 export type { ChatMessage, Chunk, WrittenArguments, WrittenResult };
@@ -201,9 +201,24 @@ export class AptixChatTransport {
     if (turnId === undefined || !ToolResults) throw new MessageError("The last message waits for answers that it does not have.");
     const refused = asked(message).filter(({ approval }) => approval?.approved === false);
     const body = { SessionId: session.sessionId, TurnId: turnId, ToolResults };
-    const watch = new Watch(turnId, (signal) => this.options.client.stream(body, this.#watching(signal)));
+    const watch = new Watch(turnId, (signal) => this.#answered(session, body, signal));
     const before = { sessionId: session.sessionId, turnId, steerId: steerIdOf(message), parts: message.parts, denied: refused.map((part) => part.toolCallId) };
     return this.#stream(this.#watched(session, before, watch, left.signal), left);
+  }
+
+  /** What comes of these answers; where somebody else, such as another tab, has answered first, of theirs. */
+  async *#answered(session: Session, body: Continuation, signal: AbortSignal): AsyncGenerator<TurnEvent, void, void> {
+    const watching = this.#watching(signal);
+    try {
+      yield* this.options.client.stream(body, watching);
+    } catch (error) {
+      if (!MOVED_ON.includes((error as { code?: string }).code!)) throw error;
+      for await (const event of session.attach(body.TurnId, watching)) {
+        // The turn still waits for what was refused: it has not gone on.
+        if (event.type === "result" && event.response.Kind !== "final" && event.response.ToolCalls[0]?.ToolCallId === body.ToolResults[0]!.ToolCallId) throw error;
+        yield event;
+      }
+    }
   }
 
   async *#chunks(before: Before, events: AsyncIterable<TurnEvent>): AsyncGenerator<Chunk, void, void> {
@@ -238,6 +253,13 @@ export class AptixChatTransport {
       },
     });
   }
+}
+
+/** The answers to a pause. */
+interface Continuation {
+  SessionId: string;
+  TurnId: string;
+  ToolResults: SubmittedToolResult[];
 }
 
 const GONE = new Error("The stream is no longer read.");

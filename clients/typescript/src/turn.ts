@@ -49,7 +49,7 @@ export interface SteerOptions {
 /** A turn that nobody has read for so long is taken for a mistake. */
 const UNREAD_MS = 1000;
 /** Somebody else has answered the calls meanwhile, so that the turn has gone on. */
-const MOVED_ON = ["turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict"];
+export const MOVED_ON = ["turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict"];
 
 /**
  * A turn. Loop over it once for its events, or await `final()`, which reads it when nobody loops; nothing is sent

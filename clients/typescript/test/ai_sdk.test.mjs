@@ -80,6 +80,34 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
     }
   });
 
+  test(`AI SDK ${version}: where another tab has answered first, a page that answers otherwise shows what came of that`, async () => {
+    const chat = newChat(ai);
+    rig.tools.requests.length = 0;
+    rig.tools.on('/send_mail', '{"sent":true}');
+    said(sendMail({ to: 'Ann' }));
+    const gate = new Gate();
+    rig.model.script(answer(text('It is ', gate, 'out.')));
+    await chat.sendMessage({ text: 'Mail Ann.' });
+    const tab = () => newChat(ai, { id: chat.id, messages: structuredClone(chat.messages) });
+    const [running, late] = [tab(), tab()];
+    const { approval } = chat.messages[1].parts.find(({ toolName }) => toolName === 'send_mail');
+    await chat.addToolApprovalResponse({ id: approval.id, approved: true });
+    await eventually(() => rig.model.requests.length === 2, 'the turn has gone on');
+    await running.addToolApprovalResponse({ id: approval.id, approved: false });
+    await eventually(() => running.status !== 'ready', 'the answer is sent');
+    gate.open();
+    await done(chat);
+    await done(running);
+    await late.addToolApprovalResponse({ id: approval.id, approved: false });
+    await eventually(() => late.status !== 'ready', 'the answer is sent');
+    await done(late);
+    for (const each of [chat, running, late]) {
+      assert.deepEqual([each.error, shape(each.messages[1]).at(-1)], [undefined, 'It is out.']);
+      assert.ok(shape(each.messages[1]).includes('send_mail:output-available'), 'it has run, whatever this page decided');
+    }
+    assert.equal(rig.tools.requests.length, 1);
+  });
+
   test(`AI SDK ${version}: arguments and results are there as they were written, after a reload too`, async () => {
     const id = '{"id":12345678901234567890,"most":1e400}';
     const mail = '{"to":"Ann", "amount":1.10}';
