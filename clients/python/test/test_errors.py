@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from aptix_edge import AptixConnectionError, AptixError
+from aptix_edge._output import read_output
 from conftest import World
 
 CODES = json.loads(Path(os.environ["APTIX_ERROR_CODES"]).read_text("utf-8"))
@@ -91,6 +92,15 @@ def test_text_without_its_position_is_no_answer(position: str, world: World) -> 
     text = f'event: output_text.delta\n{position}data: {{"Segment":0,"Delta":"x"}}\n\n'
     error, _ = thrown(world, text=text, headers={"content-type": "text/event-stream"}, max_reconnects=0)
     assert error.code == "connection_lost"
+
+
+def test_json_that_is_too_deep_to_be_read_is_no_answer(world: World) -> None:
+    deep = "[" * 200_000
+    for text, kind in ((deep, "application/json"), (f"event: result\ndata: {deep}\n\n", "text/event-stream")):
+        error, _ = thrown(world, text=text, headers={"content-type": kind}, max_reconnects=0)
+        assert error.code == "connection_lost"
+    with pytest.raises(ValueError, match="too deep"):
+        read_output(deep, None)
 
 
 @pytest.mark.parametrize(("status", "requests"), [(502, 3), (429, 3), (200, 3), (408, 3), (403, 1), (302, 3)], ids=str)

@@ -236,6 +236,45 @@ test('who leaves before a tool runs has it not run, and who waits for another\'s
   assert.deepEqual([runs, results.map(({ ResultJson }) => ResultJson)], [1, ['"paid"']]);
 });
 
+test('words whose steer fails after it was delivered leave the rest of the turn to the words behind them', { timeout: 10_000 }, async () => {
+  const told = [];
+  let wake;
+  const tell = (event) => (told.push(event), wake?.());
+  const steers = new Map();
+  const turn = {
+    turnId: 't',
+    steer: (_, { steerId }) => new Promise((taken, lost) => steers.set(steerId, { taken, lost })),
+    async *[Symbol.asyncIterator]() {
+      for (let at = 0; ; at += 1) {
+        while (told.length <= at) await new Promise((heard) => (wake = heard));
+        yield told[at];
+        if (told[at].type === 'result') return;
+      }
+    },
+  };
+  const transport = new AptixChatTransport({ client: { session: (sessionId) => ({ sessionId, turn: () => turn }) }, steer: 'add' });
+  const send = (id) => transport.sendMessages({ trigger: 'submit-message', chatId: 's', messages: [{ id, role: 'user', parts: [{ type: 'text', text: id }] }] });
+  const delivered = (SteerId) => tell({ type: 'progress', progress: { Kind: 'steer', SteerId, State: 'delivered' } });
+  const first = Array.fromAsync(await send('t'));
+  tell({ type: 'text', segment: 0, delta: 'One', position: '0.3' });
+  while (!wake || told.length > 1) await soon();
+  await soon();
+  const lost = send('a');
+  while (!steers.has('a')) await soon();
+  const second = send('b');
+  while (!steers.has('b')) await soon();
+  steers.get('b').taken();
+  const rest = Array.fromAsync(await second);
+  delivered('a');
+  await first;
+  steers.get('a').lost(Object.assign(new Error('lost'), { code: 'connection_lost' }));
+  await assert.rejects(lost, /lost/);
+  delivered('b');
+  tell({ type: 'result', response: { Kind: 'final', SessionId: 's', TurnId: 't', PrimaryOutputText: 'Two' } });
+  const said = (await rest).filter(({ type }) => type === 'text-delta').map(({ delta }) => delta);
+  assert.deepEqual(said, ['Two']);
+});
+
 test('no redirect is followed: what was sent is for the service alone', async () => {
   const heard = [];
   const other = await serve(async (request, response) => {

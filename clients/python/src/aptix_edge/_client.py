@@ -254,5 +254,5 @@ def _json(data: bytes) -> Any:
 
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -280,7 +280,7 @@ class Exchange:
         """The `Result` of a JSON response; anything but a successful one is thrown."""
         try:
             answer = json.loads(await self.body())
-        except ValueError:
+        except (ValueError, RecursionError):  # The second of JSON that is too deep to be read.
             answer = None
         result = result_of(answer, self.response.status, self.response.headers)
         if self._http.on_warning:

@@ -36,7 +36,10 @@ def output_schema(output: Output[Any]) -> str:
 def read_output(text: str, output: Output[Any] | None) -> Any:
     """The answer as what it is. Raises `ValueError` for what is no JSON or does not fit."""
     if output is None or isinstance(output, Mapping):
-        return json.loads(text)
+        try:
+            return json.loads(text)
+        except RecursionError as error:
+            raise ValueError("The answer is nested too deep to be read.") from error
     from pydantic import TypeAdapter
 
     adapter: TypeAdapter[Any] = TypeAdapter(output)

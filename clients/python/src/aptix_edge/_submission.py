@@ -121,7 +121,7 @@ def _event(sent: ServerSentEvent, response: Response) -> StreamEvent | None:
             return TextEvent(read["Segment"], read["Delta"], position)
         if sent.name == "output_text.discard":
             return DiscardEvent(read["Segment"])
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise NotAnAnswer(f"an event of the stream is none of the service's: {error}") from error
     return (
         ProgressEvent(read)

@@ -74,7 +74,13 @@ export class Watch {
       await new Promise((heard) => setTimeout(heard));
       yield* read();
     })();
-    return { events, disown: () => void this.#heirs.splice(this.#heirs.indexOf(heir), 1) };
+    const disown = () => {
+      const at = this.#heirs.indexOf(heir);
+      // What had begun for this reader, which does not read, is the next one's.
+      if (at < 0) this.#heirs.shift()?.begin();
+      else this.#heirs.splice(at, 1);
+    };
+    return { events, disown };
   }
 
   #isOfHeir(event: TurnEvent): boolean {
