@@ -27,6 +27,8 @@ pub enum ReadAgain {
     LeavesOut(u64),
     /// The events are those of another response.
     OfAnother,
+    /// The response object has this status, whatever it had before.
+    Stands(&'static str),
     Reply(Reply),
 }
 
@@ -143,7 +145,11 @@ impl BackgroundResponses {
             return http_error(404, json!({ "message": message }), &[]);
         };
         if !streams {
-            return Reply::Http(HttpReply::new(200, &made.object_by(now_ms).to_string()));
+            let mut object = made.object_by(now_ms);
+            if let Some(ReadAgain::Stands(status)) = next {
+                object["status"] = status.into();
+            }
+            return Reply::Http(HttpReply::new(200, &object.to_string()));
         }
         if now_ms.saturating_sub(made.began_at) > STREAMED_MS {
             let message =

@@ -1,5 +1,6 @@
 //! The runtime around the front Worker: `Gateway` over the world, one for each request.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -14,6 +15,7 @@ use aptix_edge::ports::{
 };
 
 use super::database::SqliteDatabase;
+use super::instance::Instance;
 use super::platform::TestPlatform;
 use super::scripted_service::Piece;
 use super::world::World;
@@ -29,6 +31,8 @@ pub struct TestGateway {
     pub source: Rc<IsolateSettings>,
     /// The pieces in which the body comes.
     pub body: Vec<Piece>,
+    /// The instance of another session's object, where one has answered: its loss ends the response.
+    pub answered_by: RefCell<Option<Rc<Instance>>>,
 }
 
 /// A body as it comes from the client.
@@ -142,6 +146,7 @@ impl Gateway for TestGateway {
             }
             (ObjectClass::Session, name) => {
                 let session = self.world.session(name);
+                self.answered_by.replace(Some(session.instance(&self.world)));
                 session.response(&self.world, &self.source, &head, body).await
             }
             (ObjectClass::User, _) if !self.world.has_users.get() => {

@@ -15,6 +15,7 @@ mod executor;
 mod gateway;
 mod heard;
 mod instance;
+mod lies;
 mod lone_step;
 mod mcp_lists;
 mod mcp_service;
@@ -49,6 +50,7 @@ pub use embeddings_service::{EmbeddingsFault, EmbeddingsRequest, EmbeddingsServi
 pub use executor::Random;
 pub use heard::Heard;
 pub use instance::{Crash, Instance};
+pub use lies::Lies;
 pub use lone_step::LoneStep;
 pub use mcp_service::{McpRequest, McpState, tool as mcp_tool};
 pub use model_service::ModelService;

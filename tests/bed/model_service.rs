@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::background::BackgroundResponses;
 use super::bill::{Bill, CallEnd};
 use super::conversation::{Conversation, ConversationItem};
+use super::lies::Lies;
 use super::pairing::Pairing;
 use super::published_schema::assert_published;
 use super::reply::{Ending, Recording, Reply, http_error};
@@ -65,6 +66,9 @@ pub struct ModelService {
     pub forgetful_of_bodies: Cell<bool>,
     window: RefCell<Option<(usize, Reply)>>,
     pub rules: Rules,
+    pub lies: Lies,
+    /// What is wrong with the calls and outputs of requests that continue no response.
+    pub unpaired: RefCell<Vec<String>>,
     /// Input tokens are reported by the conversation's length, four bytes each.
     pub counts: Cell<bool>,
 }
@@ -111,6 +115,8 @@ impl ModelService {
             forgetful_of_bodies: Cell::new(false),
             window: RefCell::default(),
             rules: Rules::default(),
+            lies: Lies::default(),
+            unpaired: RefCell::default(),
             counts: Cell::new(false),
         }
     }
@@ -213,6 +219,9 @@ impl ModelService {
         if !self.forgetful_of_bodies.get() {
             self.bodies.borrow_mut().push(body.clone());
         }
+        if body["previous_response_id"].is_null() {
+            self.unpaired.borrow_mut().extend(unpaired(&body["input"]));
+        }
         let before = match self.check(&body) {
             Ok(before) => before,
             Err(Refusal(error)) => {
@@ -227,6 +236,9 @@ impl ModelService {
             body["input"].as_array().unwrap().iter().cloned().map(Rc::new).collect();
         let chain_bytes = before.as_ref().map_or(0, |kept| kept.bytes);
         let input_bytes = chain_bytes + length(&input);
+        if let Some(refusal) = self.lies.refusal(body["previous_response_id"].as_str()) {
+            return (refusal, None);
+        }
         let mut reply = self.decide(&body, before.as_ref(), &input, input_bytes);
         if let Reply::Recorded(Recording { body: bytes, response }) = &reply {
             if let Some(response) = response {
@@ -247,11 +259,16 @@ impl ModelService {
         if self.counts.get() {
             answer.usage[0] = input_bytes as u64 / 4;
         }
-        let calls = std::iter::repeat_with(|| match self.call_ids.borrow_mut().pop_front() {
+        self.lies.change(answer);
+        let calls = (0..).map(|place| match self.call_ids.borrow_mut().pop_front() {
             Some(id) => id.to_owned(),
-            None => format!("call_{}", self.number()),
+            None => {
+                let lie = self.lies.call_id(place);
+                lie.unwrap_or_else(|| format!("call_{}", self.number()))
+            }
         });
-        let rendered = render(answer, &format!("resp_{}", self.number()), calls);
+        let mut rendered = render(answer, &format!("resp_{}", self.number()), calls);
+        self.lies.spoil(&mut rendered);
         if matches!(answer.ending, Ending::Completed | Ending::Incomplete(_)) {
             self.keep(input_bytes, &body, before, input, &rendered.response);
         }
@@ -397,6 +414,25 @@ impl Kept {
     fn holds(&self, id: &str) -> bool {
         self.chain().flat_map(|kept| &kept.items).any(|item| item["id"] == id)
     }
+}
+
+/// The fault of a whole conversation in which the outputs right behind calls are not theirs, one each.
+fn unpaired(input: &Value) -> Option<String> {
+    let mut open: Vec<&Value> = Vec::new();
+    for item in input.as_array().into_iter().flatten() {
+        match item["type"].as_str() {
+            Some("function_call") => open.push(&item["call_id"]),
+            Some("function_call_output") => {
+                let Some(at) = open.iter().position(|id| *id == &item["call_id"]) else {
+                    return Some(format!("an output without its call: {item:.200}"));
+                };
+                open.remove(at);
+            }
+            _ if item["role"] == "user" && !open.is_empty() => break,
+            _ => {}
+        }
+    }
+    (!open.is_empty()).then(|| format!("calls without an output: {open:?}"))
 }
 
 /// The length of items in bytes.

@@ -111,6 +111,11 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
         self.life(world)
     }
 
+    /// The present instance.
+    pub(super) fn instance(&self, world: &Rc<World>) -> Rc<Instance> {
+        self.life(world).instance
+    }
+
     /// The response to a request, or a fault when the instance ends first.
     pub async fn response(
         &self,
@@ -220,7 +225,10 @@ impl Drop for Giver {
 }
 
 /// What an instance does; `None` when it ends first.
-async fn while_alive<T>(instance: &Instance, work: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn while_alive<T>(
+    instance: &Instance,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     let mut work = pin!(work);
     poll_fn(|context| {
         if !instance.alive() {

@@ -16,7 +16,7 @@ use super::database::{Disk, SqliteDatabase};
 use super::gateway::{Host, TestGateway};
 use super::heard::Heard;
 use super::instance::{Crash, Instance};
-use super::object::{FIRST_INSTANCE, TestObject};
+use super::object::{FIRST_INSTANCE, TestObject, while_alive};
 use super::platform::TestPlatform;
 use super::reply::Reply;
 use super::scripted_service::Piece;
@@ -137,12 +137,14 @@ impl Bed {
             host,
             source: Rc::clone(&self.settings.borrow().1),
             body,
+            answered_by: RefCell::default(),
         };
         let door = self.settings.borrow().0.clone();
         let door = door.unwrap_or_else(|| Rc::new(FrontDoor::new(&gateway, "0.0.0")));
         self.settings.borrow_mut().0 = Some(Rc::clone(&door));
         // The runtime takes the URL's authority from `Host`.
         let host = headers.iter().find(|(name, _)| *name == "Host").map_or(HOST, |(_, host)| host);
+        let giver = Rc::clone(&instance);
         let (method, url) = (method.to_owned(), format!("https://{host}{target}"));
         let headers: BTreeMap<String, String> = headers
             .iter()
@@ -169,8 +171,14 @@ impl Bed {
                         Body::Empty => {}
                         Body::Json(json) => text.push_str(&json),
                         Body::Stream(mut stream) => {
-                            while let Some(chunk) = stream.next_chunk().await.unwrap() {
-                                text.push_str(&chunk);
+                            let giver = gateway.answered_by.take().unwrap_or(giver);
+                            loop {
+                                let chunk = while_alive(&giver, stream.next_chunk()).await;
+                                match chunk.map(Result::unwrap) {
+                                    Some(Some(chunk)) => text.push_str(&chunk),
+                                    Some(None) => break,
+                                    None => return Heard::of(500, Vec::new(), String::new()),
+                                }
                             }
                         }
                     }

@@ -14,6 +14,9 @@ pub struct Told {
     /// The usage at the end of one JSON answer; absent for a stream.
     json_usage: Option<Value>,
     bytes: Vec<u8>,
+    /// So many of them belong to events that were looked at.
+    seen: usize,
+    is_held: bool,
     tokens: u64,
 }
 
@@ -28,6 +31,8 @@ impl Told {
             stores,
             json_usage: as_json.then(|| response["usage"].clone()),
             bytes: Vec::new(),
+            seen: 0,
+            is_held: false,
             tokens,
         }
     }
@@ -35,18 +40,26 @@ impl Told {
     /// The client has read some bytes more.
     pub fn read(&mut self, chunk: &[u8]) {
         self.bytes.extend_from_slice(chunk);
-        let text = String::from_utf8_lossy(&self.bytes).into_owned();
-        let whole = self.json_usage.is_some() || text.contains("\n\n");
-        if self.stores && whole && text.contains(&format!("\"id\":\"{}\"", self.id)) {
-            self.world.model.held.borrow_mut().insert(self.id.clone());
+        let whole = match (&self.json_usage, self.bytes.windows(2).rposition(|two| two == b"\n\n"))
+        {
+            (Some(_), _) => self.bytes.len(),
+            (None, end) => end.map_or(0, |end| end + 2),
+        };
+        if self.stores && !self.is_held {
+            let text = String::from_utf8_lossy(&self.bytes[..whole]);
+            self.is_held = text.contains(&format!("\"id\":\"{}\"", self.id));
+            if self.is_held {
+                self.world.model.held.borrow_mut().insert(self.id.clone());
+            }
         }
         if self.json_usage.is_some() {
             if self.bytes.len() <= 4096 {
                 self.end(true);
             }
-        } else {
-            let (events, _) = text.rsplit_once("\n\n").unwrap_or_default();
-            events.split("\n\n").for_each(|event| self.event(event));
+        } else if whole > self.seen {
+            let events = String::from_utf8_lossy(&self.bytes[self.seen..whole]).into_owned();
+            self.seen = whole;
+            events.split_terminator("\n\n").for_each(|event| self.event(event));
         }
     }
 
@@ -70,7 +83,8 @@ impl Told {
     fn count(&mut self, usage: &Value) {
         if let Some(tokens) = usage["total_tokens"].as_u64() {
             let told = &self.world.model.told_tokens;
-            told.set(told.get() - self.tokens + tokens);
+            // A service that lies may tell of more than can be counted.
+            told.set(told.get().wrapping_sub(self.tokens).wrapping_add(tokens));
             self.tokens = tokens;
             self.world.model.told.borrow_mut().insert(self.id.clone(), tokens);
         }

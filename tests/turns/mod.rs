@@ -67,10 +67,11 @@ fn user(text: &str) -> Said {
 }
 
 /// The text that a watcher keeps of a stream, and the body of its `result`.
-fn watched(frames: &str) -> (String, Value) {
+pub(crate) fn watched(frames: &str) -> (String, Value) {
     let mut segments: Vec<(u64, String)> = Vec::new();
     let mut result = Value::Null;
-    for frame in frames.split_terminator("\n\n") {
+    // A comment is a sign of life.
+    for frame in frames.split_terminator("\n\n").filter(|frame| !frame.starts_with(':')) {
         let line =
             |name: &str| frame.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
         let data: Value = serde_json::from_str(line("data: ")).unwrap();

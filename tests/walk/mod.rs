@@ -10,6 +10,7 @@
 mod bills;
 mod credentials;
 mod decisions;
+mod liar;
 mod setting;
 mod story;
 mod surroundings;
