@@ -72,7 +72,7 @@ impl<'a> SentSecrets<'a> {
 /// The text by which a service would repeat a secret that it got in a header, where white space at the
 /// ends is lost; `None` for a secret that is too short to be recognized in other text.
 pub fn as_repeated(secret: &str) -> Option<&str> {
-    Some(secret.trim_matches([' ', '\t'])).filter(|text| text.len() >= SHORTEST)
+    Some(secret.trim_matches([' ', '\t', '\r', '\n'])).filter(|text| text.len() >= SHORTEST)
 }
 
 /// The bytes that a secret takes at the beginning of `text`, which lies within a string.
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_replaced_however_it_is_written_and_the_rest_stays_byte_for_byte() {
-        let sent = [" sk-tool\t", r#"a"b\c/d"#, "12345", "sk-tool-2"];
+        let sent = [" sk-tool\t\r\n", r#"a"b\c/d"#, "12345", "sk-tool-2"];
         for (text, clean) in [
             (r#"{ "A":"Bearer sk-tool", "n": 1.50e2 }"#, r#"{ "A":"Bearer ***", "n": 1.50e2 }"#),
             (r#""sk-tool-2 sk-toolsk-tool""#, r#""*** ******""#),
