@@ -72,6 +72,19 @@ describe('addresses of the page', { skip: withoutBrowser }, () => {
     await hasStatus(page.locator('.turn'), 'completed');
   });
 
+  test('an Esc that ends a composition leaves nothing, in the order of Safari, too', async () => {
+    const page = await playground.page();
+    await page.keyboard.press('Control+Shift+F');
+    const close = page.getByTitle('Close (Esc)');
+    await close.waitFor();
+    const press = (init) => page.evaluate((how) => document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', ...how })), init);
+    await press({ keyCode: 229 });
+    await press({ keyCode: 27, isComposing: true });
+    assert.ok(await close.isVisible());
+    await press({ keyCode: 27 });
+    await close.waitFor({ state: 'detached' });
+  });
+
   test('where nobody gives tickets any more, or the service does not know them, the page says what to open', async () => {
     const page = await playground.page({ address: `?tickets=${playground.ticketPort}`, expected: [/status of 401/, /ERR_FAILED|ERR_CONNECTION/] });
     await signIn(page, 'ann');

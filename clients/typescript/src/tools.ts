@@ -90,6 +90,16 @@ export const APPROVAL = "agent_approve_tool";
 const LONGEST_RESULT = 4_000_000;
 const LONGEST_RESULTS = 8_000_000;
 const LONGEST_MESSAGE = 100_000;
+
+/** What was thrown, in words: what a tool throws may have none, or throw itself when it is asked for some. */
+const said = (thrown: unknown): string => {
+  try {
+    return String((thrown as Error)?.message || thrown || "failed");
+  } catch {
+    return "failed";
+  }
+};
+
 /** A half of a character is none that a request can have: a text that was cut may end in one. */
 const failed = ({ ToolCallId }: ToolCall, message: string, ExecutionMs = 0) => ({
   ToolCallId,
@@ -210,7 +220,7 @@ export class ToolRunner {
       return { ToolCallId: call.ToolCallId, ExecutionMs: ended(), ResultJson };
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      return failed(call, String((error as Error)?.message || error || "failed"), ended());
+      return failed(call, said(error), ended());
     }
   }
 

@@ -123,16 +123,18 @@ test('whatever a tool throws, and however much several give, the turn goes on', 
   const tools = [
     { name: 'cut', run: () => Promise.reject(new Error('It ends in half of \u{1f600}'.slice(0, -1))) },
     { name: 'long', run: () => Promise.reject(new Error('x'.repeat(9_000_000))) },
+    { name: 'mute', run: () => Promise.reject(Object.create(null)) },
     { name: 'much', run: () => '\u6f22'.repeat(2_000_000) },
   ];
-  said(call('cut'), call('long'), call('much'), call('much'), call('much'));
+  said(call('cut'), call('long'), call('mute'), call('much'), call('much'), call('much'));
   said(text('Well.'));
   assert.equal((await session.turn({ Instruction: 'x' }, { tools }).final()).PrimaryOutputText, 'Well.');
   const outputs = rig.model.bodies.at(-1).input.map(({ output }) => output);
   assert.match(outputs[0], /half of \ufffd"/);
   assert.match(outputs[1], /x{1000}/);
-  assert.match(outputs[2], /\u6f22{1000}/);
-  assert.match(outputs[4], /too long/);
+  assert.match(outputs[2], /failed/);
+  assert.match(outputs[3], /\u6f22{1000}/);
+  assert.match(outputs[5], /too long/);
 });
 
 test('leaving a loop or aborting stops the watching; cancelOnAbort also the turn', async () => {

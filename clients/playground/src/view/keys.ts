@@ -8,6 +8,7 @@ import { find, isFinding, stopFinding } from './find_bar.js';
 import { isHelpOpen } from './help.js';
 import { focusMessage, medium, narrow } from './screen.js';
 import { isSidebarOpen, startNew } from './sidebar.js';
+import { isOfComposition } from './typing.js';
 
 export function useKeys(): void {
   useEffect(() => {
@@ -17,7 +18,7 @@ export function useKeys(): void {
 }
 
 function onKey(event: KeyboardEvent): void {
-  if (event.isComposing || document.querySelector('dialog[open]')) return;
+  if (isOfComposition(event) || document.querySelector('dialog[open]')) return;
   const act = actionOf(event);
   if (!act) return;
   event.preventDefault();

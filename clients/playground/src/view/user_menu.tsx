@@ -7,6 +7,7 @@ import { failureOf } from '../store/failure.js';
 import { eraseUser, user } from '../store/user.js';
 import { Icon } from './icon.js';
 import { agreed } from './question.js';
+import { isOfComposition } from './typing.js';
 
 const isOpen = signal(false);
 const fault = signal('');
@@ -41,7 +42,7 @@ export function UserMenu({ onChange }: { onChange(): void }) {
   };
   const button = useRef<HTMLButtonElement>(null);
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || event.isComposing || !isOpen.value) return;
+    if (event.key !== 'Escape' || isOfComposition(event) || !isOpen.value) return;
     event.stopPropagation();
     isOpen.value = false;
     button.current?.focus();

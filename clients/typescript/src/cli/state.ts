@@ -27,7 +27,8 @@ export function fileStore(folder: string, owner: string): Store {
       // What tools returned is for the user alone.
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const beside = `${file(key)}.${process.pid}`;
-      await writeFile(beside, JSON.stringify(value), { mode: 0o600 });
+      // Flushed before the name is its own: else a power cut can leave an empty file of that name.
+      await writeFile(beside, JSON.stringify(value), { mode: 0o600, flush: true });
       await rename(beside, file(key));
     },
   };
