@@ -107,12 +107,10 @@ impl<D: Database> SessionStore<D> {
         self.turns("WHERE ordinal = ?", &[ordinal.into()])?.pop().ok_or_else(lost_turn)
     }
 
-    /// The turns after `ordinal`, or from the first, oldest first.
-    pub fn turns_after(&self, ordinal: Option<u64>, limit: u32) -> Result<Vec<Turn>, Fault> {
-        self.turns(
-            "WHERE ordinal > ? ORDER BY ordinal LIMIT ?",
-            &[ordinal.unwrap_or(0).into(), limit.into()],
-        )
+    /// The turn after `ordinal`, or the first. A row may hold texts as long as an answer, so no statement reads several.
+    pub fn turn_after(&self, ordinal: Option<u64>) -> Result<Option<Turn>, Fault> {
+        let which = "WHERE ordinal > ? ORDER BY ordinal LIMIT 1";
+        Ok(self.turns(which, &[ordinal.unwrap_or(0).into()])?.pop())
     }
 
     /// The composition trace of a turn's message, JSON.

@@ -275,3 +275,30 @@ fn an_export_looks_through_no_table_for_each_turn_and_a_trace_reads_its_own_turn
     let read = cost(&bed, || assert_eq!(trace(&bed)["ModeChanges"][0]["TurnId"], "t30"));
     assert!(read.1 < 20, "{read:?}");
 }
+
+/// The text of a turn that was cancelled stays in its row, and so do the warnings about its artifacts.
+#[test]
+fn no_statement_of_a_list_of_turns_or_of_a_fork_returns_the_long_rows_of_several_turns() {
+    let bed = Bed::new();
+    for number in 1..=12 {
+        let brought = json!({ "SessionId": "p", "SolutionContextText": format!("S{number}") });
+        bed.post(&with(turn(&format!("t{number}"), "Hello"), brought)).final_text();
+    }
+    let session = bed.world.session("local/p");
+    let long = "x".repeat(400_000);
+    session.disk.write(&format!(
+        "UPDATE turns SET progress = json_set(progress, '$.text_so_far', '{long}')"
+    ));
+    session.restart(&bed.world);
+    session.disk.watch();
+    let listed = bed.asked("GET", "/sessions/p/turns?After=t1&Limit=10", "");
+    let page = listed.result();
+    assert_eq!((page["Turns"].as_array().unwrap().len(), &page["More"]), (10, &json!(true)));
+    let fork = r#"{"SessionId":"f","AfterTurnId":"t9"}"#;
+    assert_eq!(bed.asked("POST", "/sessions/p/fork", fork).status, 201);
+    for (statement, seen) in session.disk.statements() {
+        assert!(seen.most_bytes < 900_000, "{statement}: {seen:?}");
+    }
+    let export = bed.asked("GET", "/sessions/f/export", "");
+    assert_eq!(export.result()["SolutionContextText"], "S9");
+}

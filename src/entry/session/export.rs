@@ -91,7 +91,7 @@ impl<D: Database> Export<D> {
     /// The next turn, or the beginning of the texts.
     fn turn(&mut self) -> Result<String, Fault> {
         self.refuse_after_erasure()?;
-        let next = self.store.turns_after(Some(self.sent), 1)?.pop();
+        let next = self.store.turn_after(Some(self.sent))?;
         let Some(turn) = next.filter(|turn| turn.ordinal <= self.last) else {
             self.part = ExportPart::Texts;
             return Ok("],\"Texts\":{".to_owned());

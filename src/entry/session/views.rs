@@ -260,19 +260,23 @@ impl<D: Database> Views<'_, D> {
 
     pub(super) fn turns(&self, session: Session, page: &TurnPage) -> Result<TurnsView, Fault> {
         let after = page.after.as_ref().map(|turn| find_turn(self.store, turn)).transpose()?;
-        let after = after.map(|turn| turn.ordinal);
-        // One turn more than the page holds shows whether there is another page.
-        let mut turns = self.store.turns_after(after, page.limit.saturating_add(1))?;
-        let more = turns.len() > page.limit as usize;
-        turns.truncate(page.limit as usize);
-        let entry = |turn: Turn| TurnEntry {
-            turn_id: turn.turn_id,
-            status: turn.status,
-            started_at: timestamp(turn.started_at),
-            updated_at: timestamp(turn.updated_at),
-            usage: turn.progress.usage,
+        let mut last = after.map(|turn| turn.ordinal);
+        let mut turns = Vec::new();
+        let more = loop {
+            let Some(turn) = self.store.turn_after(last)? else { break false };
+            // One turn more than the page holds shows that there is another page.
+            if turns.len() == page.limit as usize {
+                break true;
+            }
+            last = Some(turn.ordinal);
+            turns.push(TurnEntry {
+                turn_id: turn.turn_id,
+                status: turn.status,
+                started_at: timestamp(turn.started_at),
+                updated_at: timestamp(turn.updated_at),
+                usage: turn.progress.usage,
+            });
         };
-        let turns = turns.into_iter().map(entry).collect();
         Ok(TurnsView { session_id: session.session_id, turns, more })
     }
 

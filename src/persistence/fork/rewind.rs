@@ -102,10 +102,13 @@ impl<D: Database> SessionStore<D> {
 
     /// The client tools of the newest turn whose tools the model service took.
     fn rewind_client_tools(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
-        let has_brought = self.turns_with("received_tools", "<=", turns)?;
         let state = &mut session.state;
         (session.client_tools, state.client_tools_turn, state.untaken_tools_turn) = (None, 0, 0);
-        for turn in has_brought.iter().rev().filter(|turn| turn.progress.received_tools.is_some()) {
+        for turn in self.turns_with("received_tools", "<=", turns)?.rev() {
+            let turn = turn?;
+            if turn.progress.received_tools.is_none() {
+                continue;
+            }
             if turn.progress.model_calls > 0 {
                 session.client_tools.clone_from(&turn.progress.received_tools);
                 state.client_tools_turn = turn.ordinal;
@@ -119,10 +122,10 @@ impl<D: Database> SessionStore<D> {
     /// The solution context that the newest turn brought. The next message shows it again where it is not sure that calls
     /// still send it.
     fn rewind_solution_context(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
-        let brought = self.turns_with("solution_context", "<=", turns)?;
-        let newest =
-            brought.into_iter().filter_map(|turn| turn.progress.solution_context).next_back();
-        session.solution_context = newest.filter(|hash| !hash.is_empty());
+        let brought = self.turns_with("solution_context", "<=", turns)?.rev();
+        let mut brought = brought.map(|turn| Ok::<_, Fault>(turn?.progress.solution_context));
+        let newest = brought.find_map(Result::transpose).transpose()?;
+        session.solution_context = newest.filter(|hash: &String| !hash.is_empty());
         let state = &mut session.state;
         state
             .refused_solution_context
@@ -148,10 +151,11 @@ impl<D: Database> SessionStore<D> {
         let mut windows = vec![present.clone()];
         let mut is_known = true;
         for turn in self.turns_with("compactions", ">", turns)? {
-            match turn.progress.window_before {
+            let progress = turn?.progress;
+            match progress.window_before {
                 Some(before) => windows.push(before),
                 // A failed turn was repeated, or left out.
-                None => is_known &= turn.progress.compactions.is_empty(),
+                None => is_known &= progress.compactions.is_empty(),
             }
         }
         let mut window = windows.into_iter().min_by_key(|window| window.from).unwrap_or(present);
@@ -201,19 +205,24 @@ impl<D: Database> SessionStore<D> {
             let stands_before = "SELECT seq FROM conversation WHERE turn > ? AND seq < ? LIMIT 1";
             let holds_more =
                 self.database.first(stands_before, &[turns.into(), last.seq.number().into()])?;
-            let mut compacted = self.turns_with("compactions", "<=", turns)?;
-            compacted
-                .retain(|turn| turn.ordinal > last.turn && !turn.progress.compactions.is_empty());
+            let mut has_compacted = false;
+            for turn in self.turns_with("compactions", "<=", turns)?.rev() {
+                let turn = turn?;
+                if turn.ordinal <= last.turn || has_compacted {
+                    break;
+                }
+                has_compacted = !turn.progress.compactions.is_empty();
+            }
             let is_whole = is_present
                 && last.is_kept
                 && holds_more.is_none()
-                && compacted.is_empty()
+                && !has_compacted
                 && window.without_reasoning < last.seq
                 && window.system_message.is_none_or(|place| place < last.seq);
             let call = calls.iter().rev().find(|call| call.turn == last.turn && call.gave_output());
             let call = call.filter(|call| is_whole && call.is_gone_on_from());
             session.chain_head = call.and_then(|call| call.response_id.clone());
-            session.state.window_moved |= !compacted.is_empty();
+            session.state.window_moved |= has_compacted;
         } else {
             session.tools_sent = None;
         }
@@ -241,13 +250,20 @@ impl<D: Database> SessionStore<D> {
         Ok(calls)
     }
 
-    /// The turns before or after an ordinal whose progress has a member, oldest first. The rows of all others are not
-    /// read out.
-    fn turns_with(&self, member: &str, which: &str, ordinal: u64) -> Result<Vec<Turn>, Fault> {
+    /// The turns before or after an ordinal whose progress may have a member, oldest first. Each is read when it is asked
+    /// for: a row may hold texts as long as an answer.
+    fn turns_with(
+        &self,
+        member: &str,
+        which: &str,
+        ordinal: u64,
+    ) -> Result<impl DoubleEndedIterator<Item = Result<Turn, Fault>>, Fault> {
         let statement = format!(
-            "WHERE ordinal {which} ? AND (INSTR(progress, '\"{member}\":') > 0 OR progress LIKE '@%')
+            "SELECT ordinal FROM turns
+             WHERE ordinal {which} ? AND (INSTR(progress, '\"{member}\":') > 0 OR progress LIKE '@%')
              ORDER BY ordinal"
         );
-        self.turns(&statement, &[ordinal.into()])
+        let rows = self.database.query(&statement, &[ordinal.into()])?;
+        Ok(rows.into_iter().map(|row| self.turn_at(row.get("ordinal")?)))
     }
 }
