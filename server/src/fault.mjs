@@ -10,6 +10,5 @@ export class Fault extends Error {
 
 /** What there is to say of an error: what the operating system refuses is named by its own words, and only a fault of this program needs its trace. */
 export function toldOf(error) {
-  const isOfTheSystem = error.syscall !== undefined && error.path !== undefined;
-  return error instanceof Fault || isOfTheSystem ? error.message : (error.stack ?? String(error));
+  return error instanceof Fault || error.syscall !== undefined ? error.message : (error.stack ?? String(error));
 }

@@ -109,7 +109,7 @@ async function drain(workerd, ms, onBegun) {
       for (let times = 0; Open > 0 && times < 10; times++, { Open } = await workerd.tell({})) await pause(COUNT_MS);
     }
   } catch {
-    // workerd has ended by itself meanwhile.
+    // workerd has ended by itself meanwhile, or hangs.
   }
 }
 

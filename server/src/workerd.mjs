@@ -41,7 +41,12 @@ export class Workerd {
     started.#run = mkdtempSync(path.join(tmpdir(), 'aptix-edge-'));
     const control = path.join(started.#run, 'control');
     const file = config ?? path.join(started.#run, 'config.capnp');
-    writeFileSync(file, workerdConfig({ ...members, control, names: Object.keys(values) }), { mode: 0o600 });
+    try {
+      writeFileSync(file, workerdConfig({ ...members, control, names: Object.keys(values) }), { mode: 0o600 });
+    } catch (error) {
+      rmSync(started.#run, { recursive: true, force: true });
+      throw error;
+    }
     const environment = Object.fromEntries(['PATH', 'HOME', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'TZ', 'LD_LIBRARY_PATH'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
     // A group of its own: Ctrl-C reaches the process that ends it in order.
     const child = spawn(workerd.default ?? workerd, ['serve', file, '--import-path=/', '--control-fd=3'], {

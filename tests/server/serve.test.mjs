@@ -349,6 +349,16 @@ test('a backup for which the disk has no room says so and leaves nothing, and so
   assert.match(put.err, /^aptix-edge-server: .*full cannot be restored: EISDIR.*\n$/);
 });
 
+test('a runtime whose configuration cannot be written leaves nothing on the disk', () => {
+  const folder = path.join(scratch, 'small');
+  mkdirSync(folder);
+  const file = path.join(scratch, 'small.json');
+  writeFileSync(file, '{}');
+  const env = { ...process.env, TMPDIR: folder };
+  const { status, stderr } = spawnSync('sh', ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, path.join(PACKAGE, 'dist/cli.mjs'), 'check', file], { env, encoding: 'utf8', timeout: 30_000 });
+  assert.deepEqual([status, stderr, readdirSync(folder)], [1, 'aptix-edge-server: EFBIG: file too large, write\n', []]);
+});
+
 test('an object that begins while a folder is verified is no fault of the folder', { skip: !existsSync('/proc/self/fd') }, async () => {
   const data = path.join(scratch, 'verified');
   const objects = path.join(data, 'objects/aptix-edge-SessionObject');
