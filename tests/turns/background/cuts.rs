@@ -236,6 +236,27 @@ fn a_response_that_waits_for_its_repeat_is_cancelled_once_the_conversation_has_g
 }
 
 #[test]
+fn a_steer_without_which_a_response_was_made_that_waits_for_its_repeat_is_told_as_refused() {
+    let bed = in_background();
+    bed.world.model.script([say("Done.").paced(5).into(), long().paced(10).breaks_after(6).into()]);
+    let pending = bed.send(&turn("t1", "One"));
+    bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
+    let steer = json!({ "SteerId": "s1", "Instruction": "Rather this." });
+    assert_eq!(bed.steer("t1", &steer).status, 202);
+    bed.world.model.rules.refuse_by(|body, _| {
+        let is_bad = body["input"].to_string().contains("Rather this.");
+        is_bad.then(|| http_error(400, json!({ "type": "invalid_request_error" }), &[]))
+    });
+    let denied = http_error(401, json!({ "code": "invalid_api_key" }), &[]);
+    bed.world.model.background.script([ReadAgain::Reply(denied)]);
+    assert_eq!(bed.wait(&pending).unwrap().failure(), (502, "upstream_rejected"));
+    assert_eq!(bed.post(&turn("t1", "One")).final_text(), "One two three four five six.");
+    assert_eq!(bed.turn("t1").result()["Steers"][0]["State"], "refused");
+    bed.post(&turn("t2", "Two")).final_text();
+    bed.assert_chain_held();
+}
+
+#[test]
 fn a_recorded_response_that_is_cut_behind_any_event_is_read_on_to_its_end() {
     let Some(exchanges) = recorded_exchanges() else { return };
     let recorded = exchanges.iter().find(|exchange| exchange.name.contains("background-mode"));

@@ -112,6 +112,23 @@ fn a_steer_that_no_rung_takes_leaves_before_its_turn_does() {
 }
 
 #[test]
+fn a_turn_that_is_refused_without_its_steer_too_leaves_nothing_that_it_was_sent_with() {
+    let bed = Bed::new();
+    let heard = steered(&bed, "Bad.", |body| {
+        let input = body["input"].to_string();
+        let is_bad = input.contains("Second.") || input.contains("Bad.");
+        is_bad || body["previous_response_id"].is_string()
+    });
+    assert_eq!(heard.failure().0, 502);
+    bed.world.model.rules.refuse_nothing();
+    bed.post(&turn("t3", "Third.")).final_text();
+    let sent = bed.world.model.latest_body();
+    // The model has responded to the turn's message before.
+    assert_eq!((sent.matches("Second.").count(), sent.contains("Bad.")), (1, false), "{sent}");
+    bed.assert_chain_held();
+}
+
+#[test]
 fn the_solution_context_is_sent_again_where_the_turn_that_showed_it_is_left_out() {
     for context in ["default", "replay"] {
         let bed = Bed::new();

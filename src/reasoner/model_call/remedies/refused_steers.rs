@@ -38,7 +38,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 let warnings = running.turn.progress.user_warnings.clone();
                 let rest = self.refuse_steers(running, input, &blamed)?;
                 exchange = self.call_again(running, exchange, &rest).await?;
-                if exchange.ending.is_err() {
+                // A response that may still come was made without them.
+                let may_come = exchange.transcript.goes_on.is_some();
+                let failed = exchange.ending.as_ref().err();
+                if failed.is_some_and(|failure| failure.is_interrupt() || !may_come) {
                     let (session, turn) = (&running.session, &mut running.turn);
                     self.store.readmit_steers(session, turn, &blamed, warnings)?;
                 }
