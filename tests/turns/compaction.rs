@@ -492,6 +492,8 @@ fn calls_before_a_compaction_item_are_sent_with_their_outputs() {
     let items = vec![Item::Reasoning, looks_up("a"), Item::Compaction, looks_up("b")];
     model.script([says(items).into(), say("One.").into(), say("Two.").into()]);
     bed.post(&turn_in("replay", "t1", "First")).final_text();
+    let trace = bed.asked("GET", "/sessions/s/turns/t1/trace", "");
+    assert_eq!(trace.result()["Compactions"][0]["ItemsAfter"], 3);
     bed.post(&turn_in("replay", "t2", "Second")).final_text();
     // A service that takes no ids of items back gets the same.
     model.rules.refuse_by(|body, _| {

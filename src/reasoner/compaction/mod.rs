@@ -26,7 +26,7 @@ use crate::persistence::{
     TurnProgress, Window,
 };
 use crate::ports::{Database, Platform};
-use crate::responses_api::is_compaction;
+use crate::responses_api::{is_compaction, since_compaction};
 
 /// What a summary has to save at least, in bytes: it costs a model call.
 const WORTH_A_SUMMARY: usize = 1024;
@@ -187,10 +187,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             return Ok(None);
         };
         let before = Input::whole(&self.store, &running.session.state.window)?;
+        let items: Vec<&RawValue> = output.iter().map(AsRef::as_ref).collect();
         Ok(Some(CompactionRecord {
             reason: CompactionReason::Service,
             items_before: before.extent(self.platform.as_ref(), &self.store).await?.items + place,
-            items_after: output.len() - place,
+            items_after: since_compaction(&items).len(),
             turns_left_out: 0,
             summary_bytes: 0,
             usage: None,
