@@ -172,9 +172,9 @@ export class Exchange {
     return piecesOf(body, (read) => this.#inTime(read));
   }
 
-  /** The body as JSON, which a live connection does not leave unfinished. A `fetch` without streams reads it by itself. */
+  /** The body as JSON, which a live connection does not leave unfinished. A `fetch` without streams, or with those of Node, reads it by itself. */
   async #json(response: Response): Promise<unknown> {
-    if (!response.body) return unlessAborted(response.json(), this.#controller.signal);
+    if (!response.body?.getReader) return unlessAborted(response.json(), this.#controller.signal);
     const decoder = new TextDecoder();
     let text = "";
     for await (const piece of this.#pieces(response.body)) text += decoder.decode(piece, { stream: true });

@@ -1,5 +1,6 @@
 // Who leaves is gone at once, and what has a longest time ends by then, whatever the other side and the programs between do.
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { recorded, serve } from '../../../tests/local_server.mjs';
 import { AptixChatTransport, chatHandler } from '../dist/ai-sdk.js';
@@ -358,4 +359,13 @@ test('who cancels waits for no head that something between holds back, no turn t
   assert.deepEqual(slow.asked, ['execute', 'steer']);
   await stream.cancel();
   assert.equal((await steered).State, 'pending');
+});
+
+test('a fetch whose bodies are streams of Node, or none, reads JSON by itself', async () => {
+  const session = { SessionId: 's', Turns: 3 };
+  for (const body of [Readable.from(['{}']), null]) {
+    const json = async () => ({ Successful: true, Result: session, Errors: [], Warnings: [] });
+    const fetch = async () => ({ status: 200, ok: true, headers: new Headers({ 'Content-Type': 'application/json' }), body, json });
+    assert.deepEqual(await new Aptix({ baseUrl: 'http://service.invalid', fetch }).session('s').get(), session);
+  }
 });
