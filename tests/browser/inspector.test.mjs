@@ -99,13 +99,14 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     await page.exposeFunction('isPressed', press);
     await page.evaluate(() => addEventListener('pointerdown', () => globalThis.isPressed(), { once: true, capture: true }));
     const held = [];
-    await page.route('**/trace', async (route) => (held.push(route.request()), await pressed, await route.continue()));
+    await page.route('**/trace', (route) => void held.push(pressed.then(async () => route.fulfill({ response: await route.fetch() }))));
     await done(page, 'What can you do?');
     const heading = panel(page).getByRole('heading', { name: 'What the model was sent' });
     const { y } = await heading.boundingBox();
     await heading.hover();
     await page.mouse.down();
-    for (const request of held) await (await request.response()).finished();
+    await Promise.all(held);
+    await page.waitForTimeout(100);
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     assert.equal((await heading.boundingBox()).y, y);
     await page.mouse.up();
