@@ -106,7 +106,7 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     await heading.hover();
     await page.mouse.down();
     await Promise.all(held);
-    await page.waitForTimeout(100);
+    await page.waitForFunction(() => performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/trace')));
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     assert.equal((await heading.boundingBox()).y, y);
     await page.mouse.up();
