@@ -7,7 +7,7 @@ import { unanswered } from '../store/turn_record.js';
 import { draft } from '../store/unsent.js';
 import { Icon } from './icon.js';
 import { hasTouchKeyboard } from './screen.js';
-import { isEnter } from './typing.js';
+import { isEnter, isOfComposition } from './typing.js';
 
 const LONGEST_PX = 240;
 /** So many characters fill a box of that height in any case. To have a long text laid out with each key takes longer than the key. */
@@ -137,9 +137,10 @@ const asked = (): string[] =>
 /** In an empty box the arrow upwards brings back what was asked, and further back while that stays as it is. */
 function useRecall(): (event: KeyboardEvent) => boolean {
   const back = useRef(0);
-  return ({ key, shiftKey, ctrlKey, altKey, metaKey, isComposing }) => {
+  return (event) => {
+    const { key, shiftKey, ctrlKey, altKey, metaKey } = event;
     const step = key === 'ArrowUp' ? 1 : key === 'ArrowDown' ? -1 : 0;
-    if (step === 0 || shiftKey || ctrlKey || altKey || metaKey || isComposing) return false;
+    if (step === 0 || shiftKey || ctrlKey || altKey || metaKey || isOfComposition(event)) return false;
     const all = asked();
     if (draft.peek() === '') back.current = 0;
     // In words of several lines the arrows move between these.
