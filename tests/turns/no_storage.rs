@@ -141,3 +141,18 @@ fn a_service_that_gives_no_reasoning_to_send_back_is_asked_for_it_once() {
         assert_eq!(bed.world.model.conversation().heard("One"), 1);
     }
 }
+
+#[test]
+fn a_chain_that_is_lost_once_counts_once_though_the_call_that_begins_another_fails() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One")).final_text();
+    bed.world.model.forget();
+    bed.world.model.script(std::iter::repeat_with(|| http_error(503, json!({}), &[])).take(3));
+    assert_eq!(bed.post(&turn("t2", "Two")).failure(), (502, "upstream_unavailable"));
+    bed.restart();
+    assert_eq!(bed.post(&turn("t2", "Two")).final_text(), "Answer to Two.");
+    bed.post(&turn("t3", "Three")).final_text();
+    assert_eq!(asked(&bed), [STORED, CHAINED, STORED, STORED, STORED, STORED, CHAINED]);
+    bed.assert_chain_held();
+    assert_replays(&bed, "lost chains");
+}

@@ -27,6 +27,8 @@ pub(super) fn new_input<D: Database>(
     if !continued.is_some_and(|id| failure.lost_chain(id)) {
         return Ok(None);
     }
+    // It counts once, whatever becomes of the call that begins another.
+    session.drop_chain();
     let chain = &mut session.state.chain;
     if now_ms.saturating_sub(chain.grown_at) <= EARLY_MS {
         chain.lost_early += 1;
