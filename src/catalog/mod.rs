@@ -43,6 +43,6 @@ pub use findings::{CatalogFault, NeededSecret};
 pub use http_endpoint::url_problem;
 pub use model_parameters::{ModelParameter, ModelParameters};
 pub use rollout::{Newcomer, Rollout, RolloutBy};
-pub use secret_template::SecretTemplate;
+pub use secret_template::{SecretTemplate, check_secret};
 pub use turn_tools::NamedTool;
 pub use webhook_event::WebhookEvent;

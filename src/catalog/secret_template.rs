@@ -88,23 +88,32 @@ impl SecretTemplate {
                 TemplatePart::Literal(literal) => value.push_str(literal),
                 TemplatePart::User => value.push_str(user),
                 TemplatePart::Secret(name) => {
-                    let fault = |problem: &str| format!("the secret {name} {problem}");
-                    let held =
-                        secret(name).ok_or_else(|| fault("is not set in this deployment"))?;
+                    let held = secret(name).ok_or_else(|| {
+                        format!("the secret {name} is not set in this deployment")
+                    })?;
                     if held.is_empty() {
-                        return Err(fault("is empty"));
+                        return Err(format!("the secret {name} is empty"));
                     }
-                    if !held.chars().all(is_header_value_character) {
-                        return Err(fault(
-                            "holds a line break or another character that a header cannot carry; \
-                             store it again without",
-                        ));
-                    }
+                    check_secret(name, &held)?;
                     value.push_str(&held);
                 }
             }
         }
         Ok(value)
+    }
+}
+
+/// Refuses a secret that no header can carry.
+///
+/// # Errors
+/// What is wrong with it. The text holds the secret's name and never its value.
+pub fn check_secret(name: &str, held: &str) -> Result<(), String> {
+    match held.chars().all(is_header_value_character) {
+        true => Ok(()),
+        false => Err(format!(
+            "the secret {name} holds a line break or another character that a header cannot carry; \
+             store it again without"
+        )),
     }
 }
 

@@ -41,7 +41,7 @@ impl Endpoint {
         let base_url = agent.base_url.clone().unwrap_or_else(|| deployment.base_url.clone());
         // The catalog's own URL has been checked when it was read; this is about the deployment's.
         let SecretHeaders { headers, secrets } = SecretHeaders::expand(platform, &agent.headers)
-            .map(|filled| filled.with_key(platform, agent.api_key_secret.as_deref()))
+            .and_then(|filled| filled.with_key(platform, agent.api_key_secret.as_deref()))
             .and_then(|filled| filled.sent_to(&base_url))
             .map_err(unusable)?;
         Ok(Self {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use percent_encoding::utf8_percent_encode;
 
 use super::address::UNRESERVED;
-use crate::catalog::HeaderTemplate;
+use crate::catalog::{HeaderTemplate, check_secret};
 use crate::encoding::is_sent_openly;
 use crate::ports::Platform;
 
@@ -42,17 +42,27 @@ impl SecretHeaders {
         Ok(Self { headers, secrets: secrets.into_inner() })
     }
 
-    /// The same with a service's key as a bearer token, unless a header holds a key or there is no such secret.
-    pub fn with_key<P: Platform>(mut self, platform: &P, secret: Option<&str>) -> Self {
+    /// The same with a service's key as a bearer token, unless a header holds a key or there is no such secret. White space
+    /// around the key, such as the end of a file's line, is no part of it.
+    ///
+    /// # Errors
+    /// The problem of a key that no header can carry: the secret's name, never its value.
+    pub fn with_key<P: Platform>(
+        mut self,
+        platform: &P,
+        secret: Option<&str>,
+    ) -> Result<Self, String> {
         let is_key = |(name, _): &(String, String)| {
             KEY_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known))
         };
-        let key = secret.and_then(|name| platform.secret(name));
-        if let Some(key) = key.filter(|_| !self.headers.iter().any(is_key)) {
+        let secret = secret.filter(|_| !self.headers.iter().any(is_key));
+        if let Some((name, held)) = secret.and_then(|name| Some((name, platform.secret(name)?))) {
+            let key = held.trim_ascii();
+            check_secret(name, key)?;
             self.headers.insert(0, ("Authorization".to_owned(), format!("Bearer {key}")));
-            self.secrets.push(key);
+            self.secrets.push(key.to_owned());
         }
-        self
+        Ok(self)
     }
 
     /// The same for requests to a URL: a secret crosses no network unencrypted.

@@ -58,6 +58,27 @@ fn a_header_whose_secret_is_missing_fails_the_turn_before_any_call_and_names_the
 }
 
 #[test]
+fn a_key_that_no_header_can_carry_fails_the_turn_before_any_call_and_white_space_around_one_is_no_part_of_it()
+ {
+    let bed = Bed::new();
+    for key in ["sk-1\nsk-2", "sk-\u{e4}"] {
+        bed.deploy("OPENAI_API_KEY", key);
+        let heard = bed.post(&turn("t1", "Hello"));
+        assert_eq!(heard.failure(), (500, "internal"));
+        let said = heard.body["Errors"][0]["Message"].as_str().unwrap().to_owned();
+        assert!(
+            said.contains("the secret OPENAI_API_KEY holds") && !said.contains("sk-"),
+            "{said}"
+        );
+    }
+    assert_eq!(bed.world.model.requests(), 0);
+    bed.deploy("OPENAI_API_KEY", "sk-1\n");
+    assert_eq!(bed.post(&turn("t1", "Hello")).final_text(), "Answer to Hello.");
+    let calls = bed.world.model_calls.borrow();
+    assert!(calls[0].headers.contains(&("Authorization".to_owned(), "Bearer sk-1".to_owned())));
+}
+
+#[test]
 fn a_key_goes_over_no_network_unencrypted_and_the_operator_is_told_the_remedy() {
     let bed = Bed::new();
     for url in ["http://model.example/v1", "http://10.0.0.5:8000/v1"] {

@@ -237,7 +237,7 @@ impl EmbeddingService<'_> {
         let Embeddings { base_url, api_key_secret, headers, query, .. } = self.embeddings;
         let url = address(base_url.as_deref().unwrap_or(self.base_url), &["embeddings"], query);
         let filled = SecretHeaders::expand(platform, headers)
-            .map(|filled| filled.with_key(platform, api_key_secret.as_deref()))
+            .and_then(|filled| filled.with_key(platform, api_key_secret.as_deref()))
             .and_then(|filled| filled.sent_to(&url))
             .map_err(ServiceFailure::Secret)?;
         Ok(Service::new(platform, url, filled))
