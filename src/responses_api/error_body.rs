@@ -139,7 +139,8 @@ pub fn concerns_previous_response(
 /// Whether the service refuses to store responses, or says that it never keeps any. The remedy is to ask for
 /// no storage. `status` is absent inside a successful response.
 pub fn concerns_storage(status: Option<u16>, error: &ErrorBody) -> bool {
-    if !matches!(status, None | Some(400 | 403 | 404 | 405 | 409 | 410 | 422 | 501)) {
+    let can_concern = matches!(status, None | Some(400 | 403 | 404 | 405 | 409 | 410 | 422 | 501));
+    if !can_concern || names_input(error) {
         return false;
     }
     let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
@@ -163,7 +164,8 @@ pub fn concerns_encrypted_reasoning(status: Option<u16>, error: &ErrorBody) -> b
 /// Whether the service refuses to make a response in the background. The remedy is to ask without. `status` is
 /// absent inside a successful response.
 pub fn concerns_background(status: Option<u16>, error: &ErrorBody) -> bool {
-    if !matches!(status, None | Some(400 | 403 | 404 | 405 | 409 | 422 | 501)) {
+    let can_concern = matches!(status, None | Some(400 | 403 | 404 | 405 | 409 | 422 | 501));
+    if !can_concern || names_input(error) {
         return false;
     }
     let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
@@ -228,9 +230,8 @@ pub fn concerns_input(status: u16, error: &ErrorBody) -> bool {
     if error.code.as_deref().is_some_and(code_concerns_input) {
         return true;
     }
-    if let Some(param) = error.param.as_deref() {
-        let rest = param.strip_prefix("input");
-        return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']));
+    if error.param.is_some() {
+        return names_input(error);
     }
     if error.code.as_deref().is_some_and(|code| mentions(code, SETTING_WORDS)) {
         return false;
@@ -239,6 +240,12 @@ pub fn concerns_input(status: u16, error: &ErrorBody) -> bool {
     // "this model's maximum context length" concerns the input, not the model.
     let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
     mentions(&message, INPUT_WORDS) || !mentions(&message, SETTING_WORDS)
+}
+
+/// Whether an error names the input or a place in it. Its message may quote what stands there, in a user's words.
+fn names_input(error: &ErrorBody) -> bool {
+    let rest = error.param.as_deref().and_then(|param| param.strip_prefix("input"));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
 }
 
 /// Whether an error code blames the input. Such codes come in refusals and in failed responses.

@@ -156,3 +156,26 @@ fn a_chain_that_is_lost_once_counts_once_though_the_call_that_begins_another_fai
     bed.assert_chain_held();
     assert_replays(&bed, "lost chains");
 }
+
+#[test]
+fn words_of_a_user_that_a_refusal_quotes_say_nothing_of_the_service() {
+    let bed = Bed::new();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["Background"] = json!("Always"));
+    bed.post(&turn("t1", "One")).final_text();
+    let refused = |message: &str| {
+        let param = "input[0].content[0].text";
+        let error = json!({ "message": message, "param": param, "code": "invalid_value" });
+        http_error(400, error, &[])
+    };
+    for (id, said) in [("a", "Is background mode on?"), ("b", "It is called 'store'.")] {
+        let message = format!("Invalid value: \"{said}\".");
+        bed.world.model.script(std::iter::repeat_with(|| refused(&message)).take(9));
+        assert_eq!(bed.post(&turn(id, "Guilty")).failure(), (502, "upstream_rejected"));
+        while bed.world.model.drop_scripted() {}
+    }
+    bed.post(&turn("t2", "Two")).final_text();
+    for body in bed.world.model.bodies() {
+        assert_eq!((&body["background"], &body["store"]), (&json!(true), &json!(true)));
+    }
+    bed.assert_chain_held();
+}
