@@ -110,6 +110,9 @@ pub struct EraseQuestion {
     pub received_at: u64,
     /// Only a session that has not begun, or whose retention is over, is erased.
     pub only_expired: bool,
+    /// The session begins anew as soon as it is erased, whatever its model service does about its responses.
+    #[serde(default)]
+    pub begins_anew: bool,
 }
 
 question!(EraseQuestion, Erase => EraseReply);

@@ -51,6 +51,8 @@ pub struct ModelService {
     storage_refusal: RefCell<Option<Reply>>,
     /// Deletions fail, and the responses stay.
     pub keeps_everything: Cell<bool>,
+    /// Deletions get no answer.
+    pub answers_no_deletion: Cell<bool>,
     pub(super) numbers: Cell<u64>,
     /// The ids of the next function calls, in place of the service's own.
     pub call_ids: RefCell<VecDeque<&'static str>>,
@@ -106,6 +108,7 @@ impl ModelService {
             keeps_nothing: Cell::new(false),
             storage_refusal: RefCell::default(),
             keeps_everything: Cell::new(false),
+            answers_no_deletion: Cell::new(false),
             numbers: Cell::new(0),
             call_ids: RefCell::default(),
             open: Cell::new(0),

@@ -177,8 +177,12 @@ impl TestPlatform {
     async fn delete_response(&self, url: &str) -> HttpResponse<TestBody> {
         self.pause().await;
         let id = url.rsplit('/').next().expect("an id stands at the end");
-        let status = self.world.service(url).delete(id);
+        let service = self.world.service(url);
+        let status = service.delete(id);
         self.pause().await;
+        if service.answers_no_deletion.get() {
+            std::future::pending::<()>().await;
+        }
         self.response(status, Vec::new(), VecDeque::new(), None)
     }
 

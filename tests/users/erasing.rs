@@ -81,6 +81,27 @@ fn a_session_whose_responses_are_still_to_be_deleted_stays_hidden_until_they_are
 }
 
 #[test]
+fn a_session_begins_anew_without_waiting_for_a_service_that_is_silent_about_its_responses() {
+    let bed = people();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    let service = &bed.world.model;
+    service.keeps_everything.set(true);
+    service.answers_no_deletion.set(true);
+    let receipt = bed.ask_as("alice", "DELETE", "/sessions/a", "");
+    assert_eq!(receipt.result()["StoredResponses"]["Pending"], 1);
+    next_ms(&bed);
+    let began = bed.world.executor.now_ms();
+    bed.say("alice", "a", "t1", "Anew").final_text();
+    assert!(bed.world.executor.now_ms() < began + 5_000, "it waited");
+    service.keeps_everything.set(false);
+    service.answers_no_deletion.set(false);
+    bed.ring_for(5);
+    assert_eq!(service.held.borrow().len(), 1, "what is owed was not forgotten");
+    bed.say("alice", "a", "t2", "On").final_text();
+}
+
+#[test]
 fn retention_takes_the_way_of_a_deletion_and_spares_a_session_that_goes_on() {
     let bed = people();
     bed.configure(|catalog| catalog["AgentContexts"]["default"]["RetentionDays"] = json!(1));

@@ -97,7 +97,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.drop_build(question.incarnation)?;
             }
         }
-        self.attempt_now(context, TaskKind::Deletion).await?;
+        // The task goes on in the session that begins anew.
+        if !question.begins_anew {
+            self.attempt_now(context, TaskKind::Deletion).await?;
+        }
         let receipt = self.store.receipt()?;
         let is_done = !self.store.has_open_responses()?;
         self.end_erasure(context).await?;

@@ -44,8 +44,9 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         received_at: u64,
     ) -> Result<ErasureReceipt, Fault> {
         let session_id = id.clone();
+        let (only_expired, begins_anew) = (false, false);
         let question =
-            EraseQuestion { session_id, incarnation: 0, received_at, only_expired: false };
+            EraseQuestion { session_id, incarnation: 0, received_at, only_expired, begins_anew };
         ask_session(self.platform.as_ref(), id, &question).await?;
         Err(no_session(id))
     }
@@ -84,6 +85,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             incarnation,
             received_at,
             only_expired: known.listing_state == ListingState::Expiring,
+            begins_anew: ending == Ending::Now,
         };
         match ask_session(self.platform.as_ref(), id, &question).await? {
             EraseReply::Gone => {
@@ -143,14 +145,19 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let (leaving, _) = self.index.count_leaving()?;
         let waiting = self.underway.borrow().len() as u64;
         self.removals.note(failed || (1..=waiting).contains(&leaving));
-        self.end_removals().await
+        self.end_removals_of(leaving).await
     }
 
     /// Sets the alarm where sessions are still to be erased, notes that an erasure of the user is complete, and frees
     /// the storage of a user of whom nothing is left to be known.
     pub(super) async fn end_removals(&self) -> Result<(), Fault> {
+        self.end_removals_of(self.index.count_leaving()?.0).await
+    }
+
+    /// The same for whoever has just counted the sessions that are still to be erased.
+    async fn end_removals_of(&self, leaving: u64) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
-        if self.index.count_leaving()?.0 > 0 {
+        if leaving > 0 {
             return self.set_for_pass();
         }
         self.complete_erasure()?;
