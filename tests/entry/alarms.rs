@@ -71,6 +71,35 @@ fn an_alarm_that_can_not_do_its_work_rings_again_and_says_why() {
 }
 
 #[test]
+fn a_turn_that_waits_for_its_context_for_days_says_so_ever_more_rarely() {
+    const MINUTE_MS: u64 = 60_000;
+    let bed = Bed::new();
+    bed.send_to_silence(&turn("t", "Hello"));
+    bed.restart();
+    bed.configure(|catalog| {
+        let contexts = catalog["ConversationContexts"].as_object_mut().unwrap();
+        let default = contexts.remove("default").unwrap();
+        contexts.insert("other".to_owned(), default);
+    });
+    let until = bed.world.executor.now_ms() + 24 * 60 * MINUTE_MS;
+    while bed.world.executor.now_ms() < until {
+        let wait_ms = alarm_in(&bed).unwrap();
+        assert!((EVERY_MS..=10 * MINUTE_MS).contains(&wait_ms), "{wait_ms}");
+        bed.world.executor.set_now_ms(bed.world.executor.now_ms() + wait_ms);
+        bed.alarm();
+    }
+    let log = bed.world.log.take();
+    let failed = log.iter().filter(|line| line["event"] == "alarm_failed");
+    assert!(failed.count() < 6 * 24 + 60);
+    bed.configure(|_| ());
+    bed.world.model.script([say("Done.").into()]);
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + alarm_in(&bed).unwrap());
+    bed.alarm();
+    bed.settle();
+    assert_eq!(bed.status("t"), "completed");
+}
+
+#[test]
 fn an_erased_session_leaves_no_alarm_unless_responses_are_still_to_be_deleted() {
     let bed = Bed::new();
     bed.post(&turn("t", "Hello")).final_text();

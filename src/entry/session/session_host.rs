@@ -31,6 +31,9 @@ use crate::ports::{Database, HttpFault, ObjectClass, Platform, TraceSpan, failur
 use crate::reasoner::{Reasoner, RunMemory, RunSummary, RunTrace, StartedTurn};
 use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
 
+/// The longest time between two alarms of a turn that waits for the operator, in milliseconds.
+const LONGEST_WAIT_MS: u64 = 600_000;
+
 /// The object that owns a session.
 #[derive(Debug)]
 pub struct SessionHost<P, D> {
@@ -154,6 +157,16 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
             Some(session) => context.contexts_of(&session),
             None => self.erase_expired(&context).await,
         }
+    }
+
+    /// Ever later while a turn waits for the operator to mend the catalog: a tenth of the time for which it has waited, ten
+    /// minutes at most. Any request takes it up at once.
+    fn again_ms(&self, alarm_interval_ms: u64) -> u64 {
+        let session = self.store.session().unwrap_or_default();
+        let waiting = session.filter(|session| session.open_turn.is_some());
+        let since = |session: Session| self.platform.now_ms().saturating_sub(session.updated_at);
+        let most = LONGEST_WAIT_MS.max(alarm_interval_ms);
+        (waiting.map_or(0, since) / 10).clamp(alarm_interval_ms, most)
     }
 
     fn says_newer_form(&self) -> bool {
