@@ -101,7 +101,7 @@ impl<D: Database> SessionStore<D> {
         // The solution context may be in its message, so the next turn shows it again.
         session.solution_context_sent = None;
         self.durable_step(|| {
-            self.take_out(&entries, "forgotten")?;
+            self.mark(&entries, "forgotten")?;
             self.save_turn(turn, None, None, None)?;
             self.save_session(session)
         })

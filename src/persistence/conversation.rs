@@ -120,17 +120,9 @@ impl<D: Database> SessionStore<D> {
         Ok(seq)
     }
 
-    /// Takes entries out of what calls send, in a step that saves the session: `state` says why.
-    pub(super) fn take_out(&self, entries: &[EntrySeq], state: &str) -> Result<(), Fault> {
-        self.mark(entries, state)
-    }
-
-    /// Has calls send entries again that were taken out, in a step that saves the session.
-    pub(super) fn put_back(&self, entries: &[EntrySeq]) -> Result<(), Fault> {
-        self.mark(entries, "kept")
-    }
-
-    fn mark(&self, entries: &[EntrySeq], state: &str) -> Result<(), Fault> {
+    /// Takes entries out of what calls send, `state` says why, or has calls send them again, as `kept`: in a step that saves
+    /// the session.
+    pub(super) fn mark(&self, entries: &[EntrySeq], state: &str) -> Result<(), Fault> {
         self.memory.borrow_mut().unsent = None;
         let statement = "UPDATE conversation SET entry_state = ? WHERE seq = ?";
         entries

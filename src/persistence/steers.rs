@@ -184,7 +184,7 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<(), Fault> {
         UserWarning::SteerRefused.add_once(&mut turn.progress.user_warnings);
         self.durable_step(|| {
-            self.take_out(refused, "withheld")?;
+            self.mark(refused, "withheld")?;
             if self.entries_after(session.acknowledged)?.is_empty()
                 && let Some(message) = self.message_of(turn.ordinal)?
             {
@@ -208,8 +208,8 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| {
             let added = self.entries_after(session.acknowledged)?;
             let added: Vec<EntrySeq> = added.iter().map(|entry| entry.seq).collect();
-            self.take_out(&added, "withheld")?;
-            self.put_back(refused)?;
+            self.mark(&added, "withheld")?;
+            self.mark(refused, "kept")?;
             self.save_progress(turn)?;
             self.save_session(session)
         })

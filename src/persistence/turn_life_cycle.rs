@@ -360,7 +360,7 @@ impl<D: Database> SessionStore<D> {
         // The solution context may be among them, so the next turn sends it again.
         session.solution_context_sent = None;
         self.durable_step(|| {
-            self.take_out(entries, "withheld")?;
+            self.mark(entries, "withheld")?;
             self.save_session(session)
         })
     }
