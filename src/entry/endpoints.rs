@@ -70,6 +70,17 @@ pub static ENDPOINTS: &[Endpoint] = &[
     row("GET /playground/{File}", OPEN, |_| Ok(Route::Playground)),
 ];
 
+/// The methods of all endpoints, as a header lists them.
+pub(super) fn methods() -> String {
+    let mut methods = vec!["HEAD"];
+    for method in ENDPOINTS.iter().map(Endpoint::method) {
+        if !methods.contains(&method) {
+            methods.push(method);
+        }
+    }
+    methods.join(", ")
+}
+
 /// Nobody is asked who calls.
 const OPEN: Option<Needs> = None;
 /// A user turn or a continuation; which of them the session's object knows.

@@ -2,14 +2,12 @@
 //! which a browser lets them (Fetch standard, CORS protocol). By default no page may call.
 
 use crate::contract::{ErrorCode, Fault};
+use crate::entry::endpoints::methods;
 use crate::entry::response::Header;
 
 /// The headers that a page may read besides those that the standard safelists.
 const EXPOSED: &str = "Idempotent-Replayed, Retry-After, Server-Timing, WWW-Authenticate, Allow, \
                        Content-Disposition, Content-Range, Location, Preference-Applied, Aptix-Request-Id";
-
-/// The methods of all endpoints.
-const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE";
 
 /// The headers that a page may send.
 const ACCEPTED: &str = "Authorization, Content-Type, Last-Event-ID, Prefer, Aptix-Request-Id, \
@@ -50,7 +48,7 @@ impl AllowedOrigins {
             return Err(Fault::new(ErrorCode::Forbidden, message));
         }
         Ok(vec![
-            ("Access-Control-Allow-Methods", METHODS.to_owned()),
+            ("Access-Control-Allow-Methods", methods()),
             ("Access-Control-Allow-Headers", ACCEPTED.to_owned()),
             ("Access-Control-Max-Age", PREFLIGHT_AGE_S.to_owned()),
         ])
