@@ -37,6 +37,39 @@ fn counts(receipt: &Value) -> Value {
 }
 
 #[test]
+fn a_service_that_is_silent_about_many_responses_holds_neither_a_request_nor_an_alarm_for_long() {
+    let bed = Bed::new();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    for number in 0..60 {
+        bed.post(&turn(&format!("t{number}"), "Hello")).final_text();
+    }
+    let service = &bed.world.model;
+    service.answers_no_deletion.set(true);
+    service.keeps_everything.set(true);
+    let began = bed.world.executor.now_ms();
+    let receipt = bed.try_erase().unwrap();
+    assert_eq!(receipt.result()["StoredResponses"]["Pending"], 60);
+    assert!(bed.world.executor.now_ms() - began < 300_000);
+    let ring = || {
+        let executor = &bed.world.executor;
+        executor.set_now_ms(executor.now_ms().max(bed.world.alarm_at.get().unwrap()));
+        bed.alarm();
+        bed.settle();
+    };
+    (0..30).for_each(|_| ring());
+    let mut asked = service.deletions.borrow().clone();
+    asked.sort();
+    asked.dedup();
+    assert_eq!(asked.len(), 60, "each has its time");
+    service.answers_no_deletion.set(false);
+    service.keeps_everything.set(false);
+    while bed.world.alarm_at.get().is_some() {
+        ring();
+    }
+    assert_eq!(service.held.borrow().len(), 0);
+}
+
+#[test]
 fn an_erasure_that_is_cut_anywhere_has_happened_or_not_and_is_completed_by_repeating_it() {
     let bed = filled(None);
     let before = (bed.disk.steps.get(), bed.disk.writes.get());

@@ -17,7 +17,8 @@ const AT_ONCE: usize = 5;
 const PER_ATTEMPT: u32 = 200;
 
 impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
-    /// Asks the model service to delete some of the responses. Those that it has not deleted are asked for again.
+    /// Asks the model service to delete some of the responses, and begins with no more of them after `TURN_ALARM_MS`. Those
+    /// that it has not deleted are asked for again, the others first.
     pub(super) async fn delete_responses(&self, task: &Task) -> Result<Next, Fault> {
         // Cancellations that are under way end first: a response is cancelled before it is deleted.
         self.host.tasks.idle(TaskKind::Cancel).await;
@@ -30,7 +31,12 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
         let Ok(catalog) = &self.context.catalog else { return Ok(self.wait()) };
         let (platform, deployment) = (self.host.platform.as_ref(), &self.context.deployment);
         let mut settled = Vec::with_capacity(responses.len());
+        let ends_at = self.host.again_at(&self.context);
         for batch in responses.chunks(AT_ONCE) {
+            // Whoever waits for the attempt, and the alarm, which the runtime ends after a quarter of an hour, wait for no more.
+            if platform.now_ms() >= ends_at {
+                break;
+            }
             let deletions =
                 batch.iter().map(|response| delete(platform, deployment, catalog, response));
             let standings = join_all(deletions).await;
