@@ -432,6 +432,40 @@ fn a_session_whose_storage_fails_has_not_heard_of_a_revocation() {
 }
 
 #[test]
+fn an_erasure_that_is_cut_at_any_moment_gives_its_receipt_to_the_next_request() {
+    for steps in 0.. {
+        assert!(steps < 1_000, "no end");
+        let bed = people();
+        bed.say("alice", "a", "t1", "Hello").final_text();
+        next_ms(&bed);
+        let first = bed.ask("DELETE", "/users/alice", &[], "");
+        for _ in 0..steps {
+            bed.step();
+        }
+        if first.heard().is_some() {
+            assert_eq!(erase(&bed, "alice").failure(), (404, "user_not_found"));
+            break;
+        }
+        bed.world.user("local/~alice").restart(&bed.world);
+        let sessions = erase(&bed, "alice").result()["Sessions"].clone();
+        assert_eq!(sessions["Erased"], 1, "cut after {steps} steps");
+    }
+}
+
+#[test]
+fn two_requests_to_erase_a_user_at_once_give_the_same_receipt() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    next_ms(&bed);
+    let both =
+        [bed.ask("DELETE", "/users/alice", &[], ""), bed.ask("DELETE", "/users/alice", &[], "")];
+    let receipts = both.map(|sent| bed.wait(&sent).unwrap().result().clone());
+    assert_eq!(receipts[0], receipts[1]);
+    assert_eq!(receipts[0]["Sessions"]["Erased"], 1);
+    assert_eq!(erase(&bed, "alice").failure(), (404, "user_not_found"));
+}
+
+#[test]
 fn an_erasure_meets_a_first_turn_at_every_moment() {
     // A first turn is cut by the erasure of its user after any number of steps of the world.
     let mut met = std::collections::BTreeMap::<String, usize>::new();

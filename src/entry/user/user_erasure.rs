@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, UserId, shown};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Platform};
-use crate::users::{Done, Revocation, StatusCounts};
+use crate::users::{Done, Revocation, StatusCounts, UserErasure};
 
 /// The sessions that the request to erase a user asks itself; the alarm asks the others.
 const AT_FIRST: u32 = 10;
@@ -158,13 +158,21 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             );
             InvokeResult::success(&receipt, Vec::new())
         };
-        if erasure.completed_at.is_some() {
-            // The last receipt is given.
+        self.wait_until(known.credentials_valid_from).await;
+        // The last receipt is given. Where the request was cut while it waited, the receipt is there for the next one.
+        self.forget_receipt(&erasure)?;
+        self.end_removals().await?;
+        Ok(result)
+    }
+
+    /// Forgets the receipt of an erasure that is complete, unless another erasure has begun since.
+    fn forget_receipt(&self, given: &UserErasure) -> Result<(), Fault> {
+        let stored = self.index.user()?.and_then(|user| user.erasure);
+        let is_same = stored.is_some_and(|stored| stored.completed_at == given.completed_at);
+        if given.completed_at.is_some() && is_same {
             self.index.save_erasure(None)?;
         }
-        self.end_removals().await?;
-        self.wait_until(known.credentials_valid_from).await;
-        Ok(result)
+        Ok(())
     }
 
     /// Notes that an erasure of the user is complete, where it is.
