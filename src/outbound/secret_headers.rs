@@ -42,7 +42,7 @@ impl SecretHeaders {
         Ok(Self { headers, secrets: secrets.into_inner() })
     }
 
-    /// The same with a service's key as a bearer token, unless a header holds a key or there is no such secret. White space
+    /// The same with a service's key as a bearer token, unless a header holds a key or there is no such secret, or an empty one. White space
     /// around the key, such as the end of a file's line, is no part of it.
     ///
     /// # Errors
@@ -59,8 +59,10 @@ impl SecretHeaders {
         if let Some((name, held)) = secret.and_then(|name| Some((name, platform.secret(name)?))) {
             let key = held.trim_ascii();
             check_secret(name, key)?;
-            self.headers.insert(0, ("Authorization".to_owned(), format!("Bearer {key}")));
-            self.secrets.push(key.to_owned());
+            if !key.is_empty() {
+                self.headers.insert(0, ("Authorization".to_owned(), format!("Bearer {key}")));
+                self.secrets.push(key.to_owned());
+            }
         }
         Ok(self)
     }

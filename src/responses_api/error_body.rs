@@ -129,6 +129,9 @@ pub fn concerns_previous_response(
     if continued.is_some_and(|id| quotes(message, id)) {
         return true;
     }
+    if names_input(error) {
+        return false;
+    }
     let message = message.to_ascii_lowercase();
     let is_gone = mentions(&message, &["not found", "support", "expired", "deleted", "exist"]);
     let speaks_of_it = message.contains("previous_response_id")
@@ -150,7 +153,7 @@ pub fn concerns_storage(status: Option<u16>, error: &ErrorBody) -> bool {
 /// Whether the service refuses to give out reasoning that can be sent back. The remedy is not to ask for it.
 /// `status` is absent inside a successful response.
 pub fn concerns_encrypted_reasoning(status: Option<u16>, error: &ErrorBody) -> bool {
-    if !matches!(status, None | Some(400 | 404 | 422 | 501)) {
+    if !matches!(status, None | Some(400 | 404 | 422 | 501)) || names_input(error) {
         return false;
     }
     match error.param.as_deref() {

@@ -159,23 +159,34 @@ fn a_chain_that_is_lost_once_counts_once_though_the_call_that_begins_another_fai
 
 #[test]
 fn words_of_a_user_that_a_refusal_quotes_say_nothing_of_the_service() {
-    let bed = Bed::new();
-    bed.configure(|catalog| catalog["AgentContexts"]["default"]["Background"] = json!("Always"));
-    bed.post(&turn("t1", "One")).final_text();
-    let refused = |message: &str| {
-        let param = "input[0].content[0].text";
-        let error = json!({ "message": message, "param": param, "code": "invalid_value" });
-        http_error(400, error, &[])
+    let members = ["store", "background", "include", "previous_response_id"];
+    let calls_where_quoted = |said: &str| {
+        let bed = Bed::new();
+        let always = json!("Always");
+        bed.configure(|catalog| catalog["AgentContexts"]["default"]["Background"] = always);
+        for number in 1..=3 {
+            bed.post(&turn(&format!("t{number}"), "Hello")).final_text();
+            let message = format!("Invalid value: \"{said}\".");
+            let param = "input[0].content[0].text";
+            let error = json!({ "message": message, "param": param, "code": "invalid_value" });
+            let refusal = || http_error(400, error.clone(), &[]);
+            bed.world.model.script(std::iter::repeat_with(refusal).take(9));
+            let guilty = bed.post(&turn(&format!("guilty{number}"), "Guilty"));
+            assert_eq!(guilty.failure(), (502, "upstream_rejected"));
+            while bed.world.model.drop_scripted() {}
+        }
+        bed.post(&turn("t4", "Hello")).final_text();
+        bed.assert_chain_held();
+        let of = |body: &Value| members.map(|member| body[member].clone());
+        bed.world.model.bodies().iter().map(of).collect::<Vec<_>>()
     };
-    for (id, said) in [("a", "Is background mode on?"), ("b", "It is called 'store'.")] {
-        let message = format!("Invalid value: \"{said}\".");
-        bed.world.model.script(std::iter::repeat_with(|| refused(&message)).take(9));
-        assert_eq!(bed.post(&turn(id, "Guilty")).failure(), (502, "upstream_rejected"));
-        while bed.world.model.drop_scripted() {}
+    let expected = calls_where_quoted("Hello");
+    for said in [
+        "Is background mode on?",
+        "It is called 'store'.",
+        "What is previous_response_id?",
+        "And reasoning.encrypted_content?",
+    ] {
+        assert_eq!(calls_where_quoted(said), expected, "{said}");
     }
-    bed.post(&turn("t2", "Two")).final_text();
-    for body in bed.world.model.bodies() {
-        assert_eq!((&body["background"], &body["store"]), (&json!(true), &json!(true)));
-    }
-    bed.assert_chain_held();
 }

@@ -159,8 +159,8 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
         }
     }
 
-    /// Ever later while a turn waits for the operator to mend the catalog: a tenth of the time for which it has waited, ten
-    /// minutes at most. Any request takes it up at once.
+    /// Ever later for an open turn, which waits for the operator, mostly to mend the catalog: a tenth of the time for which
+    /// nothing was stored, ten minutes at most. When what failed is mended, any request takes the turn up at once.
     fn again_ms(&self, alarm_interval_ms: u64) -> u64 {
         let session = self.store.session().unwrap_or_default();
         let waiting = session.filter(|session| session.open_turn.is_some());
