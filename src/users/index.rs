@@ -258,18 +258,21 @@ impl<D: Database> UserIndex<D> {
     /// Counts a session's receipt in the erasure of the user. The session may forget the receipt from here on.
     pub fn collect(&self, known: &IndexedSession, receipt: &ErasureReceipt) -> Result<(), Fault> {
         self.database.transaction(|| {
-            let current = self.current(known)?;
-            let is_new = |it: &IndexedSession| match it.listing_state {
-                ListingState::Expiring | ListingState::Erasing => true,
-                ListingState::Registered | ListingState::Listed | ListingState::Collected => false,
-            };
-            if !current.is_some_and(|current| is_new(&current)) {
+            if !self.is_uncounted(known)? {
                 return Ok(());
             }
             self.count(Some(receipt))?;
             let statement = "UPDATE sessions SET listing_state = 'collected' WHERE session_id = ?";
             self.database.execute(statement, &[known.session_id.as_str().into()])
         })
+    }
+
+    /// Whether a session is on its way out and its receipt is not counted yet.
+    pub fn is_uncounted(&self, known: &IndexedSession) -> Result<bool, Fault> {
+        Ok(self.current(known)?.is_some_and(|current| match current.listing_state {
+            ListingState::Expiring | ListingState::Erasing => true,
+            ListingState::Registered | ListingState::Listed | ListingState::Collected => false,
+        }))
     }
 
     /// The session's row as it is now, where it is of the same incarnation.

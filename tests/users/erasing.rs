@@ -102,6 +102,31 @@ fn a_session_begins_anew_without_waiting_for_a_service_that_is_silent_about_its_
 }
 
 #[test]
+fn the_receipt_of_a_session_that_begins_anew_while_it_erases_itself_counts_once() {
+    let rows_erased = |begins_anew: bool| {
+        let bed = people();
+        bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+        bed.say("alice", "a", "t1", "Hello").final_text();
+        bed.world.model.keeps_everything.set(true);
+        bed.world.model.answers_no_deletion.set(true);
+        next_ms(&bed);
+        let erased = bed.ask("DELETE", "/users/alice", &[], "");
+        let session = bed.world.session("local/~alice/a");
+        bed.run_until(
+            |_| session.disk.read("SELECT 1 AS n FROM turns").is_empty(),
+            "the session erases itself",
+        );
+        if begins_anew {
+            next_ms(&bed);
+            bed.say("alice", "a", "t1", "Anew").final_text();
+            assert!(erased.heard().is_none(), "the first reply is still awaited");
+        }
+        bed.wait(&erased).unwrap().result()["Rows"].clone()
+    };
+    assert_eq!(rows_erased(true), rows_erased(false));
+}
+
+#[test]
 fn retention_takes_the_way_of_a_deletion_and_spares_a_session_that_goes_on() {
     let bed = people();
     bed.configure(|catalog| catalog["AgentContexts"]["default"]["RetentionDays"] = json!(1));

@@ -98,7 +98,8 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                     self.index.collect(known, &receipt)?;
                     self.underway.borrow_mut().remove(id);
                     self.let_receipt_go(known).await?;
-                } else {
+                } else if self.index.is_uncounted(known)? {
+                    // Otherwise the session began anew while this reply was awaited, and its receipt is counted.
                     self.underway.borrow_mut().insert(id.clone(), receipt.clone());
                 }
                 Ok(Some(receipt))
