@@ -42,8 +42,8 @@ impl SecretHeaders {
         Ok(Self { headers, secrets: secrets.into_inner() })
     }
 
-    /// The same with a service's key as a bearer token, unless a header holds a key or there is no such secret, or an empty one. White space
-    /// around the key, such as the end of a file's line, is no part of it.
+    /// The same with a service's key as a bearer token, unless a header holds a key, or there is no such secret or it is
+    /// empty. White space around the key, such as the end of a file's line, is no part of it.
     ///
     /// # Errors
     /// The problem of a key that no header can carry: the secret's name, never its value.

@@ -129,10 +129,7 @@ pub fn concerns_previous_response(
     if continued.is_some_and(|id| quotes(message, id)) {
         return true;
     }
-    if names_input(error) {
-        return false;
-    }
-    let message = message.to_ascii_lowercase();
+    let message = own_words(error).to_ascii_lowercase();
     let is_gone = mentions(&message, &["not found", "support", "expired", "deleted", "exist"]);
     let speaks_of_it = message.contains("previous_response_id")
         || (mentions(&message, &["previous response", "response with id"]) && is_gone);
@@ -142,36 +139,34 @@ pub fn concerns_previous_response(
 /// Whether the service refuses to store responses, or says that it never keeps any. The remedy is to ask for
 /// no storage. `status` is absent inside a successful response.
 pub fn concerns_storage(status: Option<u16>, error: &ErrorBody) -> bool {
-    let can_concern = matches!(status, None | Some(400 | 403 | 404 | 405 | 409 | 410 | 422 | 501));
-    if !can_concern || names_input(error) {
+    if !matches!(status, None | Some(400 | 403 | 404 | 405 | 409 | 410 | 422 | 501)) {
         return false;
     }
-    let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let message = own_words(error).to_ascii_lowercase();
     error.param.as_deref() == Some("store") || mentions(&message, WORDS_OF_NO_STORAGE)
 }
 
 /// Whether the service refuses to give out reasoning that can be sent back. The remedy is not to ask for it.
 /// `status` is absent inside a successful response.
 pub fn concerns_encrypted_reasoning(status: Option<u16>, error: &ErrorBody) -> bool {
-    if !matches!(status, None | Some(400 | 404 | 422 | 501)) || names_input(error) {
+    if !matches!(status, None | Some(400 | 404 | 422 | 501)) {
         return false;
     }
     match error.param.as_deref() {
         // It is the first of the list; others are the operator's, and their refusal lists it as well.
         Some(param) if param.starts_with("include") => matches!(param, "include" | "include[0]"),
         // Llama Stack 0.7.3: "reasoning.encrypted_content is not supported by Llama Stack."
-        _ => error.message.as_deref().unwrap_or_default().contains(ENCRYPTED_REASONING),
+        _ => own_words(error).contains(ENCRYPTED_REASONING),
     }
 }
 
 /// Whether the service refuses to make a response in the background. The remedy is to ask without. `status` is
 /// absent inside a successful response.
 pub fn concerns_background(status: Option<u16>, error: &ErrorBody) -> bool {
-    let can_concern = matches!(status, None | Some(400 | 403 | 404 | 405 | 409 | 422 | 501));
-    if !can_concern || names_input(error) {
+    if !matches!(status, None | Some(400 | 403 | 404 | 405 | 409 | 422 | 501)) {
         return false;
     }
-    let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let message = own_words(error).to_ascii_lowercase();
     error.param.as_deref() == Some("background") || mentions(&message, WORDS_OF_BACKGROUND)
 }
 
@@ -245,7 +240,12 @@ pub fn concerns_input(status: u16, error: &ErrorBody) -> bool {
     mentions(&message, INPUT_WORDS) || !mentions(&message, SETTING_WORDS)
 }
 
-/// Whether an error names the input or a place in it. Its message may quote what stands there, in a user's words.
+/// The message, where its words are the service's. That of an error which names the input may quote a user's.
+fn own_words(error: &ErrorBody) -> &str {
+    error.message.as_deref().filter(|_| !names_input(error)).unwrap_or_default()
+}
+
+/// Whether an error names the input or a place in it.
 fn names_input(error: &ErrorBody) -> bool {
     let rest = error.param.as_deref().and_then(|param| param.strip_prefix("input"));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
