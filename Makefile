@@ -174,7 +174,7 @@ sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
 missing = $(if $(wildcard $(1)),,missing-output)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
 
-build/.complete: $(sources) tools/setup/without_paths tools/setup/with_lto/cargo $(call missing_output,build) \
+build/.complete: $(sources) tools/setup/without_paths tools/setup/cdylib_alone/cargo $(call missing_output,build) \
 		$(if $(tells_commit),$(if $(filter $(commit),$(shell cat build/.commit 2>/dev/null)),,missing-output))
 	@echo 'make build: two minutes, the first time three' >&2
 	@mkdir -p build && touch build/.begun
@@ -191,7 +191,8 @@ build-dev/.complete: export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS := $(a
 	--keep-section=__wasm_bindgen_unstable --keep-section=target_features)
 build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mkdir -p build-dev && touch build-dev/.begun
-	RUST_BACKTRACE=0 tools/setup/wasm_toolchain "$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
+	RUST_BACKTRACE=0 tools/setup/wasm_toolchain bash -c 'PATH="$$PWD/tools/setup/cdylib_alone:$$PATH" "$$0" "$$@"' \
+		"$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
 	@mv build-dev/.begun $@
 
 build-server/.complete: build/.complete build-playground/index.html package-lock.json Cargo.lock wrangler.toml LICENSE docs/configuration.md \
