@@ -110,9 +110,9 @@ pub struct EraseQuestion {
     pub received_at: u64,
     /// Only a session that has not begun, or whose retention is over, is erased.
     pub only_expired: bool,
-    /// The session begins anew as soon as it is erased, whatever its model service does about its responses.
+    /// The reply waits for no model service: it comes as soon as the rows are erased.
     #[serde(default)]
-    pub begins_anew: bool,
+    pub rows_only: bool,
 }
 
 question!(EraseQuestion, Erase => EraseReply);

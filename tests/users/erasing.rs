@@ -376,6 +376,37 @@ fn what_was_issued_before_an_erasure_begins_no_new_life() {
 }
 
 #[test]
+fn after_an_erasure_every_session_begins_anew_and_knows_earlier_credentials_as_void() {
+    for is_silent in [false, true] {
+        let bed = people();
+        bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+        let before = bed.ticket("alice");
+        let ids: Vec<_> = (0..13).map(|number| format!("s{number}")).collect();
+        for id in &ids {
+            bed.say("alice", id, "t1", "Hello").final_text();
+        }
+        bed.world.model.keeps_everything.set(is_silent);
+        bed.world.model.answers_no_deletion.set(is_silent);
+        let sessions = erase(&bed, "alice").result()["Sessions"].clone();
+        assert!(sessions["Pending"].as_u64() >= Some(3), "{sessions}");
+        for id in &ids {
+            let late = bed.ask_with(&before, "GET", &format!("/sessions/{id}"), "");
+            assert_eq!(late.failure(), (401, "credential_expired"), "{id}");
+            bed.say("alice", id, "t1", "Anew").final_text();
+        }
+        bed.world.model.keeps_everything.set(false);
+        bed.world.model.answers_no_deletion.set(false);
+        bed.ring_for(5);
+        let listed = bed.list("alice", "");
+        assert_eq!(listed.len(), ids.len());
+        assert!(listed.iter().all(|session| session["Turns"] == 1), "{listed:?}");
+        assert_eq!(bed.world.model.held.borrow().len(), ids.len());
+        let receipt = erase(&bed, "alice");
+        assert_eq!(receipt.result()["Sessions"]["Erased"], 10, "another erasure has begun");
+    }
+}
+
+#[test]
 fn revoking_reaches_every_session_before_it_is_answered() {
     let bed = people();
     let before = bed.ticket("alice");

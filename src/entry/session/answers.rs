@@ -70,7 +70,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let is_unreadable = self.store.session().is_err() && self.store.newer_form()?.is_some();
         if is_unreadable && !question.only_expired {
             self.erasures.void(question.incarnation);
-            let receipt = self.erase(context, id, question.received_at).await?;
+            let receipt = self.erase(context, id, question.received_at, false).await?;
             return Ok(EraseReply::Erased { receipt, is_done: true });
         }
         match self.store.session()? {
@@ -85,7 +85,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             Some(_) => {
                 self.erasures.void(question.incarnation);
-                let erased = self.erase(context, id, question.received_at).await;
+                let (received_at, rows_only) = (question.received_at, question.rows_only);
+                let erased = self.erase(context, id, received_at, rows_only).await;
                 self.end_erasure(context).await?;
                 let receipt = erased?;
                 let is_done = !self.store.has_open_responses()?;
@@ -97,8 +98,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.drop_build(question.incarnation)?;
             }
         }
-        // The task goes on in the session that begins anew.
-        if !question.begins_anew {
+        // The task goes on, also in a session that begins anew.
+        if !question.rows_only {
             self.attempt_now(context, TaskKind::Deletion).await?;
         }
         let receipt = self.store.receipt()?;

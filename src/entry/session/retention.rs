@@ -29,7 +29,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let alarm_interval_ms = context.deployment.turn_alarm_ms;
             return if is_heard { Ok(()) } else { self.ensure_alarm(alarm_interval_ms) };
         }
-        self.erase(context, &session.session_id, now).await?;
+        self.erase(context, &session.session_id, now, false).await?;
         self.end_erasure(context).await
     }
 

@@ -198,7 +198,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             SessionRoute::Erase => {
                 let receipt =
-                    self.erase(context, id, received_at(head, self.platform.as_ref())).await;
+                    self.erase(context, id, received_at(head, self.platform.as_ref()), false).await;
                 self.end_erasure(context).await?;
                 view(receipt)
             }

@@ -15,12 +15,14 @@ use crate::ports::{Database, FileFault, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases the session and returns the receipt. A fault means that no row was erased. `received_at` is
-    /// the time at which the Worker in front received the request.
+    /// the time at which the Worker in front received the request. With `rows_only` the deletions at the model service
+    /// are left to the alarm.
     pub(super) async fn erase(
         &self,
         context: &RequestContext,
         session_id: &SessionId,
         received_at: u64,
+        rows_only: bool,
     ) -> Result<ErasureReceipt, Fault> {
         let known = match self.store.session() {
             Err(_) if self.store.newer_form()?.is_some() => {
@@ -64,6 +66,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,
         };
         self.platform.durable().await;
+        if rows_only {
+            self.log_erased(context, &receipt);
+            return Ok(receipt);
+        }
         let had_open = self.store.has_open_responses()?;
         // An attempt that is under way may have begun before these responses were to be deleted.
         self.tasks.idle(TaskKind::Deletion).await;

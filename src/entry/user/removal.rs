@@ -44,9 +44,9 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         received_at: u64,
     ) -> Result<ErasureReceipt, Fault> {
         let session_id = id.clone();
-        let (only_expired, begins_anew) = (false, false);
+        let (only_expired, rows_only) = (false, false);
         let question =
-            EraseQuestion { session_id, incarnation: 0, received_at, only_expired, begins_anew };
+            EraseQuestion { session_id, incarnation: 0, received_at, only_expired, rows_only };
         ask_session(self.platform.as_ref(), id, &question).await?;
         Err(no_session(id))
     }
@@ -75,18 +75,12 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         received_at: u64,
         ending: Ending,
     ) -> Result<Option<ErasureReceipt>, Fault> {
-        let (id, incarnation) = (&known.session_id, known.summary.incarnation);
+        let id = &known.session_id;
         if known.listing_state == ListingState::Collected {
             self.let_receipt_go(known).await?;
             return Ok(None);
         }
-        let question = EraseQuestion {
-            session_id: id.clone(),
-            incarnation,
-            received_at,
-            only_expired: known.listing_state == ListingState::Expiring,
-            begins_anew: ending == Ending::Now,
-        };
+        let question = erase_question(known, received_at, ending == Ending::Now);
         match ask_session(self.platform.as_ref(), id, &question).await? {
             EraseReply::Gone => {
                 self.index.remove(known)?;
@@ -119,18 +113,39 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         self.index.remove(known)
     }
 
-    /// Asks sessions on their way out, at most `most` of them, and returns whether one could not be erased.
-    pub(super) async fn pass(&self, most: u32, received_at: u64) -> Result<bool, Fault> {
+    /// Sessions on their way out, at most `most` of them. Those whose rows are erased come last, since they wait for the
+    /// model service alone.
+    pub(super) fn next_to_remove(&self, most: u32) -> Result<Vec<IndexedSession>, Fault> {
         let waiting = self.underway.borrow().len() as u32;
         let mut leaving = self.index.leaving(most.saturating_add(waiting))?;
-        // Those whose rows are erased wait for the model service alone.
         leaving.sort_by_key(|known| self.underway.borrow().contains_key(&known.session_id));
         leaving.truncate(most as usize);
+        Ok(leaving)
+    }
+
+    /// Removes sessions that are on their way out, and returns whether one could not be erased.
+    pub(super) async fn remove_each(&self, leaving: &[IndexedSession], received_at: u64) -> bool {
         let ask = async |known: &IndexedSession| {
             self.remove(known, received_at, Ending::WhenDone).await.is_err()
         };
-        let failed = ask_each(&leaving, ask).await;
-        Ok(failed.contains(&true))
+        ask_each(leaving, ask).await.contains(&true)
+    }
+
+    /// Has sessions on their way out erase their rows, so that none of them takes a submission any more. The alarm removes
+    /// them.
+    pub(super) async fn erase_rows(
+        &self,
+        leaving: &[IndexedSession],
+        received_at: u64,
+    ) -> Result<(), Fault> {
+        let ask = async |known: &IndexedSession| {
+            let question = erase_question(known, received_at, true);
+            match ask_session(self.platform.as_ref(), &known.session_id, &question).await {
+                Ok(EraseReply::Failed { .. }) | Err(_) => self.index.attempt_failed(known),
+                Ok(_) => Ok(()),
+            }
+        };
+        ask_each(leaving, ask).await.into_iter().collect()
     }
 
     /// Sets the alarm for the next pass over the sessions that are to be erased, unless it rings before.
@@ -142,7 +157,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     /// Goes on with removals when the alarm rings: ever later while nothing but the model service is waited for.
     pub(super) async fn resume_removals(&self) -> Result<(), Fault> {
         let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
-        let failed = self.pass(PER_PASS, erased_at).await?;
+        let failed = self.remove_each(&self.next_to_remove(PER_PASS)?, erased_at).await;
         let (leaving, _) = self.index.count_leaving()?;
         let waiting = self.underway.borrow().len() as u64;
         self.removals.note(failed || (1..=waiting).contains(&leaving));
@@ -170,6 +185,17 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 platform.free_storage().await
             }
         }
+    }
+}
+
+/// Asks a session on its way out to erase itself.
+fn erase_question(known: &IndexedSession, received_at: u64, rows_only: bool) -> EraseQuestion {
+    EraseQuestion {
+        session_id: known.session_id.clone(),
+        incarnation: known.summary.incarnation,
+        received_at,
+        only_expired: known.listing_state == ListingState::Expiring,
+        rows_only,
     }
 }
 

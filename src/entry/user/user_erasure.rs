@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use futures_util::future::join;
 use serde_json::json;
 
 use super::session_asking::{ask_each, ask_session};
@@ -12,8 +13,8 @@ use crate::encoding::timestamp;
 use crate::ports::{Database, Platform};
 use crate::users::{Done, Revocation, StatusCounts, UserErasure};
 
-/// The sessions that the request to erase a user asks itself; the alarm asks the others.
-const AT_FIRST: u32 = 10;
+/// The sessions that the request to erase a user removes itself. The others erase their rows, and the alarm removes them.
+const AT_FIRST: usize = 10;
 
 const SECOND_MS: u64 = 1_000;
 
@@ -141,7 +142,10 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             self.wait_until(credentials_valid_from).await;
             return Err(no_user());
         }
-        self.pass(AT_FIRST, received_at).await?;
+        let leaving = self.next_to_remove(u32::MAX)?;
+        let (first, others) = leaving.split_at(leaving.len().min(AT_FIRST));
+        let removing = self.remove_each(first, received_at);
+        join(removing, self.erase_rows(others, received_at)).await.1?;
         let left = self.index.count_leaving()?;
         if left.0 == 0 {
             self.complete_erasure()?;
