@@ -5,7 +5,7 @@ mod accepted;
 mod any_body;
 mod faults;
 mod fingerprints;
-mod memory;
+pub(crate) mod memory;
 mod responses;
 
 use aptix_edge::contract::{

@@ -3,6 +3,7 @@
 //! The recorded responses are those of real servers: the SDK's own and `server-everything`.
 
 mod calls;
+mod costly;
 mod eras;
 mod host;
 mod lists;

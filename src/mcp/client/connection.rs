@@ -62,6 +62,11 @@ pub(super) fn find_version(name: &str, versions: &[&'static str]) -> Option<&'st
     versions.iter().copied().find(|version| *version == name)
 }
 
+/// The version of that name among those that are spoken here.
+pub(super) fn spoken_version(name: &str) -> Option<&'static str> {
+    find_version(name, &[MODERN]).or_else(|| find_version(name, &LEGACY))
+}
+
 /// A session's id, if a header can hold it.
 pub(super) fn valid_session_id(text: &str) -> Option<String> {
     let fits = (1..=SESSION_ID_BYTES).contains(&text.len());

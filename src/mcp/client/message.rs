@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::connection::MODERN;
+use super::connection::{MODERN, spoken_version};
 use crate::contract::TraceContext;
 use crate::json::{Node, first_member, for_each_element, is_json};
 
@@ -89,8 +89,8 @@ pub(super) enum ServerMessage<'m> {
 pub(super) struct RpcError {
     pub(super) code: i64,
     pub(super) message: String,
-    /// The versions that the server speaks, where it does not speak the one of the request.
-    pub(super) supported: Vec<String>,
+    /// Of the versions that the server speaks those that are spoken here, where it does not speak the one of the request.
+    pub(super) supported: Vec<&'static str>,
 }
 
 impl<'m> ServerMessage<'m> {
@@ -138,7 +138,9 @@ impl RpcError {
         if let Some(list) = first_member(data, "supported") {
             // A list that cannot be read names no version.
             let _ = for_each_element(list, |json| {
-                supported.extend(Node::root(json).as_text().map(Cow::into_owned));
+                let name = Node::root(json).as_text();
+                let known = name.and_then(|name| spoken_version(&name));
+                supported.extend(known.filter(|known| !supported.contains(known)));
             });
         }
         Self { code, message, supported }

@@ -1,9 +1,11 @@
 //! Headers that repeat parts of the body (protocol 2026-07-28, Streamable HTTP): the tool's name, and the arguments
 //! that its schema marks with `x-mcp-header`.
 
+use std::collections::BTreeMap;
+
 use super::message::{number, string_member};
 use crate::encoding::base64_of;
-use crate::json::{Kind, Node, first_member, for_each_member};
+use crate::json::{Kind, Node, for_each_member};
 
 const MARK: &str = "x-mcp-header";
 
@@ -26,7 +28,7 @@ pub(super) fn parameter_headers(schema: &str, arguments: &str) -> Option<Vec<(St
 }
 
 /// Collects the marks of a schema, and the parts of `value` that they mark. A property may have a mark, at any depth.
-/// `tool_list` bounds the schema's depth.
+/// `tool_list` bounds the schema's length and depth, and lets no object of it name a member twice.
 fn collect<'d>(
     schema: &str,
     value: Option<&'d str>,
@@ -34,6 +36,14 @@ fn collect<'d>(
     marked: &mut Vec<Marked<'d>>,
 ) -> Option<()> {
     let mut fits = true;
+    // Read once: a schema has thousands of properties, and an argument any length.
+    let mut given = BTreeMap::new();
+    if let Some(value) = value {
+        // An argument that is no object has no parts.
+        let _ = for_each_member(value, |name, json| {
+            given.entry(name).or_insert(json);
+        });
+    }
     let walked = for_each_member(schema, |name, json| match name.as_ref() {
         MARK => {
             let name = Node::root(json).as_text().filter(|name| !is_root && is_token(name));
@@ -50,7 +60,7 @@ fn collect<'d>(
         }
         "properties" => {
             let walked = for_each_member(json, |name, property| {
-                let value = value.and_then(|value| first_member(value, &name));
+                let value = given.get(&name).copied();
                 let is_object = Node::root(property).is_object();
                 fits &= !is_object || collect(property, value, false, marked).is_some();
             });

@@ -97,5 +97,5 @@ impl Remedies {
 fn common_version(error: Option<&RpcError>) -> Option<&'static str> {
     let supported = &error?.supported;
     let spoken = [MODERN].into_iter().chain(LEGACY);
-    spoken.into_iter().find(|version| supported.iter().any(|name| name == version))
+    spoken.into_iter().find(|version| supported.contains(version))
 }

@@ -10,7 +10,7 @@ use super::failure::McpFailure;
 use super::message::{RpcRequest, number, string_member};
 use super::parameter_headers::parameter_headers;
 use crate::catalog::HttpService;
-use crate::json::{Node, first_member, for_each_element};
+use crate::json::{Node, first_member, for_each_element, repeats_a_member};
 use crate::outbound::{ServiceFailure, in_time};
 use crate::ports::Platform;
 
@@ -23,6 +23,8 @@ const MOST_TOOLS: usize = 1_000;
 
 /// The longest description and schema of a tool together, in bytes: a turn sends them with every model call.
 const DEFINITION_BYTES: usize = 65_536;
+
+const TOO_LONG: &str = "its description and schema are too long";
 
 /// The longest name of a tool, in bytes.
 const NAME_BYTES: usize = 256;
@@ -145,7 +147,7 @@ fn read_tool(name: &str, json: &str) -> Result<ListedTool, &'static str> {
     let description = string_member(json, "description").map(|text| text.into_owned());
     let described = description.as_ref().map_or(0, String::len);
     if described + input_schema.get().len() > DEFINITION_BYTES {
-        return Err("its description and schema are too long");
+        return Err(TOO_LONG);
     }
     // A server refuses every plain call of such a tool with -32601 (revision 2025-11-25, Tasks).
     let execution = first_member(json, "execution").unwrap_or_default();
@@ -162,8 +164,15 @@ fn input_schema(tool: &str) -> Result<Box<RawValue>, &'static str> {
     if !Node::root(schema).is_object() || kind.as_deref() != Some("object") {
         return Err("its input schema is not that of an object");
     }
+    // What follows reads it several times.
+    if schema.len() > DEFINITION_BYTES {
+        return Err(TOO_LONG);
+    }
     if !is_bounded(schema) {
         return Err("its input schema is too deep or too large");
+    }
+    if repeats_a_member(schema) {
+        return Err("its input schema names a member twice");
     }
     if parameter_headers(schema, "{}").is_none() {
         return Err("its input schema marks headers in a way that is not permitted");

@@ -22,15 +22,20 @@ const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/
 /// The outcome of a call, by the result of `tools/call`.
 pub(super) fn outcome_of(result: &str) -> Result<ToolOutcome, McpFailure> {
     let member = |name| first_member(result, name);
-    let (mut texts, mut images) = (Vec::new(), Vec::new());
+    // A million blocks of a few bytes must not become a million texts.
+    let (mut text, mut images, mut is_first) = (String::new(), Vec::new(), true);
     if let Some(content) = member("content").filter(|content| *content != "null") {
         for_each_element(content, |block| match image_url(block) {
             Some(url) => images.push(url),
-            None => texts.push(block_text(block)),
+            None => {
+                if !std::mem::take(&mut is_first) {
+                    text.push('\n');
+                }
+                text.push_str(&block_text(block));
+            }
         })
         .map_err(|_| McpFailure::NoResult)?;
     }
-    let text = texts.join("\n");
     let structured = member("structuredContent").filter(|value| *value != "null");
     if member("isError") == Some("true") {
         let reason = Some(text.as_str()).filter(|text| !text.trim().is_empty()).or(structured);
