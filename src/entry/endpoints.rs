@@ -169,6 +169,11 @@ impl Endpoint {
         self.label.split(' ').next().unwrap_or_default()
     }
 
+    /// Whether `HEAD` gets the head of its `GET`. The body of a stream would have to run to its end.
+    fn takes_head(&self) -> bool {
+        self.method() == "GET" && self.form == ResponseForm::Whole
+    }
+
     fn is_at(&self, segments: &[&str]) -> bool {
         let mut pattern = self.label.split('/').skip(1);
         let fits = |segment: &&str| {
@@ -197,7 +202,10 @@ impl Found {
         }
         decoded(query)?;
         let not_allowed = || {
-            let allowed = at_path().map(Endpoint::method).collect::<Vec<_>>().join(", ");
+            let methods = |row: &'static Endpoint| {
+                [row.method()].into_iter().chain(row.takes_head().then_some("HEAD"))
+            };
+            let allowed = at_path().flat_map(methods).collect::<Vec<_>>().join(", ");
             let message = format!("This endpoint takes {allowed} only.");
             Fault::new(ErrorCode::MethodNotAllowed, message).with("Allowed", allowed)
         };
@@ -206,8 +214,7 @@ impl Found {
         let method = if is_head { "GET" } else { method };
         let endpoint = at_path().find(|row| row.method() == method).ok_or_else(not_allowed)?;
         let route = (endpoint.read)(&Target { segments: &segments, query })?;
-        // The body of a stream would have to run to its end.
-        if is_head && endpoint.form != ResponseForm::Whole {
+        if is_head && !endpoint.takes_head() {
             return Err(not_allowed());
         }
         Ok(Self { endpoint, route })
