@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::{BorrowedText, Object};
+use crate::json::{BorrowedText, Object, for_each_element};
 
 /// The longest members of a part that the model service takes, in characters.
 const MAX_TEXT: usize = 10_485_760;
@@ -17,8 +17,16 @@ pub(super) fn content_parts(result: &str) -> Option<&RawValue> {
     if !result.trim_start().starts_with('[') {
         return None;
     }
-    let parts: Vec<Object<ResultPart<'_>>> = serde_json::from_str(result).ok()?;
-    if parts.is_empty() || !parts.iter().all(|Object(part)| part.is_valid()) {
+    let (mut are_parts, mut is_empty) = (true, true);
+    // One part at a time: a list of 8 MB can have half a million.
+    for_each_element(result, |json| {
+        is_empty = false;
+        are_parts = are_parts
+            && serde_json::from_str::<Object<ResultPart<'_>>>(json)
+                .is_ok_and(|Object(part)| part.is_valid());
+    })
+    .ok()?;
+    if is_empty || !are_parts {
         return None;
     }
     serde_json::from_str(result).ok()

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::encoding::authority_of;
-use crate::json::Object;
+use crate::json::{Object, for_each_element};
 
 /// What a result may hand to the model, beside the contents of `data:` URLs.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +35,19 @@ impl FileSources<'_> {
         if !result.trim_start().starts_with('[') {
             return None;
         }
-        // A list with another element is data.
-        let parts: Vec<Object<ContentPart<'_>>> = serde_json::from_str(result).unwrap_or_default();
-        let is_content =
-            |part: &ContentPart<'_>| matches!(part.kind.as_ref(), "input_image" | "input_file");
-        let parts = parts.iter().map(|Object(part)| part).filter(|part| is_content(part));
-        parts.filter_map(|part| self.foreign_part(part)).next()
+        let (mut found, mut is_content) = (None, true);
+        // One part at a time: a list of 8 MB can have half a million.
+        let walked = for_each_element(result, |json| {
+            match serde_json::from_str::<Object<ContentPart<'_>>>(json) {
+                Ok(Object(part)) if matches!(part.kind.as_ref(), "input_image" | "input_file") => {
+                    found = found.or_else(|| self.foreign_part(&part));
+                }
+                Ok(_) => {}
+                // A list with another element is data.
+                Err(_) => is_content = false,
+            }
+        });
+        found.filter(|_| walked.is_ok() && is_content)
     }
 
     fn foreign_part(self, part: &ContentPart<'_>) -> Option<ForeignFile> {

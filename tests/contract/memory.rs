@@ -7,7 +7,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use aptix_edge::contract::{fingerprint, parse};
+use aptix_edge::composition::tool_outputs;
+use aptix_edge::contract::{ToolOutcome, fingerprint, parse};
+use aptix_edge::server_tools::FileSources;
 
 /// The system's allocator; it counts the bytes of each thread, and their maximum.
 struct Counting;
@@ -129,4 +131,16 @@ fn no_body_costs_more_than_a_small_multiple_of_itself() {
         let (cost, bound) = (cost(body.as_bytes()), body.len() * multiple + REPORT);
         assert!(cost <= bound, "{what}: {cost} bytes for a body of {}, bound {bound}", body.len());
     }
+}
+
+#[test]
+fn a_result_of_a_client_s_tool_is_told_from_content_in_little_memory_however_many_parts_it_lists() {
+    let result = format!("[{}]", vec![r#"{"type":""}"#; 350_000].join(","));
+    let sources = FileSources { hosts: &[], ids: false };
+    let (foreign, held) = most_held(|| sources.foreign_file(&result));
+    assert!(foreign.is_none() && held < 64 << 10, "{held} bytes");
+    let most = 8 * result.len();
+    let outcome = ToolOutcome::Result(result);
+    let (output, held) = most_held(|| tool_outputs([("call", &outcome)]));
+    assert!(output.is_ok() && held < most, "{held} bytes");
 }
