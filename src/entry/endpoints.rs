@@ -169,11 +169,6 @@ impl Endpoint {
         self.label.split(' ').next().unwrap_or_default()
     }
 
-    /// Whether `HEAD` gets the head of its `GET`. The body of a stream would have to run to its end.
-    fn takes_head(&self) -> bool {
-        self.method() == "GET" && self.form == ResponseForm::Whole
-    }
-
     fn is_at(&self, segments: &[&str]) -> bool {
         let mut pattern = self.label.split('/').skip(1);
         let fits = |segment: &&str| {
@@ -202,10 +197,7 @@ impl Found {
         }
         decoded(query)?;
         let not_allowed = || {
-            let methods = |row: &'static Endpoint| {
-                [row.method()].into_iter().chain(row.takes_head().then_some("HEAD"))
-            };
-            let allowed = at_path().flat_map(methods).collect::<Vec<_>>().join(", ");
+            let allowed = at_path().map(Endpoint::method).collect::<Vec<_>>().join(", ");
             let message = format!("This endpoint takes {allowed} only.");
             Fault::new(ErrorCode::MethodNotAllowed, message).with("Allowed", allowed)
         };
@@ -214,7 +206,8 @@ impl Found {
         let method = if is_head { "GET" } else { method };
         let endpoint = at_path().find(|row| row.method() == method).ok_or_else(not_allowed)?;
         let route = (endpoint.read)(&Target { segments: &segments, query })?;
-        if is_head && !endpoint.takes_head() {
+        // The body of a stream would have to run to its end.
+        if is_head && endpoint.form != ResponseForm::Whole {
             return Err(not_allowed());
         }
         Ok(Self { endpoint, route })
