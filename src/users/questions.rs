@@ -113,6 +113,9 @@ pub struct EraseQuestion {
     /// The reply waits for no model service: it comes as soon as the rows are erased.
     #[serde(default)]
     pub rows_only: bool,
+    /// The receipt of the reply is not counted: the session keeps it for whoever asks again.
+    #[serde(default)]
+    pub uncounted: bool,
 }
 
 question!(EraseQuestion, Erase => EraseReply);

@@ -407,6 +407,27 @@ fn after_an_erasure_every_session_begins_anew_and_knows_earlier_credentials_as_v
 }
 
 #[test]
+fn the_receipt_counts_the_rows_of_every_session_that_a_newer_version_wrote() {
+    let bed = people();
+    for number in 0..13 {
+        bed.say("alice", &format!("s{number}"), "t1", "Hello").final_text();
+    }
+    for (name, session) in bed.world.sessions.borrow().iter() {
+        if name.contains("~alice") {
+            session.disk.write("UPDATE session SET schema_version = schema_version + 1");
+            session.restart(&bed.world);
+        }
+    }
+    assert_eq!(erase(&bed, "alice").result()["Sessions"]["Pending"], 3);
+    bed.ring_for(1);
+    let receipt = erase(&bed, "alice");
+    assert_eq!(receipt.result()["Sessions"]["Erased"], 13);
+    let rows = receipt.result()["Rows"].as_u64().unwrap();
+    assert!(rows > 0 && rows % 13 == 0, "{}", receipt.text);
+    assert_erased(&bed, "alice");
+}
+
+#[test]
 fn revoking_reaches_every_session_before_it_is_answered() {
     let bed = people();
     let before = bed.ticket("alice");

@@ -15,8 +15,8 @@ use crate::ports::{Database, FileFault, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases the session and returns the receipt. A fault means that no row was erased. `received_at` is
-    /// the time at which the Worker in front received the request. With `rows_only` the deletions at the model service
-    /// are left to the alarm.
+    /// the time at which the Worker in front received the request. With `rows_only` nobody waits for the
+    /// deletions at the model service.
     pub(super) async fn erase(
         &self,
         context: &RequestContext,
@@ -67,6 +67,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         };
         self.platform.durable().await;
         if rows_only {
+            self.start_tasks(context)?;
             self.log_erased(context, &receipt);
             return Ok(receipt);
         }

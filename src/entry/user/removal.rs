@@ -44,9 +44,14 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         received_at: u64,
     ) -> Result<ErasureReceipt, Fault> {
         let session_id = id.clone();
-        let (only_expired, rows_only) = (false, false);
-        let question =
-            EraseQuestion { session_id, incarnation: 0, received_at, only_expired, rows_only };
+        let question = EraseQuestion {
+            session_id,
+            incarnation: 0,
+            received_at,
+            only_expired: false,
+            rows_only: false,
+            uncounted: false,
+        };
         ask_session(self.platform.as_ref(), id, &question).await?;
         Err(no_session(id))
     }
@@ -80,7 +85,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             self.let_receipt_go(known).await?;
             return Ok(None);
         }
-        let question = erase_question(known, received_at, ending == Ending::Now);
+        let question = erase_question(known, received_at, ending);
         match ask_session(self.platform.as_ref(), id, &question).await? {
             EraseReply::Gone => {
                 self.index.remove(known)?;
@@ -139,7 +144,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         received_at: u64,
     ) -> Result<(), Fault> {
         let ask = async |known: &IndexedSession| {
-            let question = erase_question(known, received_at, true);
+            let question = erase_question(known, received_at, Ending::Rows);
             match ask_session(self.platform.as_ref(), &known.session_id, &question).await {
                 Ok(EraseReply::Failed { .. }) | Err(_) => self.index.attempt_failed(known),
                 Ok(_) => Ok(()),
@@ -189,13 +194,14 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 }
 
 /// Asks a session on its way out to erase itself.
-fn erase_question(known: &IndexedSession, received_at: u64, rows_only: bool) -> EraseQuestion {
+fn erase_question(known: &IndexedSession, received_at: u64, ending: Ending) -> EraseQuestion {
     EraseQuestion {
         session_id: known.session_id.clone(),
         incarnation: known.summary.incarnation,
         received_at,
         only_expired: known.listing_state == ListingState::Expiring,
-        rows_only,
+        rows_only: ending != Ending::WhenDone,
+        uncounted: ending == Ending::Rows,
     }
 }
 

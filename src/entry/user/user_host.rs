@@ -270,4 +270,6 @@ pub(super) enum Ending {
     WhenDone,
     /// At once: the session begins anew, and goes on with the deletions.
     Now,
+    /// Later: only the rows are erased yet.
+    Rows,
 }
