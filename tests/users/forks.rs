@@ -196,3 +196,29 @@ fn forks_of_a_user_copy_no_more_bytes_in_an_hour_than_they_may() {
     let heard = bed.ask_with(&later, "POST", "/sessions/a/fork", &fork_body(&id));
     assert_eq!(heard.status, 201, "{}", heard.text);
 }
+
+#[test]
+fn equal_requests_at_the_same_time_count_the_bytes_of_one_fork() {
+    for seed in 0..20 {
+        let bed = people();
+        bed.say("alice", "a", "t1", &"long ".repeat(1_000)).final_text();
+        let bearer = format!("Bearer {}", ticket_for(&bed, json!({})));
+        let headers = [("Authorization", bearer.as_str())];
+        let fork = |id: &str| bed.ask("POST", "/sessions/a/fork", &headers, &fork_body(id));
+        let counted = || {
+            let row = bed.world.user("local/~alice").disk.read("SELECT spent FROM user").remove(0);
+            let spent: Value = serde_json::from_str(row["spent"].as_str().unwrap()).unwrap();
+            let copies = spent["Copies"].as_array().cloned().unwrap_or_default();
+            copies.iter().map(|copied| copied["Bytes"].as_u64().unwrap()).sum::<u64>()
+        };
+        let alone = fork("f");
+        assert_eq!(bed.wait(&alone).unwrap().status, 201);
+        let of_one = counted();
+        assert!(of_one > 5_000, "{of_one}");
+        bed.world.shake(seed);
+        for equal in [fork("g"), fork("g"), fork("g")] {
+            assert_eq!(bed.wait(&equal).unwrap().status, 201);
+        }
+        assert_eq!(counted(), 2 * of_one, "{seed}");
+    }
+}

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 
+use futures_util::lock::Mutex;
 use serde_json::{Value, json};
 
 use super::erasure_memory::ErasureMemory;
@@ -47,6 +48,8 @@ pub struct SessionHost<P, D> {
     pub(super) newer_form: Rc<NewerForm>,
     /// The fault for which the newest attempt to become a fork has failed.
     pub(super) fork_failure: Rc<RefCell<Option<Fault>>>,
+    /// Held while a fork is registered and its build begun.
+    pub(super) fork_begins: Rc<Mutex<()>>,
 }
 
 /// Another handle of the same object, for a task of its own.
@@ -62,6 +65,7 @@ impl<P, D> Clone for SessionHost<P, D> {
             tasks: Rc::clone(&self.tasks),
             newer_form: Rc::clone(&self.newer_form),
             fork_failure: Rc::clone(&self.fork_failure),
+            fork_begins: Rc::clone(&self.fork_begins),
         }
     }
 }
@@ -93,6 +97,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
             tasks: Rc::new(tasks),
             newer_form: Rc::default(),
             fork_failure: Rc::default(),
+            fork_begins: Rc::default(),
         }
     }
 

@@ -34,6 +34,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         question: ForkQuestion,
     ) -> Result<ForkReply, Fault> {
         let generation = self.erasures.generation();
+        // Equal requests at the same time register one fork, whose bytes count once.
+        let turn = self.fork_begins.lock().await;
         if let Some(known) = self.known_fork(&question, true)? {
             return Ok(known);
         }
@@ -54,6 +56,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.store.begin_fork(&build, self.platform.now_ms())?;
             }
         }
+        drop(turn);
         let is_asked_for = |build: StoredCopy| {
             build.plan.parent == question.parent && build.plan.request == question.request
         };
