@@ -1,5 +1,6 @@
-//! The export of a session, `GET …/export` (interface §1): the session's own part, and one part for
-//! each turn, so that no export has to fit into memory.
+//! The export of a session, `GET …/export` (interface §1): the session's own part, one part for each turn, and one for
+//! each entry and each tool call of it, so that no export has to fit into memory: nothing bounds the continuations and
+//! the steers of one turn.
 //!
 //! Each part is read without an await, so it is consistent in itself.
 
@@ -10,7 +11,6 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::SessionStore;
-use super::call::Call;
 use super::entry_seq::EntrySeq;
 use super::fork::ForkParent;
 use super::other_contexts::ContextChange;
@@ -49,7 +49,7 @@ shown! {
         mode_history: Vec<ModeChange>,
     }
 
-    /// A turn with all that belongs to it.
+    /// A turn with all that belongs to it, but its entries and its tool calls.
     pub(crate) struct ExportedTurn {
         turn_id: TurnId,
         status: TurnStatus,
@@ -76,9 +76,7 @@ shown! {
         submissions: Vec<ExportedSubmission>,
         /// In the order of acceptance; absent where there are none.
         steers?: Vec<ExportedSteer>,
-        conversation: Vec<ExportedEntry>,
         model_calls: Vec<Map<String, Value>>,
-        tool_calls: Vec<Call>,
     }
 }
 
@@ -140,7 +138,7 @@ shown! {
         content?: Option<SteerContent>,
     }
 
-    struct ExportedEntry {
+    pub(crate) struct ExportedEntry {
         sequence: EntrySeq,
         /// As [`super::EntryKind`] names it.
         kind: String,
@@ -188,17 +186,36 @@ impl<D: Database> SessionStore<D> {
         Ok(EntryPlaces { of_turns, newest: self.newest_entry()? })
     }
 
-    /// The rows of a turn's entries, in their order.
-    fn entries_of(&self, turn: u64, places: &EntryPlaces) -> Result<Vec<Row>, Fault> {
+    /// A turn's entries, in their order. `places` may be older than the newest of them.
+    pub(crate) fn entries_of(
+        &self,
+        turn: u64,
+        places: &EntryPlaces,
+    ) -> Result<Vec<EntrySeq>, Fault> {
         let known = places.of_turns.get(&turn).map_or("[]", String::as_str);
-        let known_ones = "SELECT * FROM conversation
-             WHERE seq IN (SELECT value FROM JSON_EACH(?)) ORDER BY seq";
-        let mut entries = self.database.query(known_ones, &[known.into()])?;
+        let mut entries: Vec<EntrySeq> = from_json("places", known)?;
+        entries.sort_unstable();
         if self.newest_entry()? > places.newest {
-            let newer = "SELECT * FROM conversation WHERE seq > ? AND turn = ? ORDER BY seq";
-            entries.extend(self.database.query(newer, &[places.newest.0.into(), turn.into()])?);
+            let newer = "SELECT seq FROM conversation WHERE seq > ? AND turn = ? ORDER BY seq";
+            for row in self.database.query(newer, &[places.newest.0.into(), turn.into()])? {
+                entries.push(row.get("seq")?);
+            }
         }
         Ok(entries)
+    }
+
+    /// An entry of the conversation.
+    pub(crate) fn exported_entry(&self, entry: EntrySeq) -> Result<Option<ExportedEntry>, Fault> {
+        let statement = "SELECT kind, entry_state, items FROM conversation WHERE seq = ?";
+        let Some(row) = self.database.first(statement, &[entry.0.into()])? else {
+            return Ok(None);
+        };
+        Ok(Some(ExportedEntry {
+            sequence: entry,
+            kind: row.get("kind")?,
+            standing: row.get("entry_state")?,
+            items: self.json(&row, "items")?,
+        }))
     }
 
     /// The session's own part of its export.
@@ -223,19 +240,14 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// A turn's part of the export. `places` may be older than the turn's newest entries.
-    pub(crate) fn exported_turn(
-        &self,
-        turn: Turn,
-        places: &EntryPlaces,
-    ) -> Result<ExportedTurn, Fault> {
+    /// A turn's part of the export.
+    pub(crate) fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
         let turn_is = &[turn.ordinal.into()];
         let earlier = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
         let earlier = self.rows_of_calls(earlier, turn_is)?;
         let latest =
             "SELECT fingerprint, accepted_at, http_status, outcome FROM turns WHERE ordinal = ?";
         let latest = self.database.query(latest, turn_is)?;
-        let entries = self.entries_of(turn.ordinal, places)?;
         let submission = |row: &Row, SubmissionOrigin { caller, catalog }| {
             Ok(read_row!(ExportedSubmission of row {
                 fingerprint, http_status,
@@ -244,14 +256,6 @@ impl<D: Database> SessionStore<D> {
                 catalog: catalog,
                 outcome: self.json(row, "outcome")?,
             }))
-        };
-        let entry = |row: &Row| {
-            Ok(ExportedEntry {
-                sequence: row.get("seq")?,
-                kind: row.get("kind")?,
-                standing: row.get("entry_state")?,
-                items: self.json(row, "items")?,
-            })
         };
         let steers = self.exported_steers(&turn)?;
         let of_row = |row| submission(row, row.json("caller")?);
@@ -281,9 +285,7 @@ impl<D: Database> SessionStore<D> {
             warnings: progress.warnings,
             submissions,
             steers,
-            conversation: entries.iter().map(entry).collect::<Result<_, Fault>>()?,
             model_calls: self.model_calls(turn.ordinal)?,
-            tool_calls: self.turn_calls(turn.ordinal)?,
             turn_id: turn.turn_id,
         })
     }

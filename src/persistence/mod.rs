@@ -46,6 +46,7 @@ pub(crate) use fork::{
     TextPage, TextPlace,
 };
 pub use fork::{ForkOrigin, ForkParent};
+pub(crate) use open_calls::CallPlace;
 pub use other_contexts::{ContextChange, Contexts, OtherContexts};
 pub use progress::{
     PendingResponse, PendingRetrieval, Spent, SteerCounts, StoredSchema, TurnProgress, TurnTrace,

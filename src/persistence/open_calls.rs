@@ -14,6 +14,14 @@ use super::session_store::SessionStore;
 use crate::contract::{Fault, ToolResult};
 use crate::ports::{Database, Row, SqlValue, insert, read_row};
 
+/// Names a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallPlace {
+    turn: u64,
+    model_call: u32,
+    position: u32,
+}
+
 impl<D: Database> SessionStore<D> {
     /// The calls of one model call, in the model's order.
     pub fn calls(&self, of: OpenCalls) -> Result<Vec<Call>, Fault> {
@@ -21,10 +29,44 @@ impl<D: Database> SessionStore<D> {
         self.calls_by(statement, &[of.turn.into(), of.model_call.into()])
     }
 
-    /// All calls of a turn, in the model's order.
-    pub fn turn_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
-        let statement = "SELECT * FROM calls WHERE turn = ? ORDER BY model_call, position";
+    /// The calls of a turn that the server ran, runs or is to run, in the model's order. Those of the client are left
+    /// out: nothing bounds its results, all of a turn together.
+    pub fn server_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
+        let statement = "SELECT * FROM calls WHERE turn = ? AND runs_on = 'server'
+            ORDER BY model_call, position";
         self.calls_by(statement, &[turn.into()])
+    }
+
+    /// Where all calls of a turn stand, in the same order.
+    pub(crate) fn call_places(&self, turn: u64) -> Result<Vec<CallPlace>, Fault> {
+        let statement =
+            "SELECT model_call, position FROM calls WHERE turn = ? ORDER BY model_call, position";
+        let rows = self.rows_of_calls(statement, &[turn.into()])?;
+        let place = |row: &Row| {
+            Ok(CallPlace {
+                turn,
+                model_call: row.get("model_call")?,
+                position: row.get("position")?,
+            })
+        };
+        rows.iter().map(place).collect()
+    }
+
+    /// One call.
+    pub(crate) fn call_at(&self, place: CallPlace) -> Result<Option<Call>, Fault> {
+        let statement = "SELECT * FROM calls WHERE turn = ? AND model_call = ? AND position = ?";
+        let CallPlace { turn, model_call, position } = place;
+        let key = [turn.into(), model_call.into(), position.into()];
+        Ok(self.calls_by(statement, &key)?.pop())
+    }
+
+    /// The calls of a turn, in the same order, of which one at a time is read: together they may be longer than memory.
+    pub(crate) fn each_call(
+        &self,
+        turn: u64,
+    ) -> Result<impl Iterator<Item = Result<Call, Fault>>, Fault> {
+        let places = self.call_places(turn)?.into_iter();
+        Ok(places.filter_map(|place| self.call_at(place).transpose()))
     }
 
     /// The calls of a turn that a human refused: only a refusal gives a call with a question to nobody. No

@@ -13,7 +13,7 @@ use crate::contract::{
 };
 use crate::files::{embeds_contents, embeds_contents_of_its_own, without_part_contents};
 use crate::live_text::LiveText;
-use crate::persistence::{Call, ModelOutputRecord, RunsOn, StoredOutcome, Turn};
+use crate::persistence::{Call, ModelOutputRecord, StoredOutcome, Turn};
 use crate::ports::{CHUNK_BYTES, Database, Platform};
 
 /// Warns where a text that a client shows holds what should be a file.
@@ -192,8 +192,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         user_warnings: &mut Vec<String>,
     ) -> Result<Vec<ToolResult>, Fault> {
         let mut shown = Vec::new();
-        for call in self.store.turn_calls(turn.ordinal)? {
-            if call.runs_on != RunsOn::Server || BuiltInTool::parse(&call.name).is_some() {
+        for call in self.store.server_calls(turn.ordinal)? {
+            if BuiltInTool::parse(&call.name).is_some() {
                 continue;
             }
             let Some(mut result) = call.result else { continue };

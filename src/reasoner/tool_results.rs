@@ -87,9 +87,9 @@ pub(crate) fn not_awaiting<D: Database>(
     turn: &Turn,
     request: &ToolContinuation,
 ) -> Result<Fault, Fault> {
-    let calls = store.turn_calls(turn.ordinal)?;
-    let client_id = |call: &Call| Some((call.model_call, call.client_id()?));
-    let asked: Vec<(u32, String)> = calls.iter().filter_map(client_id).collect();
+    let client_id = |call: Call| Some((call.model_call, call.client_id()?));
+    let asked = store.each_call(turn.ordinal)?.filter_map(|call| call.map(client_id).transpose());
+    let asked = asked.collect::<Result<Vec<(u32, String)>, Fault>>()?;
     let pauses = asked.chunk_by(|(call, _), (next, _)| call == next);
     // Each continuation has ended one.
     let mut ended = pauses.take(turn.progress.submission as usize);

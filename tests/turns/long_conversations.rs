@@ -241,3 +241,37 @@ fn a_session_that_is_erased_while_its_conversation_is_sent_leaves_nothing() {
         assert!(bed.disk.read("SELECT name FROM sqlite_master WHERE type = 'table'").is_empty());
     }
 }
+
+#[test]
+fn a_turn_of_many_long_results_is_ended_shown_and_exported_without_being_read_at_once() {
+    const PAUSES: usize = 8;
+    let bed = Bed::new();
+    let plan = ["client"; PAUSES].join(", ");
+    let mut heard = bed.post(&turn("t", &format!("Words [plan: {plan}]")));
+    bed.disk.watch();
+    for pause in 0..PAUSES {
+        let result = format!("{pause} {}", "x".repeat(400_000));
+        let asked = heard.calls();
+        heard = bed.post(&results("t", &[(asked[0].as_str(), result.into())]));
+    }
+    assert_eq!(heard.final_text(), "Answer to Words.");
+    let late = bed.post(&results("t", &[("nobody", json!(1))]));
+    assert_eq!(late.failure(), (409, "turn_not_awaiting_tools"));
+
+    let trace = bed.asked("GET", "/sessions/s/turns/t/trace", "").result().clone();
+    let lengths = trace["ToolCalls"].as_array().unwrap().iter().map(|call| &call["ResultBytes"]);
+    assert_eq!(lengths.collect::<Vec<_>>(), [400_004; PAUSES]);
+    let exported = bed.export()["Result"]["Turns"][0].clone();
+    let calls = exported["ToolCalls"].as_array().unwrap();
+    assert_eq!(calls.len(), PAUSES);
+    for (pause, call) in calls.iter().enumerate() {
+        let result = call["Answer"]["ResultJson"].as_str().unwrap();
+        assert!(result.len() == 400_004 && result.starts_with(&format!("\"{pause} ")), "{pause}");
+    }
+    let entries = exported["Conversation"].as_array().unwrap();
+    let places: Vec<u64> = entries.iter().map(|it| it["Sequence"].as_u64().unwrap()).collect();
+    assert_eq!(places, (1..=2 * PAUSES as u64 + 3).collect::<Vec<_>>());
+    for (statement, seen) in bed.disk.statements() {
+        assert!(seen.most_bytes < PART_BYTES + 100_000, "{statement}: {seen:?}");
+    }
+}

@@ -1,7 +1,7 @@
-//! `GET …/export` (interface §1): one `InvokeResult`, sent turn by turn, so that a session of any length
-//! fits into memory.
+//! `GET …/export` (interface §1): one `InvokeResult`, sent turn by turn and of each turn piece by piece, so that a session
+//! of any length fits into memory.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -9,8 +9,11 @@ use serde::Serialize;
 use super::exported_catalog::ExportedCatalog;
 use crate::contract::{ErrorCode, Fault, InvokeResult};
 use crate::entry::request_context::RequestContext;
-use crate::persistence::{EntryPlaces, Session, SessionStore};
+use crate::persistence::{CallPlace, EntryPlaces, EntrySeq, Session, SessionStore};
 use crate::ports::Database;
+
+/// The length at which a piece of a turn ends, in bytes.
+const PIECE_BYTES: usize = 500_000;
 
 /// The export of a session.
 #[derive(Debug)]
@@ -26,12 +29,22 @@ pub struct Export<D> {
     places: EntryPlaces,
     /// The ordinal of the last turn that was sent.
     sent: u64,
+    /// What is still to be sent of that turn.
+    rest: VecDeque<TurnPart>,
     /// The ordinal of the last turn to send. Turns that begin meanwhile are not part of the export.
     last: u64,
     /// The hashes of the texts that the turns refer to.
     texts: BTreeSet<String>,
     /// What is sent next.
     part: ExportPart,
+}
+
+/// What is sent of a turn behind its members.
+#[derive(Clone, Copy, Debug)]
+enum TurnPart {
+    Words(&'static str),
+    Entry(EntrySeq),
+    Call(CallPlace),
 }
 
 /// The parts behind the session's members, in their order.
@@ -60,8 +73,8 @@ impl<D: Database> Export<D> {
         let (created_at, last) = (session.created_at, store.newest_ordinal()?);
         let places = store.entry_places()?;
         let (session, texts) = (Some(Box::new(session)), BTreeSet::new());
-        let part = ExportPart::Turns;
-        Ok(Self { store, created_at, session, catalog, places, sent: 0, last, texts, part })
+        let (part, rest) = (ExportPart::Turns, VecDeque::new());
+        Ok(Self { store, created_at, session, catalog, places, sent: 0, rest, last, texts, part })
     }
 
     /// The next piece of the document, `None` after the last. Fails with `session_not_found` when the
@@ -91,6 +104,9 @@ impl<D: Database> Export<D> {
     /// The next turn, or the beginning of the texts.
     fn turn(&mut self) -> Result<String, Fault> {
         self.refuse_after_erasure()?;
+        if !self.rest.is_empty() {
+            return self.rest_of_turn();
+        }
         let next = self.store.turn_after(Some(self.sent))?;
         let Some(turn) = next.filter(|turn| turn.ordinal <= self.last) else {
             self.part = ExportPart::Texts;
@@ -98,9 +114,39 @@ impl<D: Database> Export<D> {
         };
         let comma = if self.sent == 0 { "" } else { "," };
         self.sent = turn.ordinal;
-        let turn = self.store.exported_turn(turn, &self.places)?;
+        let entries = self.store.entries_of(turn.ordinal, &self.places)?;
+        let calls = self.store.call_places(turn.ordinal)?;
+        let turn = self.store.exported_turn(turn)?;
         self.texts.extend(turn.texts().map(str::to_owned));
-        Ok(format!("{comma}{}", json(&turn)?))
+        self.rest.push_back(TurnPart::Words(",\"Conversation\":["));
+        self.rest.extend(entries.into_iter().map(TurnPart::Entry));
+        self.rest.push_back(TurnPart::Words("],\"ToolCalls\":["));
+        self.rest.extend(calls.into_iter().map(TurnPart::Call));
+        self.rest.push_back(TurnPart::Words("]}"));
+        let members = json(&turn)?;
+        Ok(format!("{comma}{}", members.strip_suffix('}').unwrap_or(&members)))
+    }
+
+    /// The next piece of the turn whose members were sent.
+    fn rest_of_turn(&mut self) -> Result<String, Fault> {
+        let mut piece = String::new();
+        while piece.len() < PIECE_BYTES
+            && let Some(part) = self.rest.pop_front()
+        {
+            let item = match part {
+                TurnPart::Words(words) => {
+                    piece.push_str(words);
+                    continue;
+                }
+                TurnPart::Entry(entry) => json(&self.store.exported_entry(entry)?)?,
+                TurnPart::Call(place) => json(&self.store.call_at(place)?)?,
+            };
+            piece.push_str(&item);
+            if matches!(self.rest.front(), Some(TurnPart::Entry(_) | TurnPart::Call(_))) {
+                piece.push(',');
+            }
+        }
+        Ok(piece)
     }
 
     /// The next text, or the end of the document.

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::session_host::find_turn;
 use super::submission::unreadable_outcome;
 use crate::contract::{
-    CallerRecord, CatalogStamp, Fault, SessionId, SteerId, SteerState, ToolCall, TurnId,
-    TurnStatus, Usage, shown,
+    CallerRecord, CatalogStamp, Fault, SessionId, SteerId, SteerState, ToolCall, ToolOutcome,
+    TurnId, TurnStatus, Usage, shown,
 };
 use crate::encoding::timestamp;
 use crate::entry::page_query::TurnPage;
@@ -291,16 +291,18 @@ impl<D: Database> Views<'_, D> {
             progress,
             since: timestamp(since_ms),
         });
-        let calls = self.store.turn_calls(turn.ordinal)?;
+        let calls = self.store.each_call(turn.ordinal)?.map(|call| call.map(without_content));
+        let (calls, lengths): (Vec<Call>, Vec<Option<usize>>) =
+            calls.collect::<Result<Vec<_>, Fault>>()?.into_iter().unzip();
         let tools = match calls.is_empty() {
             true => Vec::new(),
             false => self.store.tools_on_server(&turn)?,
         };
         let groups = parallel_groups(&calls, &tools);
-        let traced = |(call, group): (Call, Option<u32>)| {
+        let traced = |((call, result_bytes), group): ((Call, Option<usize>), Option<u32>)| {
             let tool = tools.iter().find(|tool| tool.name == call.name);
             let mcp = tool.and_then(|tool| tool.mcp.clone());
-            traced(call, group, mcp)
+            TracedCall { result_bytes, ..traced(call, group, mcp) }
         };
         let origins = self.store.submission_origins(&turn)?.into_iter();
         let submissions = origins.map(|(at_ms, SubmissionOrigin { caller, catalog })| {
@@ -319,7 +321,7 @@ impl<D: Database> Views<'_, D> {
             submissions,
             composition: self.store.composition(turn.ordinal)?,
             model_calls: self.store.model_calls(turn.ordinal)?,
-            tool_calls: calls.into_iter().zip(groups).map(traced).collect(),
+            tool_calls: calls.into_iter().zip(lengths).zip(groups).map(traced).collect(),
             steers,
             context_changed: turn.progress.context_changed,
             mode_changes: self.store.mode_history(Some(turn.ordinal))?,
@@ -377,6 +379,15 @@ fn parallel_groups(calls: &[Call], tools: &[ToolOnServer]) -> Vec<Option<u32>> {
     groups
 }
 
+/// A call without its arguments and without the text of its result, and the length of that text.
+fn without_content(mut call: Call) -> (Call, Option<usize>) {
+    call.arguments = String::new();
+    let length = call.result.as_mut().map(|result| match &mut result.outcome {
+        ToolOutcome::Result(text) | ToolOutcome::Error(text) => std::mem::take(text).len(),
+    });
+    (call, length)
+}
+
 fn traced(call: Call, parallel_group: Option<u32>, mcp: Option<Box<RawValue>>) -> TracedCall {
     let result = call.result.as_ref();
     TracedCall {
@@ -392,7 +403,7 @@ fn traced(call: Call, parallel_group: Option<u32>, mcp: Option<Box<RawValue>>) -
         }),
         execution_ms: result.map(|result| result.execution_ms),
         successful: result.map(|result| result.outcome.is_result()),
-        result_bytes: result.map(|result| result.outcome.text().len()),
+        result_bytes: None,
         parallel_group,
         mcp,
     }
