@@ -21,8 +21,8 @@ pub use erasure::{ErasedCounts, SessionCounts, UserErasure, UserReceipt};
 pub use index::{Forgetting, LONGEST_CREDENTIAL_MS, Registering, UserIndex};
 pub use listing::{Cursor, ListOrder, SessionFilter, StatusCounts};
 pub use questions::{
-    Collection, Done, EraseQuestion, EraseReply, Registration, RegistrationReply, Revocation,
-    RevokedQuestion, SessionNews, SessionNewsReply, SummaryQuestion, SummaryReply,
+    Collection, Done, Ending, EraseQuestion, EraseReply, Registration, RegistrationReply,
+    Revocation, RevokedQuestion, SessionNews, SessionNewsReply, SummaryQuestion, SummaryReply,
 };
 pub use records::{IndexedSession, ListingState, UserRow};
 pub use schema::USER_FORM;

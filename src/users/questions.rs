@@ -110,12 +110,21 @@ pub struct EraseQuestion {
     pub received_at: u64,
     /// Only a session that has not begun, or whose retention is over, is erased.
     pub only_expired: bool,
-    /// The reply waits for no model service: it comes as soon as the rows are erased.
     #[serde(default)]
-    pub rows_only: bool,
-    /// The receipt of the reply is not counted: the session keeps it for whoever asks again.
-    #[serde(default)]
-    pub uncounted: bool,
+    pub ending: Ending,
+}
+
+/// When the removal of a session ends whose responses at the model service are to be deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// When they are deleted.
+    #[default]
+    WhenDone,
+    /// At once: the session begins anew, and goes on with the deletions.
+    Now,
+    /// Later: only the rows are erased yet, and whoever asks again counts the receipt, which the session keeps.
+    Rows,
 }
 
 question!(EraseQuestion, Erase => EraseReply);

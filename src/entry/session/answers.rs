@@ -10,7 +10,7 @@ use crate::entry::response::{Response, object_failed};
 use crate::object::TaskKind;
 use crate::ports::{Database, HttpFault, ObjectQuestion, Platform};
 use crate::users::{
-    Collection, Done, EraseQuestion, EraseReply, Revocation, SummaryQuestion, SummaryReply,
+    Collection, Done, Ending, EraseQuestion, EraseReply, Revocation, SummaryQuestion, SummaryReply,
 };
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -68,13 +68,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<EraseReply, Fault> {
         let id = &question.session_id;
         let is_unreadable = self.store.session().is_err() && self.store.newer_form()?.is_some();
-        if is_unreadable && !question.only_expired && question.uncounted {
-            // It takes no submission, and keeps no receipt: whoever counts its receipt erases it.
-            return Ok(EraseReply::Gone);
-        }
         if is_unreadable && !question.only_expired {
+            if question.ending == Ending::Rows {
+                // It takes no submission, and keeps no receipt: whoever counts its receipt erases it.
+                return Ok(EraseReply::Gone);
+            }
             self.erasures.void(question.incarnation);
-            let receipt = self.erase(context, id, question.received_at, false).await?;
+            let receipt = self.erase(context, id, question.received_at, question.ending).await?;
             return Ok(EraseReply::Erased { receipt, is_done: true });
         }
         match self.store.session()? {
@@ -89,8 +89,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             Some(_) => {
                 self.erasures.void(question.incarnation);
-                let (received_at, rows_only) = (question.received_at, question.rows_only);
-                let erased = self.erase(context, id, received_at, rows_only).await;
+                let erased = self.erase(context, id, question.received_at, question.ending).await;
                 self.end_erasure(context).await?;
                 let receipt = erased?;
                 let is_done = !self.store.has_open_responses()?;
@@ -103,7 +102,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
         }
         // The task goes on, also in a session that begins anew.
-        if !question.rows_only {
+        if question.ending == Ending::WhenDone {
             self.attempt_now(context, TaskKind::Deletion).await?;
         }
         let receipt = self.store.receipt()?;

@@ -8,6 +8,7 @@ use crate::contract::Fault;
 use crate::entry::request_context::RequestContext;
 use crate::persistence::Session;
 use crate::ports::{Database, Platform};
+use crate::users::Ending;
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -29,7 +30,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let alarm_interval_ms = context.deployment.turn_alarm_ms;
             return if is_heard { Ok(()) } else { self.ensure_alarm(alarm_interval_ms) };
         }
-        self.erase(context, &session.session_id, now, false).await?;
+        self.erase(context, &session.session_id, now, Ending::WhenDone).await?;
         self.end_erasure(context).await
     }
 

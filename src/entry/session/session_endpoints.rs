@@ -33,6 +33,7 @@ use crate::entry::trace_header::trace_context;
 use crate::identity::ForwardedCaller;
 use crate::live_text::EventStream;
 use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
+use crate::users::Ending;
 
 /// What an endpoint of a session replies with.
 enum Reply<P, D> {
@@ -197,8 +198,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 Ok(Reply::Made(Response::stream(JSON, stream)))
             }
             SessionRoute::Erase => {
-                let receipt =
-                    self.erase(context, id, received_at(head, self.platform.as_ref()), false).await;
+                let at = received_at(head, self.platform.as_ref());
+                let receipt = self.erase(context, id, at, Ending::WhenDone).await;
                 self.end_erasure(context).await?;
                 view(receipt)
             }

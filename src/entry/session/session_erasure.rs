@@ -12,17 +12,18 @@ use crate::files::FileId;
 use crate::object::TaskKind;
 use crate::persistence::{ErasureReceipt, StoredAtServices};
 use crate::ports::{Database, FileFault, Platform};
+use crate::users::Ending;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases the session and returns the receipt. A fault means that no row was erased. `received_at` is
-    /// the time at which the Worker in front received the request. With `rows_only` nobody waits for the
-    /// deletions at the model service.
+    /// the time at which the Worker in front received the request. Only
+    /// [`Ending::WhenDone`] waits for the deletions at the model service.
     pub(super) async fn erase(
         &self,
         context: &RequestContext,
         session_id: &SessionId,
         received_at: u64,
-        rows_only: bool,
+        ending: Ending,
     ) -> Result<ErasureReceipt, Fault> {
         let known = match self.store.session() {
             Err(_) if self.store.newer_form()?.is_some() => {
@@ -66,7 +67,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,
         };
         self.platform.durable().await;
-        if rows_only {
+        if ending != Ending::WhenDone {
             self.start_tasks(context)?;
             self.log_erased(context, &receipt);
             return Ok(receipt);

@@ -302,7 +302,7 @@ impl<D: Database> Views<'_, D> {
         let traced = |((call, result_bytes), group): ((Call, Option<usize>), Option<u32>)| {
             let tool = tools.iter().find(|tool| tool.name == call.name);
             let mcp = tool.and_then(|tool| tool.mcp.clone());
-            TracedCall { result_bytes, ..traced(call, group, mcp) }
+            traced(call, result_bytes, group, mcp)
         };
         let origins = self.store.submission_origins(&turn)?.into_iter();
         let submissions = origins.map(|(at_ms, SubmissionOrigin { caller, catalog })| {
@@ -388,7 +388,12 @@ fn without_content(mut call: Call) -> (Call, Option<usize>) {
     (call, length)
 }
 
-fn traced(call: Call, parallel_group: Option<u32>, mcp: Option<Box<RawValue>>) -> TracedCall {
+fn traced(
+    call: Call,
+    result_bytes: Option<usize>,
+    parallel_group: Option<u32>,
+    mcp: Option<Box<RawValue>>,
+) -> TracedCall {
     let result = call.result.as_ref();
     TracedCall {
         model_call: call.model_call,
@@ -403,7 +408,7 @@ fn traced(call: Call, parallel_group: Option<u32>, mcp: Option<Box<RawValue>>) -
         }),
         execution_ms: result.map(|result| result.execution_ms),
         successful: result.map(|result| result.outcome.is_result()),
-        result_bytes: None,
+        result_bytes,
         parallel_group,
         mcp,
     }

@@ -3,13 +3,13 @@
 //! gone, and no crash leaves one that the index does not know.
 
 use super::session_asking::{ask_each, ask_session};
-use super::user_host::{Ending, UserHost};
+use super::user_host::UserHost;
 use crate::contract::{Fault, SessionId, no_session};
 use crate::identity::Providers;
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Platform};
 use crate::users::{
-    Collection, Done, EraseQuestion, EraseReply, Forgetting, IndexedSession, ListingState,
+    Collection, Done, Ending, EraseQuestion, EraseReply, Forgetting, IndexedSession, ListingState,
 };
 
 /// The sessions that one ring of the alarm asks. The runtime limits the requests of an invocation.
@@ -49,8 +49,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             incarnation: 0,
             received_at,
             only_expired: false,
-            rows_only: false,
-            uncounted: false,
+            ending: Ending::WhenDone,
         };
         ask_session(self.platform.as_ref(), id, &question).await?;
         Err(no_session(id))
@@ -200,8 +199,7 @@ fn erase_question(known: &IndexedSession, received_at: u64, ending: Ending) -> E
         incarnation: known.summary.incarnation,
         received_at,
         only_expired: known.listing_state == ListingState::Expiring,
-        rows_only: ending != Ending::WhenDone,
-        uncounted: ending == Ending::Rows,
+        ending,
     }
 }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::session_asking::{ask_each, ask_session};
-use super::user_host::{Ending, UserHost};
+use super::user_host::UserHost;
 use crate::catalog::Catalog;
 use crate::contract::{Fault, InvokeResult, SessionId, no_session, shown};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Platform, with_timeout};
 use crate::users::{
-    Cursor, IndexedSession, ListingState, SessionFilter, SessionStatus, SummaryQuestion,
+    Cursor, Ending, IndexedSession, ListingState, SessionFilter, SessionStatus, SummaryQuestion,
     SummaryReply, Waiting,
 };
 

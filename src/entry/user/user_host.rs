@@ -22,7 +22,7 @@ use crate::object::{Alarm, Backoff, NewerForm};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Deployment, HttpFault, ObjectClass, ObjectQuestion, Platform};
 use crate::users::{
-    LeaseQuestion, ListingState, Registering, Registration, RegistrationReply, Revocation,
+    Ending, LeaseQuestion, ListingState, Registering, Registration, RegistrationReply, Revocation,
     RevokedQuestion, SessionNews, SessionNewsReply, SessionSummary, SummaryQuestion, UserIndex,
 };
 
@@ -261,15 +261,4 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         };
         self.index.take_in(id, &summary, listing_state, platform.now_ms())
     }
-}
-
-/// When the removal of a session ends whose responses at the model service are to be deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// When they are deleted.
-    WhenDone,
-    /// At once: the session begins anew, and goes on with the deletions.
-    Now,
-    /// Later: only the rows are erased yet.
-    Rows,
 }
