@@ -17,7 +17,7 @@ use super::keep::{keep, yield_after_long_work};
 use super::text_check::embeds_contents;
 use super::{FileLinks, OutputFile};
 use crate::encoding::{canonical_base64, disturbs_a_line, essence, is_media_type};
-use crate::json::{Node, first_member, for_each_element, for_each_member};
+use crate::json::{Node, any_text, first_member, for_each_element, for_each_member};
 use crate::ports::Platform;
 
 /// The most files that are kept of one result; the bucket writes each by itself.
@@ -97,15 +97,7 @@ pub async fn without_part_contents<P: Platform>(
 
 /// Whether a result holds contents of a file under a name of the tool's own: in any of its texts.
 pub fn embeds_contents_of_its_own(result: &str) -> bool {
-    fn any_text(value: &Value) -> bool {
-        match value {
-            Value::String(text) => embeds_contents(text),
-            Value::Array(values) => values.iter().any(any_text),
-            Value::Object(members) => members.values().any(any_text),
-            Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        }
-    }
-    serde_json::from_str(result).is_ok_and(|value| any_text(&value))
+    any_text(result, embeds_contents).unwrap_or(false)
 }
 
 /// The parts of a result that is a list.

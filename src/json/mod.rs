@@ -34,7 +34,7 @@ pub use problems::{Problem, Problems};
 pub use reading::named_values;
 pub use schema::schema_problem;
 pub use string_text::with_whole_characters;
-pub use walk::{first_member, for_each_element, for_each_member};
+pub use walk::{any_text, first_member, for_each_element, for_each_member};
 pub use well_formed::{
     DEPTH_LIMIT, Malformed, check, is_ambiguous, is_json, nests_deeper_than, not_json,
     position_after, repeats_a_member,

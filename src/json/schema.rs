@@ -5,14 +5,19 @@
 //! strings, arrays and objects, and references by JSON Pointer into the same schema. Whatever else a schema
 //! says holds for any value. A value does not fit where a reference leads nowhere, or where the check needs more
 //! than [`MOST_WORK`] or [`DEPTH_LIMIT`].
+//!
+//! The value is read in place: as a tree, a text of many small objects would take a hundred times its length.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Number, Value};
 
+use super::node::{Kind, Node};
 use super::place::Place;
+use super::walk::{for_each_element, for_each_member};
 use super::well_formed::DEPTH_LIMIT;
 
 /// Units of work for one value; a schema can be written so that it takes exponentially many.
@@ -20,6 +25,9 @@ const MOST_WORK: usize = 200_000;
 
 /// The bytes, names or keywords that one unit pays for, so that comparing long values costs work.
 const UNIT: usize = 32;
+
+/// How much faster a text is walked through than compared.
+const WALK: usize = 32;
 
 /// The longest rule in a message, in bytes.
 const RULE_LIMIT: usize = 200;
@@ -29,12 +37,12 @@ const TOO_LONG: &str = "takes too long to check";
 /// The longest name in a place.
 const NAME_LIMIT: usize = 64;
 
-/// The first rule that a value does not keep to, in words that begin with the place; `label` is the place of
-/// the value itself. `None` when it keeps to all that are known.
-pub fn schema_problem(value: &Value, schema: &Value, label: &'static str) -> Option<String> {
+/// The first rule that a value, which is well-formed JSON, does not keep to, in words that begin with the place; `label`
+/// is the place of the value itself. `None` when it keeps to all that are known.
+pub fn schema_problem(json: &str, schema: &Value, label: &'static str) -> Option<String> {
     let mut check = Check { root: schema, work_left: MOST_WORK, is_trying: false };
     let place = Place::Embedded(&Place::Root, label);
-    check.schema(value, schema, &place, DEPTH_LIMIT).err()
+    check.schema(Node { place, ..Node::root(json) }, schema, DEPTH_LIMIT).err()
 }
 
 struct Check<'s> {
@@ -56,36 +64,36 @@ struct Rule<'s> {
 type Fit = Result<(), String>;
 
 impl<'s> Check<'s> {
-    fn schema(&mut self, value: &Value, schema: &'s Value, at: &Place<'_>, depth: usize) -> Fit {
+    fn schema(&mut self, value: Node<'_, '_>, schema: &'s Value, depth: usize) -> Fit {
         let size = schema.as_object().map_or(0, Map::len);
         let Some(depth) = depth.checked_sub(1).filter(|_| self.spend(size)) else {
-            return self.misfit(at, || TOO_LONG.to_owned());
+            return self.misfit(value, || TOO_LONG.to_owned());
         };
         match schema {
-            Value::Bool(false) => self.misfit(at, || "is not permitted".to_owned()),
+            Value::Bool(false) => self.misfit(value, || "is not permitted".to_owned()),
             Value::Object(schema) => schema.iter().try_for_each(|(keyword, rule)| {
-                self.rule(value, Rule { keyword, rule, schema }, at, depth)
+                self.rule(value, Rule { keyword, rule, schema }, depth)
             }),
             _ => Ok(()),
         }
     }
 
-    fn rule(&mut self, value: &Value, rule: Rule<'s>, at: &Place<'_>, depth: usize) -> Fit {
+    fn rule(&mut self, value: Node<'_, '_>, rule: Rule<'s>, depth: usize) -> Fit {
         let fits = match (rule.keyword, rule.rule) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", target) => {
                 return match self.referred(target) {
-                    Some(found) => self.schema(value, found, at, depth),
-                    None => self.misfit(at, || {
+                    Some(found) => self.schema(value, found, depth),
+                    None => self.misfit(value, || {
                         format!("cannot be checked: the schema has no {}", brief(target))
                     }),
                 };
             }
             ("allOf", Value::Array(schemas)) => {
-                return schemas.iter().try_for_each(|one| self.schema(value, one, at, depth));
+                return schemas.iter().try_for_each(|one| self.schema(value, one, depth));
             }
             ("anyOf" | "oneOf", Value::Array(schemas)) => {
                 let was_trying = std::mem::replace(&mut self.is_trying, true);
-                let fits = schemas.iter().any(|one| self.schema(value, one, at, depth).is_ok());
+                let fits = schemas.iter().any(|one| self.schema(value, one, depth).is_ok());
                 self.is_trying = was_trying;
                 fits
             }
@@ -94,31 +102,24 @@ impl<'s> Check<'s> {
                 self.spend(kinds.len())
                     && kinds.iter().filter_map(Value::as_str).any(|kind| is_of_type(value, kind))
             }
-            ("const", known) => self.is_equal(value, known),
+            ("const", known) => self.is_equal(value.json, known),
             ("enum", Value::Array(values)) => {
-                values.iter().any(|known| self.is_equal(value, known))
+                values.iter().any(|known| self.is_equal(value.json, known))
             }
             ("required", Value::Array(names)) => {
-                let names = || names.iter().filter_map(Value::as_str);
-                value.as_object().is_none_or(|members| {
-                    names().all(|name| self.spend(name.len()) && members.contains_key(name))
-                })
+                !value.is_object() || self.has_all(value, names.iter().filter_map(Value::as_str))
             }
-            (keyword, bound) => match (value, bound.as_number()) {
-                (Value::Object(members), None) => return self.members(members, rule, at, depth),
-                (Value::Array(elements), None) => return self.elements(elements, rule, at, depth),
-                (_, Some(bound)) => {
-                    // The characters of a text are counted.
-                    value.as_str().is_none_or(|text| self.spend(text.len()))
-                        && is_within(value, keyword, bound)
-                }
+            (keyword, bound) => match (value.kind(), bound.as_number()) {
+                (Kind::Object, None) => return self.members(value, rule, depth),
+                (Kind::Array, None) => return self.elements(value, rule, depth),
+                (_, Some(bound)) => self.is_within(value, keyword, bound),
                 _ => true,
             },
         };
         if fits {
             Ok(())
         } else {
-            self.misfit(at, || format!("must keep to {:?}: {}", rule.keyword, brief(rule.rule)))
+            self.misfit(value, || format!("must keep to {:?}: {}", rule.keyword, brief(rule.rule)))
         }
     }
 
@@ -132,11 +133,23 @@ impl<'s> Check<'s> {
         root.pointer(&pointer).filter(|found| found.is_object() || found.is_boolean())
     }
 
+    fn has_all<'n>(&mut self, value: Node<'_, '_>, names: impl Iterator<Item = &'n str>) -> bool {
+        let mut absent = BTreeSet::new();
+        for name in names {
+            if !self.spend(name.len()) {
+                return false;
+            }
+            absent.insert(name);
+        }
+        self.walks(value.json)
+            && for_each_member(value.json, |name, _| _ = absent.remove(name.as_ref())).is_ok()
+            && absent.is_empty()
+    }
+
     fn members(
         &mut self,
-        members: &Map<String, Value>,
+        value: Node<'_, '_>,
         Rule { keyword, rule, schema }: Rule<'s>,
-        at: &Place<'_>,
         depth: usize,
     ) -> Fit {
         let is_of_others = match keyword {
@@ -146,23 +159,30 @@ impl<'s> Check<'s> {
             _ => return Ok(()),
         };
         let named = schema.get("properties").and_then(Value::as_object);
-        members.iter().try_for_each(|(name, member)| {
-            if !self.spend(name.len()) {
-                return self.misfit(at, || TOO_LONG.to_owned());
-            }
-            let own = named.and_then(|named| named.get(name));
-            match if is_of_others { own.is_none().then_some(rule) } else { own } {
-                Some(schema) => self.schema(member, schema, &Place::Member(at, name), depth),
-                None => Ok(()),
-            }
-        })
+        let mut fit = Ok(());
+        let walked = self.walks(value.json)
+            && for_each_member(value.json, |name, json| {
+                if fit.is_err() {
+                    return;
+                }
+                if !self.spend(name.len()) {
+                    fit = self.misfit(value, || TOO_LONG.to_owned());
+                    return;
+                }
+                let own = named.and_then(|named| named.get(name.as_ref()));
+                if let Some(schema) = if is_of_others { own.is_none().then_some(rule) } else { own }
+                {
+                    fit = self.schema(value.member(&name, json), schema, depth);
+                }
+            })
+            .is_ok();
+        if walked { fit } else { self.misfit(value, || TOO_LONG.to_owned()) }
     }
 
     fn elements(
         &mut self,
-        elements: &[Value],
+        value: Node<'_, '_>,
         Rule { keyword, rule, schema }: Rule<'s>,
-        at: &Place<'_>,
         depth: usize,
     ) -> Fit {
         // Older schemas write the list as `items`.
@@ -173,38 +193,101 @@ impl<'s> Check<'s> {
         };
         let before = schema.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
         let first = if listed.is_some() { 0 } else { before };
-        for (index, element) in elements.iter().enumerate().skip(first) {
-            let own = listed.map_or(Some(rule), |schemas| schemas.get(index));
-            let Some(schema) = own else { break };
-            self.schema(element, schema, &Place::Element(at, index), depth)?;
-        }
-        Ok(())
+        let (mut fit, mut index) = (Ok(()), 0);
+        let walked = self.walks(value.json)
+            && for_each_element(value.json, |json| {
+                let own = listed.map_or(Some(rule), |schemas| schemas.get(index));
+                if let Some(schema) = own.filter(|_| fit.is_ok() && index >= first) {
+                    fit = self.schema(value.element(index, json), schema, depth);
+                }
+                index += 1;
+            })
+            .is_ok();
+        if walked { fit } else { self.misfit(value, || TOO_LONG.to_owned()) }
     }
 
     /// Equality of JSON Schema, for which 1 and 1.0 are the same number.
-    fn is_equal(&mut self, value: &Value, known: &Value) -> bool {
+    fn is_equal(&mut self, json: &str, known: &Value) -> bool {
         // The comparison is charged for even if the lengths differ.
         if !self.spend(0) {
             return false;
         }
-        match (value, known) {
-            (Value::String(text), Value::String(known)) => {
-                text.len() == known.len() && self.spend(text.len()) && text == known
+        let value = Node::root(json);
+        match (value.kind(), known) {
+            (Kind::String, Value::String(known)) => {
+                let text = if self.walks(json) { value.as_text() } else { None };
+                text.is_some_and(|text| {
+                    text.len() == known.len() && self.spend(text.len()) && text == *known
+                })
             }
-            (Value::Array(elements), Value::Array(known)) => {
-                elements.len() == known.len()
-                    && elements.iter().zip(known).all(|(one, known)| self.is_equal(one, known))
+            (Kind::Array, Value::Array(known)) => {
+                let (mut is_equal, mut left) = (self.walks(json), known.iter());
+                let _ = for_each_element(json, |one| {
+                    is_equal =
+                        is_equal && left.next().is_some_and(|known| self.is_equal(one, known));
+                });
+                is_equal && left.next().is_none()
             }
-            (Value::Object(members), Value::Object(known)) => {
-                members.len() == known.len()
-                    && members.iter().all(|(name, member)| {
-                        self.spend(name.len())
-                            && known.get(name).is_some_and(|known| self.is_equal(member, known))
-                    })
+            (Kind::Object, Value::Object(known)) => {
+                let (mut is_equal, mut count) = (self.walks(json), 0);
+                let _ = for_each_member(json, |name, member| {
+                    count += 1;
+                    is_equal = is_equal
+                        && self.spend(name.len())
+                        && known
+                            .get(name.as_ref())
+                            .is_some_and(|known| self.is_equal(member, known));
+                });
+                is_equal && count == known.len()
             }
-            (Value::Number(number), Value::Number(known)) => compare(number, known).is_eq(),
-            _ => value == known,
+            (Kind::Number, Value::Number(known)) => {
+                number(json).is_some_and(|number| compare(&number, known).is_eq())
+            }
+            (Kind::Boolean, Value::Bool(known)) => (json == "true") == *known,
+            (Kind::Null, Value::Null) => true,
+            _ => false,
         }
+    }
+
+    /// Whether a number, or a length, is within the bound that a keyword sets. Other keywords set none.
+    fn is_within(&mut self, value: Node<'_, '_>, keyword: &str, bound: &Number) -> bool {
+        let mut count = 0_usize;
+        let measured = match (value.kind(), keyword) {
+            (Kind::Number, "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum") => {
+                number(value.json)
+            }
+            (Kind::String, "minLength" | "maxLength") => {
+                // The characters of a text are counted.
+                if !self.spend(value.json.len()) {
+                    return false;
+                }
+                value.as_text().map(|text| text.chars().count().into())
+            }
+            (Kind::Array, "minItems" | "maxItems") => {
+                let walked =
+                    self.walks(value.json) && for_each_element(value.json, |_| count += 1).is_ok();
+                walked.then(|| count.into())
+            }
+            (Kind::Object, "minProperties" | "maxProperties") => {
+                let walked = self.walks(value.json)
+                    && for_each_member(value.json, |_, _| count += 1).is_ok();
+                walked.then(|| count.into())
+            }
+            _ => return true,
+        };
+        let Some(measured) = measured else { return false };
+        let order = compare(&measured, bound);
+        match keyword {
+            "exclusiveMinimum" => order.is_gt(),
+            "exclusiveMaximum" => order.is_lt(),
+            _ if keyword.starts_with("min") => order.is_ge(),
+            _ => order.is_le(),
+        }
+    }
+
+    /// Charges for walking through a value once.
+    fn walks(&mut self, json: &str) -> bool {
+        self.spend(json.len() / WALK)
     }
 
     /// Charges for a step of this many bytes or keywords; false when that is more than what is left.
@@ -215,7 +298,7 @@ impl<'s> Check<'s> {
     }
 
     /// A check that ran out of work is broken for that reason, whatever the rule.
-    fn misfit(&self, at: &Place<'_>, problem: impl FnOnce() -> String) -> Fit {
+    fn misfit(&self, at: Node<'_, '_>, problem: impl FnOnce() -> String) -> Fit {
         if self.is_trying {
             return Err(String::new());
         }
@@ -223,29 +306,13 @@ impl<'s> Check<'s> {
             0 => TOO_LONG.to_owned(),
             _ => problem(),
         };
-        Err(format!("{} {problem}", at.location(NAME_LIMIT).label))
+        Err(format!("{} {problem}", at.place.location(NAME_LIMIT).label))
     }
 }
 
-/// Whether a number, or a length, is within the bound that a keyword sets. Other keywords set none.
-fn is_within(value: &Value, keyword: &str, bound: &Number) -> bool {
-    let measured = match (value, keyword) {
-        (
-            Value::Number(number),
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum",
-        ) => number.clone(),
-        (Value::String(text), "minLength" | "maxLength") => text.chars().count().into(),
-        (Value::Array(elements), "minItems" | "maxItems") => elements.len().into(),
-        (Value::Object(members), "minProperties" | "maxProperties") => members.len().into(),
-        _ => return true,
-    };
-    let order = compare(&measured, bound);
-    match keyword {
-        "exclusiveMinimum" => order.is_gt(),
-        "exclusiveMaximum" => order.is_lt(),
-        _ if keyword.starts_with("min") => order.is_ge(),
-        _ => order.is_le(),
-    }
+/// A number, if a double holds about as much.
+fn number(json: &str) -> Option<Number> {
+    serde_json::from_str(json).ok()
 }
 
 /// How two numbers compare: integers by all their digits, of which a double holds the first 15.
@@ -265,16 +332,20 @@ fn integer(number: &Number) -> Option<i128> {
     })
 }
 
-fn is_of_type(value: &Value, kind: &str) -> bool {
+fn is_of_type(value: Node<'_, '_>, kind: &str) -> bool {
+    let own = value.kind();
     match kind {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "null" => value.is_null(),
-        "number" => value.is_number(),
+        "object" => own == Kind::Object,
+        "array" => own == Kind::Array,
+        "string" => own == Kind::String,
+        "boolean" => own == Kind::Boolean,
+        "null" => own == Kind::Null,
+        "number" => own == Kind::Number,
         // 1.0 is an integer to JSON Schema.
-        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "integer" => {
+            let double = number(value.json).and_then(|number| number.as_f64());
+            double.is_some_and(|number| number.fract() == 0.0)
+        }
         _ => true,
     }
 }
@@ -307,7 +378,7 @@ mod tests {
     use super::*;
 
     fn problem_of(schema: Value, value: Value) -> Option<String> {
-        schema_problem(&value, &schema, "Arguments")
+        schema_problem(&value.to_string(), &schema, "Arguments")
     }
 
     #[test]
@@ -426,9 +497,11 @@ mod tests {
         assert_eq!(problem_of(json!({ "$ref": "#" }), json!({})), too_long);
         let nulls = json!({ "items": { "type": "null" } });
         let values = |count| Value::Array(vec![Value::Null; count]);
-        assert_eq!(problem_of(nulls.clone(), values(MOST_WORK - 1)), None);
-        let last = format!("Arguments[{}] takes too long to check", MOST_WORK - 1);
-        assert_eq!(problem_of(nulls, values(MOST_WORK)), Some(last));
+        // The rest of the work is the walk through the text of the list.
+        const MOST: usize = MOST_WORK - 973;
+        assert_eq!(problem_of(nulls.clone(), values(MOST)), None);
+        let last = format!("Arguments[{MOST}] takes too long to check");
+        assert_eq!(problem_of(nulls, values(MOST + 1)), Some(last));
     }
 
     #[test]
@@ -449,6 +522,7 @@ mod tests {
             (json!({ "maxLength": 1 }), json!(long("c"))),
             (json!({ "required": [long("b")] }), names("c")),
             (json!({ "properties": { long("c"): false } }), names("c")),
+            (json!({ "minProperties": 2 }), names("c")),
         ] {
             assert_eq!(problem_of(schema(4, rule.clone()), value.clone()), None);
             assert_eq!(problem_of(schema(48_000, rule), value), too_long);
@@ -466,7 +540,7 @@ mod tests {
     fn no_message_is_written_for_a_schema_that_is_only_tried() {
         let schema = json!({ "const": "b" });
         let mut check = Check { root: &schema, work_left: MOST_WORK, is_trying: true };
-        let tried = check.schema(&json!("a"), &schema, &Place::Root, DEPTH_LIMIT);
+        let tried = check.schema(Node::root("\"a\""), &schema, DEPTH_LIMIT);
         assert_eq!(tried, Err(String::new()));
         let either = json!({ "anyOf": [{ "const": "b" }], "type": "null" });
         let problem = Some(r#"Arguments must keep to "anyOf": [{"const":"b"}]"#.to_owned());

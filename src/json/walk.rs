@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::object::BorrowedText;
@@ -45,6 +45,17 @@ pub fn first_member<'d>(document: &'d str, name: &str) -> Option<&'d str> {
     }
 }
 
+/// Whether a text in a JSON value, at any depth, is one that `is_one` knows; names of members are none. Fails where a
+/// tree of the value could not be built: besides malformed JSON, numbers beyond a double and texts that are not valid
+/// Unicode.
+pub fn any_text(json: &str, is_one: impl Fn(&str) -> bool) -> serde_json::Result<bool> {
+    let mut found = false;
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    Texts(&mut |text| found = found || is_one(text)).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(found)
+}
+
 /// The first value in `text`, and what stands behind it.
 fn leading<'d, T: Deserialize<'d>>(text: &'d str) -> Option<(T, &'d str)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter();
@@ -78,6 +89,62 @@ impl<'d> Visitor<'d> for Walk<'_, 'd> {
     fn visit_seq<A: SeqAccess<'d>>(self, mut elements: A) -> Result<(), A::Error> {
         while let Some(element) = elements.next_element::<&RawValue>()? {
             (self.0)(Cow::Borrowed(""), element.get());
+        }
+        Ok(())
+    }
+}
+
+/// Calls the function with every text.
+struct Texts<'f>(&'f mut dyn FnMut(&str));
+
+impl<'d> DeserializeSeed<'d> for Texts<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'d>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'d> Visitor<'d> for Texts<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        (self.0)(text);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'d>>(self, mut elements: A) -> Result<(), A::Error> {
+        while elements.next_element_seed(Texts(self.0))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'d>>(self, mut members: A) -> Result<(), A::Error> {
+        while members.next_key::<BorrowedText<'_>>()?.is_some() {
+            members.next_value_seed(Texts(self.0))?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::catalog::{APPROVE_TOOL, Approval, Approvers};
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Fault, Operation, ToolCall, ToolOutcome, ToolResult};
 use crate::identity::{ForwardedCaller, Subject};
-use crate::json::{for_each_member, is_ambiguous, schema_problem};
+use crate::json::{Node, any_text, for_each_member, is_ambiguous, schema_problem};
 use crate::persistence::{
     Call, CallApproval, Decision, RefusedCall, RunsOn, Session, SessionStore, Turn,
 };
@@ -250,10 +250,13 @@ fn read_decision(
 
 /// Checks a human's arguments against the tool's schema, as far as [`schema_problem`] knows schemas.
 fn check(arguments: &str, schema: Option<Value>) -> Result<(), String> {
-    let read = serde_json::from_str::<Value>(arguments).ok();
-    let read = read.filter(|read| read.is_object() && !is_ambiguous(arguments));
-    let arguments = read.ok_or("must hold Arguments as an object, less than 128 levels deep, with no member named twice and no number that a double cannot hold")?;
-    match schema.and_then(|schema| schema_problem(&arguments, &schema, "Arguments")) {
+    let is_readable = Node::root(arguments).is_object()
+        && any_text(arguments, |_| false).is_ok()
+        && !is_ambiguous(arguments);
+    if !is_readable {
+        return Err("must hold Arguments as an object, less than 128 levels deep, with no member named twice and no number that a double cannot hold".to_owned());
+    }
+    match schema.and_then(|schema| schema_problem(arguments, &schema, "Arguments")) {
         Some(problem) => Err(format!("does not fit the tool: {problem}; change it, or refuse")),
         None => Ok(()),
     }

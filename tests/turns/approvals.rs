@@ -3,6 +3,8 @@
 use bed::*;
 use serde_json::{Value, json};
 
+use crate::contract::memory::most_held;
+
 /// A session in which a human is asked before `fragile` runs, its arguments being `{to, n?}`.
 fn gated(approval: Value) -> Bed {
     let bed = Bed::new();
@@ -294,6 +296,22 @@ fn edited_arguments_run_in_place_of_the_model_s_where_the_tool_permits_it() {
     assert_eq!(exported["Approval"]["ArgumentsJson"], r#"{"n":2,"to":"bob"}"#);
     bed.assert_chain_held();
     super::replays::assert_replays(&bed, "edited");
+}
+
+#[test]
+fn edited_arguments_cost_a_few_times_their_bytes_of_memory_however_many_values_they_hold() {
+    let bed = gated(json!({ "When": "Always", "AllowEdit": true }));
+    let id = asked(&bed, json!({ "to": "ann" }));
+    let many = |unit: &str| vec![unit; 1_000_000 / (unit.len() + 1)].join(",");
+    for list in [format!("[{}]", many(r#"{"":0}"#)), format!("[{}]", many("[]"))] {
+        let answer = format!(r#"{{"Approved":true,"Arguments":{{"to":"bob","n":{list}}}}}"#);
+        let mut request = results("t1", &[(&id, json!(1))]);
+        request["ToolResults"][0]["ResultJson"] = json!(answer);
+        let (heard, held) = most_held(|| bed.post(&request));
+        let message = heard.body["Errors"][0]["Message"].as_str().unwrap();
+        assert!(message.contains("Arguments.n must keep to"), "{message}");
+        assert!(held < 12 * list.len(), "{held} bytes");
+    }
 }
 
 #[test]
