@@ -300,6 +300,23 @@ fn half_written(is_lost: bool) {
 }
 
 #[test]
+fn a_removal_that_is_repeated_after_a_failure_leaves_no_text() {
+    for is_lost in [false, true] {
+        let storage = Storage::new();
+        let index = Index::new(&storage);
+        index.upsert(&[document("long.rs", &lines("alpha", 20_000))]).unwrap();
+        storage.fail_after(20);
+        assert!(index.remove("long.rs").is_err());
+        assert_eq!(index.counts().unwrap(), Counts::default());
+        assert!(storage.number("SELECT COUNT(*) FROM chunks") > 100);
+        let next = if is_lost { Index::new(&storage) } else { index };
+        next.remove("long.rs").unwrap();
+        let left = "SELECT COUNT(*) + (SELECT COUNT(*) FROM hidden) FROM chunks";
+        assert_eq!(storage.number(left), 0);
+    }
+}
+
+#[test]
 fn a_search_shows_the_documents_as_they_are_when_it_ends() {
     let storage = Storage::new();
     let index = Index::new(&storage);

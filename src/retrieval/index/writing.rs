@@ -137,7 +137,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
         Ok(all)
     }
 
-    /// Deletes the chunks that an earlier instance left hidden.
+    /// Deletes the chunks that an earlier instance, or a write that failed, has left hidden.
     pub(crate) async fn sweep_leftovers(&mut self) -> Result<(), Fault> {
         let leftovers = self.tables.step(self.generation, || self.tables.leftovers())?;
         self.sweep(leftovers).await
@@ -145,6 +145,8 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
 
     /// Removes the document at `path`, or all documents under it when it ends in `/`.
     pub(crate) async fn remove(&mut self, path: &str) -> Result<Counts, Fault> {
+        // What a removal that failed has left is in no document any more, so its repetition finds it here alone.
+        self.sweep_leftovers().await?;
         let (range, end) = range_of(path);
         let page = format!(
             "SELECT path, chunks, bytes FROM documents WHERE {range} ORDER BY path LIMIT ?"
