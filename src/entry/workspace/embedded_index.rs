@@ -99,6 +99,10 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         alarm_interval_ms: u64,
     ) -> Result<(), Fault> {
         let platform = self.platform.as_ref();
+        if self.wake_up.is_backing_off(platform) {
+            // The alarm was set before the service failed, by a change that came while it was asked.
+            return self.wake_up.set_in(platform, 0);
+        }
         let deployment = source.deployment(platform).unwrap_or_default();
         let Ok(catalog) = source.catalog(platform).await else {
             return self.wake_up.set_in(platform, alarm_interval_ms);

@@ -191,6 +191,27 @@ fn the_alarm_backs_off_or_waits_as_long_as_the_service_asks() {
 }
 
 #[test]
+fn a_change_while_the_service_is_asked_does_not_shorten_the_wait() {
+    let bed = Bed::new();
+    let mut patient = by("m");
+    patient["TimeoutMs"] = json!(2_000);
+    configure(&bed, patient);
+    let asks = || EmbeddingsFault::Refusal(429, vec![("retry-after", "90")]);
+    bed.world.embeddings.script([EmbeddingsFault::Silence, asks()]);
+    bed.world.embeddings.think(move |_| Some(asks()));
+    put(&bed, &DOCUMENTS);
+    bed.ring_due();
+    let asked = |bed: &Bed| bed.world.embeddings.requests().len();
+    bed.run_until(|bed| asked(bed) == 1, "the service is asked");
+    put(&bed, &[("new.md", "A physician.\n")]);
+    bed.settle();
+    let failed = asked(&bed);
+    bed.ring("w");
+    assert_eq!(asked(&bed), failed);
+    assert_eq!(bed.rings_in("w"), Some(90_000));
+}
+
+#[test]
 fn a_catalog_that_cannot_be_read_delays_the_alarm_and_loses_nothing() {
     let bed = Bed::new();
     configure(&bed, by("m"));
