@@ -198,9 +198,10 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         Err(refusal)
     }
 
-    /// Deletes the vectors of models for which there is no service.
+    /// Deletes the vectors of models for which there is no service. While a long document is written, chunks behind its
+    /// hidden ones may lack the vectors of the new model, so the former ones stay.
     async fn delete_other_sets(&mut self, services: &[EmbeddingService<'_>]) -> Result<(), Fault> {
-        if self.is_erased() {
+        if self.is_erased() || !self.tables.state()?.hidden.is_empty() {
             return Ok(());
         }
         for set in self.tables.vector_sets()? {

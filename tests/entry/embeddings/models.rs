@@ -73,6 +73,33 @@ fn the_former_model_serves_until_the_new_one_has_embedded_everything_and_then_lo
 }
 
 #[test]
+fn the_former_model_serves_while_a_long_document_before_all_others_is_replaced() {
+    let bed = Bed::new();
+    configure(&bed, by("old"));
+    let long = |word: &str| format!("{word}\n").repeat(100_000);
+    put(&bed, &[("long.txt", &long("one")), DOCUMENTS[2]]);
+    bed.ring_all("w");
+    configure(&bed, by("new"));
+    let body = body_of(&[("long.txt", &long("two"))]);
+    bed.world.shake(1);
+    let pending = bed.ask("PUT", "/workspaces/w/documents", &[], &body);
+    let is_swept = |bed: &Bed| {
+        let disk = &bed.workspace("w").disk;
+        !disk.read("SELECT 1 FROM hidden WHERE first_chunk = 1").is_empty()
+    };
+    bed.run_until(is_swept, "the chunks of the former text are hidden");
+    // The alarm that was set before the change rings.
+    let executor = &bed.world.executor;
+    executor.set_now_ms(executor.now_ms() + bed.rings_in("w").unwrap());
+    bed.ring_due();
+    bed.wait(&pending).unwrap().result();
+    bed.run_at_once();
+    assert_eq!(doctor(&bed), by_model("old"));
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("new", DIMENSIONS)], |_| false);
+}
+
+#[test]
 fn a_change_of_the_model_that_is_reverted_halfway_leaves_the_former_vectors() {
     let bed = Bed::new();
     configure(&bed, by("old"));
