@@ -148,7 +148,7 @@ impl<D: Database> SessionStore<D> {
         let rung = session.rung_at(newest);
         let present = std::mem::take(&mut session.state.window);
         let system_message = present.system_message;
-        let mut windows = vec![present.clone()];
+        let mut windows = Vec::new();
         let mut is_known = true;
         for turn in self.turns_with("compactions", ">", turns)? {
             let progress = turn?.progress;
@@ -158,7 +158,9 @@ impl<D: Database> SessionStore<D> {
                 None => is_known &= progress.compactions.is_empty(),
             }
         }
-        let mut window = windows.into_iter().min_by_key(|window| window.from).unwrap_or(present);
+        windows.push(present);
+        // Of several that begin alike, the one before the first compaction.
+        let mut window = windows.into_iter().min_by_key(|window| window.from).unwrap_or_default();
         let summary_of = match window.summary_message {
             None => 0,
             Some(seq) => {
@@ -205,10 +207,16 @@ impl<D: Database> SessionStore<D> {
             let stands_before = "SELECT seq FROM conversation WHERE turn > ? AND seq < ? LIMIT 1";
             let holds_more =
                 self.database.first(stands_before, &[turns.into(), last.seq.number().into()])?;
+            let made = calls.iter().rposition(|call| call.turn == last.turn && call.gave_output());
+            let mut behind = calls.iter().skip(made.map_or(0, |made| made + 1));
+            // Its own compaction may have come before the output or behind.
+            let is_followed = behind.any(|call| call.turn == last.turn);
             let mut has_compacted = false;
             for turn in self.turns_with("compactions", "<=", turns)?.rev() {
                 let turn = turn?;
-                if turn.ordinal <= last.turn || has_compacted {
+                let can_be_behind =
+                    turn.ordinal > last.turn || (turn.ordinal == last.turn && is_followed);
+                if !can_be_behind || has_compacted {
                     break;
                 }
                 has_compacted = !turn.progress.compactions.is_empty();
@@ -219,7 +227,7 @@ impl<D: Database> SessionStore<D> {
                 && !has_compacted
                 && window.without_reasoning < last.seq
                 && window.system_message.is_none_or(|place| place < last.seq);
-            let call = calls.iter().rev().find(|call| call.turn == last.turn && call.gave_output());
+            let call = made.and_then(|made| calls.get(made));
             let call = call.filter(|call| is_whole && call.is_gone_on_from());
             session.chain_head = call.and_then(|call| call.response_id.clone());
             session.state.window_moved |= has_compacted;

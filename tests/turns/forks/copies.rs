@@ -350,3 +350,57 @@ fn the_same_holds_where_a_rung_has_left_the_compacted_turns_out() {
         assert!(sent.contains(&format!("[INSTRUCTION]\\n{words}")), "{sent}");
     }
 }
+
+#[test]
+fn what_a_later_turn_had_to_shorten_is_whole_in_a_fork_of_the_turn_before() {
+    let bed = Bed::new();
+    let begun = with(turn("t1", "Read [plan: client]"), json!({ "SessionId": "p" }));
+    let asked = bed.post(&begun).calls();
+    bed.world.model.script([http_error(401, json!({}), &[])]);
+    let much = "x".repeat(50_000);
+    let given = results("t1", &[(&asked[0], json!(much))]);
+    bed.post(&with(given, json!({ "SessionId": "p" }))).failure();
+    let refusal = || http_error(400, json!({ "code": "context_length_exceeded" }), &[]);
+    bed.world.model.narrow(12_000, refusal());
+    bed.say("p", "t2", "Two").final_text();
+    assert!(bed.latest_request().to_string().contains(" bytes were left out here: "));
+    bed.fork(json!({ "AfterTurnId": "t1" })).result();
+    bed.world.model.narrow(1_000_000, refusal());
+    bed.say("f", "t3", "Three").final_text();
+    assert!(bed.latest_request().to_string().contains(&much));
+}
+
+#[test]
+fn a_turn_that_failed_behind_its_compaction_goes_on_alike_in_a_fork_of_it_when_others_followed() {
+    for context in ["default", "replay"] {
+        let bed = Bed::new();
+        bed.world.model.counts.set(true);
+        bed.configure(|catalog| {
+            catalog["AgentContexts"][context]["Compaction"] = json!({ "Threshold": 1_500 });
+        });
+        for id in ["t1", "t2"] {
+            let words = format!("{id} {}", "word ".repeat(400));
+            let begun = with(turn(id, &words), json!({ "SessionId": "p" }));
+            bed.post(&with(begun, json!({ "ConversationContextId": context }))).final_text();
+        }
+        let asked = bed.say("p", "t3", "Read [plan: client]").calls();
+        bed.world.model.rules.refuse_by(|_, items| {
+            let is_output = |item: &ConversationItem| item.to_string().contains("xxx");
+            items.iter().any(is_output).then(|| http_error(401, json!({}), &[]))
+        });
+        let given = results("t3", &[(&asked[0], json!("x".repeat(2_500)))]);
+        bed.post(&with(given, json!({ "SessionId": "p" }))).failure();
+        let compactions = bed.look("p", "/turns/t3/trace")["Compactions"].clone();
+        assert_eq!(compactions.as_array().map(Vec::len), Some(1), "{context}: {compactions}");
+        bed.world.model.rules.refuse_nothing();
+        bed.fork(json!({ "AfterTurnId": "t3" })).result();
+        bed.say("p", "t4", "Four").final_text();
+        bed.fork(json!({ "SessionId": "g", "AfterTurnId": "t3" })).result();
+        let sent = ["f", "g"].map(|session| {
+            let before = bed.world.model.bodies().len();
+            bed.say(session, "next", "Next").final_text();
+            (bed.world.model.bodies().len() - before, bed.latest_request())
+        });
+        assert_eq!(sent[0], sent[1], "{context}");
+    }
+}
