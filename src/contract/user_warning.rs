@@ -31,8 +31,10 @@ pub enum UserWarning<'a> {
         "The answer was given without the tools that came with an earlier message: the model did not get or did not take them."
     )]
     ClientToolsLeftOut,
-    /// The model service refused an instruction that was added while the turn ran.
-    #[error("An instruction that was added while the turn ran was refused by the model service.")]
+    /// The model service refused an instruction that was added while the turn ran, or it is too long for the model.
+    #[error(
+        "An instruction that was added while the turn ran was left out: the model does not take it, or it is too long."
+    )]
     SteerRefused,
     #[error("Nothing could be retrieved from the workspace; the answer was given without it.")]
     RetrievalFailed,

@@ -133,7 +133,7 @@ fn what_the_model_service_refuses_of_a_steer_leaves_the_conversation_and_only_th
                 });
                 let heard = bed.wait(&pending).unwrap();
                 heard.final_text();
-                let warning = "An instruction that was added while the turn ran was refused by the model service.";
+                let warning = "An instruction that was added while the turn ran was left out: the model does not take it, or it is too long.";
                 assert_eq!(heard.result()["UserWarnings"], json!([warning]));
                 for (number, (_, state)) in states(&bed, "t1").iter().enumerate() {
                     let expected = if number == refused { "refused" } else { "delivered" };

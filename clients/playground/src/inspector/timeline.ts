@@ -73,7 +73,7 @@ function runningRow({ Kind, from }: { Kind: string; from: number }, call: number
 export const isCalling = ({ Running, ModelCalls }: Inspected['trace']): boolean =>
   (Running?.Kind === 'model_call' || Running?.Kind === 'retry') && !ModelCalls.some(({ DurationMs }) => DurationMs == null);
 
-const STEERS = { pending: 'wait for the next call', delivered: 'with', kept: 'the next turn has them', refused: 'refused by the model service' } as const;
+const STEERS = { pending: 'wait for the next call', delivered: 'with', kept: 'the next turn has them', refused: 'left out' } as const;
 
 /** The words that were added and went with this call; without a call, those that went with none. */
 function wordsFor({ Steers = [] }: Inspected['trace'], index: number | undefined, name: string, at: (time: string) => number, until = 0): Row[] {
