@@ -58,7 +58,7 @@ export async function serve({ settings, data, address, drainMs, extra = {}, isCh
   await onServing(origin);
   notify('READY=1');
   const first = await Promise.race([ended, workerd.ended]);
-  for (const each of stop) each();
+  const stopped = stop.map((each) => each());
   let code = 0;
   if (first === 'signal') {
     notify('STOPPING=1');
@@ -68,6 +68,8 @@ export async function serve({ settings, data, address, drainMs, extra = {}, isCh
     code = 1;
     tell({ event: 'workerd_ended', level: 'error', reason: String(first[1] ?? first[0]) });
   }
+  // A catalog may be judged by a workerd of its own, which would go on.
+  await Promise.all(stopped);
   folder.ended();
   folder.free();
   return code;
@@ -143,7 +145,9 @@ function catalogFile(file, folder, isChecked, tell) {
       try {
         if ((await look()).length === 0) tell({ event: 'catalog_taken', level: 'info', file });
         hindrance = undefined;
-      } catch ({ message }) {
+      } catch ({ message, code }) {
+        // Ended by a signal, as the server is.
+        if (code > 1) return;
         // It was not judged, or not stored, and may be right: it is looked at again, and the hindrance is told once.
         again = Date.now() + HINDERED_MS;
         if (message !== hindrance) tell({ event: 'catalog_refused', level: 'error', file, faults: [message] });
@@ -180,18 +184,23 @@ function watchRoom(workerd, folder, least, tell) {
 
 const watchFiles = (workerd, folder) => every(LOOK_AT_FILES_MS, () => workerd.tell({ FilesBytes: folder.filesBytes }));
 
-/** Does something now and again and again; returns what ends that. What fails is done again the next time. */
+/** Does something now and again and again; returns what ends that and waits for what is under way. What fails is done the next time. */
 function every(ms, act) {
   let timer;
   let isOver = false;
+  let underWay;
   const once = async () => {
     await Promise.resolve().then(act).catch(() => {});
-    if (!isOver) timer = setTimeout(once, ms);
+    if (!isOver) timer = setTimeout(again, ms);
   };
-  void once();
+  const again = () => {
+    underWay = once();
+  };
+  again();
   return () => {
     isOver = true;
     clearTimeout(timer);
+    return underWay;
   };
 }
 

@@ -218,6 +218,21 @@ test('a catalog that is spoiled while it serves changes nothing, and a right one
   await server.kill();
 });
 
+test('a server that ends while a catalog is judged leaves nothing of that behind, and does not call it wrong', { timeout: 60_000 }, async () => {
+  const server = await starts(newServer());
+  await server.kill();
+  const TMPDIR = path.join(path.dirname(server.data), 'tmp');
+  mkdirSync(TMPDIR);
+  const run = started(['serve', '--config', path.join(path.dirname(server.data), 'server.json'), '--data', server.data, '--listen', '127.0.0.1:0'], { env: { TMPDIR } });
+  await eventually(() => run.out.includes('"serving"'), 'it serves');
+  writeFileSync(server.catalogFile, `${catalog()}\n`);
+  await eventually(() => readdirSync(TMPDIR).some((name) => name.startsWith('aptix-edge-check-')), 'the catalog is judged');
+  run.child.kill('SIGTERM');
+  assert.deepEqual(await run.ended, [0, null], run.err);
+  // Folders of a workerd that runs, and of what it serves.
+  assert.deepEqual([readdirSync(TMPDIR), run.err], [[], '']);
+});
+
 test('without room on the disk what writes is refused, and reading and deleting go on', async () => {
   const server = await starts(newServer(), {});
   model.script(answer(text('Room.')));
