@@ -13,7 +13,8 @@ export class Ratelimit {
 
   async limit({ key }) {
     const now = Date.now();
-    if (now >= this.#until) {
+    // A clock that was set back, too: the period would take as long as that, and all would be refused.
+    if (now >= this.#until || now < this.#until - this.#periodMs) {
       this.#counts.clear();
       this.#until = now + this.#periodMs;
     }

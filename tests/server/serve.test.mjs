@@ -10,6 +10,7 @@ import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { Gate, ScriptedModel, answer, call, text } from '../e2e/scripted_model.mjs';
 import { EventStream } from '../e2e/event_stream.mjs';
+import { Ratelimit } from '../../server/front/rate_limit.mjs';
 import { Database } from '../../server/src/sqlite.mjs';
 import { API_KEY, FILE_LINK_KEY, catalogOf } from '../e2e/test_catalog.mjs';
 import { serve } from '../local_server.mjs';
@@ -231,6 +232,15 @@ test('a server that ends while a catalog is judged leaves nothing of that behind
   assert.deepEqual(await run.ended, [0, null], run.err);
   // Folders of a workerd that runs, and of what it serves.
   assert.deepEqual([readdirSync(TMPDIR), run.err], [[], '']);
+});
+
+test('a clock that is set back shuts nobody out', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 2) });
+  const limiter = new Ratelimit({ Limit: 1, PeriodS: 60 });
+  const passes = async () => (await limiter.limit({ key: 'key' })).success;
+  assert.deepEqual([await passes(), await passes()], [true, false]);
+  t.mock.timers.setTime(Date.UTC(2026, 0, 1));
+  assert.deepEqual([await passes(), await passes()], [true, false]);
 });
 
 test('without room on the disk what writes is refused, and reading and deleting go on', async () => {
