@@ -1,6 +1,6 @@
 // The folder of a server, `DIR`: who holds it, which release has written it, and where its parts stand.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from './fault.mjs';
@@ -32,6 +32,8 @@ export class DataFolder {
    */
   async hold() {
     mkdirSync(this.root, { recursive: true, mode: 0o700 });
+    // One name, whatever link leads to it: by that the process of an earlier server is known.
+    this.root = realpathSync(this.root);
     for (const folder of [this.objects, this.catalog]) mkdirSync(folder, { recursive: true, mode: 0o700 });
     // A lock of the operating system's, which SQLite takes: it ends with the process, so none is left behind.
     this.#lock = new Database(this.in('lock'), { timeout: 0 });

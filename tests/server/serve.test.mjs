@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
@@ -166,7 +166,10 @@ test('a kill loses nothing, an alarm that fell due meanwhile rings without a req
   const { workerd } = server;
   server.signal('SIGKILL');
   await eventually(() => existsSync(`/proc/${workerd}`) || process.platform !== 'linux', 'workerd has been left behind');
-  await starts(server, {});
+  // The same folder by another name.
+  const link = `${server.data}-link`;
+  symlinkSync(server.data, link);
+  await starts(server, { data: link });
   assert.notEqual(server.workerd, workerd);
   assert.ok(!existsSync(`/proc/${workerd}/exe`));
   await eventually(() => model.requests.length === 3, 'the alarm has rung');
