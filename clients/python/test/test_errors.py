@@ -165,6 +165,14 @@ def test_a_wait_that_the_service_asks_for_is_kept_unless_it_is_longer_than_a_min
     assert error.retry_after_s > 1e9
 
 
+def test_a_service_that_is_away_for_days_is_asked_until_the_last_attempt(world: World) -> None:
+    # No time of anybody's, and no reason to fail otherwise.
+    asked = {"retry-after": "Fri, 31 Dec 2999 23:59:59 +99999999999999999999"}
+    error, requests = thrown(world, text="<html>No.</html>", status=502, headers=asked, max_reconnects=1100)
+    # The last one asks for the turn's outcome.
+    assert (error.code, error.retry_after_s, requests) == ("connection_lost", None, 1102)
+
+
 def test_an_attempt_is_logged_without_body_query_or_key(world: World) -> None:
     log: list[Any] = []
     refused = CODES["refusals"]["rate_limited"]

@@ -321,7 +321,8 @@ class Attempts:
         asked = failure.retry_after_s
         if kind is None or self._spent[kind] >= most[kind] or (asked or 0) > LONGEST_WAIT_S:
             raise failure
-        doubled = http.retry_delay_s * 2.0 ** self._spent[kind]
+        # A float has no 2.0 ** 1024, and who waits for days gets there.
+        doubled = http.retry_delay_s * 2.0 ** min(self._spent[kind], 99)
         backoff = min(doubled, LONGEST_BACKOFF_S) * (1 - random.random() / 4)  # noqa: S311 - no secret
         self._spent[kind] += 1
         self.count += 1
@@ -395,6 +396,6 @@ def _retry_after(value: str) -> float | None:
         return float(value)
     try:
         seconds = (parsedate_to_datetime(value) - datetime.now(timezone.utc)).total_seconds()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     return seconds if seconds >= 0 else None
