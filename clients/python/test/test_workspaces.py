@@ -95,6 +95,24 @@ def test_what_one_comparison_has_no_room_for_goes_with_the_next_one(world: World
     assert [each.path for each in result.left_out] == ["refused.md"]
 
 
+def test_a_file_that_becomes_one_with_a_key_meanwhile_is_not_sent(world: World, tmp_path: Path) -> None:
+    for name in ("a.md", "key.md"):
+        (tmp_path / name).write_text(f"# {name}\n", "utf-8")
+    puts: list[str] = []
+
+    def take(request: httpx.Request) -> httpx.Response:
+        paths = [each["Path"] for each in json.loads(request.content)["Documents"]]
+        if request.method == "PUT":
+            puts.extend(paths)
+        else:
+            key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n"
+            (tmp_path / "key.md").write_text(key, "utf-8")
+        return httpx.Response(200, json={"Successful": True, "Result": {"Needed": paths, "Extra": []}})
+
+    result = world.client("http://service", transport=httpx.MockTransport(take)).workspace("w").sync(tmp_path)
+    assert (puts, [each.path for each in result.left_out]) == (["a.md"], ["key.md"])
+
+
 def test_a_document_that_cannot_be_read_or_is_refused_is_left_out_and_blocks_nothing(aptix: Any) -> None:
     workspace = aptix.workspace(new_id("refused"))
 

@@ -6,6 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Rig } from '../../../tests/e2e/harness.mjs';
+import { recorded, serve } from '../../../tests/local_server.mjs';
 import { Aptix, AptixError } from '../dist/index.js';
 import { Workspace } from '../dist/workspace.js';
 import { Command, command } from './command.mjs';
@@ -256,6 +257,24 @@ function asNobody() {
   writeFileSync(path.join(programs, 'package.json'), '{"type":"module"}');
   return { node, program: path.join(programs, 'cli.js'), uid };
 }
+
+test('a file that becomes one with a key while the folder is synced is not sent', async () => {
+  const root = path.join(folder, 'meanwhile');
+  mkdirSync(root);
+  for (const name of ['a.md', 'key.md']) writeFileSync(path.join(root, name), `# ${name}\n`);
+  const puts = [];
+  const service = await serve(async (request, response) => {
+    const { method, text } = await recorded(request, response);
+    const { Documents } = JSON.parse(text);
+    if (method === 'PUT') puts.push(...Documents.map(({ Path }) => Path));
+    else writeFileSync(path.join(root, 'key.md'), '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n');
+    const Result = method === 'PUT' ? { Documents } : { Needed: Documents.map(({ Path }) => Path), Extra: [] };
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ Successful: true, Result, Errors: [], Warnings: [] }));
+  });
+  const { code, out } = await command(['sync', root, '--workspace', 'meanwhile', '--json'], { env: { APTIX_URL: service.origin } });
+  await service.close();
+  assert.deepEqual([code, puts, JSON.parse(out).leftOut], [5, ['a.md'], [{ path: 'key.md', message: 'It has changed meanwhile: keys and secrets' }]]);
+});
 
 test('rules of the repository above a folder hold below it, and a folder that cannot be read keeps its documents', async () => {
   const root = path.join(folder, 'above');

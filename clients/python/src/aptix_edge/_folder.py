@@ -192,17 +192,25 @@ def folder_documents(
         except OSError as error:
             left_out.append(LeftOut(found, "unreadable", error))
             continue
-        reason = "large" if text is None else _reason_of_text(found, text, names.is_included(found.encode()))
+        is_included = names.is_included(found.encode())
+        reason = "large" if text is None else _reason_of_text(found, text, is_included)
         if reason:
             left_out.append(LeftOut(found, reason))
         else:
-            documents.append({"Path": found, "Contents": _reader(file)})
+            documents.append({"Path": found, "Contents": _reader(file, found, is_included)})
     return documents, left_out
 
 
-def _reader(file: Path) -> Callable[[], str]:
-    # As bytes, since line ends stay as they are.
-    return lambda: file.read_bytes().decode("utf-8")
+def _reader(file: Path, path: str, is_included: bool) -> Callable[[], str]:
+    def read() -> str:
+        # As bytes, since line ends stay as they are.
+        data = file.read_bytes()
+        # Since it was judged, a key may have been written into it.
+        if reason := _reason_of_text(path, data, is_included):
+            raise ValueError(f"It has changed meanwhile: {reason}.")
+        return data.decode("utf-8")
+
+    return read
 
 
 def _names_of(folder: Path, include: Sequence[str]) -> _Names:

@@ -87,13 +87,19 @@ async function listedIn(options: SyncArguments, seen: Seen, signal: AbortSignal)
         seen.set(path, (known = { version: file.version, read }));
       }
       if (typeof known.read === "string") passed.push({ path, reason: known.read });
-      else listed.push({ Path: path, Sha256: known.read.sha256, Contents: async () => (await file.bytes()).toString() });
+      else listed.push({ Path: path, Sha256: known.read.sha256, Contents: async () => unchanged(textOf(path, await file.bytes(), isIncluded)) });
     } catch (error) {
       passed.push({ path, reason: "unreadable", error: error as Error });
     }
   }
   for (const path of seen.keys()) if (!present.has(path)) seen.delete(path);
   return { listed, passed };
+}
+
+/** The text of a file that is sent. Since it was judged, a key may have been written into it. */
+function unchanged(read: ReturnType<typeof textOf>): string {
+  if ("reason" in read) throw new Error(`It has changed meanwhile: ${REASONS[read.reason]}`);
+  return read.text;
 }
 
 function report(
