@@ -1,6 +1,6 @@
 //! The export of a session, `GET …/export` (interface §1): the session's own part, one part for each turn, and one for
-//! each entry and each tool call of it, so that no export has to fit into memory: nothing bounds the continuations and
-//! the steers of one turn.
+//! each submission, each entry and each tool call of it, so that no export has to fit into memory: nothing bounds the
+//! continuations and the steers of one turn.
 //!
 //! Each part is read without an await, so it is consistent in itself.
 
@@ -49,7 +49,7 @@ shown! {
         mode_history: Vec<ModeChange>,
     }
 
-    /// A turn with all that belongs to it, but its entries and its tool calls.
+    /// A turn with all that belongs to it, but its submissions, its entries and its tool calls.
     pub(crate) struct ExportedTurn {
         turn_id: TurnId,
         status: TurnStatus,
@@ -72,8 +72,6 @@ shown! {
         usage?: Option<Usage>,
         user_warnings?: Vec<String>,
         warnings?: Vec<Warning>,
-        /// The user turn first, then its tool continuations.
-        submissions: Vec<ExportedSubmission>,
         /// In the order of acceptance; absent where there are none.
         steers?: Vec<ExportedSteer>,
         model_calls: Vec<Map<String, Value>>,
@@ -112,7 +110,8 @@ pub(crate) struct ToolOnServer {
 }
 
 shown! {
-    struct ExportedSubmission {
+    /// The user turn, or a tool continuation of it.
+    pub(crate) struct ExportedSubmission {
         fingerprint: String,
         accepted_at: String,
         caller?: CallerRecord,
@@ -240,28 +239,54 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
+    /// The numbers of a turn's submissions before the latest, in their order.
+    pub(crate) fn earlier_submissions(&self, turn: u64) -> Result<Vec<u32>, Fault> {
+        let statement = "SELECT number FROM submissions WHERE turn = ? ORDER BY number";
+        let rows = self.rows_of_calls(statement, &[turn.into()])?;
+        rows.iter().map(|row| row.get("number")).collect()
+    }
+
+    /// A submission of a turn before the latest.
+    pub(crate) fn exported_submission(
+        &self,
+        turn: u64,
+        number: u32,
+    ) -> Result<Option<ExportedSubmission>, Fault> {
+        let statement = "SELECT * FROM submissions WHERE turn = ? AND number = ?";
+        let rows = self.rows_of_calls(statement, &[turn.into(), number.into()])?;
+        rows.first().map(|row| self.submission_in(row, row.json("caller")?)).transpose()
+    }
+
+    /// A turn's latest submission.
+    pub(crate) fn latest_submission(
+        &self,
+        turn: &Turn,
+    ) -> Result<Option<ExportedSubmission>, Fault> {
+        let statement =
+            "SELECT fingerprint, accepted_at, http_status, outcome FROM turns WHERE ordinal = ?";
+        let row = self.database.first(statement, &[turn.ordinal.into()])?;
+        let origin = SubmissionOrigin::of_latest(&turn.progress);
+        row.map(|row| self.submission_in(&row, origin)).transpose()
+    }
+
+    fn submission_in(
+        &self,
+        row: &Row,
+        origin: SubmissionOrigin,
+    ) -> Result<ExportedSubmission, Fault> {
+        let SubmissionOrigin { caller, catalog } = origin;
+        Ok(read_row!(ExportedSubmission of row {
+            fingerprint, http_status,
+            accepted_at: timestamp(row.get("accepted_at")?),
+            caller: caller,
+            catalog: catalog,
+            outcome: self.json(row, "outcome")?,
+        }))
+    }
+
     /// A turn's part of the export.
     pub(crate) fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
-        let turn_is = &[turn.ordinal.into()];
-        let earlier = "SELECT * FROM submissions WHERE turn = ? ORDER BY number";
-        let earlier = self.rows_of_calls(earlier, turn_is)?;
-        let latest =
-            "SELECT fingerprint, accepted_at, http_status, outcome FROM turns WHERE ordinal = ?";
-        let latest = self.database.query(latest, turn_is)?;
-        let submission = |row: &Row, SubmissionOrigin { caller, catalog }| {
-            Ok(read_row!(ExportedSubmission of row {
-                fingerprint, http_status,
-                accepted_at: timestamp(row.get("accepted_at")?),
-                caller: caller,
-                catalog: catalog,
-                outcome: self.json(row, "outcome")?,
-            }))
-        };
         let steers = self.exported_steers(&turn)?;
-        let of_row = |row| submission(row, row.json("caller")?);
-        let of_latest = |row| submission(row, SubmissionOrigin::of_latest(&turn.progress));
-        let submissions = earlier.iter().map(of_row).chain(latest.iter().map(of_latest));
-        let submissions = submissions.collect::<Result<_, Fault>>()?;
         let progress = turn.progress;
         let (schema_name, schema) =
             progress.output_schema.map(|stored| (stored.name, stored.schema)).unzip();
@@ -283,7 +308,6 @@ impl<D: Database> SessionStore<D> {
             usage: progress.usage,
             user_warnings: progress.user_warnings,
             warnings: progress.warnings,
-            submissions,
             steers,
             model_calls: self.model_calls(turn.ordinal)?,
             turn_id: turn.turn_id,

@@ -275,3 +275,30 @@ fn a_turn_of_many_long_results_is_ended_shown_and_exported_without_being_read_at
         assert!(seen.most_bytes < PART_BYTES + 100_000, "{statement}: {seen:?}");
     }
 }
+
+#[test]
+fn a_turn_of_many_long_outcomes_is_exported_without_their_being_read_at_once() {
+    const PAUSES: usize = 8;
+    let bed = Bed::new();
+    let ask =
+        |number| says(vec![call("ask", json!({ "what": number, "why": "x".repeat(400_000) }))]);
+    bed.world.model.script((0..PAUSES).map(|number| ask(number).into()));
+    let mut heard = bed.post(&turn("t", "Words"));
+    for _ in 0..PAUSES {
+        let asked = heard.calls();
+        heard = bed.post(&results("t", &[(asked[0].as_str(), json!(1))]));
+    }
+    heard.final_text();
+    bed.disk.watch();
+    let exported = bed.export()["Result"]["Turns"][0].clone();
+    let submissions = exported["Submissions"].as_array().unwrap();
+    assert_eq!(submissions.len(), PAUSES + 1);
+    for (number, submission) in submissions.iter().take(PAUSES).enumerate() {
+        let asked = &submission["Outcome"]["Result"]["ToolCalls"][0]["ArgumentsJson"];
+        assert!(asked.as_str().unwrap().starts_with(&format!(r#"{{"what":{number},"#)), "{number}");
+    }
+    assert_eq!(submissions[PAUSES]["Outcome"], heard.body);
+    for (statement, seen) in bed.disk.statements() {
+        assert!(seen.most_bytes < PART_BYTES + 100_000, "{statement}: {seen:?}");
+    }
+}

@@ -40,9 +40,12 @@ pub struct Export<D> {
 }
 
 /// What is sent of a turn behind its members.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum TurnPart {
     Words(&'static str),
+    Submission(u32),
+    /// JSON, read together with the turn: it gets a number when another one follows.
+    LatestSubmission(String),
     Entry(EntrySeq),
     Call(CallPlace),
 }
@@ -116,9 +119,14 @@ impl<D: Database> Export<D> {
         self.sent = turn.ordinal;
         let entries = self.store.entries_of(turn.ordinal, &self.places)?;
         let calls = self.store.call_places(turn.ordinal)?;
+        let submissions = self.store.earlier_submissions(turn.ordinal)?;
+        let latest = json(&self.store.latest_submission(&turn)?)?;
         let turn = self.store.exported_turn(turn)?;
         self.texts.extend(turn.texts().map(str::to_owned));
-        self.rest.push_back(TurnPart::Words(",\"Conversation\":["));
+        self.rest.push_back(TurnPart::Words(",\"Submissions\":["));
+        self.rest.extend(submissions.into_iter().map(TurnPart::Submission));
+        self.rest.push_back(TurnPart::LatestSubmission(latest));
+        self.rest.push_back(TurnPart::Words("],\"Conversation\":["));
         self.rest.extend(entries.into_iter().map(TurnPart::Entry));
         self.rest.push_back(TurnPart::Words("],\"ToolCalls\":["));
         self.rest.extend(calls.into_iter().map(TurnPart::Call));
@@ -138,11 +146,15 @@ impl<D: Database> Export<D> {
                     piece.push_str(words);
                     continue;
                 }
+                TurnPart::Submission(number) => {
+                    json(&self.store.exported_submission(self.sent, number)?)?
+                }
+                TurnPart::LatestSubmission(submission) => submission,
                 TurnPart::Entry(entry) => json(&self.store.exported_entry(entry)?)?,
                 TurnPart::Call(place) => json(&self.store.call_at(place)?)?,
             };
             piece.push_str(&item);
-            if matches!(self.rest.front(), Some(TurnPart::Entry(_) | TurnPart::Call(_))) {
+            if !matches!(self.rest.front(), None | Some(TurnPart::Words(_))) {
                 piece.push(',');
             }
         }
