@@ -168,7 +168,10 @@ impl<D: Database> SessionStore<D> {
                 self.number(turn, &[seq.number().into()])?
             }
         };
-        is_known &= summary_of <= turns && window.from <= newest;
+        // A turn that was repeated after later ones has compacted those, too.
+        is_known &= summary_of <= turns
+            && window.from <= newest
+            && !self.stands_later_before(window.from, turns)?;
         if !is_known {
             window = Window::default();
         }
@@ -204,9 +207,7 @@ impl<D: Database> SessionStore<D> {
             let turn = self.turn_at(last.turn)?;
             chain.grown_at = turn.updated_at;
             session.tools_sent = Some(turn.tools);
-            let stands_before = "SELECT seq FROM conversation WHERE turn > ? AND seq < ? LIMIT 1";
-            let holds_more =
-                self.database.first(stands_before, &[turns.into(), last.seq.number().into()])?;
+            let holds_more = self.stands_later_before(last.seq, turns)?;
             let made = calls.iter().rposition(|call| call.turn == last.turn && call.gave_output());
             let mut behind = calls.iter().skip(made.map_or(0, |made| made + 1));
             // Its own compaction may have come before the output or behind.
@@ -223,7 +224,7 @@ impl<D: Database> SessionStore<D> {
             }
             let is_whole = is_present
                 && last.is_kept
-                && holds_more.is_none()
+                && !holds_more
                 && !has_compacted
                 && window.without_reasoning < last.seq
                 && window.system_message.is_none_or(|place| place < last.seq);
@@ -236,6 +237,13 @@ impl<D: Database> SessionStore<D> {
         }
         session.state.context_tokens = reported.and_then(PastCall::context_tokens);
         Ok(())
+    }
+
+    /// Whether an entry of a turn after an ordinal stands before a place.
+    fn stands_later_before(&self, place: EntrySeq, turns: u64) -> Result<bool, Fault> {
+        let statement = "SELECT seq FROM conversation WHERE turn > ? AND seq < ? LIMIT 1";
+        let later = self.database.first(statement, &[turns.into(), place.number().into()])?;
+        Ok(later.is_some())
     }
 
     fn last_output(&self, turns: u64) -> Result<Option<LastOutput>, Fault> {

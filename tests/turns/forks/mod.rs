@@ -5,6 +5,7 @@ mod copies;
 mod crashes;
 mod histories;
 mod refusals;
+mod windows;
 
 use std::rc::Rc;
 
