@@ -136,6 +136,8 @@ impl<D: Database> SessionStore<D> {
             && (state.window.from == EntrySeq::START
                 || state.window.summary_message.is_some()
                 || state.window.is_of_the_service())
+            // A later turn may have had its context left out of these entries, too.
+            && state.window.without_solution_context < self.newest_entry_up_to(turns)?
             && self.database.first(left_out, &[turns.into()])?.is_none();
         session.solution_context_sent = session.solution_context.clone().filter(|_| is_sure);
         Ok(())
@@ -143,8 +145,7 @@ impl<D: Database> SessionStore<D> {
 
     /// The window before the first compaction that a later turn made; the whole conversation where nobody knows it.
     fn rewind_window(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
-        let newest = "SELECT MAX(seq) AS number FROM conversation WHERE turn <= ?";
-        let newest = EntrySeq::at(self.number(newest, &[turns.into()])?);
+        let newest = self.newest_entry_up_to(turns)?;
         let rung = session.rung_at(newest);
         let present = std::mem::take(&mut session.state.window);
         let system_message = present.system_message;
@@ -237,6 +238,11 @@ impl<D: Database> SessionStore<D> {
         }
         session.state.context_tokens = reported.and_then(PastCall::context_tokens);
         Ok(())
+    }
+
+    fn newest_entry_up_to(&self, turns: u64) -> Result<EntrySeq, Fault> {
+        let newest = "SELECT MAX(seq) AS number FROM conversation WHERE turn <= ?";
+        self.number(newest, &[turns.into()]).map(EntrySeq::at)
     }
 
     /// Whether an entry of a turn after an ordinal stands before a place.

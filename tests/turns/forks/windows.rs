@@ -51,3 +51,23 @@ fn what_a_turn_has_compacted_that_was_repeated_after_later_ones_is_whole_in_a_fo
         assert!(!has("Later-words") && !has(r#""type":"compaction""#), "{by}, {context}: {sent}");
     }
 }
+
+#[test]
+fn a_solution_context_is_shown_again_whose_message_a_later_turn_had_sent_without_it() {
+    for context in ["default", "replay"] {
+        let bed = Bed::new();
+        bed.world.model.think(|conversation| match conversation.heard("Poison") {
+            0 => planned(conversation),
+            _ => http_error(400, json!({ "param": "input", "code": "invalid_prompt" }), &[]),
+        });
+        let given = |turn: Value, text: &str| {
+            with(turn, json!({ "SessionId": "p", "SolutionContextText": text }))
+        };
+        bed.post(&given(in_context("t1", "One", context), "Good.")).final_text();
+        bed.post(&given(turn("t2", "Two"), "Poison.")).final_text();
+        bed.fork(json!({ "AfterTurnId": "t1" })).result();
+        bed.say("f", "next", "Next").final_text();
+        let heard = bed.world.model.conversation().heard("[SOLUTION CONTEXT]\nGood.");
+        assert!(heard > 0, "{context}");
+    }
+}
