@@ -6,7 +6,7 @@
 // have lost its alarm since; `restore` gives it one.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, createReadStream, createWriteStream, existsSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, createReadStream, createWriteStream, existsSync, fstatSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -101,10 +101,13 @@ class Archive {
 
   /** Adds a file under a name. */
   async add(name, file) {
-    const { size } = statSync(file);
+    const bytes = createReadStream(file);
+    await once(bytes, 'open');
+    // Of the file that is read: another may take its name at any moment.
+    const { size } = fstatSync(bytes.fd);
     const hash = createHash('sha256');
     await this.#write(headOf(name, size, this.#time));
-    for await (const chunk of createReadStream(file)) {
+    for await (const chunk of bytes) {
       hash.update(chunk);
       await this.#write(chunk);
     }

@@ -377,6 +377,25 @@ test('a backup for which the disk has no room says so and leaves nothing, and so
   assert.match(put.err, /^aptix-edge-server: .*full cannot be restored: EISDIR.*\n$/);
 });
 
+test('a backup is whole though the catalog changes while it is copied', { timeout: 60_000 }, async (t) => {
+  const server = await starts(newServer());
+  await server.kill();
+  const changes = `
+    const { renameSync, writeFileSync } = require('node:fs');
+    for (let length = 1; ; length = 10_001 - length) {
+      writeFileSync('new', 'x'.repeat(length));
+      renameSync('new', 'catalog');
+    }`;
+  const changing = spawn(process.execPath, ['-e', changes], { cwd: path.join(server.data, 'catalog'), stdio: 'ignore' });
+  t.after(() => changing.kill('SIGKILL'));
+  const folder = path.dirname(server.data);
+  for (const at of [1, 2, 3, 4, 5]) {
+    const made = await command(['backup', '--data', server.data, '--to', path.join(folder, `${at}.tar.gz`)]);
+    const restored = await command(['restore', '--from', path.join(folder, `${at}.tar.gz`), '--data', path.join(folder, `restored-${at}`)]);
+    assert.deepEqual([made.err, restored.err], ['', '']);
+  }
+});
+
 test('a runtime whose configuration cannot be written leaves nothing on the disk', () => {
   const folder = path.join(scratch, 'small');
   mkdirSync(folder);
