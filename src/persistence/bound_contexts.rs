@@ -55,7 +55,14 @@ impl Session {
 
     /// Forgets under which contexts earlier turns began: all of them go on under the present ones.
     pub(super) fn forget_other_contexts(&mut self) {
-        self.state.contexts = None;
+        let copied = self.others().map_or(0, |others| others.copied);
+        self.state.contexts = Some(Box::new(OtherContexts { copied, ..OtherContexts::default() }));
+        self.drop_empty_others();
+    }
+
+    /// Notes that the calls of its turns up to an ordinal were made under other contexts.
+    pub(super) fn part_from_copied(&mut self, turns: u64) {
+        self.state.contexts.get_or_insert_default().copied = turns;
     }
 
     /// Goes on under the contexts that a turn began under, until the turn ends.
@@ -82,6 +89,7 @@ impl Session {
     /// Goes back to the contexts that it had after a turn.
     pub(super) fn rewind_contexts(&mut self, turn: u64) {
         let Some(others) = &mut self.state.contexts else { return };
+        others.copied = others.copied.min(turn);
         let place = others.earlier.iter().position(|earlier| earlier.through >= turn);
         let Some(place) = place else { return };
         let then = others.earlier.drain(place..).next();
@@ -95,10 +103,10 @@ impl Session {
         self.drop_empty_others();
     }
 
-    /// Whether a turn began under its present contexts.
+    /// Whether a turn, and every call of it, was made under its present contexts.
     pub(super) fn began_under_present_contexts(&self, turn: u64) -> bool {
-        let earlier = self.others().and_then(|others| others.earlier.last());
-        earlier.is_none_or(|earlier| earlier.through < turn)
+        let Some(others) = self.others() else { return true };
+        others.copied < turn && others.earlier.last().is_none_or(|earlier| earlier.through < turn)
     }
 
     /// The agent context under which a turn began.

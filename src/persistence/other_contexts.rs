@@ -24,6 +24,9 @@ sparse_object! {
         pub(super) earlier?: Vec<PastContexts>,
         /// The session's own contexts, while its row has the contexts of a repeated turn.
         pub(super) lent?: Option<PastContexts>,
+        /// Ordinal of the last turn that a fork has copied from under other contexts; 0 for none. Chains and compaction
+        /// items of those turns are not for the present ones.
+        pub(super) copied?: u64,
     }
 }
 

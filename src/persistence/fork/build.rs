@@ -258,7 +258,7 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| {
             session.become_fork(build, now_ms);
             if let Some(contexts) = contexts {
-                self.take_contexts_of_fork(&mut session, contexts)?;
+                self.take_contexts_of_fork(&mut session, contexts, build.plan.turns)?;
             }
             self.leave_decisions_behind(&session)?;
             self.database.execute_all(schema::NO_FORK)?;
@@ -274,12 +274,20 @@ impl<D: Database> SessionStore<D> {
         &self,
         session: &mut Session,
         contexts: ForkContexts,
+        turns: u64,
     ) -> Result<(), Fault> {
+        let known = |session: &Session| {
+            (session.agent_context.clone(), session.state.window.system_message)
+        };
+        let before = known(session);
         if contexts.new.contexts.conversation != session.conversation_context {
             session.forget_other_contexts();
         }
         // The prompt is the first turn's, so that every fork of this fork has it.
         self.change_contexts(session, contexts.new, 1)?;
+        if known(session) != before {
+            session.part_from_copied(turns);
+        }
         session.ask_for(contexts.asked);
         Ok(())
     }

@@ -177,6 +177,9 @@ impl<D: Database> SessionStore<D> {
             window = Window::default();
         }
         session.state.window_moved = !is_known;
+        if window.is_of_the_service() && !session.began_under_present_contexts(turns) {
+            (window.from, window.compacted_by) = (EntrySeq::START, None);
+        }
         window.system_message = system_message;
         window.without_reasoning = window.without_reasoning.min(newest);
         window.without_solution_context = window.without_solution_context.min(newest);

@@ -71,3 +71,70 @@ fn a_solution_context_is_shown_again_whose_message_a_later_turn_had_sent_without
         assert!(heard > 0, "{context}");
     }
 }
+
+/// `agent` leads to another agent context.
+fn add_contexts(catalog: &mut Value) {
+    catalog["AgentContexts"]["other"] = json!({ "ApiKeySecret": "OPENAI_API_KEY", "Model": "n" });
+    let contexts = &mut catalog["ConversationContexts"];
+    contexts["same"] = contexts["default"].clone();
+    contexts["agent"] = contexts["default"].clone();
+    contexts["agent"]["AgentContextId"] = json!("other");
+}
+
+fn fork_of(bed: &Bed, parent: &str, id: &str, members: Value) {
+    let body = with(json!({ "SessionId": id }), members).to_string();
+    bed.asked("POST", &format!("/sessions/{parent}/fork"), &body).result();
+}
+
+#[test]
+fn a_fork_of_a_fork_continues_no_chain_of_turns_that_were_made_under_another_context() {
+    for context in ["same", "agent"] {
+        let bed = Bed::new();
+        bed.configure(add_contexts);
+        for id in ["t1", "t2", "t3"] {
+            bed.say("p", id, id).final_text();
+        }
+        fork_of(&bed, "p", "f", json!({ "ConversationContextId": context }));
+        bed.say("f", "t4", "t4").final_text();
+        bed.say("f", "t5", "t5").final_text();
+        let continued = |session: &str| {
+            bed.say(session, "next", "Next").final_text();
+            bed.latest_request()["previous_response_id"].is_string()
+        };
+        fork_of(&bed, "f", "g", json!({ "AfterTurnId": "t2" }));
+        assert_eq!(continued("g"), context == "same", "{context}");
+        bed.say("g", "more", "More").final_text();
+        // What is copied of a copy is still the first parent's, and a fork's own turns are its own.
+        fork_of(&bed, "g", "h", json!({ "AfterTurnId": "t1" }));
+        assert_eq!(continued("h"), context == "same", "{context}");
+        fork_of(&bed, "g", "i", json!({ "AfterTurnId": "next" }));
+        bed.say("i", "then", "Then").final_text();
+        assert!(bed.latest_request()["previous_response_id"].is_string(), "{context}");
+        fork_of(&bed, "f", "j", json!({ "AfterTurnId": "t4" }));
+        assert!(continued("j"), "{context}");
+        bed.assert_chain_held();
+    }
+}
+
+#[test]
+fn a_fork_of_a_fork_sends_no_compaction_item_of_another_agent_context() {
+    let bed = Bed::new();
+    bed.configure(|catalog| {
+        add_contexts(catalog);
+        catalog["AgentContexts"]["default"]["Compaction"] =
+            json!({ "By": "Service", "Threshold": 5_000 });
+    });
+    bed.say("p", "t1", "One").final_text();
+    for (id, words) in [("t2", "Two"), ("t3", "Three")] {
+        let items = vec![Item::Compaction, Item::Text(vec!["Done.".to_owned()])];
+        bed.world.model.script([says(items).into()]);
+        bed.say("p", id, words).final_text();
+    }
+    fork_of(&bed, "p", "f", json!({ "ConversationContextId": "agent" }));
+    fork_of(&bed, "f", "g", json!({ "AfterTurnId": "t2" }));
+    let sent = next_input(&bed, "g");
+    assert!(!sent.contains(r#""type":"compaction""#), "{sent}");
+    for words in ["One", "Two", "Next"] {
+        assert!(sent.contains(&format!("[INSTRUCTION]\\n{words}")), "{sent}");
+    }
+}
