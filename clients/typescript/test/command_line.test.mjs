@@ -127,6 +127,14 @@ test('a session goes on from an earlier turn, as a new one', async () => {
   assert.equal((await run(['fork'])).code, 2);
 });
 
+test('an empty XDG_STATE_HOME is none: nothing is kept in the folder of the chat', async () => {
+  const cwd = path.join(folder, 'worked-in');
+  mkdirSync(cwd);
+  rig.model.script(answer(text('Hi.')));
+  await says(['chat', 'Hi', '--no-tools'], { cwd, env: { ...env, XDG_STATE_HOME: '', HOME: folder } });
+  assert.deepEqual([readdirSync(cwd), readdirSync(path.join(folder, '.local/state'))], [[], ['aptix-edge']]);
+});
+
 test('a script gets events as lines of JSON, and errors as JSON', async () => {
   rig.model.script(answer(text('Hi.')));
   const lines = (await says(['chat', 'Hi', '--no-tools', '--json'])).trim().split('\n').map((line) => JSON.parse(line));

@@ -8,7 +8,7 @@ import type { Store } from "../index.js";
 
 /** By the XDG standard, and where Windows keeps such things. */
 export function stateFolder(env: Record<string, string | undefined>): string {
-  const base = env.XDG_STATE_HOME ?? (process.platform === "win32" ? env.LOCALAPPDATA : undefined) ?? path.join(os.homedir(), ".local", "state");
+  const base = env.XDG_STATE_HOME || (process.platform === "win32" && env.LOCALAPPDATA) || path.join(os.homedir(), ".local", "state");
   return path.join(base, "aptix-edge");
 }
 
