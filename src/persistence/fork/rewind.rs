@@ -159,9 +159,9 @@ impl<D: Database> SessionStore<D> {
                 None => is_known &= progress.compactions.is_empty(),
             }
         }
-        windows.push(present);
+        windows.push(present.clone());
         // Of several that begin alike, the one before the first compaction.
-        let mut window = windows.into_iter().min_by_key(|window| window.from).unwrap_or_default();
+        let mut window = windows.into_iter().min_by_key(|window| window.from).unwrap_or(present);
         let summary_of = match window.summary_message {
             None => 0,
             Some(seq) => {
