@@ -62,7 +62,7 @@ pub(super) async fn search<D: Database, F: AsyncFn()>(
         if from >= end {
             return ranked.chunks();
         }
-        let mut selection = Selection::of(tables, budget, conditions, from).await?;
+        let mut selection = Selection::of(tables, budget, conditions, [from, end]).await?;
         selection.exclude(&hidden);
         if !selection.is_empty() {
             if let Some(words) = &mut ranked.words {

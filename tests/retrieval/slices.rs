@@ -317,6 +317,37 @@ fn a_removal_that_is_repeated_after_a_failure_leaves_no_text() {
 }
 
 #[test]
+fn a_search_ends_while_documents_come_without_a_pause() {
+    let of_team = |n: usize| Document {
+        properties: vec![("team".to_owned(), vec![format!("a{n}")])],
+        ..document(&format!("src/{n:05}"), "alpha\n")
+    };
+    for (key, operator, value) in [
+        ("Path", RagOperator::Contains, "src/"),
+        ("Path", RagOperator::DoesNotContain, "nowhere"),
+        ("team", RagOperator::Contains, "a"),
+        ("team", RagOperator::DoesNotContain, "b"),
+    ] {
+        let storage = Storage::new();
+        let index = Index::new(&storage);
+        let documents: Vec<Document> = (0..9_000).map(of_team).collect();
+        for batch in documents.chunks(100) {
+            index.upsert(batch).unwrap();
+        }
+        let yields = Cell::new(0);
+        let budget = &mut while_others!(|number| {
+            yields.set(number);
+            assert!(number < 200, "the search goes on for ever");
+            index.upsert(&[of_team(10_000 + number)]).unwrap();
+        });
+        let scope = scope(&[(key, operator, &[value])]);
+        let search = Search { limit: 50_000, ..all(Some(&scope)) };
+        let found = done(index.0.search(budget, search)).unwrap();
+        assert_eq!(found.len(), 9_000 + yields.get(), "{key}");
+    }
+}
+
+#[test]
 fn a_search_shows_the_documents_as_they_are_when_it_ends() {
     let storage = Storage::new();
     let index = Index::new(&storage);
@@ -377,7 +408,7 @@ fn a_search_shows_the_documents_as_they_are_when_it_ends() {
 
 #[test]
 fn a_long_document_that_comes_while_a_search_runs_is_held_to_its_scope() {
-    let unwanted: Vec<String> = (0..100).map(|n| format!("nowhere{n}")).collect();
+    let unwanted: Vec<String> = (0..100).map(|n| format!("{n}{}", "-".repeat(990))).collect();
     let unwanted: Vec<&str> = unwanted.iter().map(String::as_str).collect();
     let slow = ("Path", RagOperator::DoesNotContain, &unwanted[..]);
     let (is_b, is_not_b) =
@@ -410,7 +441,8 @@ fn a_long_document_that_comes_while_a_search_runs_is_held_to_its_scope() {
         while storage.number("SELECT COUNT(*) FROM hidden") == 0 {
             assert!(go_on().is_pending());
         }
-        let scope = scope(&[conditions, slow]);
+        // However few documents are left, there is a pause before the last of these.
+        let scope = scope(&[conditions, slow, slow, slow, slow]);
         let search = Search { limit: 5_000, ..all(Some(&scope)) };
         let has_come = Cell::new(false);
         let meanwhile = |at: usize| {

@@ -6,7 +6,7 @@
 
 use super::spans::Spans;
 use super::tables::{Tables, spans};
-use crate::contract::{Fault, RagCondition, RagOperator, json_text};
+use crate::contract::{Fault, RagCondition, RagOperator, json_text, limits};
 use crate::ports::{Database, SqlValue};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
@@ -33,6 +33,9 @@ pub(crate) struct Selection {
     pub(crate) without: Spans,
 }
 
+/// All values of a document's properties together are at most as long as so many of the longest.
+const PROPERTY_ROWS: usize = limits::PROPERTY_BYTES / limits::PROPERTY_TEXT;
+
 /// How a condition compares its values with those of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Match {
@@ -58,35 +61,40 @@ fn meaning_of(operator: RagOperator) -> (Match, Effect) {
 }
 
 impl Selection {
-    /// The documents from chunk `floor` on for which all conditions hold.
+    /// The documents from chunk `floor` up to `end` for which all conditions hold.
     pub(crate) async fn of<D: Database, F: AsyncFn()>(
         tables: &Tables<D>,
         budget: &mut WorkBudget<F>,
         conditions: &[RagCondition],
-        floor: u64,
+        [floor, end]: [u64; 2],
     ) -> Result<Self, Fault> {
         let mut selection = Self::default();
-        // Whole values are looked up in an index. They come first, since they may leave nothing to search.
-        let (whole, part): (Vec<_>, Vec<_>) = conditions
-            .iter()
-            .map(|condition| (condition, meaning_of(condition.operator)))
-            .partition(|(_, (matching, _))| *matching == Match::Whole);
-        for (condition, (_, effect)) in whole {
-            let matching = equal_to(tables, budget, condition, floor).await?;
-            selection.apply(effect, matching);
+        if floor > 0 && !conditions.is_empty() {
+            // A search that goes on is about the documents that have come meanwhile. If it read the whole index again, more
+            // would come meanwhile, and so on.
+            selection.within = Some(documents_between(tables, budget, floor, end).await?);
         }
-        for (condition, (_, effect)) in part {
+        // Whole values are looked up in an index. They come first, since they may leave nothing to search.
+        let meaning = |condition: &'_ RagCondition| meaning_of(condition.operator);
+        let mut ordered: Vec<_> = conditions.iter().collect();
+        ordered.sort_by_key(|condition| meaning(condition).0 == Match::Part);
+        for condition in ordered {
             if selection.is_empty() {
                 break;
             }
+            let (matching, effect) = meaning(condition);
             let needles = Needles::of(condition)?;
-            let matching = match (&selection.within, column(&condition.key)) {
+            let few = |within: &&Spans| needles.rows_of(&condition.key, within) <= needles.rows;
+            let matching = match (selection.within.as_ref().filter(few), matching) {
                 // One slice compares all documents that are left.
-                (Some(within), Some(column)) if within.len() <= needles.rows => {
-                    budget.spend(needles.work).await;
-                    containing_among(tables, &needles, column, within)?
+                (Some(within), _) => {
+                    budget.spend(needles.work(needles.rows_of(&condition.key, within))).await;
+                    matching_among(tables, &needles, condition, within)?
                 }
-                _ => containing(tables, budget, condition, &needles, floor).await?,
+                (None, Match::Whole) => equal_to(tables, budget, condition, floor).await?,
+                (None, Match::Part) => {
+                    containing(tables, budget, condition, &needles, floor).await?
+                }
             };
             selection.apply(effect, matching);
         }
@@ -148,50 +156,94 @@ async fn equal_to<D: Database, F: AsyncFn()>(
     Ok(Spans::of(matching))
 }
 
-/// The column of `documents` for a key of which each has one value.
-fn column(key: &str) -> Option<&'static str> {
-    match key {
-        "Path" => Some("path"),
-        "Language" => Some("language"),
-        _ => None,
+/// The documents whose chunks begin at `floor` or later, and before `end`.
+async fn documents_between<D: Database, F: AsyncFn()>(
+    tables: &Tables<D>,
+    budget: &mut WorkBudget<F>,
+    floor: u64,
+    end: u64,
+) -> Result<Spans, Fault> {
+    let statement =
+        "SELECT json_group_array(json_array(d.first_chunk, d.first_chunk + d.chunks - 1)) AS found
+        FROM chunks AS c CROSS JOIN documents AS d ON d.path = c.path
+        WHERE c.id >= ? AND c.id < ? AND d.first_chunk = c.id";
+    let (mut found, mut from) = (Vec::new(), floor);
+    while from < end {
+        let to = end.min(from + PAGE as u64);
+        budget.spend(STATEMENT_WORK + ROW_WORK.times((to - from) as usize)).await;
+        found.append(&mut spans(&tables.row(statement, &[from.into(), to.into()])?, "found")?);
+        from = to;
     }
+    Ok(Spans::of(found))
 }
 
 /// The texts that a condition looks for.
 struct Needles {
     /// A JSON array of them.
     json: String,
-    /// The values that one slice searches for them, and the work of that.
+    /// The values that one slice searches for them.
     rows: usize,
-    work: Work,
+    /// The work of searching one value.
+    row_work: Work,
 }
 
 impl Needles {
     fn of(condition: &RagCondition) -> Result<Self, Fault> {
         let json = json_text("A scope", &condition.values)?;
         let bytes = condition.values.iter().map(|value| EXTRA_BYTES + value.len()).sum();
-        let row = BYTE_WORK.times(bytes);
-        let rows = row.times_per_slice().min(PAGE);
-        Ok(Self { json, rows, work: STATEMENT_WORK + row.times(rows) })
+        let row_work = BYTE_WORK.times(bytes);
+        Ok(Self { json, rows: row_work.times_per_slice().min(PAGE), row_work })
+    }
+
+    /// The work of searching as many values.
+    fn work(&self, rows: usize) -> Work {
+        STATEMENT_WORK + self.row_work.times(rows)
+    }
+
+    /// The work of comparing documents by a key, in values of the longest.
+    fn rows_of(&self, key: &str, documents: &Spans) -> usize {
+        let of_one = if column(key).is_some() { 1 } else { PROPERTY_ROWS };
+        documents.len().saturating_mul(of_one)
     }
 }
 
-/// The documents among some whose path or language contains one of the texts.
-fn containing_among<D: Database>(
+/// The column of `documents` for a key of which each has one value.
+fn column(key: &str) -> Option<&'static str> {
+    match key {
+        "Path" => Some("d.path"),
+        "Language" => Some("d.language"),
+        _ => None,
+    }
+}
+
+/// The documents among some of which a value fits the condition.
+fn matching_among<D: Database>(
     tables: &Tables<D>,
     needles: &Needles,
-    column: &str,
+    condition: &RagCondition,
     among: &Spans,
 ) -> Result<Spans, Fault> {
+    let fits = |value: &str| match meaning_of(condition.operator).0 {
+        Match::Whole => format!("{value} = needle"),
+        Match::Part => format!("instr({value}, needle) > 0"),
+    };
+    let mut parameters: Vec<SqlValue> = vec![needles.json.as_str().into(), among.json()?.into()];
+    let of_document = match column(&condition.key) {
+        Some(column) => format!("needles WHERE {}", fits(column)),
+        None => {
+            parameters.push(condition.key.as_str().into());
+            let values = "json_each(d.properties) AS p CROSS JOIN json_each(p.value, '$[1]') AS v";
+            format!("{values} CROSS JOIN needles WHERE p.value ->> 0 = ? AND {}", fits("v.value"))
+        }
+    };
     let statement = format!(
         "WITH needles AS MATERIALIZED (SELECT value AS needle FROM json_each(?))
         SELECT json_group_array(json_array(d.first_chunk, d.first_chunk + d.chunks - 1)) AS matching
         FROM json_each(?) AS span CROSS JOIN chunks AS c ON c.id = span.value ->> 0
         CROSS JOIN documents AS d ON d.path = c.path
-        WHERE EXISTS (SELECT 1 FROM needles WHERE instr(d.{column}, needle) > 0)"
+        WHERE EXISTS (SELECT 1 FROM {of_document})"
     );
-    let row = tables.row(&statement, &[needles.json.as_str().into(), among.json()?.into()])?;
-    Ok(Spans::of(spans(&row, "matching")?))
+    Ok(Spans::of(spans(&tables.row(&statement, &parameters)?, "matching")?))
 }
 
 /// The documents of which a value contains one of the condition's.
@@ -206,7 +258,7 @@ async fn containing<D: Database, F: AsyncFn()>(
     // The row behind which the next page begins. No value is less than the empty one.
     let mut above: [SqlValue; 2] = ["".into(), SqlValue::Integer(-1)];
     loop {
-        budget.spend(needles.work).await;
+        budget.spend(needles.work(needles.rows)).await;
         let key = || SqlValue::from(condition.key.as_str());
         let [value, first] = above.clone();
         let end = tables.database.first(

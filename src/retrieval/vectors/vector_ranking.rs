@@ -62,7 +62,10 @@ impl<'q> VectorRanking<'q> {
         self.covered.retain(|[first, _]| *first < floor || *first >= end);
         let mut from = Some(floor);
         while let Some(first) = from {
-            budget.spend(row.times(rows)).await;
+            // A row has the vector of one chunk at least.
+            let most =
+                usize::try_from(end.saturating_sub(first)).map_or(rows, |most| rows.min(most));
+            budget.spend(row.times(most)).await;
             let spans = json_text("A scope", &selected_spans(selection, first, end))?;
             let (mut passed, mut next) = (0, first);
             let parameters = [spans.into(), (*set).into(), length.into(), rows.into()];

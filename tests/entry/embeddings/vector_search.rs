@@ -243,3 +243,25 @@ fn without_embeddings_nothing_costs_a_row_more_and_an_unchanged_upsert_with_them
     let (chunks, _) = counts(&bed);
     assert!(chunks > 48 && written <= chunks / 32 + 2, "{written} rows for {chunks} chunks");
 }
+
+#[test]
+fn a_search_ends_while_documents_come_without_a_pause() {
+    for seed in 1..12 {
+        let bed = embedded(&DOCUMENTS);
+        bed.world.shake(seed);
+        let search = json!({ "Query": "doctors" }).to_string();
+        let searching = bed.ask("POST", "/workspaces/w/search", &[], &search);
+        let (mut coming, mut sent): (Vec<Pending>, _) = (Vec::new(), 0);
+        while searching.heard().is_none() {
+            coming.retain(|pending| pending.heard().is_none());
+            while coming.len() < 20 {
+                let body = body_of(&[(&format!("{sent}.md"), "Rain falls.\n")]);
+                coming.push(bed.ask("PUT", "/workspaces/w/documents", &[], &body));
+                sent += 1;
+            }
+            assert!(bed.step());
+        }
+        assert!(sent < 150, "{sent} documents came before the search ended");
+        assert_eq!(searching.heard().unwrap().result()["Chunks"][0]["Path"], "office.md");
+    }
+}
