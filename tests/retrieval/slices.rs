@@ -188,6 +188,22 @@ fn a_query_whose_terms_are_everywhere_is_ranked_in_short_slices() {
 }
 
 #[test]
+fn many_tests_of_files_of_one_name_in_many_folders_are_ranked_in_short_slices() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    let folders = |kind| (0..210).map(|n| format!("{kind}{n}/")).collect::<String>();
+    let (tests, files) = (folders("t"), folders("f"));
+    for n in 0..100 {
+        let test = document(&format!("{tests}{n}/index.test.ts"), "alpha\n");
+        let file = document(&format!("{files}{n}/index.ts"), "alpha\n");
+        index.upsert(&[test, file]).unwrap();
+    }
+    let slices = Slices::of(&storage);
+    assert_eq!(searched(&index.0, &slices, all(None)).len(), 100);
+    slices.assert_short(1);
+}
+
+#[test]
 fn a_scope_takes_no_memory_for_what_documents_hold() {
     let storage = Storage::new();
     let index = Index::new(&storage);

@@ -142,31 +142,36 @@ fn is_change_list(path: &str) -> bool {
     CHANGE_LISTS.contains(&letters.as_str())
 }
 
+/// The most folders of a path that are compared with those of others: of 1,600 documents, half may be tests of the other half.
+const COMPARED_FOLDERS: usize = 16;
+
 /// The tests among the documents and the file that each of them tests, by their places in `paths`.
 ///
 /// A test and its file have one name without the words for tests: `error_test.go` tests `error.go`, `tests/OrderTests.cs`
 /// tests `src/Order.cs`. Of several such files it is the one that shares the most folders with the test; if two share as
 /// many, it is none.
 pub(super) fn tested_files(paths: &[&str]) -> Vec<(usize, usize)> {
-    let (mut tests, mut files) = (Vec::new(), BTreeMap::<String, Vec<usize>>::new());
+    let (mut tests, mut files) = (Vec::new(), BTreeMap::<String, Vec<_>>::new());
     for (at, path) in paths.iter().enumerate() {
         let subject = subject(path);
         if mentions_tests(path) {
             tests.push((at, subject));
         } else if !subject.is_empty() {
-            files.entry(subject).or_default().push(at);
+            files.entry(subject).or_default().push((at, folders(path)));
         }
     }
     let tested = |(test, subject): (usize, String)| {
         let path = paths.get(test)?;
+        let of_test = folders(path);
         let mut best: Option<(usize, usize)> = None;
         let mut is_alone = true;
-        for file in files.get(&subject)? {
+        for (file, of_file) in files.get(&subject)? {
             let other = paths.get(*file)?;
             if !are_of_one_language(path, other) {
                 continue;
             }
-            let shared = shared_folders(path, other);
+            let is_shared = |folder: &&&str| of_file.binary_search(folder).is_ok();
+            let shared = of_test.iter().filter(is_shared).count();
             match best {
                 Some((most, _)) if shared < most => {}
                 Some((most, _)) if shared == most => is_alone = false,
@@ -194,10 +199,13 @@ fn are_of_one_language(path: &str, other: &str) -> bool {
     !one.is_empty() && !other.is_empty() && (one.starts_with(other) || other.starts_with(one))
 }
 
-fn shared_folders(path: &str, other: &str) -> usize {
-    let folders = |path| str::rsplit_once(path, '/').map_or("", |(folders, _)| folders);
-    let (path, other) = (folders(path), folders(other));
-    path.split('/').filter(|folder| other.split('/').any(|known| known == *folder)).count()
+/// The first folders of a path, in alphabetical order, each once.
+fn folders(path: &str) -> Vec<&str> {
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    let mut folders: Vec<&str> = folders.split('/').take(COMPARED_FOLDERS).collect();
+    folders.sort_unstable();
+    folders.dedup();
+    folders
 }
 
 #[cfg(test)]
