@@ -2,7 +2,7 @@
 // are not read, written or sent unasked, and characters that would deceive who reads.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
@@ -274,6 +274,28 @@ test('the question before a write shows all that changes, and characters that de
 });
 
 test('an export and JSON of any kind hold no character that a terminal obeys, and mean the same', { timeout: 60_000 }, async () => {
+test('a file, or a link, that comes while the user is asked for a new file is not written over', { timeout: 60_000, skip: noTerminal }, async () => {
+  const root = files({ 'a.md': 'x' });
+  const outside = path.join(files({ 'b.md': 'Elsewhere.' }), 'b.md');
+  rig.model.script(answer(...['new.md', 'link.md', 'free.md'].map((at) => call('write_file', { path: at, text: 'Of the model.' }))), answer(text('Done.')));
+  const chat = atTerminal(['chat', '--folder', root]);
+  await chat.until('> ');
+  chat.type('Try.');
+  await chat.until('Write new.md');
+  writeFileSync(path.join(root, 'new.md'), 'Of the user.');
+  chat.type('y');
+  await chat.until('Write link.md');
+  symlinkSync(outside, path.join(root, 'link.md'));
+  chat.type('y');
+  await chat.until('Write free.md');
+  chat.type('y');
+  await chat.until('Done.');
+  await leave(chat);
+  assert.deepEqual([path.join(root, 'new.md'), outside, path.join(root, 'free.md')].map((at) => readFileSync(at, 'utf8')), ['Of the user.', 'Elsewhere.', 'Of the model.']);
+  assert.match(outputs()[0], /has changed while the user was asked/);
+  assert.match(outputs()[1], /outside of the folder/);
+});
+
   const bad = 'a\u009b2Kb\u202ec\u2066d\u200be\u007ff\u{e0041}g';
   rig.model.script(answer(text(`${bad} 👩‍💻`)));
   const said = await run(['chat', bad, '--session', 'bad', '--no-tools']);

@@ -103,12 +103,16 @@ export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[
       parameters: texts({ path: "Relative to the folder.", text: "All that the file is to hold." }, ["path", "text"]),
       async run({ path: name, text }) {
         if (typeof text !== "string") throw new Error("text must be a string.");
-        const { at, relative, isThere } = await inside(folder, name);
-        const now = () => (isThere ? readFile(at, "utf8") : undefined);
-        const before = await now();
+        const now = async () => {
+          const { at, relative, isThere } = await inside(folder, name);
+          return { at, relative, before: isThere ? await readFile(at, "utf8") : undefined };
+        };
+        const { at, relative, before } = await now();
         if (before === text) return { Written: false, Unchanged: true };
         if (!(await mayWrite(relative, text, before))) throw new Error("The user does not want this file to be written.");
-        if ((await now()) !== before) throw new Error(`${name} has changed while the user was asked.`);
+        // A file, or a link, may have come to where there was none.
+        const then = await now();
+        if (then.at !== at || then.before !== before) throw new Error(`${name} has changed while the user was asked.`);
         await mkdir(path.dirname(at), { recursive: true });
         await writeFile(at, text);
         return { Written: true };
