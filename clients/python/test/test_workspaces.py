@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -279,5 +280,12 @@ def test_the_rules_on_names_are_those_of_the_typescript_client() -> None:
     names = [rule for rules in _folder.BY_NAME.values() for rule in rules.split()]
     for rule in [*names, *_folder.SECRET]:
         assert rule.rstrip("/") in text or rule.split(".")[-1] in text.split("const DATA")[1], rule
-    for key in _folder.KEYS:
+    for key in [*_folder.KEYS, *_folder.JWK]:
         assert key.replace("(?m:", "").rstrip(")").replace(r"\Z", "$") in text, key
+
+
+def test_a_text_is_looked_through_for_keys_in_a_time_in_proportion_to_its_length() -> None:
+    began = time.process_time()
+    assert _folder._reason_of_text("long.txt", b'"kty":' * 20_000, False) is None
+    assert time.process_time() - began < 0.5
+    assert _folder._reason_of_text("key.txt", b'{"d":"0123456789abcdef","x":["\n"],"kty":"EC"}', False) == "secret"

@@ -219,9 +219,10 @@ const SECRETS = {
   'age.txt': '# created: 2026-01-01\nAGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ\n',
   'wg0.txt': '[Interface]\nPrivateKey = 4HLqlTzLnbgrOZ7bFHuTRzUEyWUAgBEiArh0ShPlhWE=\n',
   'jwk.json': '{"keys":[{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8T","d":"jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI"}]}',
+  'reversed.json': '{"d":"jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI","kty":"EC"}',
   ...Object.fromEntries(['.env', '.env.local', 'prod.env', 'docker.env', 'secrets.yaml', 'credentials.json', 'terraform.tfstate', 'kubeconfig', 'htpasswd', '.npmrc', '.netrc', 'ID_RSA', 'deep/.aws/config'].map((name) => [name, 'x'])),
 };
-const NONE = { 'tls.md': 'It begins with `-----BEGIN PRIVATE KEY-----`.\n', 'public.crt': CERTIFICATE, 'secrets.rs': 'mod secrets;\n', 'env.md': 'x', 'jwks.json': '{"keys":[{"kty":"RSA","n":"0vx7agoebGcQSuuPiLJXZpt","e":"AQAB"}]}' };
+const NONE = { 'tls.md': 'It begins with `-----BEGIN PRIVATE KEY-----`.\n', 'public.crt': CERTIFICATE, 'secrets.rs': 'mod secrets;\n', 'env.md': 'x', 'jwks.json': '{"keys":[{"kty":"RSA","n":"0vx7agoebGcQSuuPiLJXZpt","e":"AQAB"}]}', 'long.txt': '"kty":'.repeat(300_000) };
 const namesOfSecrets = Object.keys(SECRETS).map((name) => (name === 'deep/.aws/config' ? 'deep/.aws/' : name)).sort();
 
 test('keys and secrets are left out by name and by content, and named in the report; no file of the folder gives them away', { timeout: 60_000 }, async () => {
@@ -273,7 +274,6 @@ test('the question before a write shows all that changes, and characters that de
   assert.deepEqual([readFileSync(path.join(root, 'a.md'), 'utf8'), existsSync(path.join(root, 'b.md'))], [changed, false]);
 });
 
-test('an export and JSON of any kind hold no character that a terminal obeys, and mean the same', { timeout: 60_000 }, async () => {
 test('a file, or a link, that comes while the user is asked for a new file is not written over', { timeout: 60_000, skip: noTerminal }, async () => {
   const root = files({ 'a.md': 'x' });
   const outside = path.join(files({ 'b.md': 'Elsewhere.' }), 'b.md');
@@ -296,6 +296,7 @@ test('a file, or a link, that comes while the user is asked for a new file is no
   assert.match(outputs()[1], /outside of the folder/);
 });
 
+test('an export and JSON of any kind hold no character that a terminal obeys, and mean the same', { timeout: 60_000 }, async () => {
   const bad = 'a\u009b2Kb\u202ec\u2066d\u200be\u007ff\u{e0041}g';
   rig.model.script(answer(text(`${bad} 👩‍💻`)));
   const said = await run(['chat', bad, '--session', 'bad', '--no-tools']);

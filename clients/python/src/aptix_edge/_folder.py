@@ -88,11 +88,12 @@ KEYS = [
     # WireGuard, and what kubectl keeps.
     r"(?m:^[ \t]*PrivateKey[ \t]*=[ \t]*[A-Za-z0-9+/]{42,43}=)",
     r"""\bclient-key-data["']?:\s*["']?[A-Za-z0-9+/]{16}""",
-    # A JSON Web Key with its private part.
-    r'"kty"\s*:[^{}]*"(?:d|k)"\s*:\s*"[\w-]{16}|"(?:d|k)"\s*:\s*"[\w-]{16}[^{}]*"kty"\s*:',
 ]
 """What a key looks like, wherever it stands in a text: also in a member of JSON, behind a comment or a certificate."""
 _KEYS = [re.compile(each, re.ASCII) for each in KEYS]
+JWK = [r'"kty"\s*:', r'"(?:d|k)"\s*:\s*"[\w-]{16}']
+"""The members that a JSON Web Key with its private part has, in any order."""
+_JWK = [re.compile(each, re.ASCII) for each in JWK]
 
 
 @dataclass(frozen=True)
@@ -307,7 +308,15 @@ def _reason_of_text(path: str, data: bytes, is_included: bool) -> Reason | None:
         return "empty"
     if is_included:
         return None
-    if any(key.search(text) for key in _KEYS):
+    if _has_key(text):
         return "secret"
     is_long = re.search(r"\.(m?js|cjs|css)$", path) and any(len(line) > LONG_LINE for line in text.split("\n"))
     return "generated" if is_long or _GENERATED.search(text[:HEAD]) else None
+
+
+def _has_key(text: str) -> bool:
+    if any(key.search(text) for key in _KEYS):
+        return True
+    # Of each object by itself, since one pattern for both members takes the square of a text's length.
+    objects = re.split("[{}]", text) if _JWK[0].search(text) else ()
+    return any(all(member.search(each) for member in _JWK) for each in objects)
