@@ -60,6 +60,10 @@ test('an answer is the JSON that its schema says, or an error with all its fault
     assert.deepEqual([error.text, error.issues.map(({ path }) => path.join('/')).sort()], ['{"total":"two","of":[1]}', ['of/0', 'total']]);
     return true;
   });
+  // What a model wrote that came to no end.
+  const began = process.cpuUsage();
+  await assert.rejects(answerAs({ PrimaryOutputText: `\`\`\`json${'\n'.repeat(3000)}` }, schema), SchemaError);
+  assert.ok(process.cpuUsage(began).user < 1e6, 'a long answer takes long');
   await assert.rejects(asked('About two.'), (error) => error instanceof SchemaError && /no JSON/.test(error.message) && error.text === 'About two.');
 });
 

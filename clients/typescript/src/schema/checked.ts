@@ -19,7 +19,8 @@ export function declaredBy({ "~standard": { jsonSchema: written, vendor } }: Sta
 /** A text as JSON; a fence of Markdown around it is taken off. */
 export function parsed(text: string): unknown {
   try {
-    return JSON.parse(/^\s*```(?:json)?\s*\n([^]*?)\n\s*```\s*$/i.exec(text)?.[1] ?? text);
+    // Each space can be in one place of the pattern alone: a model may write nothing but line breaks until it is stopped.
+    return JSON.parse(/^```(?:json)?[^\S\n]*\n([^]*)\n[^\S\n]*```$/i.exec(text.trim())?.[1] ?? text);
   } catch (error) {
     throw new SchemaError("The answer is no JSON", [{ message: (error as Error).message }], text);
   }
