@@ -78,22 +78,27 @@ export class AptixChatTransport {
     const last = messages.at(-1);
     if (last === undefined) throw new MessageError("There is no message to send.");
     const session = await this.#forks.sessionOf(chatId);
-    if (this.options.cancelOnStop) abortSignal?.addEventListener("abort", () => void this.cancel(chatId).catch(() => {}), { once: true });
-    const left = leaving(abortSignal);
-    if (last.role === "assistant") return this.#continued(session, last, left);
-    const { request, tools, steer, forks } = this.options;
-    // An edited message is no addition.
-    const added = steer && trigger === "submit-message" && messageId === undefined && (await this.#added(session, last, left.signal));
-    if (added) return this.#stream(added, left);
-    const always: TurnRequest = { ...(typeof request === "function" ? request() : request), ...body };
-    const isAnew = trigger === "regenerate-message";
-    // The same message asked anew in the same session is another turn: the model remembers the earlier answer.
-    let next = { session, message: last, turnId: turnIdFor(last) + (isAnew ? suffix() : "") };
-    if (forks && (isAnew || messageId !== undefined)) next = await this.#forks.anew(chatId, messages, steer !== undefined, always.ConversationContextId);
-    const asked: TurnRequest = { ...always, ...turnOf(next.message), ...body };
-    const declared = typeof tools === "function" ? tools() : tools;
-    if (declared) asked.ToolsJson = toolsJson(declared);
-    return this.#stream(this.#begun(next.session, next.turnId, asked, next.message, left.signal), left);
+    const cancels = this.options.cancelOnStop && !abortSignal?.aborted;
+    const left = leaving(abortSignal, () => cancels && void this.cancel(chatId).catch(() => {}));
+    try {
+      if (last.role === "assistant") return this.#continued(session, last, left);
+      const { request, tools, steer, forks } = this.options;
+      // An edited message is no addition.
+      const added = steer && trigger === "submit-message" && messageId === undefined && (await this.#added(session, last, left.signal));
+      if (added) return this.#stream(added, left);
+      const always: TurnRequest = { ...(typeof request === "function" ? request() : request), ...body };
+      const isAnew = trigger === "regenerate-message";
+      // The same message asked anew in the same session is another turn: the model remembers the earlier answer.
+      let next = { session, message: last, turnId: turnIdFor(last) + (isAnew ? suffix() : "") };
+      if (forks && (isAnew || messageId !== undefined)) next = await this.#forks.anew(chatId, messages, steer !== undefined, always.ConversationContextId);
+      const asked: TurnRequest = { ...always, ...turnOf(next.message), ...body };
+      const declared = typeof tools === "function" ? tools() : tools;
+      if (declared) asked.ToolsJson = toolsJson(declared);
+      return this.#stream(this.#begun(next.session, next.turnId, asked, next.message, left.signal), left);
+    } catch (error) {
+      left.over();
+      throw error;
+    }
   }
 
   /** Follows the newest turn, or shows it once more; `null` when there is nothing to show. */
@@ -195,7 +200,7 @@ export class AptixChatTransport {
     }
   }
 
-  #continued(session: Session, message: ChatMessage, left: AbortController): ReadableStream<Chunk> {
+  #continued(session: Session, message: ChatMessage, left: Leaving): ReadableStream<Chunk> {
     const turnId = turnIdOf(message);
     const ToolResults = answers(message);
     if (turnId === undefined || !ToolResults) throw new MessageError("The last message waits for answers that it does not have.");
@@ -233,14 +238,16 @@ export class AptixChatTransport {
     if (begun && !writer.isFinished) yield* writer.handOver();
   }
 
-  #stream(chunks: AsyncGenerator<Chunk, void, void>, left: AbortController): ReadableStream<Chunk> {
+  #stream(chunks: AsyncGenerator<Chunk, void, void>, left: Leaving): ReadableStream<Chunk> {
     return new ReadableStream<Chunk>({
       async pull(controller) {
         try {
           const { done, value } = await chunks.next();
-          if (done) controller.close();
-          else controller.enqueue(value);
+          if (!done) return controller.enqueue(value);
+          left.over();
+          controller.close();
         } catch (error) {
+          left.over();
           // By these words a chat knows that the connection was lost, and that it can resume.
           const lost = (error as { code?: string }).code === "connection_lost";
           controller.error(lost ? new TypeError("network error", { cause: error }) : error);
@@ -264,10 +271,14 @@ interface Continuation {
 
 const GONE = new Error("The stream is no longer read.");
 /** Ends with the signal, or as `GONE` with the stream whose reader leaves. */
-function leaving(signal: AbortSignal | undefined): AbortController {
+interface Leaving extends AbortController {
+  /** Nothing is left to be stopped: some servers abort the signal of each request that they have answered. */
+  over(): void;
+}
+function leaving(signal: AbortSignal | undefined, stopped = (): unknown => undefined): Leaving {
   const left = new AbortController();
-  onAbort(signal, (reason) => left.abort(reason));
-  return left;
+  const over = onAbort(signal, (reason) => (stopped(), left.abort(reason)));
+  return Object.assign(left, { over });
 }
 
 /**

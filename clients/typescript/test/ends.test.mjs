@@ -55,6 +55,27 @@ test('a chat whose stream is cancelled ends the watching at once, and not the tu
   assert.deepEqual(signals.map(({ url, signal }) => [new URL(url).pathname, signal.aborted]), [['/execute', true]]);
 });
 
+test('a signal that is aborted behind the end of a stream, as some servers do with each request, cancels nothing', { timeout: 10_000 }, async () => {
+  const asked = [];
+  const asks = { Kind: 'client_tool_continuation', SessionId: 'c', TurnId: 'm', ToolCalls: [{ ToolCallId: '1', Name: 'look', ArgumentsJson: '{}' }] };
+  const fetch = async (url) => {
+    asked.push(new URL(url).pathname);
+    return Response.json({ Successful: true, Result: asks, Errors: [], Warnings: [] });
+  };
+  const transport = new AptixChatTransport({ client: new Aptix({ baseUrl: 'http://service.invalid', fetch }), cancelOnStop: true });
+  const send = async (parts) => {
+    const left = new AbortController();
+    const messages = [{ id: 'm', role: 'user', parts }];
+    const stream = await transport.sendMessages({ trigger: 'submit-message', chatId: 'c', messages, abortSignal: left.signal }).catch(() => []);
+    for await (const _ of stream);
+    left.abort();
+    await soon();
+  };
+  await send([{ type: 'text', text: 'x' }]);
+  await send([{ type: 'file', url: 'no data' }]);
+  assert.deepEqual(asked, ['/execute']);
+});
+
 test('a turn that is being detached is given up with its signal, and words that wait for it go once it is stored', { timeout: 10_000 }, async () => {
   const asked = [];
   const never = (url, { signal }) => {
