@@ -290,3 +290,22 @@ test('rules of the repository above a folder hold below it, and a folder that ca
   chmodSync(path.join(root, 'app/private'), 0o700);
   assert.deepEqual([code, JSON.parse(out).removed, JSON.parse(out).passed], [5, [], [{ path: 'local.md', reason: 'ignored' }, { path: 'private/', reason: 'unreadable' }]]);
 });
+
+test('a script that watches is told a failure as a line of JSON', { timeout: 60_000 }, async () => {
+  const root = mkdtempSync(path.join(folder, 'watched-'));
+  const Errors = [{ ErrorCode: 'forbidden', Message: 'No more.', SystemError: false }];
+  let asked = 0;
+  const service = await serve((_, response) => {
+    const first = (asked += 1) === 1;
+    response.writeHead(first ? 200 : 403, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(first ? { Successful: true, Result: { Needed: [], Extra: [] }, Errors: [], Warnings: [] } : { Successful: false, Errors, Warnings: [] }));
+  });
+  const watching = new Command(['sync', root, '--workspace', 'w', '--watch', '--json'], { env: { APTIX_URL: service.origin } });
+  await watching.until('"documents"');
+  writeFileSync(path.join(root, 'a.md'), 'x');
+  await watching.until('No more.');
+  watching.process.kill('SIGINT');
+  await watching.ended;
+  await service.close();
+  assert.equal(JSON.parse(watching.err.split('\n')[0]).error.code, 'forbidden');
+});

@@ -174,10 +174,11 @@ const COMMANDS: Record<string, Command> = {
     },
     takes: [1, 1],
     endsItself: true,
-    run: ({ aptix, positionals, values, terminal }) => {
+    run: ({ aptix, url, positionals, values, terminal }) => {
       const isSet = (name: string) => values[name] === true;
       excluded(values, "watch", "dry-run");
       const options = {
+        url,
         folder: positionals[0]!,
         workspace: required(values, "workspace"),
         watch: isSet("watch"),

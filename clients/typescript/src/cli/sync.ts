@@ -6,9 +6,10 @@ import type { Aptix } from "../index.js";
 import { type Passed, REASONS, counted, textOf, walk } from "../folder.js";
 import { type LeftOut, type SourceDocument, Workspace } from "../workspace.js";
 import { nodeFolder, rulesFor } from "./node_folder.js";
-import { EXIT, type Terminal, UsageError, documents, shown, tell } from "./terminal.js";
+import { EXIT, type Terminal, UsageError, documents, failed, shown, tell } from "./terminal.js";
 
 export interface SyncArguments {
+  url: string;
   folder: string;
   workspace: string;
   watch: boolean;
@@ -43,7 +44,7 @@ export async function sync(aptix: Aptix, options: SyncArguments, terminal: Termi
     // A service that is away for a while is asked again with the next change.
     await once(workspace, options, seen, terminal, false).catch((error: Error) => {
       terminal.signal.throwIfAborted();
-      terminal.err(`${shown(error.message)}\n`);
+      failed(terminal, error, options.url);
     });
   }
   return EXIT.done;
