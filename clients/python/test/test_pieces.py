@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import enum
 import json
+import errno
 import os
 import random
 import time
@@ -117,6 +118,21 @@ def test_json_is_laid_out_by_its_tokens_and_what_cannot_be_seen_is_shown() -> No
         '{\n  "a": [\n    1.10,\n    {},\n    []\n  ],\n  "b": "\\u202e\\u0041"\n}'
     )
     assert format_json("no\u00a0json\n") == "no\\u00a0json\n"
+def test_a_store_on_a_full_disk_leaves_nothing_of_what_it_could_not_write(tmp_path: Path, monkeypatch: Any) -> None:
+    store = FileStore(tmp_path)
+    store.update("a", {"call": None})
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space"):
+            store.update("a", {"call": {"ResultJson": "1"}})
+    assert store.get("a") == {"call": None}
+    assert len(list(tmp_path.iterdir())) == 1
+
+
     assert format_json("\U000e0001") == "\\udb40\\udc01"
     assert json.loads(format_json('"\U0001f30d"')) == "\U0001f30d"
     assert _json_text.members_of('{ "a" : {"a":1} , "b":[1,2.0] }') == {"a": '{"a":1}', "b": "[1,2.0]"}

@@ -1,5 +1,6 @@
 // The command line against the Worker: each command as a person and as a script runs it, its exit codes, and where keys are.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -208,6 +209,15 @@ test('on a terminal of 40 columns no line of the progress is as wide as that, so
   assert.ok(lines.length > 0, sync.out);
   for (const line of lines) assert.ok([...line].length < 40, line);
   rmSync(many, { recursive: true, force: true });
+});
+
+test('a store that cannot keep something leaves no part of it', async () => {
+  const hash = (words) => createHash('sha256').update(words).digest('hex');
+  const state = path.join(folder, 'state-of-none');
+  const place = path.join(state, 'aptix-edge', `${hash(`${hash(`${rig.url}\n${KEY}\n`)}\nnewest ${folder}`)}.json`);
+  mkdirSync(place, { recursive: true });
+  assert.equal((await run(['chat', 'Hi', '--no-tools'], { env: { ...env, XDG_STATE_HOME: state } })).code, 1);
+  assert.deepEqual(readdirSync(path.dirname(place)), [path.basename(place)]);
 });
 
 test('a turn is cancelled from elsewhere', async () => {

@@ -61,11 +61,16 @@ class FileStore:
             return
         # A process that ends in the middle leaves the file as it was.
         handle, written = tempfile.mkstemp(dir=self._folder, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(value, file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(written).replace(path)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(value, file)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(written).replace(path)
+        except BaseException:
+            # Nobody would ever take away what a full disk has left of it.
+            Path(written).unlink(missing_ok=True)
+            raise
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}.json"

@@ -28,8 +28,14 @@ export function fileStore(folder: string, owner: string): Store {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const beside = `${file(key)}.${process.pid}`;
       // Flushed before the name is its own: else a power cut can leave an empty file of that name.
-      await writeFile(beside, JSON.stringify(value), { mode: 0o600, flush: true });
-      await rename(beside, file(key));
+      try {
+        await writeFile(beside, JSON.stringify(value), { mode: 0o600, flush: true });
+        await rename(beside, file(key));
+      } catch (error) {
+        // Nobody would ever take away what a full disk has left of it.
+        await rm(beside, { force: true });
+        throw error;
+      }
     },
   };
 }
