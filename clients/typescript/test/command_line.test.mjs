@@ -211,6 +211,16 @@ test('on a terminal of 40 columns no line of the progress is as wide as that, so
   rmSync(many, { recursive: true, force: true });
 });
 
+test('a chat that waits for a message, or for one on standard input, ends with a signal', { timeout: 60_000 }, async () => {
+  for (const words of [[], ['-']]) {
+    const chat = new Command(['chat', '--no-tools', ...words], { env, cwd: folder });
+    if (words.length === 0) await chat.until('> ');
+    else await new Promise((wait) => setTimeout(wait, 1000));
+    chat.process.kill('SIGTERM');
+    assert.equal(await chat.ended, 130, chat.shown);
+  }
+});
+
 test('a store that cannot keep something leaves no part of it', async () => {
   const hash = (words) => createHash('sha256').update(words).digest('hex');
   const state = path.join(folder, 'state-of-none');

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { stat } from "node:fs/promises";
 import path from "node:path";
 import { type ApprovalRequest, type Aptix, AptixError, type Decision, type Store, type Turn, type TurnRequest, formatJson } from "../index.js";
-import { unlessAborted } from "../signals.js";
+import { onAbort, unlessAborted } from "../signals.js";
 import { difference } from "./difference.js";
 import { type Consent, fileTools, isHidden } from "./file_tools.js";
 import { Person } from "./person.js";
@@ -47,8 +47,7 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
   };
   const run = async (turn: (signal: AbortSignal) => Turn): Promise<number> => {
     const controller = new AbortController();
-    const end = () => controller.abort(terminal.signal.reason);
-    terminal.signal.addEventListener("abort", end);
+    const unlisten = onAbort(terminal.signal, (reason) => controller.abort(reason));
     if (person) person.running = controller;
     try {
       return await show(turn(controller.signal), terminal);
@@ -60,10 +59,12 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
       if (!(error instanceof AptixError) || options.words !== undefined) throw error;
       return failed(terminal, error, options.url);
     } finally {
-      terminal.signal.removeEventListener("abort", end);
+      unlisten();
       if (person) person.running = undefined;
     }
   };
+  // Nothing else ends the wait for a message.
+  const unlisten = onAbort(terminal.signal, () => person?.close());
   try {
     const { LiveTurn } = await unlessAborted(session.get(), terminal.signal).catch((error: AptixError) => {
       if (error.code !== "session_not_found") throw error;
@@ -82,10 +83,12 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
       if (line.trim() === "/help") terminal.err(HELP);
       else if (line.trim() !== "") code = await send(line.trimEnd());
     }
+    terminal.signal.throwIfAborted();
     if (!terminal.json) terminal.err(`\nIt goes on with: aptix-edge chat --session ${sessionId}\n`);
     // A person has seen what failed; a script that sends lines has not.
     return terminal.isInteractive ? EXIT.done : code;
   } finally {
+    unlisten();
     person?.close();
   }
 }

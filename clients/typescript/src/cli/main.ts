@@ -149,7 +149,7 @@ const COMMANDS: Record<string, Command> = {
       };
       const options = {
         url,
-        words: positionals.length > 0 ? await message(positionals, terminal) : undefined,
+        words: positionals.length > 0 ? await unlessAborted(message(positionals, terminal), terminal.signal) : undefined,
         session: optional(values, "session"),
         continues: values.continue === true,
         folder: optional(values, "folder") ?? ".",
