@@ -5,9 +5,10 @@ webhooks.
 from __future__ import annotations
 
 import base64
+import codecs
 import enum
-import json
 import errno
+import json
 import os
 import random
 import time
@@ -53,6 +54,10 @@ def test_events_are_the_same_however_their_bytes_come() -> None:
             found += reader.feed(data[at:end])
             at = end
         assert found == whole
+    # The mark of the byte order is none of the first line.
+    reader = _sse.EventReader()
+    marked = [event for byte in codecs.BOM_UTF8 + b"event: a\ndata: b\n\n" for event in reader.feed(bytes([byte]))]
+    assert [(each.name, each.data) for each in marked] == [("a", "b")]
 
 
 class Color(enum.Enum):
@@ -113,11 +118,6 @@ def test_a_store_in_a_folder_keeps_what_another_one_finds_and_forgets_it(tmp_pat
     assert list((tmp_path / "agent/runs").iterdir()) == []
 
 
-def test_json_is_laid_out_by_its_tokens_and_what_cannot_be_seen_is_shown() -> None:
-    assert format_json('{"a":[1.10,{},[]],"b":"\u202e\\u0041"}') == (
-        '{\n  "a": [\n    1.10,\n    {},\n    []\n  ],\n  "b": "\\u202e\\u0041"\n}'
-    )
-    assert format_json("no\u00a0json\n") == "no\\u00a0json\n"
 def test_a_store_on_a_full_disk_leaves_nothing_of_what_it_could_not_write(tmp_path: Path, monkeypatch: Any) -> None:
     store = FileStore(tmp_path)
     store.update("a", {"call": None})
@@ -133,6 +133,11 @@ def test_a_store_on_a_full_disk_leaves_nothing_of_what_it_could_not_write(tmp_pa
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_json_is_laid_out_by_its_tokens_and_what_cannot_be_seen_is_shown() -> None:
+    assert format_json('{"a":[1.10,{},[]],"b":"\u202e\\u0041"}') == (
+        '{\n  "a": [\n    1.10,\n    {},\n    []\n  ],\n  "b": "\\u202e\\u0041"\n}'
+    )
+    assert format_json("no\u00a0json\n") == "no\\u00a0json\n"
     assert format_json("\U000e0001") == "\\udb40\\udc01"
     assert json.loads(format_json('"\U0001f30d"')) == "\U0001f30d"
     assert _json_text.members_of('{ "a" : {"a":1} , "b":[1,2.0] }') == {"a": '{"a":1}', "b": "[1,2.0]"}

@@ -40,6 +40,9 @@ const submission = (turnPath: string, call: Call, { progress, position }: Watche
   position,
 });
 
+/** Of other events nothing is known, not even that their data are JSON. */
+const KNOWN = /^(?:output_text\.(?:delta|discard)|progress|result)$/;
+
 /** Yields what comes, and returns the response. Every failure is thrown, those inside a stream included. */
 export async function* submit(
   options: Http,
@@ -59,6 +62,7 @@ export async function* submit(
       // What stands between may send an event twice. Within one stream, positions only rise.
       let last: number[] = [];
       for await (const { name, data, id } of exchange.events()) {
+        if (!KNOWN.test(name)) continue;
         const read = JSON.parse(data);
         if (name === "output_text.delta") {
           const at = `${id}`.split(".").map(Number);

@@ -55,7 +55,7 @@ test('an event of 4 MB in pieces of 512 bytes is read in a time in proportion to
 });
 
 test('events are the same in pieces of any length, with every end of a line', async () => {
-  const text = `: a comment\nevent: output_text.delta\nid: 0.2\ndata: {"Segment":0,"Delta":"ä€"}\n\nevent: output_text.delta\nid: 0.3\ndata: {"Segment":0,\ndata: "Delta":"\u{1f600}"}\n\nevent: no\n\n${streamed(final('ä€\u{1f600}'))}data: cut`;
+  const text = `: a comment\nevent: output_text.delta\nid: 0.2\ndata: {"Segment":0,"Delta":"ä€"}\n\nevent: output_text.delta\nid: 0.3\ndata: {"Segment":0,\ndata: "Delta":"\u{1f600}"}\n\nevent: no\n\nevent: later\ndata: no JSON\n\n${streamed(final('ä€\u{1f600}'))}data: cut`;
   for (const end of ['\n', '\r\n', '\r']) {
     for (const length of [1, 2, 3, 7, 1000]) {
       const turn = new Aptix(service(inPieces(text.replaceAll('\n', end), length))).session('s').turn({ Instruction: 'x' }, { turnId: 't' });

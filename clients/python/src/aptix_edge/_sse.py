@@ -33,7 +33,7 @@ class EventReader:
     """Takes the bytes of one body as they come, and gives the events that are whole."""
 
     def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
         # Of the line whose end has not come. They are joined once, since to join a growing text takes its length each
         # time.
         self._pieces: list[str] = []
