@@ -35,6 +35,7 @@ async function asked(url, headers, body, method = body === undefined ? 'GET' : '
   const response = await fetch(url, sent);
   const text = await response.text();
   if (!response.headers.get('content-type').startsWith('text/event-stream')) return JSON.parse(text);
-  const [, result] = /^event: result\n(?:id: .*\n)?data: (.*)$/m.exec(text) ?? [];
+  // Other characters end a line for a pattern's dot, too.
+  const [, result] = /^event: result\n(?:id: [^\n]*\n)?data: ([^\n]*)/m.exec(text) ?? [];
   return result ? JSON.parse(result) : { Successful: false, Errors: [{ ErrorCode: 'interrupted' }] };
 }
