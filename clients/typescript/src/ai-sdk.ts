@@ -40,7 +40,10 @@ export interface AptixChatTransportOptions {
    * `memoryStore()`. Without it both are further turns of the session, and the model remembers the earlier answer.
    */
   forks?: Store;
-  /** `stop()` also cancels the turn. Without it the turn runs on, and can be resumed. */
+  /**
+   * `stop()` also cancels the turn. Without it the turn runs on, and can be resumed; so does one whose stream was resumed, since
+   * the AI SDK ends that by the same signal where another one takes its place.
+   */
   cancelOnStop?: boolean;
   /** Reasoning, commentary and tools of the service as they happen. true. */
   progress?: boolean;
