@@ -9,6 +9,8 @@ import { Database } from './sqlite.mjs';
 
 /** The longest that a process gets to end after SIGKILL, in ms. */
 const KILLED_MS = 5000;
+/** What SQLite says of a lock that somebody else has (SQLITE_BUSY). */
+const BUSY = 5;
 
 export class DataFolder {
   /** The folder itself, absolute. */
@@ -39,7 +41,8 @@ export class DataFolder {
     this.#lock = new Database(this.in('lock'), { timeout: 0 });
     try {
       this.#lock.exec('BEGIN EXCLUSIVE');
-    } catch {
+    } catch (error) {
+      if (error.errcode !== BUSY) throw new Fault(`${this.in('lock')} cannot be locked: ${error.message}`);
       throw new Fault(`${this.root} is held by another process of aptix-edge-server; end that one first, or take another folder`);
     }
     await this.#endRest();

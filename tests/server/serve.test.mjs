@@ -11,6 +11,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { Gate, ScriptedModel, answer, call, text } from '../e2e/scripted_model.mjs';
 import { EventStream } from '../e2e/event_stream.mjs';
 import { Ratelimit } from '../../server/front/rate_limit.mjs';
+import { DataFolder } from '../../server/src/data_folder.mjs';
 import { Database } from '../../server/src/sqlite.mjs';
 import { API_KEY, FILE_LINK_KEY, catalogOf } from '../e2e/test_catalog.mjs';
 import { serve } from '../local_server.mjs';
@@ -149,6 +150,13 @@ test('a signal ends streams at a position from which they resume, and a running 
   const last = begun.events.filter(({ id }) => id).at(-1).id;
   const rest = await (await stream(server, '/sessions/stopped/turns/1/stream', { headers: { 'last-event-id': last } })).end();
   assert.equal(JSON.parse(rest.result).Result.PrimaryOutputText, 'Half, and whole.');
+});
+
+test('a folder whose lock cannot be taken is told as that, and not as one of another process', async () => {
+  const root = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-lock-'));
+  writeFileSync(path.join(root, 'lock'), 'No database. '.repeat(100));
+  await assert.rejects(new DataFolder(root).hold(), /lock cannot be locked: file is not a database/);
+  rmSync(root, { recursive: true });
 });
 
 test('a kill loses nothing, an alarm that fell due meanwhile rings without a request, and one folder has one server', async () => {
