@@ -55,7 +55,7 @@ impl Session {
 
     /// Forgets under which contexts earlier turns began: all of them go on under the present ones.
     pub(super) fn forget_other_contexts(&mut self) {
-        let copied = self.others().map_or(0, |others| others.copied);
+        let copied = self.last_elsewhere();
         self.state.contexts = Some(Box::new(OtherContexts { copied, ..OtherContexts::default() }));
         self.drop_empty_others();
     }
@@ -105,8 +105,15 @@ impl Session {
 
     /// Whether a turn, and every call of it, was made under its present contexts.
     pub(super) fn began_under_present_contexts(&self, turn: u64) -> bool {
-        let Some(others) = self.others() else { return true };
-        others.copied < turn && others.earlier.last().is_none_or(|earlier| earlier.through < turn)
+        self.last_elsewhere() < turn
+    }
+
+    /// Ordinal of the last turn of which not every call was made under the present contexts; 0 for none.
+    fn last_elsewhere(&self) -> u64 {
+        self.others().map_or(0, |others| {
+            let earlier = others.earlier.last().map_or(0, |earlier| earlier.through);
+            others.copied.max(earlier)
+        })
     }
 
     /// The agent context under which a turn began.

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Chunk;
 use super::index::{
     AskedKinds, Candidate, Passage, RankedChunks, Selection, Spans, State, Tables, WordRanking,
-    match_expression, passages, weighted_score,
+    documents_among, match_expression, passages, weighted_score,
 };
 use super::vectors::{QuestionVector, VectorRanking};
 use super::work_budget::WorkBudget;
@@ -56,9 +56,13 @@ pub(super) async fn search<D: Database, F: AsyncFn()>(
     let (mut next, mut skipped) = (0, Spans::default());
     loop {
         let State { next_chunk: end, hidden } = tables.state()?;
-        // Chunks that were hidden in the round before and are visible now may belong to a document.
+        // Chunks that were hidden in the round before may belong to a document now, or be gone.
         skipped.subtract(&hidden);
-        let from = skipped.first().unwrap_or(next);
+        let shown = match skipped.is_empty() {
+            true => skipped,
+            false => documents_among(tables, &skipped)?,
+        };
+        let from = shown.first().unwrap_or(next);
         if from >= end {
             return ranked.chunks();
         }

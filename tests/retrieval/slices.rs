@@ -225,6 +225,13 @@ fn a_scope_takes_no_memory_for_what_documents_hold() {
     }
 }
 
+/// Pauses until the next poll.
+async fn one_pause() {
+    let mut waited = false;
+    poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending })
+        .await;
+}
+
 /// A budget that calls `meanwhile` between any two slices, with their number.
 macro_rules! while_others {
     ($meanwhile:expr) => {{
@@ -338,11 +345,16 @@ fn a_search_ends_while_documents_come_without_a_pause() {
         properties: vec![("team".to_owned(), vec![format!("a{n}")])],
         ..document(&format!("src/{n:05}"), "alpha\n")
     };
-    for (key, operator, value) in [
-        ("Path", RagOperator::Contains, "src/"),
-        ("Path", RagOperator::DoesNotContain, "nowhere"),
-        ("team", RagOperator::Contains, "a"),
-        ("team", RagOperator::DoesNotContain, "b"),
+    // With these, some slices compare one document.
+    let mut many: Vec<String> = (0..15).map(|n| format!("{n}{}", "-".repeat(990))).collect();
+    many.push("a".to_owned());
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for (key, operator, values, slices) in [
+        ("Path", RagOperator::Contains, &["src/"][..], 1),
+        ("Path", RagOperator::DoesNotContain, &["nowhere"], 1),
+        ("team", RagOperator::Contains, &["a"], 1),
+        ("team", RagOperator::DoesNotContain, &["b"], 1),
+        ("team", RagOperator::Contains, &many, 4),
     ] {
         let storage = Storage::new();
         let index = Index::new(&storage);
@@ -350,17 +362,58 @@ fn a_search_ends_while_documents_come_without_a_pause() {
         for batch in documents.chunks(100) {
             index.upsert(batch).unwrap();
         }
-        let yields = Cell::new(0);
+        let come = Cell::new(0);
         let budget = &mut while_others!(|number| {
-            yields.set(number);
-            assert!(number < 200, "the search goes on for ever");
-            index.upsert(&[of_team(10_000 + number)]).unwrap();
+            assert!(come.get() < 200, "the search goes on for ever");
+            if number % slices == 0 {
+                come.set(come.get() + 1);
+                index.upsert(&[of_team(10_000 + number)]).unwrap();
+            }
         });
-        let scope = scope(&[(key, operator, &[value])]);
+        let scope = scope(&[(key, operator, values)]);
         let search = Search { limit: 50_000, ..all(Some(&scope)) };
         let found = done(index.0.search(budget, search)).unwrap();
-        assert_eq!(found.len(), 9_000 + yields.get(), "{key}");
+        assert_eq!(found.len(), 9_000 + come.get(), "{key}");
     }
+}
+
+#[test]
+fn a_search_reads_the_index_once_while_a_long_document_is_replaced() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    index.upsert(&[document("long.rs", &lines("beta", 20_000))]).unwrap();
+    let documents: Vec<Document> =
+        (0..3_000).map(|n| document(&format!("d/{n:04}"), "alpha\n")).collect();
+    for batch in documents.chunks(100) {
+        index.upsert(batch).unwrap();
+    }
+    let (mut budget, new) =
+        (WorkBudget::new(one_pause), [document("long.rs", &lines("gamma", 20_000))]);
+    let replacing = RefCell::new(Box::pin(index.0.upsert(&mut budget, &new)));
+    let go_on = || replacing.borrow_mut().as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    // The first chunks of all are hidden where the new ones are shown.
+    while storage.number("SELECT COUNT(*) FROM hidden WHERE first_chunk = 1") == 0 {
+        assert!(go_on().is_pending());
+    }
+    let unwanted: Vec<String> = (0..10).map(|n| format!("{n}{}", "-".repeat(990))).collect();
+    let unwanted: Vec<&str> = unwanted.iter().map(String::as_str).collect();
+    let is_replaced = Cell::new(false);
+    let slices = Cell::new(0);
+    let search = || {
+        let budget = &mut while_others!(|number| {
+            slices.set(number);
+            while !is_replaced.get() {
+                is_replaced.set(go_on().is_ready());
+            }
+        });
+        let scope = scope(&[("Path", RagOperator::DoesNotContain, &unwanted)]);
+        let found = done(index.0.search(budget, Search { limit: 5_000, ..all(Some(&scope)) }));
+        (found.unwrap().len(), slices.take())
+    };
+    let (found, meanwhile) = search();
+    let (_, quiet) = search();
+    assert!(quiet > 20 && meanwhile < quiet + quiet / 2, "{meanwhile} slices, {quiet} without");
+    assert_eq!(found, 3_000);
 }
 
 #[test]
@@ -444,14 +497,7 @@ fn a_long_document_that_comes_while_a_search_runs_is_held_to_its_scope() {
         let mut long = document("long.rs", &format!("{}alpha\n", lines("beta", 10_000)));
         long.properties = vec![("team".to_owned(), vec![team.to_owned()])];
         let long = [long];
-        let once = async || {
-            let mut waited = false;
-            poll_fn(|_| {
-                if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
-        };
-        let mut budget = WorkBudget::new(once);
+        let mut budget = WorkBudget::new(one_pause);
         let coming = RefCell::new(Box::pin(index.0.upsert(&mut budget, &long)));
         let go_on = || coming.borrow_mut().as_mut().poll(&mut Context::from_waker(Waker::noop()));
         while storage.number("SELECT COUNT(*) FROM hidden") == 0 {

@@ -52,11 +52,12 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         write: impl AsyncFnOnce(&ChunkIndex<D>) -> Result<Written<T>, Fault>,
     ) -> Result<T, Fault> {
         let guard = self.begin_change(source).await?;
-        let Written { result, changed } = write(&self.index).await?;
-        if changed && guard.is_some() {
+        let written = write(&self.index).await;
+        // A write that failed may have left chunks that the alarm sweeps.
+        if guard.is_some() && written.as_ref().map_or(true, |written| written.changed) {
             self.wake_up.set_in(self.platform.as_ref(), 0)?;
         }
-        Ok(result)
+        Ok(written?.result)
     }
 
     /// The index, for what reads it. Whatever changes it goes through [`EmbeddedIndex::write`].

@@ -160,8 +160,10 @@ impl<D: Database> SessionStore<D> {
             }
         }
         windows.push(present.clone());
-        // Of several that begin alike, the one before the first compaction.
-        let mut window = windows.into_iter().min_by_key(|window| window.from).unwrap_or(present);
+        // Of several that begin alike, the one before the first compaction: that of a turn that was repeated late may stand
+        // first, and has what later ones had shortened.
+        let first = |window: &Window| (window.from, window.shortened.is_some());
+        let mut window = windows.into_iter().min_by_key(first).unwrap_or(present);
         let summary_of = match window.summary_message {
             None => 0,
             Some(seq) => {

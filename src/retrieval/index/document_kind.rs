@@ -148,8 +148,8 @@ const COMPARED_FOLDERS: usize = 16;
 /// The tests among the documents and the file that each of them tests, by their places in `paths`.
 ///
 /// A test and its file have one name without the words for tests: `error_test.go` tests `error.go`, `tests/OrderTests.cs`
-/// tests `src/Order.cs`. Of several such files it is the one that shares the most folders with the test; if two share as
-/// many, it is none.
+/// tests `src/Order.cs`. Of several such files it is the one that shares the most of its first folders with the test; if
+/// two share as many, it is none.
 pub(super) fn tested_files(paths: &[&str]) -> Vec<(usize, usize)> {
     let (mut tests, mut files) = (Vec::new(), BTreeMap::<String, Vec<_>>::new());
     for (at, path) in paths.iter().enumerate() {

@@ -22,7 +22,7 @@ pub(super) use comparison::compare;
 pub(super) use document_kind::AskedKinds;
 pub(super) use passages::{Candidate, Passage, passages, weighted_score};
 pub use schema::WORKSPACE_FORM;
-pub(super) use scope::Selection;
+pub(super) use scope::{Selection, documents_among};
 pub(super) use scope_keys::{SCOPE_KEY_UNKNOWN, unknown_scope_keys};
 pub(super) use spans::{Span, Spans};
 pub(super) use tables::{CHUNK_WORK, STEP_CHUNKS, State, Tables};

@@ -84,12 +84,13 @@ impl Selection {
             }
             let (matching, effect) = meaning(condition);
             let needles = Needles::of(condition)?;
-            let few = |within: &&Spans| needles.rows_of(&condition.key, within) <= needles.rows;
-            let matching = match (selection.within.as_ref().filter(few), matching) {
-                // One slice compares all documents that are left.
+            // One slice compares all documents that are left, or a search goes on, for which see above.
+            let are_compared = |within: &&Spans| {
+                floor > 0 || within.len() <= needles.documents_of_a_slice(&condition.key)
+            };
+            let matching = match (selection.within.as_ref().filter(are_compared), matching) {
                 (Some(within), _) => {
-                    budget.spend(needles.work(needles.rows_of(&condition.key, within))).await;
-                    matching_among(tables, &needles, condition, within)?
+                    matching_among(tables, budget, &needles, condition, within).await?
                 }
                 (None, Match::Whole) => equal_to(tables, budget, condition, floor).await?,
                 (None, Match::Part) => {
@@ -200,11 +201,15 @@ impl Needles {
         STATEMENT_WORK + self.row_work.times(rows)
     }
 
-    /// The work of comparing documents by a key, in values of the longest.
-    fn rows_of(&self, key: &str, documents: &Spans) -> usize {
-        let of_one = if column(key).is_some() { 1 } else { PROPERTY_ROWS };
-        documents.len().saturating_mul(of_one)
+    /// The documents that one slice compares by a key, at least one.
+    fn documents_of_a_slice(&self, key: &str) -> usize {
+        (self.rows / rows_of_one(key)).max(1)
     }
+}
+
+/// The values of one document that are compared by a key, in values of the longest.
+fn rows_of_one(key: &str) -> usize {
+    if column(key).is_some() { 1 } else { PROPERTY_ROWS }
 }
 
 /// The column of `documents` for a key of which each has one value.
@@ -217,8 +222,9 @@ fn column(key: &str) -> Option<&'static str> {
 }
 
 /// The documents among some of which a value fits the condition.
-fn matching_among<D: Database>(
+async fn matching_among<D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
+    budget: &mut WorkBudget<F>,
     needles: &Needles,
     condition: &RagCondition,
     among: &Spans,
@@ -227,23 +233,45 @@ fn matching_among<D: Database>(
         Match::Whole => format!("{value} = needle"),
         Match::Part => format!("instr({value}, needle) > 0"),
     };
-    let mut parameters: Vec<SqlValue> = vec![needles.json.as_str().into(), among.json()?.into()];
     let of_document = match column(&condition.key) {
         Some(column) => format!("needles WHERE {}", fits(column)),
         None => {
-            parameters.push(condition.key.as_str().into());
             let values = "json_each(d.properties) AS p CROSS JOIN json_each(p.value, '$[1]') AS v";
-            format!("{values} CROSS JOIN needles WHERE p.value ->> 0 = ? AND {}", fits("v.value"))
+            format!("{values} CROSS JOIN needles WHERE p.value ->> 0 = ?3 AND {}", fits("v.value"))
         }
     };
     let statement = format!(
-        "WITH needles AS MATERIALIZED (SELECT value AS needle FROM json_each(?))
+        "WITH needles AS MATERIALIZED (SELECT value AS needle FROM json_each(?1))
         SELECT json_group_array(json_array(d.first_chunk, d.first_chunk + d.chunks - 1)) AS matching
-        FROM json_each(?) AS span CROSS JOIN chunks AS c ON c.id = span.value ->> 0
+        FROM json_each(?2) AS span CROSS JOIN chunks AS c ON c.id = span.value ->> 0
         CROSS JOIN documents AS d ON d.path = c.path
         WHERE EXISTS (SELECT 1 FROM {of_document})"
     );
-    Ok(Spans::of(spans(&tables.row(&statement, &parameters)?, "matching")?))
+    let mut matching = Vec::new();
+    for some in among.pieces(needles.documents_of_a_slice(&condition.key)) {
+        budget.spend(needles.work(some.len() * rows_of_one(&condition.key))).await;
+        let mut parameters: Vec<SqlValue> =
+            vec![needles.json.as_str().into(), json_text("A scope", &some)?.into()];
+        if column(&condition.key).is_none() {
+            parameters.push(condition.key.as_str().into());
+        }
+        matching.append(&mut spans(&tables.row(&statement, &parameters)?, "matching")?);
+    }
+    Ok(Spans::of(matching))
+}
+
+/// Those of some spans that are documents now.
+pub(crate) fn documents_among<D: Database>(
+    tables: &Tables<D>,
+    among: &Spans,
+) -> Result<Spans, Fault> {
+    let row = tables.row(
+        "SELECT json_group_array(json_array(d.first_chunk, d.first_chunk + d.chunks - 1)) AS found
+        FROM json_each(?) AS span CROSS JOIN chunks AS c ON c.id = span.value ->> 0
+        CROSS JOIN documents AS d ON d.path = c.path AND d.first_chunk = c.id",
+        &[among.json()?.into()],
+    )?;
+    Ok(Spans::of(spans(&row, "found")?))
 }
 
 /// The documents of which a value contains one of the condition's.

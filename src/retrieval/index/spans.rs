@@ -59,6 +59,11 @@ impl Spans {
         self.0.len()
     }
 
+    /// The documents, at most so many at a time.
+    pub(crate) fn pieces(&self, most: usize) -> std::slice::Chunks<'_, Span> {
+        self.0.chunks(most)
+    }
+
     /// The set as a JSON array.
     pub(crate) fn json(&self) -> Result<String, Fault> {
         json_text("A scope", &self.0)

@@ -117,6 +117,29 @@ fn a_fork_of_a_fork_continues_no_chain_of_turns_that_were_made_under_another_con
 }
 
 #[test]
+fn a_fork_of_a_fork_continues_no_chain_from_before_its_parent_went_on_under_another_agent_context()
+{
+    let bed = Bed::new();
+    bed.configure(add_contexts);
+    for id in ["t1", "t2"] {
+        bed.say("p", id, id).final_text();
+    }
+    bed.configure(|catalog| {
+        add_contexts(catalog);
+        let contexts = &mut catalog["ConversationContexts"];
+        contexts["likewise"] = contexts["agent"].clone();
+        contexts["default"]["Instead"] = json!("agent");
+    });
+    bed.say("p", "t3", "t3").final_text();
+    fork_of(&bed, "p", "f", json!({ "ConversationContextId": "likewise" }));
+    for (id, is_continued) in [("t2", false), ("t3", true)] {
+        fork_of(&bed, "f", id, json!({ "AfterTurnId": id }));
+        bed.say(id, "next", "Next").final_text();
+        assert_eq!(bed.latest_request()["previous_response_id"].is_string(), is_continued, "{id}");
+    }
+}
+
+#[test]
 fn a_fork_of_a_fork_sends_no_compaction_item_of_another_agent_context() {
     let bed = Bed::new();
     bed.configure(|catalog| {
