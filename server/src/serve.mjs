@@ -189,14 +189,12 @@ function every(ms, act) {
   let timer;
   let isOver = false;
   let underWay;
-  const once = async () => {
-    await Promise.resolve().then(act).catch(() => {});
-    if (!isOver) timer = setTimeout(again, ms);
+  const once = () => {
+    underWay = Promise.resolve().then(act).catch(() => {}).then(() => {
+      if (!isOver) timer = setTimeout(once, ms);
+    });
   };
-  const again = () => {
-    underWay = once();
-  };
-  again();
+  once();
   return () => {
     isOver = true;
     clearTimeout(timer);

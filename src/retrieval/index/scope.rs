@@ -84,7 +84,7 @@ impl Selection {
             }
             let (matching, effect) = meaning(condition);
             let needles = Needles::of(condition)?;
-            // One slice compares all documents that are left, or a search goes on, for which see above.
+            // Those that are left are compared by themselves where one slice has room for all, and where a search goes on.
             let are_compared = |within: &&Spans| {
                 floor > 0 || within.len() <= needles.documents_of_a_slice(&condition.key)
             };
