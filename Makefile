@@ -122,7 +122,7 @@ check-catalog: ## every fault of a catalog, with its place: FILE=catalog.json, S
 replay-bundle: ## rebuild every model call of a session's export, and run the session again: FILE=export.json
 	@cargo run --quiet --locked --package replay --bin replay-bundle -- $(if $(FILE),'$(FILE)')
 
-rehearse: setup build-server/.complete ## run recorded sessions again under another catalog, with the real model service and no tool of the real world: EXPORTS='a.json exports/', CATALOG=new.json, CONTEXT=…, BASELINE=1, JUDGE=…, TIMES=…, MAX_DRIFT=0.1, MIN_SCORE=0.8, JUNIT=…, JSON=…, CONFIG=…
+rehearse: setup build-server/.complete ## run recorded sessions again under another catalog, with the real model service and no tool of the real world: EXPORTS='a.json exports/', CATALOG=new.json, CONTEXT=…, BASELINE=1, JUDGE=…, TIMES=…, MAX_DRIFT=0.1, MIN_SCORE=0.8, JUNIT=…, JSON=…, CONFIG=…, ENV=…
 	@node build-server/dist/cli.mjs rehearse $(EXPORTS) $(call option,catalog,$(CATALOG)) $(call option,context,$(CONTEXT)) \
 		$(call option,baseline,$(BASELINE)) $(call option,judge,$(JUDGE)) $(call option,times,$(TIMES)) $(call option,max-drift,$(MAX_DRIFT)) \
 		$(call option,min-score,$(MIN_SCORE)) $(call option,junit,$(JUNIT)) $(call option,json,$(JSON)) $(call option,config,$(CONFIG)) $(call option,env,$(ENV))

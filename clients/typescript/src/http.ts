@@ -49,7 +49,7 @@ export interface HttpOptions extends RequestOptions {
   fetch?: typeof globalThis.fetch;
   /** What stands around each attempt, the first one outermost. */
   middleware?: readonly Middleware[];
-  /** How often a request is repeated that the service put off (`rate_limited`, `overloaded`, `request_timeout`). 2. */
+  /** How often a request is repeated that the service put off (`rate_limited`, `overloaded`, `request_timeout`, `identity_unavailable`). 2. */
   maxRetries?: number;
   /** How often in a row a connection is tried again without any text coming. 5. */
   maxReconnects?: number;
