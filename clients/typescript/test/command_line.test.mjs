@@ -63,6 +63,12 @@ test('one message is one turn, and what is kept of it is shown, exported and era
   assert.deepEqual([code, err.startsWith('session_not_found: ')], [1, true]);
 });
 
+test('the trace names the modes between which a turn has changed', async () => {
+  rig.model.script(answer(call('agent_change_mode', { mode: 'ddr_authoring', branch: false, reason: 'asked' })), answer(text('Changed.')));
+  await says(['chat', 'Change the mode.', '--no-tools', '--session', 'moded']);
+  assert.match(await says(['trace', 'moded']), /^[└├]─ mode · general → ddr_authoring$/m);
+});
+
 test('a script gives the form of the answer as a file', async () => {
   const schema = '{ "type": "object", "properties": { "total": { "type": "integer" } } }';
   writeFileSync(path.join(folder, 'form.json'), schema);

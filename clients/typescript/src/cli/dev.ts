@@ -4,13 +4,15 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { type Terminal, UsageError } from "./terminal.js";
 
+declare const VERSION: string;
 const PACKAGE = "aptix-edge-server";
 
 /** Runs the `dev` of the package that is installed where the command runs, or beside it; resolves to its exit code. */
 export async function dev(args: string[], terminal: Terminal): Promise<number> {
   const program = found();
   if (program === undefined) {
-    throw new UsageError(`The service is a package of its own, which is not installed here: npm install ${PACKAGE}, then again. Node 22.16 or later runs it.`);
+    // No registry has it: whatever has its name there is somebody else's.
+    throw new UsageError(`The service is a package of its own, which is not installed here, and no registry has it: npm install path/to/${PACKAGE}-${VERSION}.tgz, which "make package" makes in a checkout, then again. Node 22.16 or later runs it.`);
   }
   const child = spawn(process.execPath, [program, "dev", ...args], { stdio: "inherit" });
   terminal.signal.addEventListener("abort", () => child.kill("SIGTERM"));

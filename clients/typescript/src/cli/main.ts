@@ -127,7 +127,7 @@ const COMMANDS: Record<string, Command> = {
       continue: flag("goes on with the folder's newest session"),
       folder: text("the folder of the tools; the current one"),
       "no-tools": flag("the agent sees no files"),
-      "allow-writes": flag("the agent may change files, and asks before each change"),
+      "allow-writes": flag("the agent changes files unasked, save hidden ones; each change is asked about"),
       workspace: text("the workspace that turns search; none"),
       context: text("the conversation context; the catalog's default"),
       schema: text("a file with a JSON Schema, the form of the answer, which is JSON then; the catalog's"),
@@ -204,7 +204,7 @@ const COMMANDS: Record<string, Command> = {
   sessions: {
     usage: "sessions [--status S] [--query WORDS] [--order Activity|Created] [--limit N]",
     does: "The sessions of a user: that of the ticket, or of --user.",
-    options: { status: choice("all", "running", "awaiting_tools", "awaiting_approval", "idle", "failed"), query: text("words of the title"), order: choice("Activity", "Activity", "Created"), limit: text("the most sessions; all") },
+    options: { status: choice("all", "running", "awaiting_tools", "awaiting_approval", "idle", "failed"), query: text("words of the title"), order: choice("Activity", "Activity", "Created"), limit: text(`the most sessions; ${views.DEFAULT_SESSIONS}`) },
     takes: [0, 0],
     run: ({ aptix, values, terminal }) => {
       const options = { status: optional(values, "status") as SessionStatus, query: optional(values, "query"), order: optional(values, "order") as "Activity" };

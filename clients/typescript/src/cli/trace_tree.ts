@@ -51,7 +51,7 @@ function treeOf(trace: Trace): Node {
   below.push(
     ...named("steer", (trace.Steers ?? []).map(({ SteerId, State }) => words(SteerId, State))),
     ...named("context", trace.ContextChanged ? [`${trace.ContextChanged.From} → ${trace.ContextChanged.To}`] : []),
-    ...named("mode", trace.ModeChanges.map((change) => (change as { ModeDisplayName?: string }).ModeDisplayName ?? "")),
+    ...named("mode", trace.ModeChanges.map(({ PreviousMode, NewMode }) => `${PreviousMode} → ${NewMode}`)),
     ...named("compaction", trace.Compactions.map(({ Reason, ItemsBefore, ItemsAfter }) => words(Reason, `${ItemsBefore} → ${ItemsAfter} items`))),
     ...named("webhook", (trace.Webhooks ?? []).map((webhook) => words(...Object.values(webhook).filter((value) => typeof value === "string").slice(0, 3)))),
   );

@@ -6,7 +6,8 @@ import { Workspace } from "../workspace.js";
 import { EXIT, type Terminal, UsageError, documents, jsonOf, shown, shownLines, table, tell } from "./terminal.js";
 
 const when = (time: string) => `${time.slice(0, 16).replace("T", " ")}Z`;
-const DEFAULT_SESSIONS = 50;
+/** Of a list whose length nobody has named. */
+export const DEFAULT_SESSIONS = 50;
 
 export async function search(aptix: Aptix, workspace: string, query: SearchRequest, terminal: Terminal): Promise<number> {
   const found = await new Workspace(aptix, workspace).search(query);
