@@ -34,7 +34,7 @@ export const CLASSES = () => {
 export async function backup(data, to) {
   const folder = new DataFolder(data);
   if (!folder.written) throw new Fault(`${folder.root} is no folder of a server`);
-  if (existsSync(to)) throw new Fault(`${to} is there already; a backup overwrites nothing`);
+  if (existsSync(to)) throw isThere(to);
   const began = Date.now();
   let scratch;
   try {
@@ -61,7 +61,7 @@ export async function backup(data, to) {
     }
     const Changed = [...seen].filter(([file, moment]) => momentOf(file) !== moment).map(([file]) => path.relative(folder.root, file));
     await archive.end({ Release: folder.written, Began: new Date(began).toISOString(), Objects: objects, Changed });
-    renameSync(part, to);
+    take(part, to);
     const { size } = statSync(to);
     const counts = Object.entries(objects).filter(([, count]) => count > 0).map(([className, count]) => `${className} ${count}`);
     return `${to}: ${size} bytes, ${Date.now() - began} ms; ${counts.join(', ') || 'no objects'}`;
@@ -71,6 +71,18 @@ export async function backup(data, to) {
     if (scratch) rmSync(scratch, { recursive: true, force: true });
   }
 }
+
+/** Gives a whole backup its name, which another one may have taken since this one began. */
+function take(part, to) {
+  try {
+    closeSync(openSync(to, 'wx'));
+  } catch (error) {
+    throw error.code === 'EEXIST' ? isThere(to) : error;
+  }
+  renameSync(part, to);
+}
+
+const isThere = (file) => new Fault(`${file} is there already; a backup overwrites nothing`);
 
 const nameOf = (className, file) => `objects/${folderOf(className)}/${file}`;
 

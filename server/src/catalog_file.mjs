@@ -62,7 +62,7 @@ function ended() {
 /** Takes a catalog that is right into `folder`, from which workerd reads it. */
 export function take(catalog, folder) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(path.join(folder, '.new'), catalog, { mode: 0o600 });
+  writeFileSync(path.join(folder, '.new'), catalog, { mode: 0o600, flush: true });
   renameSync(path.join(folder, '.new'), path.join(folder, 'catalog'));
 }
 

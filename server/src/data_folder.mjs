@@ -85,7 +85,7 @@ export class DataFolder {
         'does not read; serve it with that release, or restore a backup from before the upgrade into an empty folder');
     }
     const Forms = Object.fromEntries(Object.entries(forms).map(([holds, { number }]) => [holds, number]));
-    writeFileSync(`${this.#release}.new`, `${JSON.stringify({ Release: version, Commit: PRODUCT.commit, Forms }, null, 1)}\n`);
+    writeFileSync(`${this.#release}.new`, `${JSON.stringify({ Release: version, Commit: PRODUCT.commit, Forms }, null, 1)}\n`, { flush: true });
     renameSync(`${this.#release}.new`, this.#release);
   }
 

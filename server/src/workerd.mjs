@@ -84,14 +84,16 @@ export class Workerd {
     await once(this.#process, 'spawn');
     onSpawn(this.pid);
     const timeout = AbortSignal.timeout(START_MS);
+    const control = this.#process.stdio[3];
+    // A process that says nothing at all is not waited for either.
+    timeout.onabort = () => control.destroy(new Fault(`workerd did not listen within ${START_MS / 1000} s`));
     let told = '';
-    for await (const chunk of this.#process.stdio[3].setEncoding('utf8')) {
+    for await (const chunk of control.setEncoding('utf8')) {
       told += chunk;
       const lines = told.split('\n').filter((line) => line.endsWith('}')).map((line) => JSON.parse(line));
       const of = (socket) => lines.find((line) => line.event === 'listen' && line.socket === socket);
       this.port ??= of('http')?.port;
       if (of('http') && of('control')) break;
-      timeout.throwIfAborted();
     }
     const { status, body } = await this.#ask('GET', '/ready', undefined, timeout);
     if (status !== 200) throw new Fault(`no object can be reached: ${body}`);

@@ -381,6 +381,10 @@ test('a backup for which the disk has no room says so and leaves nothing, and so
   assert.match(spoiled.err, /^aptix-edge-server: \S+0\.sqlite cannot be copied: .*\n$/);
   const nowhere = await command(['backup', '--data', data, '--to', path.join(scratch, 'nowhere/backup')]);
   assert.match(nowhere.err, /^aptix-edge-server: \S+nowhere\/backup cannot be written: ENOENT.*\n$/);
+  rmSync(objects, { recursive: true });
+  const both = await Promise.all([1, 2].map(() => command(['backup', '--data', data, '--to', file])));
+  assert.deepEqual([both.map(({ code }) => code).sort(), readdirSync(to)], [[0, 1], ['backup.tar.gz']]);
+  assert.match(both.map(({ err }) => err).join(''), /is there already; a backup overwrites nothing/);
   const put = await command(['restore', '--from', to, '--data', path.join(scratch, 'none')]);
   assert.match(put.err, /^aptix-edge-server: .*full cannot be restored: EISDIR.*\n$/);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const PROGRAM = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+export const PROGRAM = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
 /** Why no test can stand before a terminal here: it takes the `script` of util-linux. */
 export const noTerminal = /util-linux/.test(spawnSync('script', ['--version']).stdout ?? '') ? false : 'there is no program script of util-linux';

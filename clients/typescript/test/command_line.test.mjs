@@ -1,7 +1,7 @@
 // The command line against the Worker: each command as a person and as a script runs it, its exit codes, and where keys are.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
 import { sendMail, withApproval } from './approvals.mjs';
-import { Command, command, noTerminal } from './command.mjs';
+import { Command, PROGRAM, command, noTerminal } from './command.mjs';
 
 const KEY = 'key-of-the-command-line';
 const TICKET_KEYS = JSON.stringify([{ Id: 'one', Secret: Buffer.alloc(32, 7).toString('base64') }]);
@@ -55,6 +55,10 @@ test('one message is one turn, and what is kept of it is shown, exported and era
   assert.equal(statSync(path.join(folder, 'kept.json')).mode & 0o777, 0o600);
   const again = await run(['export', 'kept', '-o', 'kept.json']);
   assert.deepEqual([again.code, again.err], [1, 'kept.json is there already, and is kept. Remove it, or name another file.\n']);
+
+  const narrow = ['ulimit -f 0; exec "$0" "$@"', process.execPath, PROGRAM, 'export', 'kept', '-o', 'part.json'];
+  const full = await run(narrow, { node: 'sh', program: '-c' });
+  assert.deepEqual([full.code, /EFBIG/.test(full.err), existsSync(path.join(folder, 'part.json'))], [1, true, false], full.err);
 
   const refused = await run(['erase', 'kept']);
   assert.deepEqual([refused.code, /--yes/.test(refused.err)], [2, true]);

@@ -1,5 +1,5 @@
 // What a service keeps, as a terminal shows it: chunks, sessions, turns, exports, and the commands that end or erase.
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import type { Aptix, ErasureReceipt, ForkRequest, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
 import { User } from "../users.js";
 import { Workspace } from "../workspace.js";
@@ -57,8 +57,11 @@ export async function exportSession(aptix: Aptix, sessionId: string, file: strin
   if (file === undefined) terminal.out(text);
   // It is a conversation: for its owner alone.
   else {
-    await writeFile(file, text, { mode: 0o600, flag: "wx" }).catch(({ code, message }: NodeJS.ErrnoException) => {
-      throw new Error(code === "EEXIST" ? `${file} is there already, and is kept. Remove it, or name another file.` : message);
+    await writeFile(file, text, { mode: 0o600, flag: "wx" }).catch(async ({ code, message }: NodeJS.ErrnoException) => {
+      if (code === "EEXIST") throw new Error(`${file} is there already, and is kept. Remove it, or name another file.`);
+      // A disk that takes no more leaves a part, which a repeat would find there.
+      await rm(file, { force: true });
+      throw new Error(message);
     });
   }
   return EXIT.done;
