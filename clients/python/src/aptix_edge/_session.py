@@ -67,10 +67,10 @@ class AsyncSession:
         """A new turn, or the same one again: `turn_id` with the same request is the same turn, wherever it comes
         from. A text is its `Instruction`. `tools` are what the model may call and this program runs; a session
         keeps those that it was last given. `on_approval` decides about calls of the service's tools that need
-        consent; without it they are refused. With `cancel_on_abort`, an interrupt or the cancellation of the task
-        also cancels the turn. `deadline_s` is the longest that reading it may take, its tools and all waits included;
-        it ends the watching, not the turn. `output` is the form of the answer, which is JSON then: a pydantic model,
-        or a JSON Schema as a dict; `output()` of the turn reads it.
+        consent; with `tools` alone they are refused. With `cancel_on_abort`, an interrupt or the cancellation of the
+        task also cancels the turn. `deadline_s` is the longest that reading it may take, its tools and all waits
+        included; it ends the watching, not the turn. `output` is the form of the answer, which is JSON then: a pydantic
+        model, or a JSON Schema as a dict; `output()` of the turn reads it.
         """
         said: Mapping[str, Any] = {"Instruction": request} if isinstance(request, str) else request
         watching = Watching(progress, cancel_on_abort, max_pauses, deadline_s, tools_of(tools), on_approval, output)
