@@ -104,6 +104,20 @@ describe('a long table', { skip: withoutBrowser }, () => {
     assert.equal((await edges(page)).length, 1);
   });
 
+  test('has nothing in it that an address of its head would put there, also in a browser that writes attributes as they are', async () => {
+    const page = await playground.page();
+    await page.evaluate(() => {
+      const { get, set } = Object.getOwnPropertyDescriptor(Element.prototype, 'innerHTML');
+      const older = (html) => html.replace(/="[^"]*"/g, (value) => value.replaceAll('&lt;', '<').replaceAll('&gt;', '>'));
+      Object.defineProperty(Element.prototype, 'innerHTML', { set, get() { return older(get.call(this)); } });
+    });
+    playground.rig.model.script(answer(text('| [Name](https://example.com/<tbody><h1>Spoofed</h1>) |\n|---|\n| Ann |\n')));
+    const turn = await say(page, 'Tell me.');
+    await hasStatus(turn, 'completed');
+    assert.equal(await turn.locator('td').innerText(), 'Ann');
+    assert.equal(await turn.locator('.answer h1').count(), 0);
+  });
+
   test('is searched, and the row that is found is brought into sight', async () => {
     const { page } = await shown(PLAIN);
     await page.keyboard.press('ControlOrMeta+Shift+F');

@@ -123,7 +123,9 @@ interface RowsProps extends Pick<Props, 'table' | 'render'> {
 
 const Rows = memo(
   ({ part: Part, table, rows, columns, render }: RowsProps) => {
-    const html = render({ ...table, rows, columns });
+    // What is cut out below begins with the first tag of its kind. The head is not before it: an address in a head may have that
+    // tag in it, and older browsers write the attribute that holds it as it is.
+    const html = render({ ...table, ...(Part === 'tbody' && { header: [] }), rows, columns });
     const from = html.indexOf(`<${Part}>`);
     const inner = from < 0 ? '' : html.slice(from + Part.length + 2, html.lastIndexOf(`</${Part}>`));
     return <Part {...(columns && { role: 'rowgroup' })} dangerouslySetInnerHTML={{ __html: inner }} />;
