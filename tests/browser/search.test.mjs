@@ -176,6 +176,28 @@ describe('searching', { skip: withoutBrowser }, () => {
     assert.equal(await results.count(), 0, 'other words are another search');
   });
 
+  test('one that was slow when a search was cancelled is read by the next step, and no other one twice', async () => {
+    const sessions = Array.from({ length: 70 }, (_, at) => ({ id: `of-the-step-${at}`, title: `Session ${at}`, at: 1_700_000_000_000 - at }));
+    const page = await playground.page({ kept: { 'aptix-edge.sessions': JSON.stringify(sessions) }, expected: [/404/, /net::ERR/] });
+    const asked = [];
+    let isHeld = true;
+    await page.route(/\/export$/, async (route) => {
+      asked.push(/of-the-step-(\d+)/.exec(route.request().url())[1]);
+      if (isHeld && asked.at(-1) === '0') return;
+      await route.continue().catch(() => {});
+    });
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('pelican');
+    await page.getByRole('button', { name: 'Search what was said, too' }).click();
+    const results = page.getByRole('region', { name: 'Found in what was said' });
+    await results.getByText('Reading: 49 of 50 sessions.').waitFor();
+    await results.getByRole('button', { name: 'Cancel' }).click();
+    isHeld = false;
+    await results.getByRole('button', { name: 'Read up to 50 more sessions' }).click();
+    await results.getByText('Nothing found in 70 sessions.').waitFor();
+    const times = (id) => asked.filter((each) => each === id).length;
+    assert.deepEqual(sessions.map((_, at) => times(String(at))), sessions.map((_, at) => (at === 0 ? 2 : 1)));
+  });
+
   test("a user's search finds what that user said, and nobody else's", async () => {
     const address = `?tickets=${playground.ticketPort}`;
     const page = await playground.page({ address });

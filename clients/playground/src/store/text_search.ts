@@ -39,11 +39,14 @@ export interface TextSearch {
 
 export const textSearch = signal<TextSearch | undefined>(undefined);
 let going: AbortController | undefined;
+/** The sessions that were read: one that is slow comes later than those behind it, and whoever is used again moves in the list. */
+let done = new Set<string>();
 
 /** Other words, or another user, are another search. */
 function forget(): void {
   going?.abort();
   textSearch.value = undefined;
+  done = new Set();
 }
 searched.subscribe(forget);
 user.subscribe(forget);
@@ -65,16 +68,16 @@ export async function searchTexts(): Promise<void> {
   const change = (how: (now: TextSearch) => Partial<TextSearch>) => {
     if (!stop.aborted && textSearch.value) textSearch.value = { ...textSearch.value, ...how(textSearch.value) };
   };
-  const skipped = before?.read ?? 0;
-  textSearch.value = { words, isGoing: true, read: skipped, of: skipped, found: before?.found ?? [], unread: before?.unread ?? 0, hasMore: false };
+  textSearch.value = { words, isGoing: true, read: done.size, of: done.size, found: before?.found ?? [], unread: before?.unread ?? 0, hasMore: false };
   try {
-    const { sessions, hasMore } = await newest(skipped, STEP);
+    const { sessions, hasMore } = await newest(STEP);
     change(({ read }) => ({ of: read + sessions.length, hasMore }));
     const next = sessions.values();
     const reader = async () => {
       for (const session of next) {
         if (stop.aborted) return;
         const texts = await textsOf(session.id, stop);
+        if (!stop.aborted) done.add(session.id);
         change((now) => {
           const found = texts && foundIn(session, texts, pattern);
           return { read: now.read + 1, unread: now.unread + (texts ? 0 : 1), ...(found && { found: [...now.found, found].sort((one, other) => other.session.at - one.session.at) }) };
@@ -90,15 +93,17 @@ export async function searchTexts(): Promise<void> {
   }
 }
 
-/** The sessions from this place of the list on. */
-async function newest(from: number, count: number): Promise<{ sessions: readonly Pick<Listed, 'id' | 'title' | 'at'>[]; hasMore: boolean }> {
-  if (user.peek() === undefined) return { sessions: listed.peek().slice(from, from + count), hasMore: listed.peek().length > from + count };
+/** The newest sessions that were not read. */
+async function newest(count: number): Promise<{ sessions: readonly Pick<Listed, 'id' | 'title' | 'at'>[]; hasMore: boolean }> {
+  if (user.peek() === undefined) {
+    const unread = listed.peek().filter(({ id }) => !done.has(id));
+    return { sessions: unread.slice(0, count), hasMore: unread.length > count };
+  }
   const sessions = [];
-  let at = 0;
   for await (const { SessionId, Title, ActiveAt } of aptix.sessions({ limit: 100 })) {
-    if (at === from + count) return { sessions, hasMore: true };
-    if (at >= from) sessions.push({ id: SessionId, title: Title || SessionId, at: Date.parse(ActiveAt) });
-    at += 1;
+    if (done.has(SessionId)) continue;
+    if (sessions.length === count) return { sessions, hasMore: true };
+    sessions.push({ id: SessionId, title: Title || SessionId, at: Date.parse(ActiveAt) });
   }
   return { sessions, hasMore: false };
 }
