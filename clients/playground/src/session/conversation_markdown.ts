@@ -52,6 +52,7 @@ const endOf = ({ status, failure, files, warnings }: TurnRecord): string[] => [
 const quoted = (text: string): string => text.replace(/^/gm, '> ');
 
 function fenced(json: string): string {
-  const fence = '`'.repeat(Math.max(3, ...[...json.matchAll(/`+/g)].map(([run]) => run.length + 1)));
+  const longest = json.match(/`+/g)?.reduce((most, { length }) => Math.max(most, length), 0) ?? 0;
+  const fence = '`'.repeat(Math.max(3, longest + 1));
   return `${fence}json\n${json}\n${fence}`;
 }
