@@ -17,3 +17,13 @@ test('a result with any number of backticks stands in a longer fence', async () 
   assert.match(saved('"````"'), /^`{5}json\n"````"\n`{5}$/m);
   assert.match(saved(JSON.stringify('` '.repeat(300_000))), /^```json\n"` /m);
 });
+
+test('a file into which a key is written after it was looked at is not sent', async () => {
+  const { ofInput } = await part('retrieval/folder.ts');
+  let text = 'A heron.\n';
+  const file = { name: 'notes.md', size: 9, arrayBuffer: async () => new TextEncoder().encode(text).buffer };
+  const { documents: [document] } = await ofInput([file]);
+  assert.equal(await document.Contents(), text);
+  text = '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n';
+  await assert.rejects(document.Contents(), /changed meanwhile/);
+});

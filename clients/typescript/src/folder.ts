@@ -205,6 +205,12 @@ export function textOf(path: string, bytes: Uint8Array, isIncluded = false): { t
   return isLong || GENERATED.test(head) ? { reason: "generated" } : { text };
 }
 
+/** The text of a file that is sent. Since it was judged, a key may have been written into it. */
+export function unchanged(read: ReturnType<typeof textOf>): string {
+  if ("reason" in read) throw new Error(`It has changed meanwhile: ${REASONS[read.reason]}`);
+  return read.text;
+}
+
 /**
  * All that a folder holds, in the order of names: files that may be text by their names, and what is left out. `names`
  * then have the rules of each folder.

@@ -1,6 +1,6 @@
 // Files of this computer, dropped or chosen, as a folder that the client's rules walk: those say which of them belong into
 // an index, and why others do not.
-import { type Entry, type FileSource, type FolderSource, type Passed, REASONS, counted, textOf, walk } from '../../../typescript/src/folder.js';
+import { type Entry, type FileSource, type FolderSource, type Passed, REASONS, counted, textOf, unchanged, walk } from '../../../typescript/src/folder.js';
 import type { SourceDocument } from '../../../typescript/src/workspace.js';
 
 export interface Folder {
@@ -49,14 +49,13 @@ async function folderOf(entries: Entry[]): Promise<Folder> {
       const { path, file } = found;
       const read = await file.bytes().then((bytes) => textOf(path, bytes), () => ({ reason: 'unreadable' as const }));
       if ('reason' in read) passed.push({ path, reason: read.reason });
-      else documents.push({ Path: path, Contents: async () => decoder.decode(await file.bytes()) });
+      else documents.push({ Path: path, Contents: async () => unchanged(textOf(path, await file.bytes())) });
     }
   }
   const skipped = new Map(counted(passed).map(({ reason, count }) => [REASONS[reason], count]));
   return { name: isOne ? only.name : '', documents, skipped };
 }
 
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const sourceOf = (file: File): FileSource => ({ size: file.size, bytes: async () => new Uint8Array(await file.arrayBuffer()) });
 
 type Tree = Map<string, Tree | File>;

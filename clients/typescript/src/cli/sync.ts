@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Aptix } from "../index.js";
-import { type Passed, REASONS, counted, textOf, walk } from "../folder.js";
+import { type Passed, REASONS, counted, textOf, unchanged, walk } from "../folder.js";
 import { type LeftOut, type SourceDocument, Workspace } from "../workspace.js";
 import { nodeFolder, rulesFor } from "./node_folder.js";
 import { EXIT, type Terminal, UsageError, documents, failed, shown, tell } from "./terminal.js";
@@ -95,12 +95,6 @@ async function listedIn(options: SyncArguments, seen: Seen, signal: AbortSignal)
   }
   for (const path of seen.keys()) if (!present.has(path)) seen.delete(path);
   return { listed, passed };
-}
-
-/** The text of a file that is sent. Since it was judged, a key may have been written into it. */
-function unchanged(read: ReturnType<typeof textOf>): string {
-  if ("reason" in read) throw new Error(`It has changed meanwhile: ${REASONS[read.reason]}`);
-  return read.text;
 }
 
 function report(
