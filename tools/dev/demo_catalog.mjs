@@ -18,7 +18,9 @@ const POSTCARD = {
  */
 export async function demoCatalog(webhookUrl, spareUrl) {
   const { origin, close } = await serve(async (request, response) => {
-    const { Arguments } = await json(request);
+    // Any program and any page on this machine may write here, and what none of them can mean ends nothing.
+    const { Arguments } = (await json(request).catch(() => undefined)) ?? {};
+    if (!Arguments) return response.writeHead(400).end();
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(postcard(Arguments)));
   });
   const catalog = structuredClone(BUILT_IN);

@@ -72,6 +72,10 @@ process.on('exit', () => {
   rmSync(OWN_TOML, { force: true });
 });
 
+/** What a signal does: until there is wrangler to be ended, it ends this process, which leaves no file behind. */
+let end = () => process.exit(130);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end());
+
 try {
   process.exit(await main());
 } catch (error) {
@@ -116,13 +120,11 @@ function wranglerDev(port, options, shown) {
     }
   };
   let told = false;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.on(signal, () => {
-      if (!told) setTimeout(signalGroup, GRACE_MS, 'SIGKILL').unref();
-      told = true;
-      signalGroup('SIGTERM');
-    });
-  }
+  end = () => {
+    if (!told) setTimeout(signalGroup, GRACE_MS, 'SIGKILL').unref();
+    told = true;
+    signalGroup('SIGTERM');
+  };
   return new Promise((resolve, reject) => {
     wrangler.once('error', (error) => reject(new Error(`wrangler could not be started: ${error.message}`)));
     wrangler.once('exit', (code, signal) => {
@@ -182,7 +184,9 @@ async function configOptions(own, kept, demo, spans) {
   await put();
   if (own) {
     console.log(`make dev: the catalog is ${file}; a change takes effect within a minute`);
-    watchFile(file, { interval: 1000 }, () => put().catch((error) => console.error(`make dev: ${file} was not read: ${error.message}`)));
+    // One after the other: of two at once the older one might be the last to be kept.
+    let newest = Promise.resolve();
+    watchFile(file, { interval: 1000 }, () => (newest = newest.then(put).catch((error) => console.error(`make dev: ${file} was not read: ${error.message}`))));
   }
   return [...options, ...listening];
 }

@@ -1,0 +1,79 @@
+// `make dev` around wrangler, in a project of its own whose wrangler only notes what it is told.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { serve } from '../local_server.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** What is put is noted when it is kept; a file takes as many ms as it says, and `dev` goes on until it is ended. */
+const WRANGLER = `#!/usr/bin/env node
+const { appendFileSync, readFileSync } = require('node:fs');
+const [command, , , , , file] = process.argv.slice(2);
+if (command === 'dev') setInterval(() => {}, 1000), console.log('Ready on http://127.0.0.1');
+else {
+  const { ms = 0 } = JSON.parse(readFileSync(file, 'utf8'));
+  appendFileSync('begun.log', ms + '\\n');
+  setTimeout(() => appendFileSync('kept.log', ms + '\\n'), ms);
+}
+`;
+
+let project;
+before(() => {
+  project = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-dev-test-'));
+  for (const name of ['tools/dev', 'tests/local_server.mjs', 'tests/fakes', 'src/catalog/builtin.json', 'wrangler.toml']) cpSync(path.join(ROOT, name), path.join(project, name), { recursive: true });
+  writeFileSync(path.join(project, 'package.json'), '{"type":"module"}');
+  mkdirSync(path.join(project, 'node_modules/.bin'), { recursive: true });
+  writeFileSync(path.join(project, 'node_modules/.bin/wrangler'), WRANGLER, { mode: 0o755 });
+  writeFileSync(path.join(project, 'node_modules/package.json'), '{}');
+});
+after(() => rmSync(project, { recursive: true, force: true }));
+
+const noted = (name) => (existsSync(path.join(project, name)) ? readFileSync(path.join(project, name), 'utf8').trim().split('\n') : []);
+async function until(holds) {
+  for (const end = Date.now() + 20_000; !holds(); ) {
+    assert.ok(Date.now() < end, 'it does not come about');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+/** Begins it with a catalog that takes so long; resolves to its process. */
+async function begun(ms) {
+  for (const name of ['begun.log', 'kept.log']) rmSync(path.join(project, name), { force: true });
+  const { port, close } = await serve(() => {});
+  await close();
+  const CATALOG = path.join(project, 'catalog.json');
+  writeFileSync(CATALOG, JSON.stringify({ ms }));
+  const dev = spawn(process.execPath, [path.join(project, 'tools/dev/dev.mjs')], { stdio: 'ignore', env: { ...process.env, PORT: String(port), CATALOG } });
+  await until(() => noted('begun.log').length === 1);
+  return { dev, write: (next) => writeFileSync(CATALOG, JSON.stringify({ ms: next })) };
+}
+const ended = async (dev) => (dev.kill('SIGTERM'), (await once(dev, 'exit'))[0]);
+const left = () => readdirSync(project).filter((name) => /^\.wrangler\./.test(name));
+
+test('of a catalog that changes twice, the newest form is the one that is kept', async () => {
+  const { dev, write } = await begun(0);
+  try {
+    await until(() => noted('kept.log').length === 1);
+    // A moment later, so that the watching has begun.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    write(4000);
+    await until(() => noted('begun.log').length === 2);
+    write(1);
+    await until(() => noted('kept.log').length === 3);
+    assert.deepEqual(noted('kept.log'), ['0', '4000', '1']);
+  } finally {
+    assert.equal(await ended(dev), 0);
+  }
+  assert.deepEqual(left(), []);
+});
+
+test('a signal before wrangler serves leaves nothing behind', async () => {
+  const { dev } = await begun(3000);
+  assert.equal(left().length, 1);
+  assert.equal(await ended(dev), 130);
+  assert.deepEqual(left(), []);
+});
