@@ -70,6 +70,20 @@ describe('the approval card', { skip: withoutBrowser }, () => {
     assert.equal(await turn.locator('details[open] pre').innerText(), LAID_OUT);
   });
 
+  test('a turn that somebody else has answered, and that has ended, is not shown as stopped by who comes too late', async () => {
+    const page = await playground.page();
+    const { turn } = await asked(page, '{"amount":1}');
+    const [SessionId, TurnId] = [new URL(page.url()).hash.slice(1), await turn.getAttribute('data-turn')];
+    const { Result } = await (await fetch(new URL(`/sessions/${SessionId}`, rig.url))).json();
+    const [{ ToolCallId }] = Result.LiveTurn.ToolCalls;
+    const body = JSON.stringify({ SessionId, TurnId, ToolResults: [{ ToolCallId, ExecutionMs: 1, ResultJson: '{"Approved":true}' }] });
+    await (await fetch(new URL('/execute', rig.url), { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })).text();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(turn, 'completed');
+    await turn.getByText('Done.').waitFor();
+    assert.equal(await turn.getByText('This turn was stopped.').count(), 0);
+  });
+
   test('a decision takes the focus to the next card, and the last one to the message box', async () => {
     const page = await playground.page();
     rig.tools.on('/pay', '{"paid":true}', '{"paid":true}');

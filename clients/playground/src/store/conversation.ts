@@ -327,8 +327,9 @@ export async function cancel(turn: ShownTurn): Promise<void> {
   try {
     const view = await aptix.session(turn.session).cancel(turn.record.value.turnId);
     tell(turn.session);
-    // A turn that waits is watched by nobody.
-    if (!turn.watching) turn.record.value = { ...turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' }), ...usageOf(view) };
+    // A turn that waits is watched by nobody. It may have been answered, and ended, before it could be stopped.
+    if (!turn.watching && view.Status === 'aborted') turn.record.value = { ...turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' }), ...usageOf(view) };
+    else if (!turn.watching && sessionId.peek() === turn.session) await catchUp();
     answering.settle(turn);
     if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
   } catch (error) {
