@@ -69,6 +69,23 @@ describe('drafts and settings', { skip: withoutBrowser }, () => {
     assert.doesNotMatch(await stored(page), /More, and more|Of pelicans/);
   });
 
+  test('what is attached goes with the words that are written with it, and with no others', async () => {
+    const page = await playground.page();
+    const attached = page.getByRole('list', { name: 'Attachments' }).getByText('notes.md');
+    await page.getByLabel('Attach files').setInputFiles(FILE);
+    await attached.waitFor();
+    await page.getByRole('button', { name: 'What can you do? a streamed answer' }).click();
+    const turns = page.locator('.turn');
+    await hasStatus(turns.nth(0), 'completed');
+    await page.getByRole('button', { name: 'Mode: General' }).click();
+    await page.getByRole('button', { name: /^DDR/ }).click();
+    await hasStatus(turns.nth(1), 'completed');
+    assert.deepEqual([await page.locator('.turn .chip').count(), await attached.count()], [0, 1]);
+    await hasStatus(await say(page, 'What is in it?'), 'completed');
+    await turns.nth(2).locator('.question-bubble').getByText('notes.md').waitFor();
+    assert.equal(await attached.count(), 0);
+  });
+
   test('what is set belongs to its session; a new one begins with what is set, and a solution context that was sent is kept nowhere', async () => {
     const page = await playground.page();
     const field = (label) => page.getByLabel(label);

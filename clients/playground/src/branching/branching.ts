@@ -3,9 +3,10 @@
 import { signal } from '@preact/signals';
 import type { TurnRequest } from '../../../typescript/src/index.js';
 import { hashOf } from '../store/address.js';
-import { attachments, pictureAt, type Attachment } from '../store/attachments.js';
+import { pictureAt, type Attachment } from '../store/attachments.js';
 import { announced, boundContexts, loadFault, newId, open, send, sessionId, shownTurns } from '../store/conversation.js';
 import { failureOf } from '../store/failure.js';
+import { attachedIn } from '../store/request.js';
 import { aptix } from '../store/service.js';
 import { listed, used } from '../store/session_list.js';
 import { changedSettings, setAgain, solution } from '../store/settings.js';
@@ -27,11 +28,7 @@ export const hasEnded = ({ record, isTaken }: ShownTurn): boolean => isOver(reco
 export function attachedTo({ request, record }: ShownTurn): Attachment[] | undefined {
   const { pictures, files } = record.value.asked;
   if (!request) return files.length > 0 ? undefined : pictures.map(pictureAt);
-  const { ClipboardImages, InputArtifacts } = request;
-  return [
-    ...(ClipboardImages ?? []).map((image): Attachment => ({ kind: 'picture', name: 'picture', image })),
-    ...(InputArtifacts ?? []).map((artifact): Attachment => ({ kind: 'file', name: artifact.FileName, artifact })),
-  ];
+  return attachedIn(request);
 }
 
 /**
@@ -79,8 +76,7 @@ export const askAgain = (turn: ShownTurn, words = turn.record.peek().asked.text)
     }
     branched({ id, parent, of });
     if (!(await goTo(id, parent, before !== undefined))) return;
-    attachments.value = goesWithIt;
-    const sent = send(words, more);
+    const sent = send(words, goesWithIt, more);
     branched({ id, parent, of, by: sent.record.peek().turnId });
   });
 

@@ -164,7 +164,7 @@ const TOOL = { type: 'function', name: 'break_it', description: 'A tool that is 
 async function runMismatch(report: Report): Promise<void> {
   const SessionId = sessionId.peek();
   report.does('The agent is asked to call a tool.');
-  const turn = send('Call the tool break_it with the word pelican.', { ToolsJson: JSON.stringify([TOOL]) });
+  const turn = send('Call the tool break_it with the word pelican.', [], { ToolsJson: JSON.stringify([TOOL]) });
   await until(() => statusOf(turn) === 'awaiting_tools' || isOver(turn), 'A call of the tool');
   const [call] = unanswered(turn.record.peek());
   if (!call) throw new Error('The model did not call the tool.');

@@ -52,6 +52,13 @@ async function attachment(file: File): Promise<Attachment> {
 
 const newPictureId = (): string => crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
 
+/** What is attached goes with the message that is sent, and no longer with the next one. */
+export function takeAttached(): readonly Attachment[] {
+  const held = attachments.value;
+  attachments.value = [];
+  return held;
+}
+
 export const detach = (gone: Attachment) => (attachments.value = attachments.value.filter((each) => each !== gone));
 
 export const addressOf = ({ MimeType, DataBase64 }: ClipboardImage): string => `data:${MimeType};base64,${DataBase64}`;

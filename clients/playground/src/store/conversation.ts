@@ -13,7 +13,7 @@ import {
 } from '../../../typescript/src/index.js';
 import { FAULTS, NO_SESSION, sessionNamed, WRONG_TURN } from './address.js';
 import * as answering from './answering.js';
-import { attachments, pictureAt, type Attachment } from './attachments.js';
+import { pictureAt, type Attachment } from './attachments.js';
 import * as connection from './connection.js';
 import { failureOf } from './failure.js';
 import { usageOf } from './history.js';
@@ -26,7 +26,7 @@ import { aptix } from './service.js';
 import { unlist, used } from './session_list.js';
 import * as steering from './steering.js';
 import { tell } from './tabs.js';
-import { askedWith, contentOf, requestOf } from './request.js';
+import { askedWith, attachedIn, contentOf, requestOf } from './request.js';
 import { refresh } from './user_sessions.js';
 import * as settings from './settings.js';
 import type { ShownTurn } from './shown_turn.js';
@@ -158,13 +158,11 @@ export function leave(): void {
   for (const { watching } of shownTurns.value) watching?.abort();
 }
 
-/** Sends the user's words with everything that goes with them; `more` goes before what the panels say. */
-export function send(words: string, more: TurnRequest = {}): ShownTurn {
-  const held = attachments.value;
+/** Sends the user's words with what is attached to them and everything that goes with them; `more` goes before what the panels say. */
+export function send(words: string, held: readonly Attachment[] = [], more: TurnRequest = {}): ShownTurn {
   const turn = shown(turns.begun(newId(), askedWith(words, held)), composed(words, held, more));
   batch(() => {
     settings.sentSolution.value = settings.solution.value;
-    attachments.value = [];
     chosenTurn.value = namedTurn.value = undefined;
     announced.value = 'The message is sent.';
     forgetAddress();
@@ -258,14 +256,10 @@ export function drop(turn: ShownTurn): void {
 }
 
 /** Adds the user's words to a turn that runs or waits. They are the next turn where this one has just ended. */
-export async function add(turn: ShownTurn, words: string, interrupt = false): Promise<void> {
-  const held = attachments.value;
-  attachments.value = [];
+export async function add(turn: ShownTurn, words: string, held: readonly Attachment[] = [], interrupt = false): Promise<void> {
   announced.value = 'Your words are on their way.';
   const done = await addWords(turn, { id: newId(), asked: askedWith(words, held), content: contentOf(words, held) }, interrupt);
-  if (done !== 'ended' || sessionId.value !== turn.session) return;
-  attachments.value = [...held, ...attachments.value];
-  send(words);
+  if (done === 'ended' && sessionId.value === turn.session) send(words, held);
 }
 
 async function addWords(turn: ShownTurn, words: steering.Words, interrupt = false): Promise<'taken' | 'ended' | 'waiting' | 'failed'> {
@@ -286,7 +280,7 @@ async function addWords(turn: ShownTurn, words: steering.Words, interrupt = fals
 /** Sends words once more that could not be added: the same steer, wherever the first attempt has come to. */
 export async function addAgain(turn: ShownTurn, id: string): Promise<void> {
   const words = steering.wordsOf(id);
-  if (words && (await addWords(turn, words)) === 'ended' && sessionId.value === turn.session) send(words.asked.text, words.content);
+  if (words && (await addWords(turn, words)) === 'ended' && sessionId.value === turn.session) send(words.asked.text, attachedIn(words.content));
 }
 
 /** Sends a turn, for the first time or once more: the same request is the same turn. */
@@ -308,8 +302,7 @@ export const canBeSentAgain = ({ request, record }: ShownTurn): boolean => reque
 export function sendAgain(turn: ShownTurn): void {
   if (turn.request) return begin(turn);
   const { text, pictures } = turn.record.peek().asked;
-  attachments.value = [...attachments.value, ...pictures.map(pictureAt)];
-  send(text);
+  send(text, pictures.map(pictureAt));
 }
 
 /** Watches a turn that was begun before, from where its text stands. */

@@ -27,6 +27,12 @@ export function contentOf(words: string, held: readonly Attachment[]) {
   return { ...(words && { Instruction: words }), ...(pictures.length > 0 && { ClipboardImages: pictures }), ...(files.length > 0 && { InputArtifacts: files }) };
 }
 
+/** What is attached in a request. */
+export const attachedIn = ({ ClipboardImages, InputArtifacts }: Pick<TurnRequest, 'ClipboardImages' | 'InputArtifacts'>): Attachment[] => [
+  ...(ClipboardImages ?? []).map((image): Attachment => ({ kind: 'picture', name: 'picture', image })),
+  ...(InputArtifacts ?? []).map((artifact): Attachment => ({ kind: 'file', name: artifact.FileName, artifact })),
+];
+
 /** The same as the conversation shows it. */
 export const askedWith = (text: string, held: readonly Attachment[]): Asked => ({
   text,

@@ -1,6 +1,6 @@
 // Where the user writes: words, pasted pictures, dropped files.
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { addressOf, attach, attachments, detach, filesBeingRead, refusedFiles, type Attachment } from '../store/attachments.js';
+import { addressOf, attach, attachments, detach, filesBeingRead, refusedFiles, takeAttached, type Attachment } from '../store/attachments.js';
 import { isLost } from '../store/connection.js';
 import { add, cancel, liveTurn, send, sessionId, shownTurns, stopping } from '../store/conversation.js';
 import { unanswered } from '../store/turn_record.js';
@@ -33,8 +33,8 @@ export function Composer() {
     if (!canSend) return;
     refocus();
     const words = draft.value.trim();
-    if (turn) void add(turn, words, interrupt);
-    else send(words);
+    if (turn) void add(turn, words, takeAttached(), interrupt);
+    else send(words, takeAttached());
     draft.value = '';
   };
   const stop = ({ detail }: MouseEvent) => {
