@@ -159,6 +159,37 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await entries(stays).getByText('What can you do?').waitFor();
   });
 
+  test('words of a user that wait are sent as that user, or not at all', async () => {
+    const page = await playground.page({ address, expected: [/net::ERR/, /status of 404/] });
+    await signIn(page, 'vera');
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const service = /\/(execute|sessions|health)/;
+    await page.route(service, (route) => route.abort('connectionfailed'));
+    for (const words of ['The first of Vera.', 'The second of Vera.']) {
+      await page.keyboard.press('Alt+n');
+      await hasStatus(await say(page, words), 'unsent');
+    }
+    await page.keyboard.press('Alt+n');
+    const asked = [];
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    await page.unroute(service);
+    await page.route(/\/execute/, async (route) => {
+      asked.push(route.request().postDataJSON().Instruction);
+      await held;
+      await route.continue();
+    });
+    const first = page.waitForResponse(/\/execute/);
+    await page.getByRole('button', { name: 'Try now' }).click();
+    while (asked.length === 0) await page.waitForTimeout(20);
+    await page.getByRole('button', { name: 'vera', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    release();
+    await first;
+    await page.waitForTimeout(500);
+    assert.deepEqual(asked, ['The first of Vera.']);
+  });
+
   test('a workspace that is chosen is one that the ticket names', async () => {
     const page = await playground.page({ address });
     await signIn(page, 'wim');

@@ -128,8 +128,14 @@ async function goOn(): Promise<void> {
 
 async function sendElsewhere(): Promise<void> {
   if (isLost.peek()) return;
-  for (const each of outbox.words.elsewhere(sessionId.peek())) await sendDetached(each);
-  for (const each of outbox.answers.elsewhere(sessionId.peek())) await sendAnswersDetached(each);
+  await eachElsewhere(outbox.words, sendDetached);
+  await eachElsewhere(outbox.answers, sendAnswersDetached);
+}
+
+/** One after the other. By its turn one may be dropped, its session be open, or somebody else sit before the tab. */
+async function eachElsewhere<T>(entries: { elsewhere(session: string): readonly T[] }, send: (each: T) => Promise<void>): Promise<void> {
+  const waiting = () => entries.elsewhere(sessionId.peek());
+  for (const each of waiting()) if (waiting().includes(each)) await send(each);
 }
 
 /** Sends words that wait in a session that is not open; the turn runs without being watched. */
