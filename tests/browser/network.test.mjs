@@ -27,6 +27,8 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     return Result?.Turns.length ?? 0;
   };
 
+  const lastTurn = async (session) => (await (await fetch(new URL(`/sessions/${session}`, playground.rig.url))).json()).Result.LatestTurn.TurnId;
+
   test('a message that could not leave waits, and is sent once by itself when the network is back', async () => {
     const page = await open();
     await hasStatus(await say(page, 'What can you do?'), 'completed');
@@ -135,6 +137,21 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await turn.locator('.steer[data-steer="waiting"]').waitFor();
     await offline(page, false);
     await turn.locator('.steer[data-steer="pending"]').waitFor();
+
+    const calls = /\/(execute|sessions|health)/;
+    await page.route(calls, (route) => route.abort('connectionfailed'));
+    await page.getByRole('textbox', { name: 'Message' }).fill('And be brief.');
+    await page.keyboard.press('Enter');
+    await turn.locator('.steer[data-steer="waiting"]').waitFor();
+    await page.reload();
+    await sign(page).waitFor();
+    await page.keyboard.press('Alt+n');
+    await page.getByText('What should the agent do?').waitFor();
+    await page.unroute(calls);
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.waitForFunction(() => sessionStorage.length === 0);
+    const { Result } = await (await fetch(new URL(`/sessions/${first.slice(1)}/turns/${await lastTurn(first.slice(1))}`, playground.rig.url))).json();
+    assert.deepEqual(Result.Steers.map(({ State }) => State), ['pending', 'pending'], 'also where the session was left');
   });
 
   test('a lost service is asked again by itself, with a sign that goes away, and the turn goes on where its text stopped', async () => {

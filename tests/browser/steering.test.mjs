@@ -144,6 +144,28 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
     assert.deepEqual((await stored(page)).map(({ State }) => State), ['delivered']);
   });
 
+  test('words that come too late for a turn whose session was left meanwhile are its next turn', async () => {
+    const page = await playground.page({ expected: [/status of 409/] });
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    let release;
+    const late = new Promise((resolve) => (release = resolve));
+    await page.route(/\/steer$/, async (route) => (await late, route.continue()), { times: 1 });
+    await add(page, 'What can you do?');
+    await steer(turn, 'What can you do?', 'sending').waitFor();
+    await hasStatus(turn, 'completed');
+    const left = sessionOf(page);
+    await page.keyboard.press('Alt+n');
+    await page.getByText('What should the agent do?').waitFor();
+    release();
+    await page.waitForFunction(() => sessionStorage.getItem('aptix-edge.outbox') === null);
+    await page.goto(new URL(left, page.url()).href);
+    const next = page.locator('.turn').nth(1);
+    await hasStatus(next, 'completed');
+    assert.equal(await next.locator('.question-bubble p').innerText(), 'What can you do?');
+    assert.equal(await page.locator('.turn').count(), 2);
+  });
+
   test('words that the service refuses say why, and are added again on a phone in the dark', async () => {
     const page = await playground.page({ viewport: PHONE, colorScheme: 'dark', expected: [/status of 403/] });
     const turn = await say(page, 'Give a slow answer.');

@@ -220,10 +220,11 @@ function restoreSteers(): void {
     const { steers: turnId, ...words } = entry;
     if (turnId === undefined) continue;
     const live = shownTurns.peek().find(({ record }) => record.peek().turnId === turnId && turns.isLive(record.peek()));
-    const asked = { text: words.text, pictures: [], files: words.attached };
+    const { asked, request: content } = words.whole ?? { asked: { text: words.text, pictures: [], files: words.attached }, request: contentOf(words.text, []) };
+    const isWhole = words.whole !== undefined || words.attached.length === 0;
     if (steers.has(words.id)) outbox.words.take(words.id);
-    else if (live && words.attached.length === 0) void addWords(live, { id: words.id, asked, content: contentOf(words.text, []) });
-    else outbox.words.put(words);
+    else if (live && isWhole) void addWords(live, { id: words.id, asked, content });
+    else outbox.words.put({ ...words, ...(words.whole && { whole: { asked, request: composed(words.text, [], content) } }) });
   }
   restore();
 }
@@ -263,10 +264,12 @@ export async function add(turn: ShownTurn, words: string, held: readonly Attachm
 }
 
 async function addWords(turn: ShownTurn, words: steering.Words, interrupt = false): Promise<'taken' | 'ended' | 'waiting' | 'failed'> {
-  const { id, asked } = words;
-  outbox.words.put({ session: turn.session, id, text: asked.text, attached: [...asked.pictures.map(() => 'picture'), ...asked.files], steers: turn.record.peek().turnId });
+  const { id, asked, content } = words;
+  const attached = [...asked.pictures.map(() => 'picture'), ...asked.files];
+  outbox.words.put({ session: turn.session, id, text: asked.text, attached, steers: turn.record.peek().turnId, whole: { request: content, asked } });
   const done = await steering.add(turn, words, interrupt);
-  if (done !== 'waiting') outbox.words.take(id);
+  // Where their session was left meanwhile, nothing shows what became of them but what waits there.
+  if (done === 'taken' || (done !== 'waiting' && sessionId.peek() === turn.session)) outbox.words.take(id);
   if (done === 'taken') tell(turn.session);
   announced.value = {
     taken: 'Your words are added; the model gets them with its next call.',

@@ -16,7 +16,7 @@ export interface Waiting {
   attached: readonly string[];
   /** The turn to which the words are added; absent for words that are a turn. */
   steers?: string;
-  /** The whole of what is sent, and how it is shown, until the page is left. */
+  /** The whole of what is sent, and how it is shown, until the page is left; of words that are added, what is added. */
   whole?: { request: TurnRequest; asked: Asked };
 }
 

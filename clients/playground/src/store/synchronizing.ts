@@ -14,7 +14,7 @@ import * as steering from './steering.js';
 import { onTold, tell } from './tabs.js';
 import { isLive, openCalls } from './turn_record.js';
 import { refresh } from './user_sessions.js';
-import { AptixError, type SessionView } from '../../../typescript/src/index.js';
+import { AptixError, type SessionView, Turn } from '../../../typescript/src/index.js';
 
 /** How often a turn that waits for a human is looked at: somebody else may have answered. */
 const WAITING_MS = 10_000;
@@ -138,14 +138,18 @@ async function eachElsewhere<T>(entries: { elsewhere(session: string): readonly 
   for (const each of waiting()) if (waiting().includes(each)) await send(each);
 }
 
-/** Sends words that wait in a session that is not open; the turn runs without being watched. */
+/** Sends words that wait in a session that is not open; the turn runs without being watched. Those that come too late for a turn are the next one. */
 async function sendDetached({ session, id, text, attached, steers, whole }: outbox.Waiting): Promise<void> {
   const request = whole?.request ?? (attached.length === 0 ? { Instruction: text } : undefined);
-  if (steers !== undefined || !request) return;
+  if (!request) return;
   try {
-    await aptix.session(session).turn(request, { turnId: id }).detach();
+    const at = aptix.session(session);
+    const next = steers === undefined ? at.turn(request, { turnId: id }) : await at.attach(steers).steer(request, { steerId: id, ifEnded: 'newTurn' });
+    if (next instanceof Turn) {
+      await next.detach();
+      noteState(session, 'running');
+    }
     outbox.words.take(id);
-    noteState(session, 'running');
     tell(session);
   } catch {
     // The words wait on, and say why when their session is opened.
