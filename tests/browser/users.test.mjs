@@ -190,6 +190,25 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     assert.deepEqual(asked, ['The first of Vera.']);
   });
 
+  test('who signs in while somebody else is being erased stays signed in', async () => {
+    const page = await playground.page({ address });
+    await signIn(page, 'leaves');
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    await page.route(/\/users\//, async (route) => (await held, route.continue()));
+    await page.getByRole('button', { name: 'leaves', exact: true }).click();
+    await page.getByRole('button', { name: 'Erase me' }).click();
+    await agree(page);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signIn(page, 'comes');
+    const erased = page.waitForResponse(/\/users\//);
+    release();
+    await (await erased).finished();
+    await page.waitForTimeout(200);
+    assert.equal(await page.locator('.who').innerText(), 'comes');
+  });
+
   test('a workspace that is chosen is one that the ticket names', async () => {
     const page = await playground.page({ address });
     await signIn(page, 'wim');

@@ -17,16 +17,13 @@ user.subscribe((name) => {
   actFor(name);
 });
 
-/** Erases the user with all their sessions, and signs out. Resolves to the receipt; to `undefined` where one was lost. */
+/** Erases the user with all their sessions. Resolves to the receipt; to `undefined` where one was lost. */
 export async function eraseUser(): Promise<UserErasureReceipt | undefined> {
   const name = user.peek();
   if (name === undefined) return undefined;
   for (;;) {
     const receipt = await new User(tenant, name).erase();
-    if (!receipt || receipt.Sessions.Pending === 0) {
-      if (user.peek() === name) user.value = undefined;
-      return receipt;
-    }
+    if (!receipt || receipt.Sessions.Pending === 0) return receipt;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }

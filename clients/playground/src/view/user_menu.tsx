@@ -31,9 +31,12 @@ export function UserMenu({ onChange }: { onChange(): void }) {
     isErasing.value = true;
     try {
       const receipt = await eraseUser();
+      // Somebody else may sit here by now.
+      if (user.peek() !== name) return;
       change(undefined);
       erased.value = { name, receipt };
     } catch (error) {
+      if (user.peek() !== name) return;
       const failure = failureOf(error);
       fault.value = failure.code === 'user_not_found' ? 'The service knows nothing of this user.' : failure.message;
     } finally {
