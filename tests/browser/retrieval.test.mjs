@@ -82,6 +82,12 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'completed');
     await turn.getByText(/Context: .*src\/feeding\.rs/).waitFor();
     assert.match(await turn.getByText(/Context: /).innerText(), /README\.md/);
+    assert.equal(await turn.locator('.question-bubble .chip').count(), 0);
+    await page.reload();
+    await hasStatus(turn, 'completed');
+    assert.equal(await turn.locator('.question-bubble .chip').count(), 0, 'what was found was not attached');
+    await openPanel(page, 'Retrieval');
+    await panel(page).getByRole('heading', { name: 'Documents' }).waitFor();
 
     writeFileSync(path.join(zoo, 'src/walking.rs'), 'fn walk_llama() {}\n');
     rmSync(path.join(zoo, 'src/long.rs'));

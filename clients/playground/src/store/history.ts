@@ -171,10 +171,15 @@ export function steersOf(turn: ExportedTurn | undefined): (Omit<SteerStep, 'kind
 
 const itemsOf = ({ Conversation }: ExportedTurn, kind: string): readonly unknown[] => Conversation.find(({ Kind }) => Kind === kind)?.Items ?? [];
 const partsOf = (items: readonly unknown[]): Part[] => items.flatMap((item) => (item as Item).content ?? []);
-const askedOf = (turn: ExportedTurn): Asked => wordsOf(itemsOf(turn, 'user'));
+const askedOf = (turn: ExportedTurn): Asked => wordsOf(itemsOf(turn, 'user'), filesOf(turn));
 
-/** The user's own words, without the blocks that the service puts around them. */
-function wordsOf(items: readonly unknown[]): Asked {
+/** What the trace of a turn's message says of the user's text files: beside them stand the chunks that were found for the words. */
+const filesOf = ({ Composition }: ExportedTurn): string[] | undefined =>
+  (Composition as { Block: string; Source: string }[] | undefined)?.flatMap(({ Block, Source }) => (Block === 'chunk' && Source.startsWith(ATTACHED) ? [Source.slice(ATTACHED.length)] : []));
+const ATTACHED = 'InputArtifacts: ';
+
+/** The user's own words, without the blocks that the service puts around them. Of words that were added, all chunks are the user's. */
+function wordsOf(items: readonly unknown[], attached?: readonly string[]): Asked {
   const parts = partsOf(items);
   const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
   const first = texts[0]?.replace(/^\[MODE: [^\]]*\]\s*/, '') ?? '';
@@ -182,6 +187,8 @@ function wordsOf(items: readonly unknown[]): Asked {
   return {
     text: first.replace(/^\[INSTRUCTION\]\n/, ''),
     pictures: parts.flatMap(({ image_url }) => (image_url?.startsWith('data:image/') ? [image_url] : [])),
-    files: [...[...context.matchAll(/^Path: (.+)$/gm)].map(([, path]) => path!), ...parts.flatMap(({ filename }) => filename ?? [])],
+    files: [...(attached ?? [...context.matchAll(CHUNK)].map(([, path]) => path!)), ...parts.flatMap(({ filename }) => filename ?? [])],
   };
 }
+/** The head of a chunk. */
+const CHUNK = /^=== CHUNK \d+ ===\nId: ctx_\d+\nPath: (.+)$/gm;
