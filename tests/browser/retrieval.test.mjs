@@ -152,6 +152,28 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `${overflow} pixels`);
   });
+
+  test('what was found is of the workspace that is named, and of the newest search', async () => {
+    const page = await opened({ expected: [/status of 503/] });
+    await upload(page, /sent|unchanged/);
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    await page.route(/\/search\?/, async (route) => (await held, route.continue()), { times: 1 });
+    const late = page.waitForResponse((response) => response.url().includes('/search') && response.request().postDataJSON().Query === 'walk');
+    await panel(page).getByLabel('What to search for').fill('walk');
+    await page.keyboard.press('Enter');
+    await search(page, 'When is the pelican fed?');
+    release();
+    await (await late).finished();
+    await page.waitForTimeout(200);
+    await panel(page).getByText('chunks for “When is the pelican fed?”, best first').waitFor({ timeout: 1000 });
+    // Whatever is there of another workspace, and also where that cannot be asked for.
+    await page.route(/\/workspaces\/other/, (route) => route.fulfill({ status: 503, json: { Successful: false, Errors: [{ ErrorCode: 'overloaded', Message: 'Not now.', SystemError: true }], Warnings: [] } }));
+    await panel(page).getByLabel('Workspace').fill('other');
+    await panel(page).getByLabel('Workspace').press('Tab');
+    await panel(page).getByRole('alert').waitFor();
+    assert.deepEqual([await panel(page).locator('.chunk').count(), await panel(page).locator('.document').count(), await panel(page).locator('.figures').count()], [0, 0, 0]);
+  });
 });
 
 test('with a key the panels work as without one', { skip: withoutBrowser }, async () => {

@@ -1,4 +1,5 @@
-// The workspace that is looked at: what it holds, what is being uploaded, what was found.
+// The workspace that is looked at: what it holds, what is being uploaded, what was found. Owns that nothing of another one is
+// shown for its own, and that an answer which comes late replaces no newer one.
 import { signal } from '@preact/signals';
 import type { Comparison, Found, SearchRequest, WorkspaceCounts } from '../../../typescript/src/index.js';
 import { Workspace } from '../../../typescript/src/workspace.js';
@@ -41,10 +42,24 @@ export async function tried(run: () => Promise<void>): Promise<void> {
   }
 }
 
+let shownOf = '';
+/** What each kind of answer was asked for last. */
+const asked = { chunks: 0, document: 0 };
+function isNewest(what: keyof typeof asked): () => boolean {
+  const [id, mine] = [workspace.peek(), (asked[what] += 1)];
+  return () => id === workspace.peek() && mine === asked[what];
+}
+
 export async function look(): Promise<void> {
   const id = workspace.peek();
   opened.value = undefined;
-  if (!id) return void ((counts.value = undefined), (paths.value = []));
+  if (id !== shownOf) {
+    counts.value = results.value = undefined;
+    paths.value = [];
+    told.value = '';
+  }
+  shownOf = id;
+  if (!id) return;
   const [held, { Extra }] = await Promise.all([new Workspace(tenant, id).get(), post<Comparison>('compare', { Documents: [NO_DOCUMENT] })]);
   if (id !== workspace.peek()) return;
   counts.value = held;
@@ -71,16 +86,17 @@ export async function take({ name, documents, skipped }: Folder, isWhole: boolea
 
 export async function search(query: string, limit: number, isScoped: boolean): Promise<void> {
   const scope = isScoped ? ragScope() : undefined;
-  const began = performance.now();
+  const [began, isWanted] = [performance.now(), isNewest('chunks')];
   const { Chunks } = await post<Found>('search', { Query: query, Limit: limit, ...(scope && { RagScope: scope }) });
-  results.value = { query, chunks: Chunks, ms: Math.round(performance.now() - began) };
+  if (isWanted()) results.value = { query, chunks: Chunks, ms: Math.round(performance.now() - began) };
 }
 
 /** The chunks of one document, in its order: a search for the words of its path finds each. */
 export async function open(path: string): Promise<void> {
   const RagScope: SearchRequest['RagScope'] = { Conditions: [{ Key: 'Path', Operator: '==', Values: [path] }] };
+  const isWanted = isNewest('document');
   const { Chunks } = await post<Found>('search', { Query: path, Limit: MOST_CHUNKS, RagScope });
-  opened.value = { path, chunks: Chunks.toSorted((a, b) => a.StartLine - b.StartLine) };
+  if (isWanted()) opened.value = { path, chunks: Chunks.toSorted((a, b) => a.StartLine - b.StartLine) };
 }
 
 export async function erase(): Promise<void> {
