@@ -128,8 +128,8 @@ class WatchedSession {
     } catch (error) {
       if ((error as AptixError).code !== "turn_ended") return this.#failed(error, id);
       this.#forget(id);
-      // Whoever reads the turn hears of its end in a moment.
-      await this.#reading;
+      // Whoever reads the turn hears of its end in a moment, but not while a human is asked.
+      await (this.#shown.status === "waiting" ? this.resume() : this.#reading);
       await this.send(words as TurnRequest);
     }
   };

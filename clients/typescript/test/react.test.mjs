@@ -176,6 +176,20 @@ test('a decision that is no JSON fails in the page, and one that the service ref
   assert.deepEqual([rig.tools.requests.map(({ body }) => body.Arguments), faults, rig.model.leftovers], [[{ to: 'Bob' }], [], []]);
 });
 
+test('words behind a turn that was stopped elsewhere while it asked are the next turn, and nobody has to decide first', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('Another day.')));
+  const { page, until, texts } = await bare('stopped-elsewhere');
+  await page.evaluate(() => void window.hook.send('Mail Ann.'));
+  await until("window.hook.status === 'waiting'");
+  const at = new URL('/sessions/stopped-elsewhere', rig.url);
+  const { Result } = await (await fetch(at)).json();
+  await fetch(`${at}/turns/${Result.LiveTurn.TurnId}/cancel`, { method: 'POST' });
+  await page.evaluate(() => void window.hook.send('Not today.'));
+  await until("window.hook.status === 'ready' && window.hook.messages.at(-1)?.text === 'Another day.'");
+  assert.deepEqual(await texts(), ['Mail Ann. done', 'Not today. done', 'Another day. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
 test('words that came while another page\'s turn ran are seen as failed, and sent when that has ended', { skip: withoutBrowser, timeout: 120_000 }, async () => {
   const gate = new Gate();
   rig.model.script(answer(text('One', gate, '.')), answer(text('Two.')));
