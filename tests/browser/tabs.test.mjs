@@ -57,6 +57,19 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
     assert.ok(asked.length <= 6, asked.join('\n'));
   });
 
+  test('a tab that slept while another one wrote its sessions leaves them in the list', async () => {
+    const page = await playground.page();
+    const tab = await page.context().newPage();
+    // A tab that sleeps hears of nothing.
+    await tab.addInitScript(() => addEventListener('storage', (event) => event.stopImmediatePropagation(), { capture: true }));
+    await tab.goto(new URL('/', page.url()).href);
+    await tab.getByRole('textbox', { name: 'Message' }).waitFor();
+    await hasStatus(await say(page, 'The one.'), 'completed');
+    await hasStatus(await say(tab, 'The other.'), 'completed');
+    const titles = await page.evaluate(() => JSON.parse(localStorage.getItem('aptix-edge.sessions')).map(({ title }) => title));
+    assert.deepEqual(titles, ['The other.', 'The one.']);
+  });
+
   test('a turn that another tab began is stopped here, and both say so', async () => {
     const page = await playground.page();
     await hasStatus(await say(page, 'What can you do?'), 'completed');

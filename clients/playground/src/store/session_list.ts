@@ -40,15 +40,16 @@ export function used(id: string, words: string): void {
   const line = words.replace(/^[\s#>*`-]+/, '').split('\n')[0]!.trim();
   const title = line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE - 1)}…` : line || 'Without words';
   if (user.peek() !== undefined) return begunByUser(id, title);
-  const known = inBrowser.value.find((each) => each.id === id);
+  // Another tab may have written the list a moment ago, or while this one slept.
+  const all = stored();
+  const known = all.find((each) => each.id === id);
   const first = { ...known, id, title: known?.title ?? title, at: Date.now() };
-  inBrowser.value = [first, ...inBrowser.value.filter((each) => each.id !== id)].slice(0, MOST_KEPT);
+  inBrowser.value = [first, ...all.filter((each) => each.id !== id)].slice(0, MOST_KEPT);
 }
 
 /** What a session of this browser is at; `undefined`: at nothing that is worth telling. */
 export function noteState(id: string, status: Listed['status']): void {
   if (user.peek() !== undefined || inBrowser.peek().find((each) => each.id === id)?.status === status) return;
-  // Another tab may have written the list a moment ago.
   inBrowser.value = stored().map((each) => (each.id === id ? { ...each, status } : each));
 }
 
@@ -59,6 +60,6 @@ const IS_AT_WORK: readonly Listed['status'][] = ['running', 'awaiting_tools', 'a
 export function unlist(id: string): void {
   forgetBranch(id);
   const kept = (each: Listed) => each.id !== id;
-  if (user.peek() === undefined) inBrowser.value = inBrowser.value.filter(kept);
+  if (user.peek() === undefined) inBrowser.value = stored().filter(kept);
   else ofUser.value = ofUser.value.filter(({ id: held }) => held !== id);
 }
