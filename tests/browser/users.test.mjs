@@ -209,6 +209,31 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     assert.equal(await page.locator('.who').innerText(), 'comes');
   });
 
+  test('a list that was asked for before a session began does not take it away', async () => {
+    const page = await playground.page({ address });
+    await signIn(page, 'lea');
+    await page.getByText('Sessions of lea stand here.').waitFor();
+    await page.waitForLoadState('networkidle');
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    let answers = 0;
+    await page.route(/\/sessions\?/, async (route) => {
+      await held;
+      await route.fulfill({ json: { Successful: true, Result: { Sessions: [] }, Errors: [], Warnings: [] } });
+      answers += 1;
+    }, { times: 2 });
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    await entries(page).getByText('Give a slow answer.').waitFor();
+    release();
+    while (answers < 2) await page.waitForTimeout(20);
+    await page.waitForTimeout(200);
+    assert.deepEqual(await entries(page).allInnerTexts(), ['Give a slow answer.']);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(turn, 'aborted');
+  });
+
   test('a workspace that is chosen is one that the ticket names', async () => {
     const page = await playground.page({ address });
     await signIn(page, 'wim');

@@ -65,8 +65,9 @@ export function showFurther(): Promise<void> {
   return refresh();
 }
 
-/** Puts a session to the top before the service's list tells of it. */
+/** Puts a session to the top before the service's list tells of it. A list that was asked for before that does not have it yet. */
 export function begunByUser(id: string, title: string): void {
+  asking += 1;
   const known = ofUser.value.find((each) => each.id === id);
   const first: UserSession = { id, title: known?.title ?? title, at: Date.now(), status: 'running' };
   ofUser.value = [first, ...ofUser.value.filter((each) => each.id !== id)];
