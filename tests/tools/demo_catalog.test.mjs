@@ -1,7 +1,11 @@
-// The tool of the demo's catalog answers whoever asks, and what is no question ends nothing.
+// What stands beside the service in `make dev` answers whoever asks, and what is no question ends nothing.
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
 import { demoCatalog } from '../../tools/dev/demo_catalog.mjs';
+import { printedSpans } from '../../tools/dev/printed_spans.mjs';
 
 test('what is no call of the tool is refused, and the next call is answered', async () => {
   const { catalog, close } = await demoCatalog();
@@ -12,5 +16,16 @@ test('what is no call of the tool is refused, and the next call is answered', as
     assert.equal((await (await ask('{"Arguments":{"to":"Ann"}}')).json()).text, 'The postcard to Ann is written.');
   } finally {
     await close();
+  }
+});
+
+test('what is no event of a span is passed over', async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-spans-test-'));
+  try {
+    await printedSpans(folder);
+    const [url] = /http:[^"]+/.exec(readFileSync(path.join(folder, 'spans.mjs'), 'utf8'));
+    for (const body of ['', 'no JSON', '{}', '[]']) assert.equal((await fetch(url, { method: 'POST', body })).status, 200, body);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
