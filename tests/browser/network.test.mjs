@@ -170,6 +170,26 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     assert.equal(await turn.locator('.answer .markdown').innerText(), 'This answer comes word by word, slowly enough to be cut, cancelled or resumed.');
   });
 
+  test('a turn that is followed anew while its text comes has each piece of it once', async () => {
+    const page = await open();
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    // As on a busy page, on which text waits for its frame.
+    await page.evaluate(() => {
+      const inTime = window.requestAnimationFrame.bind(window);
+      window.requestAnimationFrame = (draw) => setTimeout(() => inTime(draw), 1500);
+    });
+    await page.route(/\/sessions\/[^/]+$/, (route) => route.abort('connectionfailed'), { times: 1 });
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await sign(page).waitFor();
+    await sign(page).waitFor({ state: 'detached' });
+    await hasStatus(turn, 'completed');
+    await page.getByRole('button', { name: 'Inspector' }).click();
+    await page.getByText('Raw events').click();
+    const pieces = await page.locator('.events tr').filter({ has: page.getByRole('cell', { name: 'text', exact: true }) }).locator('td:last-child').allInnerTexts();
+    assert.equal(pieces.map((each) => JSON.parse(each)).join(''), await turn.locator('.answer .markdown').innerText());
+  });
+
   test('a page that finds no service knocks again by itself', async () => {
     const page = await open();
     await hasStatus(await say(page, 'What can you do?'), 'completed');

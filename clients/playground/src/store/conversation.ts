@@ -310,6 +310,8 @@ export function sendAgain(turn: ShownTurn): void {
 
 /** Watches a turn that was begun before, from where its text stands. */
 export function follow(turn: ShownTurn): void {
+  // What has come by now does not come once more.
+  painters.get(turn)?.paint();
   const { turnId, position } = turn.record.value;
   watch(turn, (signal) => aptix.session(turn.session).attach(turnId, { progress: true, signal, ...(position && { position }) }));
 }
@@ -386,6 +388,7 @@ async function watch(turn: ShownTurn, events: Events, isTaken?: () => void): Pro
     if (come instanceof Turn) turn.handle = come;
     else delete turn.handle;
     for await (const event of come) {
+      watching.signal.throwIfAborted();
       hasLeft(turn);
       isTaken?.();
       isTaken = undefined;
@@ -401,7 +404,7 @@ async function watch(turn: ShownTurn, events: Events, isTaken?: () => void): Pro
     if (paused?.Kind === 'client_tool_continuation') pause(turn, paused.ToolCalls);
     else announced.value = 'The answer is complete.';
   } catch (error) {
-    painter.paint();
+    if (painters.get(turn) === painter) painter.paint();
     if (watching.signal.aborted) return;
     painters.delete(turn);
     delete turn.watching;
