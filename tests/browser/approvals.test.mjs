@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
-import { answer, call, text } from '../e2e/scripted_model.mjs';
+import { Gate, answer, call, text } from '../e2e/scripted_model.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
 
@@ -82,6 +82,26 @@ describe('the approval card', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'completed');
     await turn.getByText('Done.').waitFor();
     assert.equal(await turn.getByText('This turn was stopped.').count(), 0);
+  });
+
+  test('the arguments of a call that ran are shown while the turn goes on, and stay', async () => {
+    const page = await playground.page();
+    rig.tools.on('/pay', '{"paid":true}');
+    const [first, second] = [new Gate(), new Gate()];
+    rig.model.script(answer(call('pay', ['{"amount":1}'])), answer(text('It ', first, 'is ', second, 'done.')));
+    const turn = await say(page, 'Pay.');
+    await hasStatus(turn, 'awaiting_tools');
+    await approve(turn);
+    await turn.locator('.markdown').getByText('It').waitFor();
+    const card = turn.locator('details').filter({ hasText: 'run by the service' });
+    await card.locator('summary').click();
+    await card.getByText('"amount": 1').waitFor();
+    first.open();
+    await turn.locator('.markdown').getByText('It is').waitFor();
+    assert.match(await card.innerText(), /"amount": 1/);
+    second.open();
+    await hasStatus(turn, 'completed');
+    assert.match(await card.innerText(), /"amount": 1[^]*"paid": true/);
   });
 
   test('a decision takes the focus to the next card, and the last one to the message box', async () => {

@@ -122,3 +122,11 @@ test('a server tool is one card from its start to its result', () => {
   );
   assert.deepEqual(steps.map(({ kind, state, ms }) => [kind, state, ms]), [['server_tool', 'failed', 4], ['text', undefined, undefined]]);
 });
+
+test('what was asked for of a server tool while it ran stays when it has ended', () => {
+  const of = { ToolCallId: 'x', Name: 'look_up' };
+  const running = after(progress('server_tool', { ...of, State: 'started' }));
+  const asked = { ...running, steps: running.steps.map((step) => ({ ...step, argumentsJson: '{"a":1}' })) };
+  const [step] = turns.after(asked, progress('server_tool', { ...of, State: 'finished', Successful: true, ExecutionMs: 3 })).steps;
+  assert.deepEqual([step.state, step.argumentsJson], ['done', '{"a":1}']);
+});

@@ -217,7 +217,8 @@ function afterProgress(record: TurnRecord, progress: Progress): TurnRecord {
       const state = State === 'started' ? 'runs' : Successful === false ? 'failed' : 'done';
       const at = record.steps.findIndex((step) => step.kind === 'server_tool' && step.id === id);
       const step: Step = { kind: 'server_tool', id, name, state, ...(ms !== undefined && { ms }) };
-      return at < 0 ? withStep(record, step) : { ...record, steps: replaced(record.steps, at, step) };
+      // What was fetched of it meanwhile, such as its arguments, stays.
+      return at < 0 ? withStep(record, step) : { ...record, steps: replaced(record.steps, at, { ...record.steps[at], ...step }) };
     }
     case 'mode':
       return withStep({ ...record, mode: progress.ModeDisplayName }, { kind: 'note', text: `The mode is now ${progress.ModeDisplayName}.` });
