@@ -8,6 +8,7 @@
 
 use std::time::{Duration, Instant};
 
+use aptix_edge::outbound::ServiceFailure;
 use bed::HttpReply;
 
 use super::server::Server;
@@ -71,6 +72,12 @@ fn the_marks_of_a_schema_are_looked_up_in_long_arguments_in_time() {
 fn a_message_costs_a_few_times_its_bytes_of_memory_however_many_things_it_lists() {
     const MULTIPLE: usize = 8;
     let many = |unit: &str| vec![unit; 3_900_000 / (unit.len() + 1)].join(",");
+    let listed = vec![r#"{"":0}"#; 270_000].join(",");
+    let members = format!(r#""result":{{"tools":[],"ttlMs":[{listed}]}}"#);
+    let mut server = Server::known("modern", [reply(&members)]);
+    let (list, held) = most_held(|| server.list());
+    assert_eq!(list.unwrap().ttl_ms, 0);
+    assert!(held < MULTIPLE * members.len(), "a time to live: {held} bytes");
     for (what, members) in [
         (
             "a text",
@@ -90,4 +97,13 @@ fn a_message_costs_a_few_times_its_bytes_of_memory_however_many_things_it_lists(
         assert!(outcome.is_err(), "{what}");
         assert!(held < MULTIPLE * members.len(), "{what}: {held} bytes");
     }
+}
+
+#[test]
+fn a_text_with_endless_escapes_and_a_cut_character_is_read_in_time() {
+    let text = format!("{}\\ud83d", "\\n".repeat(1_900_000));
+    let reply = reply(&format!(r#""result":{{"content":[{{"type":"text","text":"{text}"}}]}}"#));
+    let mut server = Server::known("modern", [reply]);
+    let outcome = in_time("a call", || server.call("{}"));
+    assert_eq!(outcome.unwrap_err(), ServiceFailure::TooLarge(1_000_000).into());
 }

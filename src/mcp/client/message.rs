@@ -154,7 +154,7 @@ pub(super) fn string_member<'d>(object: &'d str, member: &str) -> Option<Cow<'d,
 
 /// The JSON as a number, where it is one.
 pub(super) fn number(json: &str) -> Option<f64> {
-    serde_json::from_str::<Value>(json).ok()?.as_f64()
+    serde_json::from_str(json).ok()
 }
 
 /// The text as a JSON string.
