@@ -159,6 +159,13 @@ impl<'a> ResponseEvent<'a> {
     }
 }
 
+impl ResponseEvent<'_> {
+    /// Whether it tells of the response itself, and adds nothing to its output.
+    pub(super) fn is_of_response(&self) -> bool {
+        matches!(self, Self::Terminal(..) | Self::Error(_) | Self::Progress(_))
+    }
+}
+
 /// Whether the name of an event is none of the Responses API's.
 fn is_foreign(name: &str) -> bool {
     name != "error" && !name.starts_with("response.")

@@ -229,7 +229,8 @@ impl ResponseStream {
             match decoder.finish() {
                 Ok(Some(event)) => {
                     let read = ResponseEvent::read(&event).map_err(|_| StreamFault::EndedEarly)?;
-                    if is_next(&mut self.order, &event)? {
+                    // Text would be lost in the fault with which the body ends: it comes again where the response is read on.
+                    if read.is_of_response() && is_next(&mut self.order, &event)? {
                         progress = self.accumulator.apply(read)?;
                         check_id(self.read_on.as_ref(), &mut self.accumulator.reported)?;
                     }

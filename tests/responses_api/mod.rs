@@ -333,6 +333,30 @@ fn a_character_that_was_cut_in_two_is_whole_where_the_response_is_read_on_betwee
 }
 
 #[test]
+fn no_text_is_lost_or_doubled_wherever_a_response_ends_before_it_is_read_on() {
+    let event = |number: u8, members: &str| {
+        format!("data: {{\"sequence_number\":{number},\"type\":\"response.{members}}}\n\n")
+    };
+    let delta = |number, text: &str| {
+        event(number, &format!(r#"output_text.delta","output_index":0,"delta":"{text}""#))
+    };
+    let created = event(0, r#"created","response":{"id":"resp_1"}"#);
+    let completed = event(3, r#"completed","response":{"id":"resp_1","status":"completed"}"#);
+    let body = created + &delta(1, "One, ") + &delta(2, "two.") + &completed;
+    for end in 1..body.len() {
+        let (begin, _) = body.as_bytes().split_at(end);
+        let (mut stream, mut told) = (ResponseStream::resumable(ROOMY), Vec::new());
+        stream.push(begin, &mut |progress| told.push(progress)).unwrap();
+        if stream.finish().is_err() {
+            stream.read_on("resp_1");
+            stream.push(body.as_bytes(), &mut |progress| told.push(progress)).unwrap();
+            stream.finish().unwrap();
+        }
+        assert_eq!(shown(&told), "One, two.", "{end}");
+    }
+}
+
+#[test]
 fn a_response_is_whole_and_its_own_whatever_comes_behind_its_end() {
     let completed = |number: u8, id: &str| {
         format!(
