@@ -9,9 +9,13 @@
 use serde_json::{Map, Value};
 
 use super::request::ENCRYPTED_REASONING;
+use crate::json::{Node, first_member};
 
 /// The longest part of a body without a known shape that is kept as its message, in bytes.
 const PLAIN_MESSAGE_BYTES: usize = 1024;
+
+/// The longest error inside a response that is read as a tree, in bytes, which may take a hundred times as much.
+const TREE_BYTES: usize = 64 * 1024;
 
 /// An error in the model service's words. A member that the service left out is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,12 +44,24 @@ impl ErrorBody {
 
     /// Whether a body is JSON in one of these shapes, and neither text nor JSON that reports no error.
     pub fn is_object(body: &[u8]) -> bool {
-        let read: Option<Value> = serde_json::from_slice(body).ok();
-        read.is_some_and(|value| !value.is_string() && Self::of_body(&value) != Self::default())
+        match serde_json::from_slice(body) {
+            Ok(Value::String(_)) => false,
+            Ok(value) => Self::of_body(&value) != Self::default(),
+            Err(_) => false,
+        }
     }
 
-    /// Reads the JSON text of an error alone: an object, or a string that is the message.
+    /// Reads the JSON text of an error alone: an object, or a string that is the message. Of a long one the names are
+    /// read, and its beginning is the message.
     pub(super) fn of_error(json: &str) -> Self {
+        if json.len() > TREE_BYTES {
+            let name = |member| {
+                let name = Node::root(first_member(json, member)?).as_text()?;
+                text(&name).filter(|name| name.len() <= PLAIN_MESSAGE_BYTES)
+            };
+            let (code, kind, param) = (name("code"), name("type"), name("param"));
+            return Self { code, kind, param, ..Self::of_text(json) };
+        }
         match serde_json::from_str(json) {
             Ok(Value::Object(error)) => Self::of_object(&error),
             Ok(Value::String(message)) => Self::of_text(&message),

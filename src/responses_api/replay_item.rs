@@ -19,7 +19,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::output_item::{FunctionCall, ItemHead, ItemKind, Message, OutputItem, Phase};
 
-use crate::json::{Object, first_member, from_object};
+use crate::json::{Node, Object, first_member, from_object};
 
 /// Writes the input items for the items of one output. Left out are cut calls, tools that ran in state which the
 /// service does not keep, and items that cannot be read.
@@ -172,14 +172,14 @@ const HOSTED: [(&str, &[&str], &[&str]); 5] = [
 
 /// The input item for the item of a tool that the service ran by itself.
 fn hosted_item(item: &RawValue) -> Option<Box<RawValue>> {
-    let mut members: BTreeMap<&str, Box<RawValue>> = serde_json::from_str(item.get()).ok()?;
-    let kind: &str = serde_json::from_str(members.get("type")?.get()).ok()?;
+    // An item has any number of members, of which few are looked for.
+    let member = |name: &str| first_member(item.get(), name).filter(|json| *json != "null");
+    let kind = Node::root(member("type")?).as_text()?;
     let (_, required, optional) = HOSTED.iter().find(|(known, ..)| *known == kind)?;
-    let mut kept = BTreeMap::new();
+    let mut kept: BTreeMap<&str, &RawValue> = BTreeMap::new();
     for name in ["type"].iter().chain(*required).chain(*optional) {
-        let value = members.remove(*name).filter(|value| value.get() != "null");
-        match value {
-            Some(value) => drop(kept.insert(*name, value)),
+        match member(name) {
+            Some(json) => drop(kept.insert(*name, serde_json::from_str(json).ok()?)),
             None if optional.contains(name) => {}
             None => return None,
         }

@@ -9,10 +9,14 @@ mod recorded;
 
 use aptix_edge::responses_api::{
     ErrorBody, ModelOutput, ResponseEnd, ResponseStream, StreamFault, StreamLimits, TextProgress,
+    for_replay,
 };
 use bed::own_streams;
 use proptest::prelude::*;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+use crate::contract::memory::most_held;
 
 const ROOMY: StreamLimits =
     StreamLimits { event_bytes: 1 << 20, output_bytes: 1 << 20, ..StreamLimits::RESPONSE };
@@ -374,5 +378,45 @@ fn a_response_is_whole_and_its_own_whatever_comes_behind_its_end() {
         let told = stream.reported();
         assert_eq!(told.response_id.as_deref(), Some("resp_1"));
         assert_eq!(told.usage.as_ref().map(|usage| usage.total), Some(1));
+    }
+}
+
+/// So many pieces of JSON, each by its number.
+fn many(piece: impl Fn(usize) -> String) -> String {
+    (0..150_000).map(piece).collect::<Vec<_>>().join(",")
+}
+
+#[test]
+fn an_error_inside_a_response_takes_a_few_times_its_length_of_memory_whatever_it_holds() {
+    let limits = StreamLimits { event_bytes: 1 << 22, ..ROOMY };
+    let error = format!(
+        r#"{{"type":"server_error","code":"c","message":"m","details":[{}]}}"#,
+        many(|_| r#"{"":0}"#.to_owned())
+    );
+    for body in [
+        format!("data: {{\"type\":\"error\",\"error\":{error}}}\n\n"),
+        format!("data: {{\"type\":\"response.failed\",\"response\":{{\"error\":{error}}}}}\n\n"),
+        format!(r#"{{"status":"failed","error":{error}}}"#),
+    ] {
+        let ((_, end), held) = most_held(|| read(limits, [body.as_bytes()]));
+        assert!(held < 8 * body.len(), "{held} bytes");
+        let Ok(ResponseEnd::Failed(told)) = end else { panic!("{end:?}") };
+        assert_eq!((told.kind.as_deref(), told.code.as_deref()), (Some("server_error"), Some("c")));
+        assert!(told.message.unwrap().len() <= 1024);
+    }
+}
+
+#[test]
+fn an_item_takes_less_memory_than_its_length_where_it_is_sent_again_however_many_members_it_has() {
+    let members = many(|n| format!(r#""m{n}":0"#));
+    for (kind, is_sent) in [("unheard_of", false), ("web_search_call", true)] {
+        let item = format!(r#"{{"id":"ws","status":"s","action":{{}},{members},"type":"{kind}"}}"#);
+        let item = RawValue::from_string(item).unwrap();
+        let mut sent = Vec::new();
+        let write = &mut |item: &RawValue| sent.push(item.get().to_owned());
+        let ((), held) = most_held(|| for_replay(&[&item], true, write));
+        assert!(held < item.get().len(), "{kind}: {held} bytes");
+        let known = r#"{"action":{},"id":"ws","status":"s","type":"web_search_call"}"#;
+        assert_eq!(sent, if is_sent { vec![known] } else { Vec::new() });
     }
 }
