@@ -69,6 +69,22 @@ fn a_chain_that_is_refused_is_sent_as_a_whole_from_then_on() {
     assert_replays(&bed, "whole");
 }
 
+#[test]
+fn a_refusal_that_quotes_the_conversation_at_any_length_is_one_like_any_other() {
+    let bed = Bed::new();
+    three_turns(&bed, "replay");
+    bed.world.model.rules.refuse_by(|_, items| {
+        let quoted = format!("1 validation error: {}", "quoted ".repeat(20_000));
+        let body = json!({ "error": { "type": "Bad Request", "message": quoted } }).to_string();
+        let pieces = body.as_bytes().chunks(16_000).map(|piece| Piece::Bytes(piece.to_vec()));
+        of_kind(items, "reasoning").then(|| Reply::Http(HttpReply::in_pieces(400, pieces)))
+    });
+    bed.post(&turn_in("replay", "t4", "Fourth")).final_text();
+    assert_eq!(reduced(&bed, "t4"), ["-", "items"]);
+    bed.post(&turn_in("replay", "t5", "Fifth")).final_text();
+    assert_eq!(reduced(&bed, "t5"), ["items"]);
+}
+
 /// A second turn whose final text comes when a steer has, and a service that refuses what `breaks` says from then on.
 fn steered(bed: &Bed, words: &str, breaks: fn(&Value) -> bool) -> Heard {
     bed.post(&turn("t1", "First.")).final_text();
