@@ -27,12 +27,14 @@ pub fn is_loopback(authority: &str) -> bool {
         || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether what is sent to a URL crosses a network unencrypted: by http, and to another machine.
+/// Whether what is sent to a URL crosses a network unencrypted: by http, and to another machine. URL parsers skip white
+/// space before a URL and line ends within it, and take any slashes behind the scheme, or none.
 pub fn is_sent_openly(url: &str) -> bool {
-    let is_http =
-        url.split_once("://").is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("http"));
-    let authority = authority_of(url).and_then(|rest| rest.split(['/', '?', '#', '\\']).next());
-    is_http && !authority.is_some_and(is_loopback)
+    let url: String = url.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+    let url = url.trim_start_matches(|c| c <= ' ');
+    let Some((scheme, rest)) = url.split_once(':') else { return false };
+    let authority = rest.trim_start_matches(['/', '\\']).split(['/', '?', '#', '\\']).next();
+    scheme.eq_ignore_ascii_case("http") && !authority.is_some_and(is_loopback)
 }
 
 #[cfg(test)]
@@ -47,6 +49,11 @@ mod tests {
             "http://10.0.0.5:8000/v1",
             "http://localhost@a.example/",
             "http://a.example?localhost",
+            " http://a.example",
+            "\nht\ttp://a.example",
+            "http:/a.example",
+            "http:a.example/localhost",
+            "http:\\\\a.example",
         ] {
             assert!(is_sent_openly(open), "{open}");
         }
