@@ -125,7 +125,8 @@ fn decimal(number: &str) -> (String, i64) {
     let digits = written.trim_end_matches('0');
     // An exponent beyond this type makes the double infinite, or 0 where the digits are not.
     let exponent: i64 = exponent.parse().unwrap_or_default();
-    let power = exponent + (written.len() - digits.len()) as i64 - fraction.len() as i64;
+    let power = exponent.saturating_add((written.len() - digits.len()) as i64);
+    let power = power.saturating_sub(fraction.len() as i64);
     match digits.trim_start_matches('0') {
         "" => (String::new(), 0),
         digits => (digits.to_owned(), power),
@@ -222,6 +223,7 @@ mod tests {
             "0.0",
             "-0e9",
             "0e99999999999999999999",
+            "0e9223372036854775807",
             "1",
             "-1.50",
             "1e2",
@@ -253,6 +255,7 @@ mod tests {
             "-1e400",
             "1e99999999999999999999",
             "1e-400",
+            "1.5e-9223372036854775808",
             "0.1234567890123456789",
             "0.300000000000000041",
             "3e-324",
