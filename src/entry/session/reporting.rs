@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::catalog::APPROVE_TOOL;
 use crate::contract::{Fault, ToolCall, TurnStatus};
 use crate::encoding::timestamp;
+use crate::json::{Node, first_member};
 use crate::object::ask;
 use crate::persistence::{Lease, SessionStore};
 use crate::ports::{Database, Platform, failure_line, user_name};
@@ -181,8 +182,9 @@ fn is_question(call: &ToolCall) -> bool {
 /// The tool that a call is for; of a question, the one that it is about.
 fn tool_of(call: &ToolCall) -> String {
     let asked = || {
-        let question: Value = serde_json::from_str(&call.arguments_json).ok()?;
-        Some(question.get("Name")?.as_str()?.to_owned())
+        // Not as a tree: the model's arguments stand in it, too.
+        let name = Node::root(first_member(&call.arguments_json, "Name")?).as_text()?;
+        Some(name.into_owned())
     };
     let asked = if is_question(call) { asked() } else { None };
     asked.unwrap_or_else(|| call.name.clone())
