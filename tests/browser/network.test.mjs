@@ -154,6 +154,28 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     assert.deepEqual(Result.Steers.map(({ State }) => State), ['pending', 'pending'], 'also where the session was left');
   });
 
+  test('words for a turn that are come back to without a network are added to it, once, and are no turn of their own', async () => {
+    const page = await open();
+    const turn = await say(page, 'Please read back.md.');
+    await hasStatus(turn, 'awaiting_tools');
+    const session = new URL(page.url()).hash.slice(1);
+    await page.route(/\/(execute|sessions|health)/, (route) => route.abort('connectionfailed'));
+    await page.getByRole('textbox', { name: 'Message' }).fill('And be brief.');
+    await page.keyboard.press('Enter');
+    await turn.locator('.steer[data-steer="waiting"]').waitFor();
+    await page.keyboard.press('Alt+n');
+    await page.getByText('What should the agent do?').waitFor();
+    await page.getByRole('button', { name: 'Please read back.md.', exact: false }).first().click();
+    await page.locator('.fault').waitFor();
+    await page.unroute(/\/(execute|sessions|health)/);
+    await page.getByRole('button', { name: 'Try now' }).first().click();
+    await turn.locator('.steer[data-steer="pending"]').waitFor();
+    await page.waitForFunction(() => sessionStorage.getItem('aptix-edge.outbox') === null);
+    assert.equal(await page.locator('.turn').count(), 1);
+    const { Result } = await (await fetch(new URL(`/sessions/${session}/turns/${await lastTurn(session)}`, playground.rig.url))).json();
+    assert.equal(Result.Steers.length, 1);
+  });
+
   test('a lost service is asked again by itself, with a sign that goes away, and the turn goes on where its text stopped', async () => {
     const page = await open();
     const turn = await say(page, 'Give a slow answer.');

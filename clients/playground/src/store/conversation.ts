@@ -85,6 +85,7 @@ export async function open(id: string, isKnown: boolean, turnId?: string): Promi
   });
   if (!isKnown) return;
   restore();
+  let isRead = true;
   try {
     const exported = await aptix.session(id).export();
     if (sessionId.value !== id) return;
@@ -96,13 +97,15 @@ export async function open(id: string, isKnown: boolean, turnId?: string): Promi
   } catch (error) {
     const { code, message } = failureOf(error);
     if (sessionId.value !== id) return;
-    if (code !== 'session_not_found') loadFault.value = message;
+    isRead = code === 'session_not_found';
+    if (!isRead) loadFault.value = message;
     // Words that wait begin it.
     else if (shownTurns.peek().length === 0) isNowhere(id);
   } finally {
     if (sessionId.value === id) {
       isLoading.value = false;
-      restoreSteers();
+      // Of a session that could not be read nobody knows whether its turn takes words.
+      if (isRead) restoreSteers();
       sendWaiting();
     }
   }
@@ -213,16 +216,18 @@ function restore(): void {
   }
 }
 
-/** Adds the words that a reload found waiting for a turn. Where they come too late, they are a turn. */
-function restoreSteers(): void {
-  const steers = new Set(shownTurns.peek().flatMap(({ record }) => record.peek().steps.flatMap((step) => (step.kind === 'steer' ? [step.id] : []))));
+/** Adds the words that were found waiting for a turn, as after a reload. Where they come too late, they are a turn. */
+export function restoreSteers(): void {
+  const steers = new Map(shownTurns.peek().flatMap(({ record }) => record.peek().steps.flatMap((step) => (step.kind === 'steer' ? [[step.id, step.state]] : []))));
   for (const entry of outbox.words.in(sessionId.peek())) {
     const { steers: turnId, ...words } = entry;
     if (turnId === undefined) continue;
     const live = shownTurns.peek().find(({ record }) => record.peek().turnId === turnId && turns.isLive(record.peek()));
     const { asked, request: content } = words.whole ?? { asked: { text: words.text, pictures: [], files: words.attached }, request: contentOf(words.text, []) };
     const isWhole = words.whole !== undefined || words.attached.length === 0;
-    if (steers.has(words.id)) outbox.words.take(words.id);
+    const state = steers.get(words.id);
+    if (state === 'sending' || state === 'waiting') continue;
+    if (state !== undefined) outbox.words.take(words.id);
     else if (live && isWhole) void addWords(live, { id: words.id, asked, content });
     else outbox.words.put({ ...words, ...(words.whole && { whole: { asked, request: composed(words.text, [], content) } }) });
   }
