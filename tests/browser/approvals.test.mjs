@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
-import { Gate, answer, call, text } from '../e2e/scripted_model.mjs';
+import { Gate, answer, call, httpError, text } from '../e2e/scripted_model.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
 
@@ -102,6 +102,21 @@ describe('the approval card', { skip: withoutBrowser }, () => {
     second.open();
     await hasStatus(turn, 'completed');
     assert.match(await card.innerText(), /"amount": 1[^]*"paid": true/);
+  });
+
+  test('a turn that failed behind a decision runs on when it is sent again, and nothing is decided or run twice', async () => {
+    const page = await playground.page();
+    rig.tools.on('/pay', '{"paid":true}');
+    rig.model.script(answer(call('pay', ['{"amount":1}'])), httpError(401, { message: 'No.', code: 'invalid_api_key' }), answer(text('Done.')));
+    const turn = await say(page, 'Pay.');
+    await hasStatus(turn, 'awaiting_tools');
+    await approve(turn);
+    await hasStatus(turn, 'failed');
+    await turn.getByRole('button', { name: 'Send it again' }).click();
+    await hasStatus(turn, 'completed');
+    await turn.getByText('Done.').waitFor();
+    assert.equal(rig.tools.requests.length, 1);
+    assert.equal(await page.locator('.turn').count(), 1);
   });
 
   test('a decision takes the focus to the next card, and the last one to the message box', async () => {

@@ -33,6 +33,9 @@ export function takeBack(turn: ShownTurn, call: string): void {
 /** Whether the answers of a pause are all given, and not known to be with the service. */
 export const areReady = ({ record }: ShownTurn): boolean => record.peek().status === 'awaiting_tools' && turns.isSending(record.peek());
 
+/** Whether the newest request of a turn is that with this page's answers to its newest pause. */
+export const wereSent = (turn: ShownTurn): boolean => callsOf(turn).length > 0 && turns.answersTo(turn.record.peek(), callsOf(turn)).length === callsOf(turn).length;
+
 /** The request that brings the answers; however often it is sent, it is the same one. */
 export const requestOf = (turn: ShownTurn) => ({
   SessionId: turn.session,

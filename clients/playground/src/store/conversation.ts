@@ -291,7 +291,7 @@ export async function addAgain(turn: ShownTurn, id: string): Promise<void> {
   if (words && (await addWords(turn, words)) === 'ended' && sessionId.value === turn.session) send(words.asked.text, attachedIn(words.content));
 }
 
-/** Sends a turn, for the first time or once more: the same request is the same turn. */
+/** Sends a turn, for the first time or once more: the same request is the same turn, behind a pause that with its answers. */
 export function begin(turn: ShownTurn): void {
   const { turnId } = turn.record.value;
   turn.record.value = turns.anew(turn.record.value);
@@ -300,7 +300,10 @@ export function begin(turn: ShownTurn): void {
     keepUnsent(turn);
     return connection.askNow();
   }
-  watch(turn, (signal) => aptix.session(turn.session).turn(turn.request!, { turnId, progress: true, signal }), () => tell(turn.session));
+  const events: Events = answering.wereSent(turn)
+    ? (signal) => aptix.stream(answering.requestOf(turn), { progress: true, signal })
+    : (signal) => aptix.session(turn.session).turn(turn.request!, { turnId, progress: true, signal });
+  watch(turn, events, () => tell(turn.session));
 }
 
 /** Whether what a turn was asked is here: of one from before this page was loaded, words and pictures are, files are not. */
