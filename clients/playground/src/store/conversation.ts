@@ -265,16 +265,21 @@ export function drop(turn: ShownTurn): void {
 export async function add(turn: ShownTurn, words: string, held: readonly Attachment[] = [], interrupt = false): Promise<void> {
   announced.value = 'Your words are on their way.';
   const done = await addWords(turn, { id: newId(), asked: askedWith(words, held), content: contentOf(words, held) }, interrupt);
-  if (done === 'ended' && sessionId.value === turn.session) send(words, held);
+  if (done === 'ended' && isShown(turn)) send(words, held);
 }
+
+/**
+ * Whether the page shows the turn still. Where its session was left meanwhile, and be it opened again, what becomes of words for
+ * it is told by those that wait there, and by nobody else.
+ */
+const isShown = (turn: ShownTurn): boolean => shownTurns.peek().includes(turn);
 
 async function addWords(turn: ShownTurn, words: steering.Words, interrupt = false): Promise<'taken' | 'ended' | 'waiting' | 'failed'> {
   const { id, asked, content } = words;
   const attached = [...asked.pictures.map(() => 'picture'), ...asked.files];
   outbox.words.put({ session: turn.session, id, text: asked.text, attached, steers: turn.record.peek().turnId, whole: { request: content, asked } });
   const done = await steering.add(turn, words, interrupt);
-  // Where their session was left meanwhile, nothing shows what became of them but what waits there.
-  if (done === 'taken' || (done !== 'waiting' && sessionId.peek() === turn.session)) outbox.words.take(id);
+  if (done === 'taken' || (done !== 'waiting' && isShown(turn))) outbox.words.take(id);
   if (done === 'taken') tell(turn.session);
   announced.value = {
     taken: 'Your words are added; the model gets them with its next call.',
@@ -288,7 +293,7 @@ async function addWords(turn: ShownTurn, words: steering.Words, interrupt = fals
 /** Sends words once more that could not be added: the same steer, wherever the first attempt has come to. */
 export async function addAgain(turn: ShownTurn, id: string): Promise<void> {
   const words = steering.wordsOf(id);
-  if (words && (await addWords(turn, words)) === 'ended' && sessionId.value === turn.session) send(words.asked.text, attachedIn(words.content));
+  if (words && (await addWords(turn, words)) === 'ended' && isShown(turn)) send(words.asked.text, attachedIn(words.content));
 }
 
 /** Sends a turn, for the first time or once more: the same request is the same turn, behind a pause that with its answers. */
