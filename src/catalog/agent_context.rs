@@ -60,8 +60,8 @@ declared_object! {
         "Retrieval" => retrieval = retrieval(),
         /// Headers of every call of the model service, deletions included. Authorization or api-key here takes the
         /// place of ApiKeySecret. ${SECRET_NAME} in a value is replaced by that secret, which then goes to model
-        /// services only; API_KEYS and FILE_LINK_KEY are refused, and so are the headers by which the product says how
-        /// bodies are written.
+        /// services only; API_KEYS, TICKET_KEYS and FILE_LINK_KEY are refused, and so are the headers by which the
+        /// product says how bodies are written.
         "Headers" => headers = headers(Recipient::ModelService),
         /// The query of every call's URL; names and values are percent-encoded when they are sent. No secret.
         "Query" => query = query(),

@@ -223,7 +223,7 @@ pub struct ConversationContext {
     pub boot_prompt: String,
     /// Takes precedence over the agent context's model.
     pub model: Option<String>,
-    /// The key of the mode its sessions start in. Absent: [`Catalog::default_mode`].
+    /// The key of the mode its sessions start in. Absent: `general`, else [`Catalog::default_mode`].
     pub mode: Option<String>,
     pub tools: ContextTools,
     /// Tools of every turn that the model service runs by itself.

@@ -65,7 +65,7 @@ declared_object! {
         "BootPrompt" required => boot_prompt = filled_prose(BOOT_PROMPT_BYTES),
         /// Goes before the agent context's model.
         "Model" => model = model(),
-        /// The key of the mode its sessions start in. Absent: the default mode.
+        /// The key of the mode its sessions start in. Absent: general, else the default mode.
         "Mode" => mode = reference("mode", |declared| &declared.modes),
         /// Client tools of sessions that never received any, whose names are unique; and tools of MCP servers that
         /// every turn offers, as server/tool or server/*.

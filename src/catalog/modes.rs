@@ -63,7 +63,8 @@ declared_object! {
         "Tools" => tools = tools(),
         "HostedTools" => hosted_tools = hosted_tools(),
         "ModelParameters" => model_parameters = model_parameters(),
-        /// Marks the mode that sessions start in when their conversation context names none.
+        /// Marks the default mode: sessions start in it where their conversation context names no mode and there is
+        /// none named general, and it takes the place of a mode that leaves the catalog.
         "IsDefault" => is_default = flag(),
     }
 }

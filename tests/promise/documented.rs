@@ -100,6 +100,14 @@ fn the_documented_warnings_are_in_the_code() {
             assert!(is_there(part), "{sentence}: nothing says {part}");
         }
     }
+    // The other way round: each sentence in the code, without what is filled in, stands in the table.
+    let declared = include_str!("../../src/contract/user_warning.rs").split("#[error(").skip(1);
+    let mut said = declared.filter_map(|rest| rest.split('"').nth(1)).peekable();
+    assert!(said.peek().is_some());
+    let parts = said.flat_map(|sentence| sentence.split(['{', '}']).step_by(2)).map(str::trim);
+    for part in parts.filter(|part| part.len() > 1) {
+        assert!(warnings.contains(part), "docs/operations.md does not list: {part}");
+    }
     let codes = first_cells(&table(warnings, "code in `Warnings`"));
     for code in &codes {
         assert!(is_there(&format!("\"{code}\"")), "{code}");

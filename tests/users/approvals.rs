@@ -81,6 +81,11 @@ fn a_repeat_that_runs_an_approved_call_needs_what_the_decision_needed() {
         assert_eq!(decide(decider, &decision).failure(), (500, "server_tool_failed"), "{by}");
         assert_eq!(decide(decider, &decision).final_text(), "Answer to Mail.");
         assert_eq!(runs(&bed), 3, "{by}");
+        let log = bed.world.log.borrow();
+        let line = log.iter().find(|line| line["event"] == "approval").unwrap();
+        let named = ["key", "ticket", "actor"].map(|name| line.get(name).is_some());
+        assert_eq!(named, [by == "Key", by != "Key", by == "Actor"], "{line}");
+        drop(log);
         // A repeat that runs nothing needs no such right.
         let replayed = ask(&bed, "alice", "Approve", "/execute", &decision);
         assert!(replayed.replayed, "{}", replayed.text);

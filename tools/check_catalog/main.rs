@@ -23,7 +23,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::{env, fs};
 
-use aptix_edge::catalog::{Catalog, needed_secrets};
+use aptix_edge::catalog::{Catalog, ConversationContext, needed_secrets};
 
 use network::Online;
 use report::{Findings, line, seen, table};
@@ -110,7 +110,7 @@ fn online(online: &Online, scope: &str) -> (String, bool) {
 
 /// What the catalog offers, one line for each kind of thing.
 fn summary(file: &str, catalog: &Catalog) -> String {
-    let default = &catalog.default_mode().key;
+    let default = &catalog.turn_mode(None, &ConversationContext::default()).key;
     [
         format!("{file} has no faults.\n"),
         line("agent contexts", catalog.agent_contexts().map(|(id, _)| id)),

@@ -14,6 +14,7 @@ use super::turn_draft::{
 use crate::contract::{
     ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn, no_session,
 };
+use crate::entry::logged_caller::logged_in_object;
 use crate::entry::request_context::RequestContext;
 use crate::entry::request_id::RequestId;
 use crate::identity::{ForwardedCaller, Grants, Subject};
@@ -164,10 +165,13 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
                 "event": "approval", "level": "info", "turn": turn.turn_id.as_str(),
                 "call": call.tool_call_id, "tool": call.name,
                 "decision": approval.decision.map_or("", Decision::as_str),
-                "key": caller.caller.key,
             });
             RequestId::sign(self.context.request_id.as_ref(), &mut line);
-            self.host.platform.log(line);
+            let platform = self.host.platform.as_ref();
+            if let Some(members) = line.as_object_mut() {
+                members.extend(logged_in_object(platform, caller.caller.clone()));
+            }
+            platform.log(line);
         }
     }
 

@@ -54,7 +54,7 @@ const MISSING: &str = "/AgentContexts/default/ApiKeySecret: the secret MODEL_KEY
 const RIGHT: &str = r#"{
   "AgentContexts": { "default": { "ApiKeySecret": "MODEL_KEY" } },
   "ConversationContexts": { "default": { "AgentContextId": "default", "BootPrompt": "Hi." } },
-  "Modes": [ { "Key": "general", "DisplayName": "General", "Tools": ["lookup"] }, { "Key": "ddr", "DisplayName": "DDR" } ],
+  "Modes": [ { "Key": "general", "DisplayName": "General", "Tools": ["lookup"] }, { "Key": "ddr", "DisplayName": "DDR", "IsDefault": true } ],
   "ServerTools": [ { "Name": "lookup", "Description": "Looks up.", "Http": {
     "Url": "https://tools.example.com", "Headers": { "Authorization": "Bearer ${LOOKUP_KEY}" } } } ]
 }"#;
