@@ -55,7 +55,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let Exchange { transcript, ending, welcomed, shown } = exchange;
         match ending {
             Ok(usable) => {
-                let transcript = self.keep_pictures(running, &usable.output, transcript).await;
+                self.keep_pictures(running, &usable.output).await;
                 self.store_output(running, transcript, usable, welcomed).await
             }
             Err(failure) if failure.is_interrupt() => {

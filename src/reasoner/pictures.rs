@@ -1,7 +1,6 @@
 //! Pictures in a model output become files of the turn (interface §4, §8), stored in the step that stores
 //! the output. One that cannot be kept costs a user warning, not the turn.
 
-use super::model_call::Transcript;
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::contract::UserWarning;
 use crate::files::{FileFailure, FileLinks, keep_picture};
@@ -12,15 +11,8 @@ use crate::responses_api::{ModelOutput, Picture, pictures};
 pub(super) const MAX_FILES: usize = 1_000;
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
-    /// Adds the pictures of an output to the files of the turn, and returns the transcript of its call.
-    pub(super) async fn keep_pictures(
-        &self,
-        running: &mut RunningTurn<'_>,
-        output: &ModelOutput,
-        transcript: Transcript,
-    ) -> Transcript {
-        // A run that is cut off here still counts the call.
-        self.run.under_way.replace(Some(transcript.clone()));
+    /// Adds the pictures of an output to the files of the turn.
+    pub(super) async fn keep_pictures(&self, running: &mut RunningTurn<'_>, output: &ModelOutput) {
         for picture in output.items.iter().flat_map(|item| pictures(item)) {
             let progress = &mut running.turn.progress;
             let links = FileLinks { origin: &progress.origin, ttl_s: self.deployment.file_ttl_s };
@@ -43,7 +35,5 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             };
             warning.add_once(&mut progress.user_warnings);
         }
-        self.run.under_way.take();
-        transcript
     }
 }

@@ -144,6 +144,23 @@ fn pictures_become_files_of_the_turn_whatever_interrupts_it() {
 }
 
 #[test]
+fn a_turn_that_is_cancelled_while_its_pictures_are_kept_counts_its_call_once() {
+    let mut cancelled = 0;
+    for seed in 0..8 {
+        let bed = answering(Bed::new(), || vec![drawn(PNG), cited("One.", &[])]);
+        bed.world.shake(seed);
+        let pending = bed.send(&turn("t1", "Draw"));
+        bed.run_until(|bed| !bed.world.files.borrow().is_empty(), "a picture is kept");
+        bed.try_cancel("t1").unwrap().result();
+        let heard = bed.wait(&pending).unwrap();
+        cancelled += usize::from(heard.status == 409);
+        assert_eq!(model_calls(&bed, "t1").len(), 1, "seed {seed}: {}", heard.text);
+        assert_eq!(bed.turn("t1").result()["Usage"]["TotalTokens"], 120, "seed {seed}");
+    }
+    assert!(cancelled > 0);
+}
+
+#[test]
 fn a_picture_that_cannot_be_kept_costs_a_warning_and_not_the_answer() {
     let bed = answering(Bed::new(), || vec![drawn(b"no picture"), cited("Here.", &[])]);
     let not_kept = json!(["The model made a picture that could not be kept."]);
