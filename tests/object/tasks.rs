@@ -194,3 +194,19 @@ fn finding_what_is_due_reads_no_task_that_has_ended() {
         assert!(plan.iter().any(|step| step.contains("SEARCH tasks")), "{statement}: {plan:?}");
     }
 }
+
+#[test]
+fn an_erasure_reads_no_work_that_it_drops() {
+    let disk = Disk::new();
+    let tasks = tasks(&disk);
+    for number in 0..100 {
+        tasks.add(TaskKind::Webhook, &format!("{number:04}"), &"work".repeat(9_000), 1).unwrap();
+    }
+    tasks.add(TaskKind::Cancel, "response", "agent", 1).unwrap();
+    disk.watch();
+    tasks.erase().unwrap();
+    for (statement, cost) in disk.statements() {
+        assert!(cost.most_rows <= 1 && cost.most_bytes < 100, "{statement}: {cost:?}");
+    }
+    assert_eq!(ids(&tasks, TaskKind::Cancel, 9), ["response"]);
+}
