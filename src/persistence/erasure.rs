@@ -264,7 +264,8 @@ impl<D: Database> SessionStore<D> {
                 let service = of.get("Service").and_then(Value::as_str);
                 Some((id, service.unwrap_or(&own).to_owned()))
             };
-            for call in self.model_calls(ordinal)? {
+            for call in self.call_records::<Map<String, Value>>(ordinal)? {
+                let call = call?;
                 if copied.is_some_and(|copied| number(&call).unwrap_or(0) <= copied) {
                     continue;
                 }

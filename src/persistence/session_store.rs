@@ -196,21 +196,32 @@ impl<D: Database> SessionStore<D> {
 
     /// The transcript of a turn's model calls, oldest first, as clients read it.
     pub fn model_calls(&self, turn: u64) -> Result<Vec<Map<String, Json>>, Fault> {
-        let mut records: Vec<Map<String, Json>> = self.call_records(turn)?;
-        for started_at in records.iter_mut().filter_map(|record| record.get_mut("StartedAt")) {
-            *started_at = started_at.as_u64().map(timestamp).into();
-        }
-        Ok(records)
+        let shown = |record: Result<Map<String, Json>, Fault>| {
+            let mut record = record?;
+            if let Some(started_at) = record.get_mut("StartedAt") {
+                *started_at = started_at.as_u64().map(timestamp).into();
+            }
+            Ok(record)
+        };
+        self.call_records(turn)?.map(shown).collect()
     }
 
-    /// The same as they are stored.
-    pub(super) fn call_records<T: DeserializeOwned>(&self, turn: u64) -> Result<Vec<T>, Fault> {
-        let earlier = "SELECT record FROM model_calls WHERE turn = ? ORDER BY number";
-        let mut rows = self.rows_of_calls(earlier, &[turn.into()])?;
+    /// The same as they are stored, of which one at a time is read: nothing bounds the model calls of a turn.
+    pub(super) fn call_records<T: DeserializeOwned>(
+        &self,
+        turn: u64,
+    ) -> Result<impl Iterator<Item = Result<T, Fault>>, Fault> {
+        let numbers = "SELECT number FROM model_calls WHERE turn = ? ORDER BY number";
+        let earlier = self.rows_of_calls(numbers, &[turn.into()])?.into_iter().map(move |row| {
+            let record = "SELECT record FROM model_calls WHERE turn = ? AND number = ?";
+            let number: u64 = row.get("number")?;
+            let row = self.database.first(record, &[turn.into(), number.into()])?;
+            self.json(&row.ok_or_else(lost_call)?, "record")
+        });
         let latest =
             "SELECT model_call AS record FROM turns WHERE ordinal = ? AND model_call IS NOT NULL";
-        rows.extend(self.database.query(latest, &[turn.into()])?);
-        rows.iter().map(|row| self.json(row, "record")).collect()
+        let latest = self.database.query(latest, &[turn.into()])?;
+        Ok(earlier.chain(latest.into_iter().map(|row| self.json(&row, "record"))))
     }
 
     /// A long text by its hash.
@@ -386,6 +397,10 @@ impl<D: Database> SessionStore<D> {
         let body = texts::from_column(self.database.as_ref(), outcome)?;
         Ok(Some(read_row!(StoredOutcome of row { http_status, kept_segment, body: body })))
     }
+}
+
+fn lost_call() -> Fault {
+    Fault::internal("The session's storage lost a model call.")
 }
 
 fn lost_turn() -> Fault {

@@ -257,6 +257,24 @@ fn no_statement_of_a_turn_looks_through_a_whole_table() {
 }
 
 #[test]
+fn the_transcripts_of_a_turn_are_read_one_by_one_by_its_trace_and_by_an_erasure() {
+    let bed = Bed::new();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true);
+    });
+    bed.world.model.script((0..5).map(|_| says(vec![call("lookup", json!({}))]).into()));
+    bed.post(&turn("t1", "Look")).final_text();
+    bed.disk.watch();
+    let trace = bed.asked("GET", "/sessions/s/turns/t1/trace", "");
+    assert_eq!(trace.result()["ModelCalls"].as_array().unwrap().len(), 6);
+    let receipt = bed.try_erase().unwrap();
+    assert_eq!(receipt.result()["StoredResponses"]["Deleted"], 6);
+    let statements = bed.disk.statements();
+    let of_transcripts = statements.iter().filter(|(text, _)| text.contains("record FROM"));
+    assert_eq!(of_transcripts.map(|(_, seen)| (seen.runs, seen.most_rows)).max(), Some((10, 1)));
+}
+
+#[test]
 fn an_export_looks_through_no_table_for_each_turn_and_a_trace_reads_its_own_turn_alone() {
     let bed = Bed::new();
     for number in 1..=40 {

@@ -270,8 +270,9 @@ impl<D: Database> SessionStore<D> {
     fn past_calls(&self, first: u64, last: u64) -> Result<Vec<PastCall>, Fault> {
         let mut calls = Vec::new();
         for turn in first..=last {
-            let of_turn = self.call_records::<PastCall>(turn)?.into_iter();
-            calls.extend(of_turn.map(|call| PastCall { turn, ..call }));
+            for call in self.call_records::<PastCall>(turn)? {
+                calls.push(PastCall { turn, ..call? });
+            }
         }
         calls.sort_by_key(|call| call.number);
         Ok(calls)
