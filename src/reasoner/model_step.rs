@@ -36,7 +36,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             Some(pending) => {
                 let iteration = running.turn.progress.iterations + 1;
                 self.show_activity(running, Progress::ModelCall { iteration });
-                let calling = self.interruption.begin();
+                let calling = self.interruption.go_on();
                 (self.resume_call(running, pending).boxed_local().await?, calling)
             }
             None => {

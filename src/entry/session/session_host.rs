@@ -193,6 +193,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let session = self.store.session_of_turn()?;
         let caller = started.turn.progress.trace.caller.clone();
         let (live, registration) = self.running.begin(started.turn.ordinal, caller);
+        if started.turn.progress.pending.is_some() {
+            live.interruption().expect_call();
+        }
         let span = self.run_span(context, &session, &started);
         let own = span.as_ref().and_then(TraceSpan::context);
         let trace = RunTrace {

@@ -70,7 +70,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
-            self.note_under_way(|call| (call.awaits_id, call.in_flight) = (request.store, true));
             let is_for_output = recorder.live.is_some();
             let call = self.call_once(&endpoint, body, &mut recorder);
             let ending = self.unless_interrupted(is_for_output, call).await;
@@ -146,6 +145,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         body: impl RequestBody,
         recorder: &mut CallRecorder<'_, P, D>,
     ) -> Result<UsableOutput, CallFailure> {
+        self.note_under_way(|call| (call.awaits_id, call.in_flight) = (call.stored, true));
         let mut stream = match recorder.background {
             false => ResponseStream::new(StreamLimits::RESPONSE),
             true => ResponseStream::resumable(StreamLimits::RESPONSE),
@@ -166,8 +166,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         call: impl Future<Output = Result<UsableOutput, CallFailure>>,
     ) -> Result<UsableOutput, CallFailure> {
         if is_for_output && self.interruption.is_requested() {
-            self.note_under_way(|call| call.awaits_id = false);
-            self.note_ended();
             return Err(CallFailure::interrupt());
         }
         let mut call = pin!(call);
@@ -381,7 +379,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
     }
 
-    /// Notes that an attempt has ended by itself, or never begun.
+    /// Notes that an attempt has ended by itself.
     pub(super) fn note_ended(&self) {
         self.note_under_way(|call| call.in_flight = false);
     }

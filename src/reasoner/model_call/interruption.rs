@@ -48,8 +48,18 @@ impl Interruption {
     /// Begins the calls between two boundaries, the first of which has taken all steers.
     pub(crate) fn begin(&self) -> Calling<'_> {
         self.requested.set(false);
-        self.calling.set(true);
+        self.go_on()
+    }
+
+    /// Goes on with a call of an earlier run, at no boundary.
+    pub(crate) fn go_on(&self) -> Calling<'_> {
+        self.expect_call();
         Calling(self)
+    }
+
+    /// Notes that the run begins in the middle of a call, which an interrupt finds from here on.
+    pub(crate) fn expect_call(&self) {
+        self.calling.set(true);
     }
 
     /// Waits for a part of the call; `None` when an interrupt comes first, or came before.

@@ -89,6 +89,23 @@ fn a_steer_that_interrupts_cancels_the_response_that_it_drops() {
 }
 
 #[test]
+fn a_steer_that_finds_a_lost_instance_interrupts_the_response_that_is_read_on() {
+    let bed = in_background();
+    let _ = running(&bed, 6);
+    bed.restart();
+    let steered = bed.steer("t1", &with(steer("s1", "Other."), json!({ "Interrupt": true })));
+    assert_eq!(steered.status, 202);
+    bed.settle();
+    assert_eq!((bed.status("t1").as_str(), cancels(&bed).len()), ("completed", 1));
+    let calls = model_calls(&bed, "t1");
+    assert_eq!((calls.len(), &calls[0]["Interrupted"]), (2, &json!(true)));
+    assert_eq!(calls[0]["Usage"]["Estimated"], true);
+    assert_eq!(bed.world.model.conversation().heard("Other."), 1);
+    assert_settled(&bed);
+    bed.assert_chain_held();
+}
+
+#[test]
 fn a_steer_that_does_not_interrupt_waits_for_the_response_even_through_a_crash() {
     let bed = in_background();
     let _ = running(&bed, 6);
