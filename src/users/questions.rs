@@ -112,6 +112,10 @@ pub struct EraseQuestion {
     pub only_expired: bool,
     #[serde(default)]
     pub ending: Ending,
+    /// Credentials that were issued earlier are revoked, in milliseconds since the Unix epoch: they open no session that
+    /// cannot be erased yet.
+    #[serde(default)]
+    pub credentials_valid_from: u64,
 }
 
 /// When the removal of a session ends whose responses at the model service are to be deleted.

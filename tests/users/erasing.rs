@@ -282,6 +282,33 @@ fn a_session_that_cannot_be_erased_is_tried_again() {
 }
 
 #[test]
+fn what_was_issued_before_an_erasure_opens_no_session_that_cannot_be_erased_yet() {
+    let bed = people();
+    let ids: Vec<String> = (0..12).map(|number| format!("s{number}")).collect();
+    for id in &ids {
+        bed.say("alice", id, "t1", "Hello").final_text();
+    }
+    bed.ring_for(1);
+    let early = bed.ticket("alice");
+    bed.spoil_catalog();
+    let erased = erase(&bed, "alice");
+    assert_eq!(erased.result()["Sessions"], json!({ "Erased": 0, "Pending": 12, "Failed": 12 }));
+    for is_lost in [false, true] {
+        for id in &ids {
+            let session = bed.world.session(&format!("local/~alice/{id}"));
+            if is_lost {
+                session.restart(&bed.world);
+            }
+            let heard = bed.ask_with(&early, "GET", &format!("/sessions/{id}/turns/t1"), "");
+            assert_eq!(heard.failure(), (401, "credential_expired"), "{id} {is_lost}");
+        }
+    }
+    bed.configure(|_| ());
+    bed.ring_for(2);
+    assert_erased(&bed, "alice");
+}
+
+#[test]
 fn an_erasure_after_a_complete_one_erases_what_has_begun_since() {
     let bed = people();
     for number in 0..12 {

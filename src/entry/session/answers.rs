@@ -77,6 +77,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let receipt = self.erase(context, id, question.received_at, question.ending).await?;
             return Ok(EraseReply::Erased { receipt, is_done: true });
         }
+        let revoked_before = question.credentials_valid_from;
+        if revoked_before > self.store.credentials_valid_from()? {
+            // It may be long until it can be erased.
+            self.store.revoke(revoked_before)?;
+        }
         match self.store.session()? {
             Some(session) if session.state.incarnation > question.incarnation => {
                 return Ok(EraseReply::Gone);

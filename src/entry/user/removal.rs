@@ -50,6 +50,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             received_at,
             only_expired: false,
             ending: Ending::WhenDone,
+            credentials_valid_from: 0,
         };
         ask_session(self.platform.as_ref(), id, &question).await?;
         Err(no_session(id))
@@ -84,7 +85,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             self.let_receipt_go(known).await?;
             return Ok(None);
         }
-        let question = erase_question(known, received_at, ending);
+        let question = self.erase_question(known, received_at, ending)?;
         match ask_session(self.platform.as_ref(), id, &question).await? {
             EraseReply::Gone => {
                 self.index.remove(known)?;
@@ -117,6 +118,23 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         self.index.remove(known)
     }
 
+    /// Asks a session on its way out to erase itself.
+    fn erase_question(
+        &self,
+        known: &IndexedSession,
+        received_at: u64,
+        ending: Ending,
+    ) -> Result<EraseQuestion, Fault> {
+        Ok(EraseQuestion {
+            session_id: known.session_id.clone(),
+            incarnation: known.summary.incarnation,
+            received_at,
+            only_expired: known.listing_state == ListingState::Expiring,
+            ending,
+            credentials_valid_from: self.revoked()?.credentials_valid_from,
+        })
+    }
+
     /// Sessions on their way out, at most `most` of them. Those whose rows are erased come last, since they wait for the
     /// model service alone.
     pub(super) fn next_to_remove(&self, most: u32) -> Result<Vec<IndexedSession>, Fault> {
@@ -143,7 +161,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         received_at: u64,
     ) -> Result<(), Fault> {
         let ask = async |known: &IndexedSession| {
-            let question = erase_question(known, received_at, Ending::Rows);
+            let question = self.erase_question(known, received_at, Ending::Rows)?;
             match ask_session(self.platform.as_ref(), &known.session_id, &question).await {
                 Ok(EraseReply::Failed { .. }) | Err(_) => self.index.attempt_failed(known),
                 Ok(_) => Ok(()),
@@ -189,17 +207,6 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 platform.free_storage().await
             }
         }
-    }
-}
-
-/// Asks a session on its way out to erase itself.
-fn erase_question(known: &IndexedSession, received_at: u64, ending: Ending) -> EraseQuestion {
-    EraseQuestion {
-        session_id: known.session_id.clone(),
-        incarnation: known.summary.incarnation,
-        received_at,
-        only_expired: known.listing_state == ListingState::Expiring,
-        ending,
     }
 }
 

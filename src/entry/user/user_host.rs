@@ -172,7 +172,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Which credentials of the user are revoked.
-    fn revoked(&self) -> Result<Revocation, Fault> {
+    pub(super) fn revoked(&self) -> Result<Revocation, Fault> {
         let credentials_valid_from =
             self.index.user()?.map_or(0, |user| user.credentials_valid_from);
         Ok(Revocation { credentials_valid_from })
