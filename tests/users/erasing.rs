@@ -242,6 +242,20 @@ fn what_is_void_stays_known_as_long_as_a_providers_token_can_live() {
 }
 
 #[test]
+fn what_is_void_is_not_forgotten_while_no_provider_can_be_read() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    assert_eq!(erase(&bed, "alice").status, 200);
+    bed.deploy("IDENTITY_PROVIDERS", "[{]");
+    let disk = &bed.world.user("local/~alice").disk;
+    bed.ring_for(7 * 24 * 60);
+    assert_eq!(disk.read("SELECT credentials_valid_from FROM user").len(), 1);
+    bed.deploy("IDENTITY_PROVIDERS", "[]");
+    bed.ring_for(2 * 24 * 60);
+    assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0);
+}
+
+#[test]
 fn of_a_user_without_sessions_an_erasure_finds_nothing_and_voids_what_was_issued() {
     let bed = people();
     let before = bed.ticket("alice");

@@ -9,7 +9,8 @@ use crate::identity::Providers;
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Platform};
 use crate::users::{
-    Collection, Done, Ending, EraseQuestion, EraseReply, Forgetting, IndexedSession, ListingState,
+    Collection, Done, Ending, EraseQuestion, EraseReply, Forgetting, IndexedSession,
+    LONGEST_CREDENTIAL_MS, ListingState,
 };
 
 /// The sessions that one ring of the alarm asks. The runtime limits the requests of an invocation.
@@ -199,7 +200,11 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             return self.set_for_pass();
         }
         self.complete_erasure()?;
-        match self.index.forget(longest_token_ms(platform), platform.now_ms())? {
+        let Ok(longest_token_ms) = longest_token_ms(platform) else {
+            // How long earlier tokens live is known when the variable is mended.
+            return self.alarm.set_in(platform, LONGEST_CREDENTIAL_MS);
+        };
+        match self.index.forget(longest_token_ms, platform.now_ms())? {
             Forgetting::Kept => Ok(()),
             Forgetting::KeptUntil(at_ms) => self.alarm.set_by(platform, at_ms),
             Forgetting::Forgotten => {
@@ -211,8 +216,10 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 }
 
 /// The longest life of a provider's token, in milliseconds; 0 where no provider is named.
-fn longest_token_ms<P: Platform>(platform: &P) -> u64 {
-    let providers =
-        platform.secret("IDENTITY_PROVIDERS").and_then(|text| Providers::parse(&text).ok());
-    providers.map_or(0, |providers| providers.longest_token_ms())
+///
+/// # Errors
+/// The variable that names them is malformed.
+fn longest_token_ms<P: Platform>(platform: &P) -> Result<u64, Fault> {
+    let named = platform.secret("IDENTITY_PROVIDERS").filter(|text| !text.is_empty());
+    named.map_or(Ok(0), |text| Ok(Providers::parse(&text)?.longest_token_ms()))
 }
