@@ -29,12 +29,14 @@ impl<D: Database> SessionStore<D> {
         self.calls_by(statement, &[of.turn.into(), of.model_call.into()])
     }
 
-    /// The calls of a turn that the server ran, runs or is to run, in the model's order. Those of the client are left
-    /// out: nothing bounds its results, all of a turn together.
-    pub fn server_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
-        let statement = "SELECT * FROM calls WHERE turn = ? AND runs_on = 'server'
+    /// The results that the server's tools gave in a turn, each with the name of its tool, in the model's order. Nothing
+    /// else of the calls is read, and no result of the client's: all of a turn together, nothing bounds them.
+    pub fn server_results(&self, turn: u64) -> Result<Vec<(String, ToolResult)>, Fault> {
+        let statement = "SELECT name, result FROM calls
+            WHERE turn = ? AND result IS NOT NULL AND runs_on = 'server'
             ORDER BY model_call, position";
-        self.calls_by(statement, &[turn.into()])
+        let rows = self.rows_of_calls(statement, &[turn.into()])?;
+        rows.iter().map(|row| Ok((row.get("name")?, self.json(row, "result")?))).collect()
     }
 
     /// Where all calls of a turn stand, in the same order.
@@ -81,13 +83,18 @@ impl<D: Database> SessionStore<D> {
         rows.iter().map(call).collect()
     }
 
-    /// The ids by which clients and tools know the calls of a turn, and the questions about calls.
+    /// The ids by which clients and tools know the calls of a turn, and the questions about calls. What a human wrote in
+    /// place of arguments, the last member, is cut off: nothing bounds all of a turn together.
     pub fn call_ids(&self, turn: u64) -> Result<BTreeSet<String>, Fault> {
-        let statement = "SELECT tool_call_id, approval FROM calls WHERE turn = ?";
+        let statement = "SELECT tool_call_id, CASE INSTR(question, ',\"ArgumentsJson\":') WHEN 0 THEN question
+             ELSE SUBSTR(question, 1, INSTR(question, ',\"ArgumentsJson\":') - 1) || '}' END AS approval
+            FROM (SELECT tool_call_id, COALESCE(text, approval) AS question FROM calls
+             LEFT JOIN texts ON part = 0 AND approval LIKE '@%' AND hash = SUBSTR(approval, 2)
+             WHERE turn = ?)";
         let mut ids = BTreeSet::new();
         for row in self.rows_of_calls(statement, &[turn.into()])? {
             let id: String = row.get("tool_call_id")?;
-            let approval: Option<CallApproval> = self.json(&row, "approval")?;
+            let approval: Option<CallApproval> = row.json("approval")?;
             ids.extend(approval.iter().flat_map(|approval| question_ids(&id, approval)));
             ids.insert(id);
         }

@@ -192,11 +192,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         user_warnings: &mut Vec<String>,
     ) -> Result<Vec<ToolResult>, Fault> {
         let mut shown = Vec::new();
-        for call in self.store.server_calls(turn.ordinal)? {
-            if BuiltInTool::parse(&call.name).is_some() {
+        for (name, mut result) in self.store.server_results(turn.ordinal)? {
+            if BuiltInTool::parse(&name).is_some() {
                 continue;
             }
-            let Some(mut result) = call.result else { continue };
             if let ToolOutcome::Result(json) = &mut result.outcome {
                 if json.len() > CHUNK_BYTES {
                     self.platform.yield_to_others().await;
@@ -205,7 +204,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 let without = without_part_contents(self.platform.as_ref(), files, json).await;
                 *json = without.unwrap_or_else(|| std::mem::take(json));
                 if embeds_contents_of_its_own(json) {
-                    UserWarning::ContentsInResult { tool: &call.name }.add_once(user_warnings);
+                    UserWarning::ContentsInResult { tool: &name }.add_once(user_warnings);
                 }
             }
             shown.push(result);

@@ -315,6 +315,27 @@ fn edited_arguments_cost_a_few_times_their_bytes_of_memory_however_many_values_t
 }
 
 #[test]
+fn the_edits_of_a_turn_are_not_read_at_once() {
+    const QUESTIONS: usize = 8;
+    let bed = gated(json!({ "When": "Always", "AllowEdit": true }));
+    let calls: Vec<_> = (0..QUESTIONS).map(|_| says(vec![mail("ann")]).into()).collect();
+    bed.world.model.script(calls);
+    let mut heard = bed.post(&turn("t1", "Mail"));
+    bed.disk.watch();
+    for question in 0..QUESTIONS {
+        let id = heard.calls().remove(0);
+        let to = format!("{question} {}", "x".repeat(400_000));
+        let answer = json!({ "Approved": true, "Arguments": { "to": to } });
+        heard = bed.post(&results("t1", &[(&id, answer)]));
+    }
+    heard.final_text();
+    assert_eq!(ran(&bed).len(), QUESTIONS);
+    for (statement, seen) in bed.disk.statements() {
+        assert!(seen.most_bytes < 600_000, "{statement}: {seen:?}");
+    }
+}
+
+#[test]
 fn a_refused_call_that_the_model_makes_again_in_its_turn_is_refused_unasked() {
     let bed = gated(json!("Always"));
     let raw = |arguments: &str| Item::Call { name: "fragile".into(), arguments: arguments.into() };

@@ -111,9 +111,12 @@ fn a_step_of_a_turn_that_asks_reads_the_refused_calls_alone() {
     // Two steps with calls, and the one refusal for each to read.
     assert_eq!(refused.map(|(_, seen)| (seen.runs, seen.most_rows)).collect::<Vec<_>>(), [(2, 1)]);
     // A step reads the calls of the last one; those of the whole turn are for its end.
-    let whole = statements.iter().filter(|(text, _)| {
+    let reads_whole = |text: &str| {
         text.contains("* FROM calls WHERE turn = ?") && !text.contains("AND model_call = ?")
-    });
+    };
+    assert!(!statements.keys().any(|text| reads_whole(text)), "{statements:?}");
+    let whole =
+        statements.iter().filter(|(text, _)| text.contains("SELECT name, result FROM calls"));
     assert_eq!(whole.map(|(_, seen)| seen.runs).sum::<u64>(), 1, "{statements:?}");
 }
 
