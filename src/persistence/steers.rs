@@ -58,8 +58,9 @@ pub(crate) struct UnplacedSteer {
     pub(crate) content: SteerContent,
 }
 
-/// The statement of the rows that a [`Steer`] is made of, with what became of its message.
-const STEERS: &str = "SELECT steers.*, entry_state FROM steers
+/// The statement of the rows that a [`Steer`] is made of, with what became of its message. Its words are not read.
+const STEERS: &str = "SELECT position, steer_id, fingerprint, accepted_at, caller, interrupted,
+    steers.seq, delivered_at, model_call, entry_state FROM steers
     LEFT JOIN conversation ON conversation.seq = steers.seq";
 
 impl<D: Database> SessionStore<D> {

@@ -156,6 +156,21 @@ fn a_long_steer_is_kept_whole() {
 }
 
 #[test]
+fn the_states_of_steers_are_shown_without_their_words_being_read() {
+    let (bed, _) = waiting();
+    for number in 0..4 {
+        let long = format!("Long {}", "word ".repeat(60_000));
+        assert_eq!(bed.steer("t1", &steer(&format!("s{number}"), &long)).status, 202);
+    }
+    bed.restart();
+    bed.disk.watch();
+    assert_eq!(bed.turn("t1").result()["Steers"].as_array().unwrap().len(), 4);
+    for (statement, seen) in bed.disk.statements() {
+        assert!(seen.most_bytes < 100_000, "{statement}: {seen:?}");
+    }
+}
+
+#[test]
 fn a_steer_that_was_received_before_an_erasure_is_turn_aborted() {
     let (bed, _) = waiting();
     bed.world.late_bodies.set(true);
