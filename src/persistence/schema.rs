@@ -79,8 +79,8 @@ pub(super) const TABLES: &[&str] = &[
         items TEXT NOT NULL,
         service TEXT
     )",
-    // Texts by the SHA-256 of their content, or by their entry of the conversation (`entry 7`), in parts
-    // that stay far below the limit of a row.
+    // Texts by the SHA-256 of their content, or by their entry of the conversation (`entry 7`) or the turn whose
+    // progress they are (`progress 7`), in parts that stay far below the limit of a row.
     "CREATE TABLE texts (
         hash TEXT NOT NULL,
         part INTEGER NOT NULL,

@@ -392,6 +392,13 @@ impl<D: Database> SessionStore<D> {
         Ok(texts::to_column(self.database.as_ref(), &to_json(column, value)?)?.into())
     }
 
+    /// What the column of a turn's progress holds. Each step of the turn replaces it.
+    pub(super) fn progress_column(&self, turn: &Turn) -> Result<SqlValue, Fault> {
+        let json = to_json("progress", &turn.progress)?;
+        let database = self.database.as_ref();
+        Ok(texts::to_own_column(database, "progress", turn.ordinal, &json)?.into())
+    }
+
     fn outcome_from_row(&self, row: &Row) -> Result<Option<StoredOutcome>, Fault> {
         let Some(outcome) = row.get("outcome")? else { return Ok(None) };
         let body = texts::from_column(self.database.as_ref(), outcome)?;

@@ -221,7 +221,7 @@ impl<D: Database> SessionStore<D> {
         self.take_accepted_steers(turn);
         self.database.execute(
             "UPDATE turns SET progress = ? WHERE ordinal = ?",
-            &[self.json_column("progress", &turn.progress)?, turn.ordinal.into()],
+            &[self.progress_column(turn)?, turn.ordinal.into()],
         )?;
         self.memory.borrow_mut().remember_progress(turn);
         Ok(())

@@ -1,5 +1,5 @@
-//! Long texts: kept once, by the hash of their content or by the entry that they belong to, in parts that
-//! fit a row.
+//! Long texts: kept once, by the hash of their content, or by the entry or the turn whose column they fill, in parts
+//! that fit a row.
 //!
 //! The object's storage limits a row to 2 MB, so a column holds only a reference to a text above
 //! [`INLINE_BYTES`].
@@ -73,23 +73,32 @@ pub(super) fn to_column(database: &impl Database, json: &str) -> Result<String, 
     Ok(format!("{REFERENCE}{}", keep(database, json)?))
 }
 
-/// What the column of a conversation entry holds for its items. A long text has a name of its own, no
-/// hash: the entry may get another text, and nothing else refers to the one before.
+/// What the column of a conversation entry holds for its items.
 pub(super) fn to_entry_column(
     database: &impl Database,
     seq: u64,
     json: &str,
 ) -> Result<String, Fault> {
+    to_own_column(database, "entry", seq, json)
+}
+
+/// The same of a column whose text others replace. A long one has its own name, no hash: nothing else refers to it.
+pub(super) fn to_own_column(
+    database: &impl Database,
+    what: &str,
+    number: u64,
+    json: &str,
+) -> Result<String, Fault> {
     if json.len() <= INLINE_BYTES {
         return Ok(json.to_owned());
     }
-    let name = format!("entry {seq}");
+    let name = format!("{what} {number}");
     database.execute("DELETE FROM texts WHERE hash = ?", &[name.as_str().into()])?;
     keep_as(database, &name, json)?;
     Ok(format!("{REFERENCE}{name}"))
 }
 
-/// The JSON text of which [`to_column`] or [`to_entry_column`] made the column.
+/// The JSON text of which [`to_column`] or [`to_own_column`] made the column.
 pub(super) fn from_column(database: &impl Database, column: String) -> Result<String, Fault> {
     match referred(&column) {
         Some(hash) => load(database, hash),

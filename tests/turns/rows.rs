@@ -217,6 +217,34 @@ fn a_turn_s_row_has_room_for_the_longest_texts() {
 }
 
 #[test]
+fn a_long_progress_is_kept_once_however_often_it_changes() {
+    let bed = Bed::new();
+    let artifacts: Vec<_> = (0..1000)
+        .map(|number| {
+            let name = format!("{number}{}", "a".repeat(600));
+            json!({ "RelativePath": name, "FileName": name, "Contents": "AAAA", "Encoding": "base64",
+                "Origin": "ide", "MimeType": "application/octet-stream" })
+        })
+        .collect();
+    let request = with(turn("t1", "Hello [plan: client]"), json!({ "InputArtifacts": artifacts }));
+    let calls = bed.post(&request).calls();
+    let kept = |bed: &Bed| {
+        let kept = "SELECT progress LIKE '@%' AS long, (SELECT SUM(LENGTH(text)) FROM texts) AS bytes FROM turns";
+        let row = bed.disk.read(kept).remove(0);
+        assert_eq!(row["long"], 1, "the test is about a long progress");
+        row["bytes"].as_u64().unwrap()
+    };
+    let before = kept(&bed);
+    for number in 0..5 {
+        assert_eq!(bed.steer("t1", &steer(&format!("s{number}"), "More.")).status, 202);
+    }
+    assert!(kept(&bed) < before + 10_000, "{} after {before}", kept(&bed));
+    bed.restart();
+    let heard = bed.post(&results("t1", &[(&calls[0], json!(1))]));
+    assert_eq!(heard.result()["UserWarnings"].as_array().unwrap().len(), 1000);
+}
+
+#[test]
 fn no_statement_of_a_turn_looks_through_a_whole_table() {
     let bed = Bed::new();
     // A compaction reads all that is sent.

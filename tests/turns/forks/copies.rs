@@ -404,3 +404,21 @@ fn a_turn_that_failed_behind_its_compaction_goes_on_alike_in_a_fork_of_it_when_o
         assert_eq!(sent[0], sent[1], "{context}");
     }
 }
+
+#[test]
+fn a_long_progress_is_copied_whole() {
+    let bed = Bed::new();
+    let name = |number: usize| format!("{number}{}", "a".repeat(600));
+    let artifact = |number| {
+        json!({ "RelativePath": name(number), "FileName": name(number), "Contents": "AAAA", "Encoding": "base64",
+            "Origin": "ide", "MimeType": "application/octet-stream" })
+    };
+    let artifacts: Vec<Value> = (0..1000).map(artifact).collect();
+    let request =
+        with(turn("t1", "Hello"), json!({ "SessionId": "p", "InputArtifacts": artifacts }));
+    bed.post(&request).final_text();
+    assert_eq!(bed.fork(json!({})).status, 201);
+    let warnings = |session| bed.look(session, "/export")["Turns"][0]["UserWarnings"].clone();
+    assert_eq!(warnings("f").as_array().unwrap().len(), 1000);
+    assert_eq!(warnings("f"), warnings("p"));
+}
