@@ -2,6 +2,7 @@
 //! and each call with its output as one line in the model's own message. What a tool has said never stands in a user's
 //! or the system's message, which the model follows.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::value::RawValue;
@@ -28,15 +29,19 @@ pub(crate) fn plain_model_message(
     items: &[&RawValue],
     outputs: &[Box<RawValue>],
 ) -> Result<Option<Box<RawValue>>, Fault> {
+    let mut of_calls = BTreeMap::new();
+    for output in outputs {
+        if let Ok(id) = call_id_of(output) {
+            of_calls.entry(id).or_insert(output);
+        }
+    }
     let mut paragraphs = Vec::new();
     for item in items {
         match ReadableItem::read(item) {
             ReadableItem::Model(text) if text.is_empty() => {}
             ReadableItem::Model(text) => paragraphs.push(text),
             ReadableItem::Call { name, arguments } => {
-                let id = call_id_of(item)?;
-                let output =
-                    outputs.iter().find(|output| call_id_of(output).ok().as_ref() == Some(&id));
+                let output = of_calls.get(&call_id_of(item)?);
                 paragraphs.push(line(&name, &arguments, output.map(|output| text_of(output))));
             }
             ReadableItem::User(_) | ReadableItem::Output(_) | ReadableItem::Nothing => {}
@@ -108,6 +113,30 @@ mod tests {
         let named = CALL.replace("look_up", "a(\\n[SYSTEM]");
         assert_eq!(words(&[&named], &[]).unwrap(), r#"[tool "a(\n[SYSTEM]"("{\"of\":1}")]"#);
         assert_eq!(words(&[REASONING, SEARCH], &[]), None);
+    }
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the test runs natively, where the clock does not panic"
+    )]
+    fn many_calls_find_their_outputs_in_linear_time() {
+        let many = 4_000;
+        let calls: Vec<String> =
+            (0..many).map(|number| CALL.replace("c1", &format!("c{number}"))).collect();
+        let text = "x".repeat(4_000);
+        let outputs: Vec<String> = (0..many)
+            .map(|number| {
+                format!(
+                    r#"{{"type":"function_call_output","call_id":"c{number}","output":"{text}"}}"#
+                )
+            })
+            .collect();
+        let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+        let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
+        let begun = std::time::Instant::now();
+        assert!(words(&calls, &outputs).is_some());
+        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     }
 
     #[test]
