@@ -109,8 +109,8 @@ pub struct IsolateSettings {
 /// the most.
 #[derive(Clone, Debug)]
 struct ReadCatalog {
-    /// When it has to be read again.
-    until: u64,
+    /// When it was read, in milliseconds since the epoch; `None` where it is never read again.
+    read_at: Option<u64>,
     /// SHA-256 of the document.
     document: String,
     catalog: Result<Rc<Catalog>, Fault>,
@@ -126,7 +126,7 @@ impl ReadCatalog {
             sha256: document.chars().take(STAMP_DIGITS).collect(),
             version: version.map(str::to_owned),
         };
-        Self { until: 0, document, catalog, stamp: Rc::new(stamp) }
+        Self { read_at: None, document, catalog, stamp: Rc::new(stamp) }
     }
 }
 
@@ -191,20 +191,20 @@ impl IsolateSettings {
     async fn read_catalog<P: Platform>(&self, platform: &P) -> Result<ReadCatalog, Fault> {
         let now = platform.now_ms();
         if let Some(known) = self.catalog.borrow().as_ref()
-            && now < known.until
+            && known.read_at.is_none_or(|at| (at..at + CATALOG_AGE_MS).contains(&now))
         {
             return Ok(known.clone());
         }
-        let (until, text) = match platform.operator_catalog().await.map_err(|_| kv_failed())? {
-            OperatorCatalog::NoNamespace => (u64::MAX, None),
-            OperatorCatalog::Absent => (now + CATALOG_AGE_MS, None),
-            OperatorCatalog::Document(text) => (now + CATALOG_AGE_MS, Some(text)),
+        let (read_at, text) = match platform.operator_catalog().await.map_err(|_| kv_failed())? {
+            OperatorCatalog::NoNamespace => (None, None),
+            OperatorCatalog::Absent => (Some(now), None),
+            OperatorCatalog::Document(text) => (Some(now), Some(text)),
         };
         let text = text.as_deref().unwrap_or(Catalog::BUILTIN);
         let document = sha256_hex(text.as_bytes());
         let known = self.catalog.take().filter(|known| known.document == document);
         let read = known.unwrap_or_else(|| ReadCatalog::of(text, document));
-        let read = ReadCatalog { until, ..read };
+        let read = ReadCatalog { read_at, ..read };
         self.catalog.replace(Some(read.clone()));
         Ok(read)
     }

@@ -37,6 +37,17 @@ fn an_invalid_catalog_is_kept_like_a_valid_one_and_a_mended_one_replaces_it() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_does_not_keep_a_catalog_for_longer() {
+    let bed = Bed::new();
+    let now_ms = bed.world.executor.now_ms();
+    bed.world.executor.set_now_ms(now_ms + 3_600_000);
+    bed.post(&turn("1", "Hello")).final_text();
+    bed.world.executor.set_now_ms(now_ms);
+    keep(&bed, "{}");
+    assert_eq!(bed.post(&turn("2", "Hello")).failure(), (500, "catalog_invalid"));
+}
+
+#[test]
 fn a_catalog_with_any_number_of_faults_is_told_of_in_a_short_response() {
     let bed = Bed::new();
     let long = "x".repeat(10_000);
