@@ -7,6 +7,7 @@ use super::SessionStore;
 use super::entry_seq::EntrySeq;
 use super::progress::PendingResponse;
 use super::records::{Session, Turn};
+use super::responses::DeletionState;
 use crate::contract::{Fault, TurnStatus};
 use crate::object::TaskKind;
 use crate::ports::Database;
@@ -24,7 +25,8 @@ impl<D: Database> SessionStore<D> {
         let mut turn = self.turn_at(ordinal)?;
         self.durable_step(|| {
             if to_delete {
-                self.keep_response(&pending.response_id, agent_context)?;
+                let (id, standing) = (&pending.response_id, DeletionState::Background);
+                self.add_response(id, agent_context, standing)?;
             }
             turn.progress.pending = Some(pending);
             self.save_progress(&mut turn)

@@ -288,22 +288,19 @@ impl<D: Database> SessionStore<D> {
         transcribed: &BTreeMap<String, String>,
         lost_calls_too: bool,
     ) -> Result<u64, Fault> {
-        let (mut session, mut pending) = (session.clone(), None);
+        let mut session = session.clone();
         if let Some(ordinal) = session.open_turn {
             // A turn that ran in this instance was stopped before.
             let turn = self.turn_at(ordinal)?;
             if turn.status == TurnStatus::Running {
                 session.lose_instance(&turn);
-                pending = turn.progress.pending.map(|pending| pending.response_id);
             }
         }
         let lost = match session.state.lost_calls {
             lost if lost > 0 && lost_calls_too => {
                 // An instance that is lost leaves no transcript, but the id that it has kept.
                 let kept = self.kept_responses()?;
-                let is_lost =
-                    |id: &&String| !transcribed.contains_key(*id) && pending.as_ref() != Some(*id);
-                let known = kept.iter().filter(is_lost).count();
+                let known = kept.iter().filter(|id| !transcribed.contains_key(*id)).count();
                 lost.saturating_sub(known as u64)
             }
             _ => 0,

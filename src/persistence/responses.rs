@@ -11,11 +11,16 @@ use crate::ports::{Database, Row, insert};
 /// How often the model service is asked to delete a response at least before that is given up.
 pub(crate) const DELETION_ATTEMPTS: u32 = 10;
 
+/// Whether a response's session lives.
+const LIVES: &str = "standing IN ('kept', 'background')";
+
 closed_list! {
     /// What is to become of a response that the service keeps.
     pub enum DeletionState {
         /// Its session lives.
         Kept = "kept",
+        /// The same of one that was made in the background: an instance that is lost has not lost its call.
+        Background = "background",
         /// The response is to be deleted.
         Pending = "pending",
         /// The service has just refused to delete it.
@@ -54,16 +59,18 @@ impl<D: Database> SessionStore<D> {
         if !self.has_receipt()? {
             return Ok(Vec::new());
         }
-        let statement = "SELECT response_id, agent_context FROM responses WHERE standing <> 'kept'
-             ORDER BY attempts, response_id LIMIT ?";
+        let statement = format!(
+            "SELECT response_id, agent_context FROM responses WHERE NOT {LIVES}
+             ORDER BY attempts, response_id LIMIT ?"
+        );
         let response = |row: &Row| {
             let (id, agent_context) = (row.get("response_id")?, row.get("agent_context")?);
             Ok(StoredResponse { id, agent_context })
         };
-        self.database.query(statement, &[limit.into()])?.iter().map(response).collect()
+        self.database.query(&statement, &[limit.into()])?.iter().map(response).collect()
     }
 
-    /// The ids of the living session's responses.
+    /// The ids of the living session's responses that were not made in the background.
     pub(super) fn kept_responses(&self) -> Result<Vec<String>, Fault> {
         self.ensure_responses()?;
         let statement = "SELECT response_id FROM responses WHERE standing = 'kept'";
@@ -75,11 +82,10 @@ impl<D: Database> SessionStore<D> {
     /// about.
     pub(super) fn count_responses(&self) -> Result<(u64, u64), Fault> {
         self.ensure_responses()?;
-        let count = |which| {
-            let counted = "SELECT COUNT(*) AS number FROM responses WHERE standing";
-            self.number(&format!("{counted} {which}"), &[])
+        let count = |which: &str| {
+            self.number(&format!("SELECT COUNT(*) AS number FROM responses WHERE {which}"), &[])
         };
-        Ok((count("<> 'kept'")?, count("= 'unreachable'")?))
+        Ok((count(&format!("NOT {LIVES}"))?, count("standing = 'unreachable'")?))
     }
 
     /// Adds a response unless it is known.
@@ -100,17 +106,15 @@ impl<D: Database> SessionStore<D> {
     /// context that they were made under.
     pub(super) fn release_responses(&self, deletes: &dyn Fn(&str) -> bool) -> Result<(), Fault> {
         self.ensure_responses()?;
-        let kept = "SELECT DISTINCT agent_context FROM responses WHERE standing = 'kept'";
-        for row in self.database.query(kept, &[])? {
+        let kept = format!("SELECT DISTINCT agent_context FROM responses WHERE {LIVES}");
+        for row in self.database.query(&kept, &[])? {
             let agent_context: String = row.get("agent_context")?;
-            let statement = match deletes(&agent_context) {
-                true => {
-                    "UPDATE responses SET standing = 'pending'
-                     WHERE standing = 'kept' AND agent_context = ?"
-                }
-                false => "DELETE FROM responses WHERE standing = 'kept' AND agent_context = ?",
+            let released = match deletes(&agent_context) {
+                true => "UPDATE responses SET standing = 'pending'",
+                false => "DELETE FROM responses",
             };
-            self.database.execute(statement, &[agent_context.into()])?;
+            let statement = format!("{released} WHERE {LIVES} AND agent_context = ?");
+            self.database.execute(&statement, &[agent_context.into()])?;
         }
         Ok(())
     }
@@ -123,8 +127,8 @@ impl<D: Database> SessionStore<D> {
         deletion_state: Option<DeletionState>,
         gives_up: bool,
     ) -> Result<Option<DeletionEnd>, Fault> {
-        let known = "SELECT attempts FROM responses WHERE response_id = ? AND standing <> 'kept'";
-        let Some(row) = self.database.first(known, &[id.into()])? else { return Ok(None) };
+        let known = format!("SELECT attempts FROM responses WHERE response_id = ? AND NOT {LIVES}");
+        let Some(row) = self.database.first(&known, &[id.into()])? else { return Ok(None) };
         let attempts = row.get::<u32>("attempts")?.saturating_add(1);
         let settled = match deletion_state {
             None => DeletionEnd::Deleted,
@@ -135,9 +139,12 @@ impl<D: Database> SessionStore<D> {
                 return Ok(None);
             }
             Some(DeletionState::Refused) => DeletionEnd::Refused,
-            Some(DeletionState::Kept | DeletionState::Pending | DeletionState::Unreachable) => {
-                DeletionEnd::Unreachable
-            }
+            Some(
+                DeletionState::Kept
+                | DeletionState::Background
+                | DeletionState::Pending
+                | DeletionState::Unreachable,
+            ) => DeletionEnd::Unreachable,
         };
         self.database.execute("DELETE FROM responses WHERE response_id = ?", &[id.into()])?;
         Ok(Some(settled))

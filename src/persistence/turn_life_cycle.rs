@@ -179,7 +179,6 @@ impl<D: Database> SessionStore<D> {
         // A repeat after a failure counts anew.
         if turn.status == TurnStatus::Running {
             turn.attempts += 1;
-            session.lose_instance(turn);
         } else {
             turn.attempts = 1;
             // Other turns may have changed the window since.

@@ -248,6 +248,10 @@ pub(crate) fn resume_turn<D: Database>(
 ) -> Result<StartedTurn, Fault> {
     turn.progress.catalog = Some(stamp.clone());
     store.durable_step(|| {
+        // A background response is known, also one that is given up.
+        if turn.status == TurnStatus::Running {
+            session.lose_instance(&turn);
+        }
         if store.reads_pending_on(&turn)? {
             return store.begin_resumption(&mut session, &mut turn, now_ms);
         }

@@ -159,11 +159,11 @@ impl<D: Database> SessionStore<D> {
                 None => is_known &= progress.compactions.is_empty(),
             }
         }
-        windows.push(present.clone());
         // Of several that begin alike, the one before the first compaction: that of a turn that was repeated late may stand
         // first, and has what later ones had shortened.
         let first = |window: &Window| (window.from, window.shortened.is_some());
-        let mut window = windows.into_iter().min_by_key(first).unwrap_or(present);
+        let earlier = |kept, each| if first(&each) <= first(&kept) { each } else { kept };
+        let mut window = windows.into_iter().rev().fold(present, earlier);
         let summary_of = match window.summary_message {
             None => 0,
             Some(seq) => {

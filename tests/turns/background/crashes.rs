@@ -177,6 +177,34 @@ fn a_response_is_read_through_five_lost_instances_and_then_the_turn_fails() {
 }
 
 #[test]
+fn a_response_that_is_given_up_hides_no_lost_call_from_the_receipt() {
+    let bed = in_background();
+    bed.configure(|catalog| {
+        ask_for_background(catalog);
+        catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true);
+    });
+    let stuck = || long().paced(1_000).silent_after(4).into();
+    bed.world.model.script([stuck(), stuck()]);
+    let _ = bed.send(&streamed());
+    bed.run_until(|bed| bed.world.model.requests() == 1, "a call is under way");
+    bed.restart();
+    bed.alarm();
+    bed.run_until(is_pending, "the id of the second response is durable");
+    for _ in 0..5 {
+        bed.world.model.background.drop_script();
+        bed.world.model.background.script([ReadAgain::Silent(2)]);
+        bed.restart();
+        bed.alarm();
+        bed.run_at_once();
+    }
+    bed.world.model.background.drop_script();
+    bed.restart();
+    assert_eq!(bed.post(&streamed()).failure(), (500, "turn_interrupted"));
+    let erased = bed.try_erase().unwrap();
+    assert_eq!(erased.result()["StoredResponses"]["Unknown"], 1, "{}", erased.text);
+}
+
+#[test]
 fn a_crash_in_the_second_reading_is_followed_by_a_third_and_pays_nothing() {
     let whole = {
         let bed = lost_at(8);
