@@ -54,15 +54,18 @@ impl ErrorBody {
     }
 
     /// Reads the JSON text of an error alone: an object, or a string that is the message. Of a long one the names are
-    /// read, and its beginning is the message.
+    /// read, and the beginning of its message.
     pub(super) fn of_error(json: &str) -> Self {
         if json.len() > TREE_BYTES {
-            let name = |member| {
-                let name = Node::root(first_member(json, member)?).as_text()?;
-                text(&name).filter(|name| name.len() <= PLAIN_MESSAGE_BYTES)
+            let member = |name| {
+                let value = first_member(json, name)?;
+                let is_number = value.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+                if is_number { Some(value.into()) } else { Node::root(value).as_text() }
             };
+            let name = |name| text(&member(name)?).filter(|name| name.len() <= PLAIN_MESSAGE_BYTES);
             let (code, kind, param) = (name("code"), name("type"), name("param"));
-            return Self { code, kind, param, ..Self::of_text(json) };
+            let message = member("message");
+            return Self { code, kind, param, ..Self::of_text(message.as_deref().unwrap_or(json)) };
         }
         match serde_json::from_str(json) {
             Ok(Value::Object(error)) => Self::of_object(&error),
@@ -390,6 +393,16 @@ mod tests {
         ] {
             assert_eq!(ErrorBody::read(body.as_bytes()), expected, "{body}");
         }
+    }
+
+    #[test]
+    fn a_long_error_keeps_its_message_and_a_number_as_its_code() {
+        let (input, message) = ("x".repeat(TREE_BYTES), "maximum context length ".repeat(99));
+        let long =
+            format!(r#"{{"input":"{input}","message":"{message}","code":400,"param":null}}"#);
+        let error = ErrorBody::of_error(&long);
+        assert_eq!((error.code.as_deref(), error.param), (Some("400"), None));
+        assert!(error.message.is_some_and(|kept| message.starts_with(&kept)));
     }
 
     #[test]

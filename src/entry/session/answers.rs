@@ -77,10 +77,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let receipt = self.erase(context, id, question.received_at, question.ending).await?;
             return Ok(EraseReply::Erased { receipt, is_done: true });
         }
-        let revoked_before = question.credentials_valid_from;
-        if revoked_before > self.store.credentials_valid_from()? {
-            // It may be long until it can be erased.
-            self.store.revoke(revoked_before)?;
+        if question.credentials_valid_from > 0 {
+            // It may be long until it can be erased. What a report was told is not stored yet.
+            self.store.revoke(question.credentials_valid_from)?;
         }
         match self.store.session()? {
             Some(session) if session.state.incarnation > question.incarnation => {

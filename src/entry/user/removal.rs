@@ -200,12 +200,11 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             return self.set_for_pass();
         }
         self.complete_erasure()?;
-        let Ok(longest_token_ms) = longest_token_ms(platform) else {
-            // How long earlier tokens live is known when the variable is mended.
-            return self.alarm.set_in(platform, LONGEST_CREDENTIAL_MS);
-        };
+        // How long earlier tokens live is known when the variable is mended.
+        let longest_token_ms = longest_token_ms(platform).unwrap_or(u64::MAX);
         match self.index.forget(longest_token_ms, platform.now_ms())? {
             Forgetting::Kept => Ok(()),
+            Forgetting::KeptUntil(u64::MAX) => self.alarm.set_in(platform, LONGEST_CREDENTIAL_MS),
             Forgetting::KeptUntil(at_ms) => self.alarm.set_by(platform, at_ms),
             Forgetting::Forgotten => {
                 self.alarm.forget();

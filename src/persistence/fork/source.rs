@@ -113,9 +113,11 @@ impl<D: Database> SessionStore<D> {
             ))?;
         }
         add("SELECT COALESCE(SUM(OCTET_LENGTH(text)), 0) AS number FROM texts
-             WHERE hash NOT LIKE 'entry %' OR hash IN (
+             WHERE hash NOT LIKE 'entry %' AND hash NOT LIKE 'progress %' OR hash IN (
                 SELECT SUBSTR(items, 2) FROM conversation
-                WHERE turn <= ? AND OCTET_LENGTH(items) <= 65 AND items LIKE '@%')")?;
+                WHERE turn <= ?1 AND OCTET_LENGTH(items) <= 65 AND items LIKE '@%'
+                UNION ALL SELECT SUBSTR(progress, 2) FROM turns
+                WHERE ordinal <= ?1 AND OCTET_LENGTH(progress) <= 65 AND progress LIKE '@%')")?;
         Ok(bytes)
     }
 
