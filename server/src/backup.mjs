@@ -79,7 +79,12 @@ function take(part, to) {
   } catch (error) {
     throw error.code === 'EEXIST' ? isThere(to) : error;
   }
-  renameSync(part, to);
+  try {
+    renameSync(part, to);
+  } catch (error) {
+    rmSync(to, { force: true });
+    throw error;
+  }
 }
 
 const isThere = (file) => new Fault(`${file} is there already; a backup overwrites nothing`);

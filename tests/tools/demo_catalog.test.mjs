@@ -24,7 +24,7 @@ test('what is no event of a span is passed over', async () => {
   try {
     await printedSpans(folder);
     const [url] = /http:[^"]+/.exec(readFileSync(path.join(folder, 'spans.mjs'), 'utf8'));
-    for (const body of ['', 'no JSON', '{}', '[]']) assert.equal((await fetch(url, { method: 'POST', body })).status, 200, body);
+    for (const body of ['', 'no JSON', '{}', '[]', '[null]', '[{}]']) assert.equal((await fetch(url, { method: 'POST', body })).status, 200, body);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -14,8 +14,11 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const WRANGLER = `#!/usr/bin/env node
 const { appendFileSync, readFileSync } = require('node:fs');
 const [command, , , , , file] = process.argv.slice(2);
-if (command === 'dev') setInterval(() => {}, 1000), console.log('Ready on http://127.0.0.1');
-else {
+if (command === 'dev') {
+  setInterval(() => {}, 1000);
+  console.log('Ready on http://127.0.0.1');
+  appendFileSync('serving.log', 'now\\n');
+} else {
   const { ms = 0 } = JSON.parse(readFileSync(file, 'utf8'));
   appendFileSync('begun.log', ms + '\\n');
   setTimeout(() => appendFileSync('kept.log', ms + '\\n'), ms);
@@ -42,7 +45,7 @@ async function until(holds) {
 }
 /** Begins it with a catalog that takes so long; resolves to its process. */
 async function begun(ms) {
-  for (const name of ['begun.log', 'kept.log']) rmSync(path.join(project, name), { force: true });
+  for (const name of ['begun.log', 'kept.log', 'serving.log']) rmSync(path.join(project, name), { force: true });
   const { port, close } = await serve(() => {});
   await close();
   const CATALOG = path.join(project, 'catalog.json');
@@ -51,15 +54,14 @@ async function begun(ms) {
   await until(() => noted('begun.log').length === 1);
   return { dev, write: (next) => writeFileSync(CATALOG, JSON.stringify({ ms: next })) };
 }
-const ended = async (dev) => (dev.kill('SIGTERM'), (await once(dev, 'exit'))[0]);
+const ended = async (dev) => (dev.kill('SIGTERM'), dev.exitCode ?? (await once(dev, 'exit'))[0]);
 const left = () => readdirSync(project).filter((name) => /^\.wrangler\./.test(name));
 
 test('of a catalog that changes twice, the newest form is the one that is kept', async () => {
   const { dev, write } = await begun(0);
   try {
-    await until(() => noted('kept.log').length === 1);
-    // A moment later, so that the watching has begun.
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    // The watching has begun before wrangler serves.
+    await until(() => noted('serving.log').length === 1);
     write(4000);
     await until(() => noted('begun.log').length === 2);
     write(1);

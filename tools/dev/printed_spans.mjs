@@ -29,9 +29,12 @@ const GLANCE = {
 export async function printedSpans(folder) {
   const server = http.createServer(async (request, response) => {
     // Any program on this machine may write here, and what is none of the listener's ends nothing.
-    const events = await json(request).catch(() => []);
+    try {
+      for (const lines of linesOf(await json(request))) console.log(lines.join('\n'));
+    } catch {
+      // No spans.
+    }
     response.end();
-    if (Array.isArray(events)) for (const lines of linesOf(events)) console.log(lines.join('\n'));
   });
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));

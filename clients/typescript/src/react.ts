@@ -129,7 +129,7 @@ class WatchedSession {
       if ((error as AptixError).code !== "turn_ended") return this.#failed(error, id);
       this.#forget(id);
       // Whoever reads the turn hears of its end in a moment, but not while a human is asked.
-      await (this.#shown.status === "waiting" ? this.resume() : this.#reading);
+      await (this.#shown.status === "waiting" ? this.#readAnew(turn) : this.#reading);
       await this.send(words as TurnRequest);
     }
   };
@@ -142,10 +142,14 @@ class WatchedSession {
       return this.#failed(error);
     }
     // While a human is asked, nobody reads that the turn has ended.
-    if (this.#shown.status !== "waiting") return;
-    this.#answered(this.#turn);
-    await this.resume();
+    if (this.#shown.status === "waiting") await this.#readAnew(this.#turn);
   };
+
+  /** Reads what has become of a turn that has ended elsewhere. Its request is not sent again, since that replays the pause. */
+  #readAnew(turn: Turn | undefined): Promise<void> {
+    this.#answered(turn);
+    return this.resume();
+  }
 
   resume = (): Promise<void> => (this.#resuming ??= this.#resumed().finally(() => (this.#resuming = undefined)));
 

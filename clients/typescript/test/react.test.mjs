@@ -190,6 +190,24 @@ test('words behind a turn that was stopped elsewhere while it asked are the next
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
+test('words behind a turn that was answered elsewhere are the next turn, and nobody is asked once more', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  rig.tools.on('/send_mail', '"sent"');
+  rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('Sent.')), answer(text('Another day.')));
+  const { page, until, texts } = await bare('answered-elsewhere');
+  await page.evaluate(() => void window.hook.send('Mail Ann.'));
+  await until("window.hook.status === 'waiting'");
+  const { Result } = await (await fetch(new URL('/sessions/answered-elsewhere', rig.url))).json();
+  const { TurnId, ToolCalls } = Result.LiveTurn;
+  const ToolResults = [{ ToolCallId: ToolCalls[0].ToolCallId, ExecutionMs: 1, ResultJson: '{"Approved":true}' }];
+  const body = JSON.stringify({ SessionId: 'answered-elsewhere', TurnId, ToolResults });
+  const sent = await fetch(new URL('/execute', rig.url), { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  assert.match(await sent.text(), /Sent\./);
+  await page.evaluate(() => void window.hook.send('Another mail.'));
+  await until("window.hook.status === 'ready' && window.hook.messages.at(-1)?.text === 'Another day.'");
+  assert.deepEqual(await texts(), ['Mail Ann. done', 'Sent. done', 'Another mail. done', 'Another day. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
 test('words that came while another page\'s turn ran are seen as failed, and sent when that has ended', { skip: withoutBrowser, timeout: 120_000 }, async () => {
   const gate = new Gate();
   rig.model.script(answer(text('One', gate, '.')), answer(text('Two.')));

@@ -69,15 +69,16 @@ export async function look(): Promise<void> {
 /** Makes the workspace hold what the folder does; `isWhole`: and nothing else. */
 export async function take({ name, documents, skipped }: Folder, isWhole: boolean): Promise<void> {
   workspace.value ||= name.replace(/[^\w.:-]+/g, '-').slice(0, 100) || 'playground';
+  const id = workspace.value;
   upload.value = { done: 0, all: documents.length };
   try {
     const onProgress = (done: number, all: number) => (upload.value = { done, all });
-    const { sent, removed, leftOut } = await new Workspace(tenant, workspace.value).sync(documents, { remove: isWhole, onProgress });
+    const { sent, removed, leftOut } = await new Workspace(tenant, id).sync(documents, { remove: isWhole, onProgress });
     const same = documents.length - sent.length - leftOut.length;
     const passed = [...skipped].map(([why, count]) => `${count} ${why}`).join(', ');
     const refused = leftOut.map(({ path, error }) => `${path}: ${error.message}`).join(' ');
     const parts = [`${sent.length} sent`, same > 0 && `${same} unchanged`, removed.length > 0 && `${removed.length} removed`, passed && `left out: ${passed}`, refused];
-    told.value = parts.filter(Boolean).join(' · ');
+    if (id === workspace.peek()) told.value = parts.filter(Boolean).join(' · ');
   } finally {
     upload.value = undefined;
   }
@@ -100,7 +101,12 @@ export async function open(path: string): Promise<void> {
 }
 
 export async function erase(): Promise<void> {
-  await new Workspace(tenant, workspace.peek()).erase();
+  const id = workspace.peek();
+  await new Workspace(tenant, id).erase();
+  if (id !== workspace.peek()) return;
+  // What is being searched for was found before.
+  asked.chunks += 1;
+  asked.document += 1;
   told.value = '';
   results.value = undefined;
   await look();

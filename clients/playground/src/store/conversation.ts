@@ -139,6 +139,8 @@ export async function catchUp(): Promise<void> {
     takeOver(exported);
     loadFault.value = '';
   });
+  restoreSteers();
+  sendWaiting();
 }
 
 /** Shows the session as the service has it. */
@@ -162,8 +164,8 @@ export function leave(): void {
 }
 
 /** Sends the user's words with what is attached to them and everything that goes with them; `more` goes before what the panels say. */
-export function send(words: string, held: readonly Attachment[] = [], more: TurnRequest = {}): ShownTurn {
-  const turn = shown(turns.begun(newId(), askedWith(words, held)), composed(words, held, more));
+export function send(words: string, held: readonly Attachment[] = [], more: TurnRequest = {}, id = newId()): ShownTurn {
+  const turn = shown(turns.begun(id, askedWith(words, held)), composed(words, held, more));
   batch(() => {
     settings.sentSolution.value = settings.solution.value;
     chosenTurn.value = namedTurn.value = undefined;
@@ -217,7 +219,7 @@ function restore(): void {
 }
 
 /** Adds the words that were found waiting for a turn, as after a reload. Where they come too late, they are a turn. */
-export function restoreSteers(): void {
+function restoreSteers(): void {
   const steers = new Map(shownTurns.peek().flatMap(({ record }) => record.peek().steps.flatMap((step) => (step.kind === 'steer' ? [[step.id, step.state]] : []))));
   for (const entry of outbox.words.in(sessionId.peek())) {
     const { steers: turnId, ...words } = entry;
@@ -236,7 +238,8 @@ export function restoreSteers(): void {
 
 /** Sends the oldest of the words that wait; the next ones follow when its turn has ended. */
 export function sendWaiting(): void {
-  if (connection.isLost.peek() || liveTurn.peek()) return;
+  // Of a session that is being read nobody knows yet whether a turn of it is live.
+  if (connection.isLost.peek() || isLoading.peek() || liveTurn.peek()) return;
   const next = shownTurns.peek().find(({ record, request }) => record.peek().status === 'unsent' && request);
   if (next) begin(next);
 }
@@ -264,8 +267,7 @@ export function drop(turn: ShownTurn): void {
 /** Adds the user's words to a turn that runs or waits. They are the next turn where this one has just ended. */
 export async function add(turn: ShownTurn, words: string, held: readonly Attachment[] = [], interrupt = false): Promise<void> {
   announced.value = 'Your words are on their way.';
-  const done = await addWords(turn, { id: newId(), asked: askedWith(words, held), content: contentOf(words, held) }, interrupt);
-  if (done === 'ended' && isShown(turn)) send(words, held);
+  await addWords(turn, { id: newId(), asked: askedWith(words, held), content: contentOf(words, held) }, interrupt);
 }
 
 /**
@@ -274,7 +276,7 @@ export async function add(turn: ShownTurn, words: string, held: readonly Attachm
  */
 const isShown = (turn: ShownTurn): boolean => shownTurns.peek().includes(turn);
 
-async function addWords(turn: ShownTurn, words: steering.Words, interrupt = false): Promise<'taken' | 'ended' | 'waiting' | 'failed'> {
+async function addWords(turn: ShownTurn, words: steering.Words, interrupt = false): Promise<void> {
   const { id, asked, content } = words;
   const attached = [...asked.pictures.map(() => 'picture'), ...asked.files];
   outbox.words.put({ session: turn.session, id, text: asked.text, attached, steers: turn.record.peek().turnId, whole: { request: content, asked } });
@@ -287,13 +289,15 @@ async function addWords(turn: ShownTurn, words: steering.Words, interrupt = fals
     failed: 'Your words could not be added.',
     ended: announced.value,
   }[done];
-  return done;
+  // The id of the steer names the turn, so that it is one, whoever finds first that the words came too late.
+  if (done !== 'ended' || !isShown(turn) || shownTurns.peek().some(({ record }) => record.peek().turnId === id)) return;
+  send(asked.text, attachedIn(content), {}, id);
 }
 
 /** Sends words once more that could not be added: the same steer, wherever the first attempt has come to. */
 export async function addAgain(turn: ShownTurn, id: string): Promise<void> {
   const words = steering.wordsOf(id);
-  if (words && (await addWords(turn, words)) === 'ended' && isShown(turn)) send(words.asked.text, attachedIn(words.content));
+  if (words) await addWords(turn, words);
 }
 
 /** Sends a turn, for the first time or once more: the same request is the same turn, behind a pause that with its answers. */

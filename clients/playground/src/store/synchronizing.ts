@@ -1,7 +1,7 @@
 // What happens to the open session elsewhere: in another tab, by a script, while the service could not be reached. Owns when
 // the page asks the service for it: when another tab tells, when somebody comes back to the page, when the service is there
 // again, and now and then while a human is waited for. Nothing is asked of a page that nobody sees.
-import { leave, addAgain, announced, catchUp, follow, isNowhere, liveTurn, loadFault, restoreSteers, sendAnswers, sendWaiting, sessionId, shownTurns } from './conversation.js';
+import { leave, addAgain, announced, catchUp, follow, isNowhere, liveTurn, loadFault, sendAnswers, sendWaiting, sessionId, shownTurns } from './conversation.js';
 import { failureOf } from './failure.js';
 import { effect, untracked } from '@preact/signals';
 import { isLost, onReturn } from './connection.js';
@@ -115,7 +115,7 @@ async function goOn(): Promise<void> {
   // Before what was missed is fetched: an answer that has come through is then known as this page's.
   for (const turn of shownTurns.peek()) sendAnswers(turn);
   if (loadFault.peek() || shownTurns.peek().some(({ isTaken }) => isTaken)) {
-    await catchUp().then(restoreSteers, (error) => {
+    await catchUp().catch((error) => {
       if (failureOf(error).code !== 'session_not_found') return;
       if (shownTurns.peek().length > 0) loadFault.value = '';
       else isNowhere(sessionId.peek());
@@ -146,6 +146,8 @@ async function sendDetached({ session, id, text, attached, steers, whole }: outb
     const at = aptix.session(session);
     const next = steers === undefined ? at.turn(request, { turnId: id }) : await at.attach(steers).steer(request, { steerId: id, ifEnded: 'newTurn' });
     if (next instanceof Turn) {
+      // Somebody else may sit before the tab since the steer was refused: nothing of the words waits any more.
+      if (!outbox.words.in(session).some((each) => each.id === id)) return;
       await next.detach();
       noteState(session, 'running');
     }

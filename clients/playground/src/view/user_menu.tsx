@@ -31,12 +31,11 @@ export function UserMenu({ onChange }: { onChange(): void }) {
     isErasing.value = true;
     try {
       const receipt = await eraseUser();
-      // Somebody else may sit here by now.
-      if (user.peek() !== name) return;
-      change(undefined);
-      erased.value = { name, receipt };
+      if (user.peek() === name) change(undefined);
+      // Somebody else may sit here by now. Who only signed out meanwhile is told what was erased.
+      if (user.peek() === undefined) erased.value = { name, receipt };
     } catch (error) {
-      if (user.peek() !== name) return;
+      if (user.peek() !== name && user.peek() !== undefined) return;
       const failure = failureOf(error);
       fault.value = failure.code === 'user_not_found' ? 'The service knows nothing of this user.' : failure.message;
     } finally {
