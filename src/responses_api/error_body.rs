@@ -42,14 +42,16 @@ impl ErrorBody {
         }
     }
 
-    /// Whether a body is JSON in one of these shapes, or the beginning of an object, and neither text nor JSON that
-    /// reports no error.
+    /// Whether a body is JSON in one of these shapes, or the beginning of an object or an array, and neither text nor JSON
+    /// that reports no error.
     pub fn is_object(body: &[u8]) -> bool {
         match serde_json::from_slice(body) {
             Ok(Value::String(_)) => false,
             Ok(value) => Self::of_body(&value) != Self::default(),
             // Services quote the input that they refuse, at any length.
-            Err(fault) => fault.is_eof() && body.trim_ascii_start().starts_with(b"{"),
+            Err(fault) => {
+                fault.is_eof() && matches!(body.trim_ascii_start().first(), Some(b'{' | b'['))
+            }
         }
     }
 
@@ -407,13 +409,15 @@ mod tests {
 
     #[test]
     fn an_error_object_is_told_from_a_page_though_it_is_cut() {
-        for object in
-            [r#"{"detail":"m"}"#, r#"[{"message":"m"}]"#, " {\"error\":{\"message\":\"1 va"]
-        {
+        for object in [
+            r#"{"detail":"m"}"#,
+            r#"[{"message":"m"}]"#,
+            " {\"error\":{\"message\":\"1 va",
+            "[{\"error\":{\"me",
+        ] {
             assert!(ErrorBody::is_object(object.as_bytes()), "{object}");
         }
-        for other in ["", "{}", "\"m\"", "\"cut", "<html>", "<html>{\"a\":", "{\"a\"}", "[{\"a\":"]
-        {
+        for other in ["", "{}", "\"m\"", "\"cut", "<html>", "<html>{\"a\":", "{\"a\"}"] {
             assert!(!ErrorBody::is_object(other.as_bytes()), "{other}");
         }
     }
