@@ -240,17 +240,20 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
     return this.#isRead && this.first.call.method === "POST";
   }
 
-  /** The signal of the turn, which ends `left`; where it cancels the turn, once that has arrived. */
+  /** The signal of the turn, which ends `left`, as a deadline does; where it cancels the turn, once that has arrived. */
   #ends(left: AbortController, deadlineMs?: number): { signal: AbortSignal; dispose(): void } {
-    const { signal, dispose } = abortable(this.options.signal, deadlineMs);
+    const { signal, dispose } = abortable(this.options.signal);
+    // A deadline ends the watching alone.
+    const late = abortable(undefined, deadlineMs);
     let isSent = false;
     const unlisten = onAbort(signal, (reason) => {
       const end = () => left.abort(reason);
       if (isSent && this.options.cancelOnAbort) void inTime(this.#accepted).then(end);
       else end();
     });
+    const callOff = onAbort(late.signal, (reason) => left.abort(reason));
     isSent = this.first.call.method === "POST";
-    return { signal, dispose: () => (dispose(), unlisten()) };
+    return { signal, dispose: () => (dispose(), late.dispose(), unlisten(), callOff()) };
   }
 
   /** `left` ends the watching, and never the turn. */
