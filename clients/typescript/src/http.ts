@@ -95,7 +95,7 @@ export interface Call {
 /** The longest `Retry-After` that is waited for. */
 const LONGEST_WAIT_MS = 60_000;
 /** Where a port does not come and go while one asks. */
-const THIS_MACHINE = /^https?:\/\/(localhost|127\.|\[::1\])/i;
+const THIS_MACHINE = /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:|\/|$)/i;
 
 /** One attempt at a call. Its connection ends with the signal, by `close`, or after too long a silence. */
 export class Exchange {

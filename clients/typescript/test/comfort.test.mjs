@@ -41,6 +41,11 @@ test('a port of this machine where nobody listens is told at once; where somebod
   log.length = 0;
   await assert.rejects(known.health(), { code: 'connection_lost', retryable: true });
   assert.equal(log.length, 3, 'it may be restarting');
+  // Of another machine, whatever its name begins with, the port may come and go.
+  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }));
+  for (const baseUrl of ['http://localhost.example.com', 'http://127.example.com']) {
+    await assert.rejects(new Aptix({ baseUrl, fetch, ...options }).health(), { code: 'connection_lost', retryable: true });
+  }
 });
 
 test('a turn that is made and not read is told of, once', async (t) => {
