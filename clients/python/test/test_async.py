@@ -6,6 +6,8 @@ import gc
 import inspect
 import sys
 import threading
+import time
+from contextlib import nullcontext
 from typing import Any
 
 import anyio
@@ -148,14 +150,73 @@ def test_a_turn_that_is_interrupted_on_its_way_is_cancelled_once_it_has_arrived(
         errors = [missing] if asked.count(cancels) == 1 else []
         return httpx.Response(404 if errors else 200, json={"Successful": not errors, "Result": {}, "Errors": errors})
 
+    for detaches in (False, True):
+        asked.clear()
+        with (
+            httpx.Client(transport=httpx.MockTransport(take)) as http_client,
+            Aptix("http://service", http_client=http_client, retry_delay_s=0.001) as aptix,
+        ):
+            turn = aptix.session("s").turn("Hello", turn_id="t", cancel_on_abort=True)
+            with pytest.raises(KeyboardInterrupt), nullcontext() if detaches else turn:
+                (turn.detach if detaches else turn.final)()
+        assert asked == ["/execute", "/execute", cancels, cancels]
+
+
+async def test_a_deadline_counts_the_wait_for_a_credential() -> None:
+    async def never() -> str:
+        await anyio.sleep_forever()
+        return "never"
+
+    async with AsyncAptix("http://service", never) as aptix:
+        turn = aptix.session("s").turn("Hello", deadline_s=0.1)
+        with anyio.fail_after(10), pytest.raises(AptixError, match=r"longer than 0\.1 s"):
+            await turn.final()
+
+
+def test_who_interrupts_a_turn_waits_for_no_service_that_is_away() -> None:
+    def take(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/execute":
+            raise KeyboardInterrupt
+        raise httpx.ConnectError("Nobody is there.")
+
     with (
         httpx.Client(transport=httpx.MockTransport(take)) as http_client,
-        Aptix("http://service", http_client=http_client, retry_delay_s=0.001) as aptix,
-        pytest.raises(KeyboardInterrupt),
-        aptix.session("s").turn("Hello", turn_id="t", cancel_on_abort=True) as turn,
+        Aptix("http://service", http_client=http_client) as aptix,
     ):
-        turn.final()
-    assert asked == ["/execute", "/execute", cancels, cancels]
+        turn = aptix.session("s").turn("Hello", cancel_on_abort=True)
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            turn.final()
+        # All attempts take 12 s.
+        assert time.monotonic() - began < 6
+
+
+async def test_a_turn_on_its_way_is_cancelled_or_given_words_once_it_has_arrived() -> None:
+    for last in ("cancel", "steer"):
+        asked: list[str] = []
+        sent = anyio.Event()
+
+        async def take(request: httpx.Request, asked: list[str] = asked, sent: anyio.Event = sent) -> httpx.Response:
+            asked.append(request.url.path)
+            if request.url.path == "/execute":
+                sent.set()
+                await anyio.sleep_forever()
+            missing = {"ErrorCode": "turn_not_found", "Message": "No.", "SystemError": False}
+            errors = [missing] if len(asked) == 2 else []
+            told = {"Successful": not errors, "Result": {}, "Errors": errors}
+            return httpx.Response(404 if errors else 200, json=told)
+
+        async with (
+            httpx.AsyncClient(transport=httpx.MockTransport(take)) as http_client,
+            anyio.create_task_group() as tasks,
+        ):
+            turn = AsyncAptix("http://service", http_client=http_client).session("s").turn("Hello", turn_id="t")
+            tasks.start_soon(turn.final)
+            await sent.wait()
+            await (turn.cancel() if last == "cancel" else turn.steer("Stop."))
+            tasks.cancel_scope.cancel()
+        path = f"/sessions/s/turns/t/{last}"
+        assert asked == ["/execute", path, path]
 
 
 async def test_an_async_def_is_refused_where_nothing_can_wait_for_it(bed: Bed) -> None:

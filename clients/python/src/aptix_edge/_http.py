@@ -201,7 +201,7 @@ class Exchange:
         status: int | None = None
         failure: str | None = "cancelled"
         try:
-            self.shown = await http.bearer.get()
+            self.shown = await http.io.within(http.bearer.get, self._left_s)
             self._response = await http.io.send(self._request(position), self._left_s)
             status, failure = self._response.status, None
             http.learnt.is_there = True

@@ -6,7 +6,7 @@ import json
 import uuid
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Generic, Literal, cast, overload
@@ -36,8 +36,11 @@ from .wire import (
 MOVED_ON = ("turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict")
 """Somebody else has answered the calls meanwhile, so that the turn has gone on."""
 
-ARRIVAL_S = (0.0, 0.1, 0.3, 1.0)
-"""The waits before each attempt at cancelling a turn that may be on its way to the service."""
+ARRIVAL_S = (0.1, 0.3, 1.0)
+"""The waits before what is about a turn is sent again, which may have come before the turn."""
+NOT_THERE = ("turn_not_found", "session_not_found")
+ABORT_S = 2.0
+"""So long at most somebody who was interrupted waits until the turn is cancelled."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ class AsyncTurn(Generic[T]):
         self._response: FinalResponse | None = None
         self._failure: Exception | None = None
         self._request_id: str | None = None
+        self._is_sent = False
         self._is_accepted = False
         self._is_called_off = False
 
@@ -138,7 +142,7 @@ class AsyncTurn(Generic[T]):
 
     async def cancel(self) -> Turn:
         """Aborts the turn itself, wherever it is."""
-        view: Turn = await request(self._http, Call("POST", f"{turn_path(self.session_id, self.turn_id)}/cancel"))
+        view: Turn = await self._there("cancel")
         return view
 
     @overload
@@ -177,9 +181,8 @@ class AsyncTurn(Generic[T]):
         steer_id = steer_id or new_id()
         said: Words = {"Instruction": words} if isinstance(words, str) else words
         body = {**said, "SteerId": steer_id, **({"Interrupt": True} if interrupt else {})}
-        path = f"{turn_path(self.session_id, self.turn_id)}/steer"
         try:
-            result: SteerResult = await request(self._http, Call("POST", path, body=json_bytes(body)))
+            result: SteerResult = await self._there("steer", body=json_bytes(body))
         except AptixError as error:
             if if_ended != "new_turn" or error.code != "turn_ended":
                 raise
@@ -196,7 +199,12 @@ class AsyncTurn(Generic[T]):
         if call.body is not None:
             body = {name: value for name, value in json.loads(call.body).items() if name != "Streaming"}
             call = replace(call, body=json_bytes(body), query={})
-        stored: AcceptedTurn | AgentExecuteResponse = await request(self._http, call)
+        self._is_sent = True
+        try:
+            stored: AcceptedTurn | AgentExecuteResponse = await request(replace(self._http, on_head=self._headed), call)
+        except BaseException as error:
+            await self._aborted(error)
+            raise
         self._first = self._followed()
         return stored
 
@@ -262,23 +270,32 @@ class AsyncTurn(Generic[T]):
         self._is_called_off = True
 
         async def cancel() -> None:
-            # What was cut on its way to the service may yet arrive, and would run.
-            for wait_s in (0.0,) if self._is_accepted else ARRIVAL_S:
-                await self._http.io.sleep(wait_s)
-                try:
-                    await self.cancel()
-                except AptixError as refusal:
-                    if refusal.code in ("turn_not_found", "session_not_found"):
-                        continue
-                return
+            with suppress(AptixError):
+                await self._there("cancel", deadline=Deadline(ABORT_S))
 
         await self._http.io.shielded(cancel)
+
+    async def _there(self, what: str, *, body: bytes | None = None, deadline: Deadline | None = None) -> Any:
+        """Asks something of this turn. One that is on its way to the service, or was cut there, may yet arrive."""
+        http = replace(self._http, deadline=deadline)
+        call = Call("POST", f"{turn_path(self.session_id, self.turn_id)}/{what}", body=body)
+        waits = iter(ARRIVAL_S)
+        while True:
+            is_on_its_way = self._is_sent and not self._is_accepted and self._first.call.method == "POST"
+            try:
+                return await request(http, call)
+            except AptixError as error:
+                wait_s = next(waits, None) if is_on_its_way and error.code in NOT_THERE else None
+                if wait_s is None:
+                    raise
+            await self._http.io.sleep(wait_s)
 
     async def _submissions(self) -> AsyncGenerator[TurnEvent, None]:
         seconds = finite(self._watching.deadline_s)
         deadline = None if seconds is None else Deadline(seconds)
         http = replace(self._http, deadline=deadline, on_head=self._headed)
         submission = self._first
+        self._is_sent = True
         # The calls that the submission answers, their results, and why it was refused.
         answered: list[ToolCall] = []
         results: list[SubmittedToolResult] = []
