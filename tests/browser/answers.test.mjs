@@ -5,7 +5,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
 import { answer, call, text } from '../e2e/scripted_model.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, hasStatus, PHONE, Playground, say, tryNow } from './playground.mjs';
 
 /** What the browser logs of requests that fail, and of a decision that came too late. */
 const EXPECTED = [/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION|ERR_FAILED/, /status of 409 .*\/execute/];
@@ -106,7 +106,7 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
     await page.reload();
     await sign(page).waitFor();
     await page.unroute(CALLS);
-    await page.getByRole('button', { name: 'Try now' }).first().click();
+    await tryNow(page);
     await hasStatus(turn, 'completed');
     await head(turn, 'run by this page').waitFor();
     assert.deepEqual(rig.model.bodies[1].input.map(({ output }) => output), ['"my own words"']);
@@ -125,7 +125,7 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
       await page.unroute(/\/execute/);
       await page.unroute(/\/health/);
       if (isReloaded) await page.reload();
-      else await page.getByRole('button', { name: 'Try now' }).first().click();
+      else await tryNow(page);
       await hasStatus(turn, 'completed');
       await head(turn, isReloaded ? /a human decided\s*approved/ : /you decided\s*approved/).waitFor();
       assert.equal(payments().length, 1);

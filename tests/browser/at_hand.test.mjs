@@ -1,6 +1,7 @@
 // What the playground tells whoever sees it for the first time, and whoever has looked away.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { eventually } from '../e2e/harness.mjs';
 import { answer, text } from '../e2e/scripted_model.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { assertAccessible, DESKTOP, hasStatus, openPanel, PHONE, Playground, say, signIn } from './playground.mjs';
@@ -156,7 +157,7 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     asked.length = 0;
     await page.keyboard.press('Alt+n');
     const expected = ids.slice(2).map((id) => `/sessions/${id}`);
-    for (let tries = 0; asked.length < expected.length && tries < 100; tries += 1) await page.waitForTimeout(50);
+    await eventually(() => asked.length >= expected.length, 'they are asked for');
     await page.waitForTimeout(200);
     assert.deepEqual(asked.toSorted(), expected.toSorted(), 'only those that wait are asked for');
 
@@ -166,6 +167,7 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     await page.route(isOfThem, (route) => void held.push(route));
     const looked = () => page.evaluate(() => dispatchEvent(new Event('focus'))).then(() => page.waitForTimeout(200));
     await looked();
+    await eventually(() => held.length >= expected.length, 'they are asked for');
     await looked();
     assert.equal(held.length, expected.length, 'while they are being asked for');
     const body = JSON.stringify({ Kind: 'error', Errors: [{ ErrorCode: 'forbidden', Message: 'Not now.', SystemError: false }] });

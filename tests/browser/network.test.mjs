@@ -2,8 +2,9 @@
 // asked again by itself.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
+import { eventually } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, hasStatus, PHONE, Playground, say, tryNow } from './playground.mjs';
 
 /** What the browser logs of requests that fail. */
 const OFFLINE = [/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION|ERR_FAILED/, /status of 404 .*\/export/, /status of 50[23] /];
@@ -67,7 +68,7 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'unsent');
     assert.equal(await turn.locator('.question-bubble p').innerText(), 'Remember the word heron.');
     await page.unroute(calls, lost);
-    await page.getByRole('button', { name: 'Try now' }).first().click();
+    await tryNow(page);
     await hasStatus(turn, 'completed');
     assert.equal(await turn.getAttribute('data-turn'), id);
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
@@ -143,15 +144,20 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await page.getByRole('textbox', { name: 'Message' }).fill('And be brief.');
     await page.keyboard.press('Enter');
     await turn.locator('.steer[data-steer="waiting"]').waitFor();
+    // The loss is known by now.
+    await page.getByRole('textbox', { name: 'Message' }).fill('And polite.');
+    await page.keyboard.press('Enter');
+    await turn.locator('.steer').nth(2).waitFor();
+    assert.equal(await turn.locator('.steer').nth(2).getAttribute('data-steer'), 'waiting');
     await page.reload();
     await sign(page).waitFor();
     await page.keyboard.press('Alt+n');
     await page.getByText('What should the agent do?').waitFor();
     await page.unroute(calls);
-    await page.getByRole('button', { name: 'Try now' }).click();
+    await tryNow(page);
     await page.waitForFunction(() => sessionStorage.length === 0);
     const { Result } = await (await fetch(new URL(`/sessions/${first.slice(1)}/turns/${await lastTurn(first.slice(1))}`, playground.rig.url))).json();
-    assert.deepEqual(Result.Steers.map(({ State }) => State), ['pending', 'pending'], 'also where the session was left');
+    assert.deepEqual(Result.Steers.map(({ State }) => State), ['pending', 'pending', 'pending'], 'also where the session was left');
   });
 
   test('words for a turn that are come back to without a network are added to it, once, and are no turn of their own', async () => {
@@ -168,12 +174,38 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Please read back.md.', exact: false }).first().click();
     await page.locator('.fault').waitFor();
     await page.unroute(/\/(execute|sessions|health)/);
-    await page.getByRole('button', { name: 'Try now' }).first().click();
+    await tryNow(page);
     await turn.locator('.steer[data-steer="pending"]').waitFor();
     await page.waitForFunction(() => sessionStorage.getItem('aptix-edge.outbox') === null);
     assert.equal(await page.locator('.turn').count(), 1);
     const { Result } = await (await fetch(new URL(`/sessions/${session}/turns/${await lastTurn(session)}`, playground.rig.url))).json();
     assert.equal(Result.Steers.length, 1);
+  });
+
+  test('words that have arrived do not wait again where an earlier attempt at them ends later', async () => {
+    const page = await open();
+    const turn = await say(page, 'Please read once.md.');
+    await hasStatus(turn, 'awaiting_tools');
+    let [release, tries] = [() => {}, 0];
+    const held = new Promise((resolve) => (release = resolve));
+    // The first attempt is repeated, which takes longer than what the page sends once more.
+    await page.route(/\/steer$/, async (route) => {
+      tries += 1;
+      if (tries === 3) return route.continue();
+      if (tries === 2) await held;
+      await route.abort('connectionfailed');
+    });
+    await page.getByRole('textbox', { name: 'Message' }).fill('And be brief.');
+    await page.keyboard.press('Enter');
+    await turn.locator('.steer[data-steer="pending"]').waitFor();
+    await page.evaluate(() => {
+      const inTime = window.setTimeout.bind(window);
+      window.setTimeout = (act, ms, ...given) => inTime(act, ms / 100, ...given);
+    });
+    release();
+    await eventually(() => tries >= 7, 'it is given up');
+    await sign(page).waitFor({ state: 'detached' });
+    assert.deepEqual(await turn.locator('.steer').evaluateAll((all) => all.map(({ dataset }) => dataset.steer)), ['pending']);
   });
 
   test('a lost service is asked again by itself, with a sign that goes away, and the turn goes on where its text stopped', async () => {

@@ -164,8 +164,8 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     await page.keyboard.press('Enter');
     await search(page, 'When is the pelican fed?');
     release();
-    await (await late).finished();
-    await page.waitForTimeout(200);
+    await late;
+    await page.waitForTimeout(500);
     await panel(page).getByText('chunks for “When is the pelican fed?”, best first').waitFor({ timeout: 1000 });
     // Whatever is there of another workspace, and also where that cannot be asked for.
     await page.route(/\/workspaces\/other/, (route) => route.fulfill({ status: 503, json: { Successful: false, Errors: [{ ErrorCode: 'overloaded', Message: 'Not now.', SystemError: true }], Warnings: [] } }));

@@ -9,9 +9,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { ROOT, pages } from '../docs/pages.mjs';
+import { eventually } from '../e2e/harness.mjs';
 import { serve } from '../local_server.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { agree, assertAccessible, hasStatus, PHONE, Playground, say, signIn } from './playground.mjs';
+import { agree, assertAccessible, hasStatus, PHONE, Playground, say, signIn, tryNow } from './playground.mjs';
 
 const TICKET_KEYS = JSON.stringify([{ Id: 'tests', Secret: Buffer.alloc(32, 7).toString('base64') }]);
 /** How often a session tells what has changed: in these tests, soon. */
@@ -173,15 +174,16 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     const asked = [];
     let release;
     const held = new Promise((resolve) => (release = resolve));
-    await page.unroute(service);
+    // Before the service is there: the page asks for that by itself, too.
     await page.route(/\/execute/, async (route) => {
       asked.push(route.request().postDataJSON().Instruction);
       await held;
       await route.continue();
     });
+    await page.unroute(service);
     const first = page.waitForResponse(/\/execute/);
-    await page.getByRole('button', { name: 'Try now' }).click();
-    while (asked.length === 0) await page.waitForTimeout(20);
+    await tryNow(page);
+    await eventually(() => asked.length > 0, 'the first one is sent');
     await page.getByRole('button', { name: 'vera', exact: true }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     release();
@@ -204,8 +206,9 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await signIn(page, 'comes');
     const erased = page.waitForResponse(/\/users\//);
     release();
-    await (await erased).finished();
-    await page.waitForTimeout(200);
+    // The end of a body that nobody reads any more may never be told.
+    await erased;
+    await page.waitForTimeout(500);
     assert.equal(await page.locator('.who').innerText(), 'comes');
   });
 
@@ -227,7 +230,7 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await turn.getByText('This answer').waitFor();
     await entries(page).getByText('Give a slow answer.').waitFor();
     release();
-    while (answers < 2) await page.waitForTimeout(20);
+    await eventually(() => answers === 2, 'the lists have come');
     await page.waitForTimeout(200);
     assert.deepEqual(await entries(page).allInnerTexts(), ['Give a slow answer.']);
     await page.getByRole('button', { name: 'Stop' }).click();

@@ -1,7 +1,7 @@
 // Words that are added to a turn while it runs. Owns that what the page shows of them is the service's own account, also
 // after a reload, a cut, or where another tab has added them.
 import { AptixError, type SteerContent } from '../../../typescript/src/index.js';
-import { noteLoss } from './connection.js';
+import { isLost, noteLoss } from './connection.js';
 import type { ShownTurn } from './shown_turn.js';
 import { steersOf } from './history.js';
 import { aptix } from './service.js';
@@ -22,7 +22,9 @@ export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Pr
   const { id, asked, content } = words;
   const show = (change: (record: turns.TurnRecord) => turns.TurnRecord) => turn.change(change);
   sent.set(id, words);
-  show((record) => turns.steered(record, { id, state: 'sending', asked, ...(interrupt && { isInterrupt: true }) }));
+  // Nobody tells these of a loss that was noted before.
+  const state = isLost.peek() ? 'waiting' : 'sending';
+  show((record) => turns.steered(record, { id, state, asked, ...(interrupt && { isInterrupt: true }) }));
   try {
     const { turnId } = turn.record.peek();
     // A turn that was sent a moment ago may not be there yet, which its own handle waits for.
@@ -31,6 +33,8 @@ export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Pr
     show((record) => turns.steered(record, { id, state: State }));
     return 'taken';
   } catch (error) {
+    // They were sent once more meanwhile, and have arrived.
+    if (isThere(turn.record.peek(), id)) return 'taken';
     if (error instanceof AptixError && error.code === 'turn_ended') {
       show((record) => turns.withoutSteer(record, id));
       return 'ended';
@@ -44,6 +48,10 @@ export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Pr
     return 'failed';
   }
 }
+
+/** Whether the service has told of a steer, whichever attempt has brought it. */
+const isThere = ({ steps }: turns.TurnRecord, id: string): boolean =>
+  steps.some((step) => step.kind === 'steer' && step.id === id && step.state !== 'sending' && step.state !== 'waiting' && step.state !== 'failed');
 
 /** The words of a steer that did not arrive, if this page has sent them. */
 export const wordsOf = (id: string): Words | undefined => sent.get(id);
