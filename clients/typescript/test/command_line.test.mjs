@@ -225,7 +225,8 @@ test('a chat that waits for a message, or for one on standard input, ends with a
   for (const words of [[], ['-']]) {
     const chat = new Command(['chat', '--no-tools', ...words], { env, cwd: folder });
     if (words.length === 0) await chat.until('> ');
-    else await new Promise((wait) => setTimeout(wait, 1000));
+    // More than the pipe holds, so that it is being read.
+    else await new Promise((taken) => chat.process.stdin.write('x'.repeat(1 << 20), taken));
     chat.process.kill('SIGTERM');
     assert.equal(await chat.ended, 130, chat.shown);
   }
