@@ -192,20 +192,24 @@ def test_a_service_that_is_lost_is_given_up_with_the_place_in_the_text(world: Wo
 
 
 def test_a_silence_with_comments_is_a_living_connection_and_one_without_is_none(world: World, bed: Bed) -> None:
-    for plan, requests in (({}, 1), ({"Each": {"whole": True}}, 3)):
+    for plan, requests, silence_s in (({}, 1, 1.0), ({"Each": {"whole": True}}, 3, 0.3)):
         gate, session_id = new_id("gate"), new_id()
         instruction, _ = script([["text", {"Gate": gate}, "Slow."]])
         bed("plan", session=session_id, plan=plan)
-        turn = world.client(bed.proxied, idle_timeout_s=0.3, max_reconnects=2).session(session_id).turn(instruction)
+        turn = (
+            world.client(bed.proxied, idle_timeout_s=silence_s, max_reconnects=2).session(session_id).turn(instruction)
+        )
 
         def follow(_: int, turn: Any = turn) -> None:
             assert turn.final()["PrimaryOutputText"] == "Slow."
 
-        def open_later(_: int, gate: str = gate, session_id: str = session_id, requests: int = requests) -> None:
+        def open_later(
+            _: int, gate: str = gate, session_id: str = session_id, requests: int = requests, s: float = silence_s
+        ) -> None:
             # Comments come every 50 ms.
             begun = time.monotonic()
-            while time.monotonic() - begun < 0.6 or len(bed("requests", session=session_id)) < requests:
-                pass
+            while time.monotonic() - begun < 2 * s or len(bed("requests", session=session_id)) < requests:
+                time.sleep(0.02)
             bed("open", gate=gate)
 
         for_each([follow, open_later], lambda job: job(0))
@@ -216,12 +220,10 @@ def test_a_silence_with_comments_is_a_living_connection_and_one_without_is_none(
 def test_a_reader_may_take_longer_over_an_event_than_a_silence_may_last(world: World, bed: Bed) -> None:
     gate, session_id = new_id("gate"), new_id()
     instruction, _ = script([["text", "One ", {"Gate": gate}, "two."]])
-    turn = world.client(bed.proxied, idle_timeout_s=0.2).session(session_id).turn(instruction)
+    turn = world.client(bed.proxied, idle_timeout_s=1.0).session(session_id).turn(instruction)
     for event in turn:
         if event.type == "text" and event.delta == "One ":
-            begun = time.monotonic()
-            while time.monotonic() - begun < 0.5:
-                pass
+            time.sleep(1.5)
             bed("open", gate=gate)
     assert turn.final()["PrimaryOutputText"] == "One two."
     assert len(bed("requests", session=session_id)) == 1

@@ -248,11 +248,11 @@ def test_a_deadline_ends_the_watching_on_time_and_the_turn_runs_on(world: World,
     ):
         bed("plan", session=session_id, plan={"Each": {"cutAfter": 10, "cut": "silence"}})
         begin = client.session(session_id)
-        turn = begin.attach("t", deadline_s=0.4) if at else begin.turn(instruction, turn_id="t", deadline_s=0.4)
+        turn = begin.attach("t", deadline_s=1.2) if at else begin.turn(instruction, turn_id="t", deadline_s=1.2)
         began = time.monotonic()
-        with pytest.raises(AptixConnectionError, match=r"longer than 0\.4 s") as caught:
+        with pytest.raises(AptixConnectionError, match=r"longer than 1\.2 s") as caught:
             turn.final()
-        assert 0.3 < time.monotonic() - began < 5
+        assert 1.1 < time.monotonic() - began < 6
         assert (code_of(caught), caught.value.position, turn.text) == ("connection_lost", turn.position, text)
         assert session.get_turn("t")["Status"] == "running"
     bed("open", gate=gate)
@@ -272,13 +272,13 @@ def test_a_deadline_counts_the_tools_whose_results_are_kept_for_who_attaches(wor
 
     def slow() -> str:
         runs.append("slow")
-        time.sleep(0.5)
+        time.sleep(1.5)
         return "done"
 
     tools = [Tool("slow", slow, timeout_s=30, repeatable=True)]
     session = world.client(bed.direct, store=MemoryStore()).session(new_id())
     instruction, key = script([["call", "slow", {}]], [["text", "At last."]])
-    turn = session.turn(instruction, tools=tools, deadline_s=0.3)
+    turn = session.turn(instruction, tools=tools, deadline_s=1.0)
     with pytest.raises(AptixConnectionError, match="longer than"):
         turn.final()
     assert session.get_turn(turn.turn_id)["Status"] == "awaiting_tools"
@@ -295,7 +295,9 @@ def test_every_response_tells_the_id_by_which_the_log_has_its_request(bed: Bed) 
         assert turn.request_id is None
         turn.final()
         # The log comes after the response.
+        deadline = time.monotonic() + 10
         while not bed("logged", id=turn.request_id):
+            assert time.monotonic() < deadline, "the request is in the log"
             time.sleep(0.01)
         answered = aptix.with_response(session.fork, after_turn_id=turn.turn_id)
         assert (answered.data.result["Turns"], answered.status) == (1, 201)
