@@ -63,13 +63,12 @@ test('a message of the service is taken in every form of body and headers, and n
   for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) for (const value of hostile) await refused(body, { [name]: value });
 });
 
-test('a message is gone through once, however many signatures a stranger has put on it', async () => {
-  const body = new Uint8Array(8 << 20);
+test('a message is gone through once, however many signatures a stranger has put on it', async (t) => {
+  const passes = ['sign', 'verify'].map((each) => t.mock.method(crypto.subtle, each));
   const signature = `v1,${Buffer.alloc(32).toString('base64')}`;
   const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': `${Math.floor(Date.now() / 1000)}`, 'webhook-signature': Array(300).fill(signature).join(' ') };
-  const began = performance.now();
-  await assert.rejects(verifyWebhook(body, headers, SECRET), WebhookError);
-  assert.ok(performance.now() - began < 1500, `${performance.now() - began} ms`);
+  await assert.rejects(verifyWebhook('{}', headers, SECRET), WebhookError);
+  assert.equal(passes.reduce((sum, { mock }) => sum + mock.callCount(), 0), 1);
 });
 
 test('what the library of the specification signs is taken, with the tolerance that is asked for', async () => {

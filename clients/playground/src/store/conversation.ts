@@ -281,6 +281,8 @@ async function addWords(turn: ShownTurn, words: steering.Words, interrupt = fals
   const attached = [...asked.pictures.map(() => 'picture'), ...asked.files];
   outbox.words.put({ session: turn.session, id, text: asked.text, attached, steers: turn.record.peek().turnId, whole: { request: content, asked } });
   const done = await steering.add(turn, words, interrupt);
+  // What waits by this id now is none of this attempt's.
+  if (done === 'settled') return;
   if (done === 'taken' || (done !== 'waiting' && isShown(turn))) outbox.words.take(id);
   if (done === 'taken') tell(turn.session);
   announced.value = {

@@ -4,6 +4,7 @@ import { AptixError, type SteerContent } from '../../../typescript/src/index.js'
 import { isLost, noteLoss } from './connection.js';
 import type { ShownTurn } from './shown_turn.js';
 import { steersOf } from './history.js';
+import * as outbox from './outbox.js';
 import { aptix } from './service.js';
 import * as turns from './turn_record.js';
 
@@ -17,8 +18,11 @@ export interface Words {
 /** The words that this page has added, for those that have to be sent again. */
 const sent = new Map<string, Words>();
 
-/** Adds words to a turn; `ended` when it takes no more, so that nothing of them is kept, `waiting` when they did not arrive. */
-export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Promise<'taken' | 'ended' | 'waiting' | 'failed'> {
+/**
+ * Adds words to a turn; `ended` when it takes no more, so that nothing of them is kept, `waiting` when they did not arrive,
+ * `settled` when another attempt has told what became of them.
+ */
+export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Promise<'taken' | 'ended' | 'waiting' | 'failed' | 'settled'> {
   const { id, asked, content } = words;
   const show = (change: (record: turns.TurnRecord) => turns.TurnRecord) => turn.change(change);
   sent.set(id, words);
@@ -33,6 +37,8 @@ export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Pr
     show((record) => turns.steered(record, { id, state: State }));
     return 'taken';
   } catch (error) {
+    // They have arrived, are a turn by now, or were given up as one.
+    if (!outbox.words.in(turn.session).some((each) => each.id === id && each.steers !== undefined)) return 'settled';
     // They were sent once more meanwhile, and have arrived.
     if (isThere(turn.record.peek(), id)) return 'taken';
     if (error instanceof AptixError && error.code === 'turn_ended') {

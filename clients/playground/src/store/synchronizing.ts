@@ -121,7 +121,11 @@ async function goOn(): Promise<void> {
       else isNowhere(sessionId.peek());
     });
   }
-  for (const turn of shownTurns.peek()) for (const id of steering.waitingOf(turn.record.peek())) await addAgain(turn, id);
+  for (const turn of shownTurns.peek()) {
+    const waits = () => steering.waitingOf(turn.record.peek());
+    // By its turn one may have become a turn itself.
+    for (const id of waits()) if (waits().includes(id)) await addAgain(turn, id);
+  }
   sendWaiting();
   await sendElsewhere();
 }
