@@ -288,7 +288,7 @@ class AsyncTurn(Generic[T]):
                 wait_s = next(waits, None) if is_on_its_way and error.code in NOT_THERE else None
                 if wait_s is None:
                     raise
-            await self._http.io.sleep(wait_s)
+            await self._http.io.sleep(wait_s if deadline is None else max(0, min(wait_s, deadline.left_s)))
 
     async def _submissions(self) -> AsyncGenerator[TurnEvent, None]:
         seconds = finite(self._watching.deadline_s)
