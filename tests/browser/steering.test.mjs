@@ -30,6 +30,18 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
     else await page.keyboard.press('Enter');
   };
   const steer = (turn, words, state) => turn.locator(`.steer[data-steer="${state}"]`).filter({ hasText: words });
+  /** Adds words to a turn that ends before they leave; resolves to what lets them go. */
+  const addedTooLate = async (page) => {
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    let release;
+    const late = new Promise((resolve) => (release = resolve));
+    await page.route(/\/steer$/, async (route) => (await late, route.continue()), { times: 1 });
+    await add(page, 'What can you do?');
+    await steer(turn, 'What can you do?', 'sending').waitFor();
+    await hasStatus(turn, 'completed');
+    return release;
+  };
   const sessionOf = (page) => new URL(page.url()).hash;
   /** The steers of the session's newest turn, as the service has them. */
   const stored = async (page) => {
@@ -116,14 +128,7 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
 
   test('words that come too late are the next turn, and words that get lost are sent again as the same steer', async () => {
     const page = await playground.page({ expected: [/status of 409/, /ERR_CONNECTION_FAILED/] });
-    const turn = await say(page, 'Give a slow answer.');
-    await turn.getByText('This answer').waitFor();
-    let release;
-    const late = new Promise((resolve) => (release = resolve));
-    await page.route(/\/steer$/, async (route) => (await late, route.continue()), { times: 1 });
-    await add(page, 'What can you do?');
-    await steer(turn, 'What can you do?', 'sending').waitFor();
-    await hasStatus(turn, 'completed');
+    const release = await addedTooLate(page);
     release();
     const next = page.locator('.turn').nth(1);
     await hasStatus(next, 'completed');
@@ -146,14 +151,7 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
 
   test('words that come too late for a turn whose session was left meanwhile are its next turn', async () => {
     const page = await playground.page({ expected: [/status of 409/] });
-    const turn = await say(page, 'Give a slow answer.');
-    await turn.getByText('This answer').waitFor();
-    let release;
-    const late = new Promise((resolve) => (release = resolve));
-    await page.route(/\/steer$/, async (route) => (await late, route.continue()), { times: 1 });
-    await add(page, 'What can you do?');
-    await steer(turn, 'What can you do?', 'sending').waitFor();
-    await hasStatus(turn, 'completed');
+    const release = await addedTooLate(page);
     const left = sessionOf(page);
     await page.keyboard.press('Alt+n');
     await page.getByText('What should the agent do?').waitFor();

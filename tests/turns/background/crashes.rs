@@ -146,6 +146,25 @@ fn is_pending(bed: &Bed) -> bool {
         && !bed.disk.read("SELECT 1 FROM turns WHERE progress LIKE '%\"pending\":{%'").is_empty()
 }
 
+/// So many instances, one after the other, read a pending response and are lost; another one begins.
+fn lose_instances(bed: &Bed, count: usize) {
+    for _ in 0..count {
+        bed.world.model.background.drop_script();
+        bed.world.model.background.script([ReadAgain::Silent(2)]);
+        bed.restart();
+        bed.alarm();
+        bed.run_at_once();
+    }
+    bed.world.model.background.drop_script();
+    bed.restart();
+}
+
+/// Background responses, which the service is to delete with the session.
+fn ask_for_deletion(catalog: &mut Value) {
+    ask_for_background(catalog);
+    catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true);
+}
+
 #[test]
 fn a_response_is_read_through_five_lost_instances_and_then_the_turn_fails() {
     for lost in 1..=5 {
@@ -153,15 +172,7 @@ fn a_response_is_read_through_five_lost_instances_and_then_the_turn_fails() {
         bed.world.model.script([long().paced(1_000).silent_after(4).into()]);
         let _ = bed.send(&streamed());
         bed.run_until(is_pending, "the id is durable");
-        for _ in 0..lost {
-            bed.world.model.background.drop_script();
-            bed.world.model.background.script([ReadAgain::Silent(2)]);
-            bed.restart();
-            bed.alarm();
-            bed.run_at_once();
-        }
-        bed.world.model.background.drop_script();
-        bed.restart();
+        lose_instances(&bed, lost);
         let heard = bed.post(&streamed());
         if lost < 5 {
             assert_eq!(heard.final_text(), TEXT, "{lost}");
@@ -179,10 +190,7 @@ fn a_response_is_read_through_five_lost_instances_and_then_the_turn_fails() {
 #[test]
 fn a_response_that_is_given_up_hides_no_lost_call_from_the_receipt() {
     let bed = in_background();
-    bed.configure(|catalog| {
-        ask_for_background(catalog);
-        catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true);
-    });
+    bed.configure(ask_for_deletion);
     let stuck = || long().paced(1_000).silent_after(4).into();
     bed.world.model.script([stuck(), stuck()]);
     let _ = bed.send(&streamed());
@@ -190,15 +198,7 @@ fn a_response_that_is_given_up_hides_no_lost_call_from_the_receipt() {
     bed.restart();
     bed.alarm();
     bed.run_until(is_pending, "the id of the second response is durable");
-    for _ in 0..5 {
-        bed.world.model.background.drop_script();
-        bed.world.model.background.script([ReadAgain::Silent(2)]);
-        bed.restart();
-        bed.alarm();
-        bed.run_at_once();
-    }
-    bed.world.model.background.drop_script();
-    bed.restart();
+    lose_instances(&bed, 5);
     assert_eq!(bed.post(&streamed()).failure(), (500, "turn_interrupted"));
     let erased = bed.try_erase().unwrap();
     assert_eq!(erased.result()["StoredResponses"]["Unknown"], 1, "{}", erased.text);
@@ -228,10 +228,7 @@ fn a_crash_in_the_second_reading_is_followed_by_a_third_and_pays_nothing() {
 fn the_receipt_of_an_erasure_knows_each_response_once_wherever_an_instance_ended() {
     let configured = |crash| {
         let bed = Bed::with_crash(crash);
-        bed.configure(|catalog| {
-            ask_for_background(catalog);
-            catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true);
-        });
+        bed.configure(ask_for_deletion);
         bed
     };
     let request = turn("t1", "One [plan: server]");

@@ -121,24 +121,19 @@ async function goOn(): Promise<void> {
       else isNowhere(sessionId.peek());
     });
   }
-  for (const turn of shownTurns.peek()) {
-    const waits = () => steering.waitingOf(turn.record.peek());
-    // By its turn one may have become a turn itself.
-    for (const id of waits()) if (waits().includes(id)) await addAgain(turn, id);
-  }
+  for (const turn of shownTurns.peek()) await eachThatWaits(() => steering.waitingOf(turn.record.peek()), (id) => addAgain(turn, id));
   sendWaiting();
   await sendElsewhere();
 }
 
 async function sendElsewhere(): Promise<void> {
   if (isLost.peek()) return;
-  await eachElsewhere(outbox.words, sendDetached);
-  await eachElsewhere(outbox.answers, sendAnswersDetached);
+  await eachThatWaits(() => outbox.words.elsewhere(sessionId.peek()), sendDetached);
+  await eachThatWaits(() => outbox.answers.elsewhere(sessionId.peek()), sendAnswersDetached);
 }
 
-/** One after the other. By its turn one may be dropped, its session be open, or somebody else sit before the tab. */
-async function eachElsewhere<T>(entries: { elsewhere(session: string): readonly T[] }, send: (each: T) => Promise<void>): Promise<void> {
-  const waiting = () => entries.elsewhere(sessionId.peek());
+/** One after the other. By its turn one may be dropped or a turn itself, its session be open, or somebody else sit before the tab. */
+async function eachThatWaits<T>(waiting: () => readonly T[], send: (each: T) => Promise<void>): Promise<void> {
   for (const each of waiting()) if (waiting().includes(each)) await send(each);
 }
 
