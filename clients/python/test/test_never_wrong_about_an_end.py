@@ -139,6 +139,32 @@ def test_two_watchers_of_one_turn_share_each_run_of_a_tool(world: World, bed: Be
     assert len(life.runs) == 3
 
 
+def test_a_watcher_that_comes_to_its_calls_when_another_one_has_ended_the_turn_has_none_run_again(
+    world: World, bed: Bed
+) -> None:
+    life = Life("one tool")
+    kept: dict[str, Any] = {}
+
+    class Kept(MemoryStore):
+        def update(self, key: str, value: Any) -> None:
+            super().update(key, value)
+            kept[key] = value
+
+    aptix = world.client(bed.direct, store=Kept())
+    late = life.begin(aptix)
+    waits, leaves = iter(late), iter(life.attach(aptix))
+    for events in (waits, leaves):
+        while next(events).type != "tool_calls":
+            pass
+    life.check(life.attach(aptix))
+    for _ in waits:
+        pass
+    life.check(late)
+    assert [*kept.values()] != [None], "one is still about to ask"
+    leaves.close()  # type: ignore[attr-defined]
+    assert [*kept.values()] == [None]
+
+
 def test_a_client_without_the_others_results_follows_the_turn_that_has_gone_on(world: World, bed: Bed) -> None:
     life = Life("one tool")
     late = life.begin(world.client(bed.direct))

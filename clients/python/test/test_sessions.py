@@ -175,9 +175,14 @@ def test_a_turn_goes_on_without_anybody_and_is_read_later(world: World, bed: Bed
     gate = new_id("gate")
     instruction, _ = script([["text", {"Gate": gate}, "Later."]])
     turn = aptix.session(new_id()).turn(instruction)
-    assert turn.detach()["Status"] == "running"
+    stored = turn.detach()
+    assert stored["Status"] == "running"
+    # Whoever leaves it once more, or has come to it, is not held either.
+    attached = aptix.session(turn.session_id).attach(turn.turn_id)
+    assert [turn.detach(), attached.detach()] == [stored, stored]
     bed("open", gate=gate)
     assert turn.final()["PrimaryOutputText"] == "Later."
+    assert attached.detach()["PrimaryOutputText"] == "Later."
     again = aptix.session(turn.session_id).turn(instruction, turn_id=turn.turn_id)
     assert again.detach()["PrimaryOutputText"] == "Later.", "one that has ended gives its outcome"
 

@@ -4,7 +4,7 @@ import { type Answer, type Call, type Http, type HttpOptions, type RequestOption
 import { Session, type Shared } from "./session.js";
 import { type Signal, abortable } from "./signals.js";
 import { detached, posted, submit } from "./submission.js";
-import { type Store, memoryStore } from "./tools.js";
+import { Runs, type Store, memoryStore } from "./tools.js";
 import type {
   AcceptedTurn,
   AgentExecuteResponse,
@@ -61,7 +61,7 @@ export class Aptix {
     this.#http = { ...options, bearer: new Bearer(credential ?? apiKey), learnt: {} };
     if (user !== undefined) this.#http.headers = { ...options.headers, "Aptix-User": encodeURIComponent(user) };
     this.user = user;
-    this.#shared = { http: this.#http, user, store: store ?? memoryStore(), running: new Map() };
+    this.#shared = { http: this.#http, user, store: store ?? memoryStore(), runs: new Runs() };
   }
 
   /** The session of this id, which is yours to choose: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Nothing is sent. */

@@ -4,7 +4,7 @@ import { type Answer, type Http, get, post, queryOf, request, withOptions } from
 import { newId } from "./ids.js";
 import { type AnswerOf, outputSchema } from "./schema/answer.js";
 import { type Submission, followed, posted, sessionPath, turnPath } from "./submission.js";
-import { type Store, ToolRunner, toolsJson } from "./tools.js";
+import { type Runs, type Store, ToolRunner, toolsJson } from "./tools.js";
 import { Turn, type TurnOptions } from "./turn.js";
 import type {
   ErasureReceipt,
@@ -16,7 +16,6 @@ import type {
   SessionExport,
   SessionView,
   SteerContent,
-  SubmittedToolResult,
   ToolCall,
   Trace,
   TurnEntry,
@@ -36,7 +35,7 @@ export interface Shared {
   /** Whose they are, where a key acts for somebody. */
   user: string | undefined;
   store: Store;
-  running: Map<string, Promise<SubmittedToolResult>>;
+  runs: Runs;
 }
 
 /** A conversation: one turn at a time. It exists from its first turn on; what is asked of it before is `session_not_found`. */
@@ -166,10 +165,10 @@ export class Session {
   }
 
   #runner(turnId: string, options: TurnOptions): ToolRunner {
-    const { store, running, user } = this.#shared;
+    const { store, runs, user } = this.#shared;
     // Two users may have sessions and turns of the same ids. No session's id has a tilde.
     const of = user ? `~${encodeURIComponent(user)}/` : "";
-    return new ToolRunner(options, store, running, `aptix:${of}${this.sessionId}/${turnId}`);
+    return new ToolRunner(options, store, runs, `aptix:${of}${this.sessionId}/${turnId}`);
   }
 
   #turn(turnId: string, options: TurnOptions, first: Submission, request?: TurnRequest): Turn {

@@ -25,6 +25,13 @@ interface Watched {
 export const detached = (options: Http, { call }: Submission, signal?: Signal): Answer<AcceptedTurn | AgentExecuteResponse> =>
   request(options, { ...call, headers: { Prefer: "respond-async" } }, { signal });
 
+/** What is stored of a turn that was sent before. */
+export async function stored(options: Http, { turnPath: path }: Submission, signal?: Signal): Promise<AcceptedTurn | AgentExecuteResponse> {
+  const view = await request<TurnView>(options, { method: "GET", path, live: true }, { signal });
+  const { SessionId, TurnId } = view;
+  return outcomeOf(view) ?? { SessionId, TurnId, Status: "running" };
+}
+
 /** A POST. It is written once: a repetition is the same bytes. `live`: it is surely answered with a stream. */
 export function posted(body: ExecuteRequest, more: Watched & { live: boolean }): Submission {
   return submission(turnPath(body.SessionId, body.TurnId), { method: "POST", path: "/execute", body: JSON.stringify(body), live: more.live }, more);
@@ -104,6 +111,8 @@ async function outcome(
     if (signal?.aborted) throw signal.reason;
     throw failure;
   });
-  if (view.Status === "running") return undefined;
-  return resultOf<AgentExecuteResponse>(view.Outcome, { status: 200 });
+  return outcomeOf(view);
 }
+
+const outcomeOf = ({ Status, Outcome }: TurnView) =>
+  Status === "running" ? undefined : resultOf<AgentExecuteResponse>(Outcome, { status: 200 });

@@ -113,15 +113,25 @@ export const toolsJson = (tools: Omit<Tool, "run">[]) =>
     tools.map(({ name, description, parameters, strict }) => ({ type: "function", name, description, parameters, strict })),
   );
 
+/** What all turns of a client share: two that watch the same one share its runs, and their results. */
+export class Runs {
+  /** By the keys of turn and call. */
+  readonly running = new Map<string, Promise<SubmittedToolResult>>();
+  /** Who watches, by the turn's key. */
+  readonly watching = new Map<string, Set<ToolRunner>>();
+}
+
 /** Answers the calls of one turn. */
 export class ToolRunner {
-  /** `key` is the turn's in the store; `running` is shared by all turns of a client: two that watch the same one share its runs. */
+  /** `key` is the turn's in the store. */
   constructor(
     private readonly options: ToolOptions,
     private readonly store: Store,
-    private readonly running: Map<string, Promise<SubmittedToolResult>>,
+    private readonly runs: Runs,
     private readonly key: string,
   ) {}
+
+  #hasEnded = false;
 
   /** Of questions the decision that the service did not take, and why. */
   readonly #refused = new Map<string, [why: string | undefined, sent: SubmittedToolResult["ResultJson"]]>();
@@ -159,7 +169,27 @@ export class ToolRunner {
     return sent !== before;
   }
 
-  /** The turn has ended: nothing of it will be asked for again. However the store fails now, it has ended as it has. */
+  /** From now on this one may come to calls of the turn, however late: their results are kept until it has `left`. */
+  watches(): void {
+    const { watching } = this.runs;
+    watching.set(this.key, (watching.get(this.key) ?? new Set()).add(this));
+  }
+
+  /** The turn has ended: nothing of it will be asked for again, save by those who watch it now. */
+  async ended(): Promise<void> {
+    for (const each of this.runs.watching.get(this.key) ?? []) each.#hasEnded = true;
+    await this.left();
+  }
+
+  /** Asks for nothing more. The last one forgets a turn that has ended. */
+  async left(): Promise<void> {
+    const others = this.runs.watching.get(this.key);
+    if (!others?.delete(this) || others.size > 0) return;
+    this.runs.watching.delete(this.key);
+    if (this.#hasEnded) await this.forget();
+  }
+
+  /** Removes what is kept. However the store fails at the end of a turn, that has ended as it has. */
   async forget(): Promise<void> {
     try {
       if (await this.store.get(this.key)) await this.store.update(this.key, undefined);
@@ -175,9 +205,9 @@ export class ToolRunner {
   async #once(call: ToolCall, signal?: AbortSignal): Promise<SubmittedToolResult> {
     const id = `${this.key} ${call.ToolCallId}`;
     for (;;) {
-      const others = this.running.get(id);
-      const run = others ?? this.#recorded(call, signal).finally(() => this.running.delete(id));
-      if (!others) this.running.set(id, run);
+      const others = this.runs.running.get(id);
+      const run = others ?? this.#recorded(call, signal).finally(() => this.runs.running.delete(id));
+      if (!others) this.runs.running.set(id, run);
       try {
         return await (others ? unlessAborted(run, signal) : run);
       } catch (error) {

@@ -5,7 +5,7 @@ import { type Answer, type Http, type RequestOptions, post, toldBy } from "./htt
 import { newId } from "./ids.js";
 import { answerBy } from "./schema/answer.js";
 import { type Signal, abortable, onAbort } from "./signals.js";
-import { type Submission, detached, followed, posted, submit } from "./submission.js";
+import { type Submission, detached, followed, posted, stored, submit } from "./submission.js";
 import type { ToolOptions, ToolRunner } from "./tools.js";
 import type {
   AcceptedTurn,
@@ -175,9 +175,10 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
     const left = new AbortController();
     const { signal, dispose } = this.#ends(left);
     try {
-      const stored = await detached({ ...this.#http, heard: this.#heard }, this.first, left.signal);
+      const sends = this.first.call.method === "POST" ? detached : stored;
+      const answer = await sends({ ...this.#http, heard: this.#heard }, this.first, left.signal);
       this.first = followed(this.first.turnPath, this.options);
-      return stored;
+      return answer;
     } catch (error) {
       await this.#cancelled(signal);
       throw error;
@@ -259,6 +260,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
   /** `left` ends the watching, and never the turn. */
   async *#events(left = new AbortController()): AsyncGenerator<TurnEvent, void, void> {
     const { signal, dispose } = this.#ends(left, this.#http.deadlineMs);
+    this.runner.watches();
     try {
       for await (const event of this.#submissions(left.signal)) {
         for (const listener of this.#listeners) listener(event);
@@ -267,11 +269,12 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
     } catch (error) {
       this.#settle.reject(error);
       await this.#cancelled(signal);
-      if ((error as AptixError)?.code === "turn_aborted") await this.runner.forget();
+      if ((error as AptixError)?.code === "turn_aborted") await this.runner.ended();
       throw error;
     } finally {
       dispose();
       this.#over();
+      await this.runner.left();
     }
   }
 
@@ -310,7 +313,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
       }
       if (response) {
         if (response.Kind === "final") {
-          await this.runner.forget();
+          await this.runner.ended();
           this.#settle.resolve(response);
           return yield { type: "result", response };
         }

@@ -149,6 +149,26 @@ test('two watchers of one turn share each run of a tool', async () => {
   assert.equal(life.runs.size, 3);
 });
 
+test('a watcher that comes to its calls when another one has ended the turn has none of them run again', async () => {
+  const life = newLife('one tool');
+  const kept = new Map();
+  const store = { get: (key) => kept.get(key), update: (key, value) => void (value === undefined ? kept.delete(key) : kept.set(key, value)) };
+  const aptix = client(rig.url, { store });
+  const [late, left] = [life.begin(aptix), life.attach(aptix)];
+  const paused = async (turn) => {
+    const events = turn[Symbol.asyncIterator]();
+    while ((await events.next()).value.type !== 'tool_calls');
+    return events;
+  };
+  const [waits, leaves] = [await paused(late), await paused(left)];
+  await life.check(life.attach(aptix));
+  for await (const _ of { [Symbol.asyncIterator]: () => waits });
+  await life.check(late);
+  assert.equal(kept.size, 1, 'one is still about to ask');
+  await leaves.return();
+  assert.equal(kept.size, 0);
+});
+
 test('a client without the other\'s results follows the turn when it has gone on without it', async () => {
   const life = newLife('one tool');
   const late = life.begin(client(rig.url));

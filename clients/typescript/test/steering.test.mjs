@@ -151,8 +151,11 @@ test('a detached turn runs without anybody, and the same turn is read later, her
   const stored = await turn.detach();
   assert.deepEqual(stored, { SessionId: turn.sessionId, TurnId: turn.turnId, Status: 'running' });
   await eventually(() => rig.model.requests.length === 1, 'it runs');
+  // Whoever leaves it once more, or has come to it, is not held either.
+  for (const other of [turn, session.attach(turn.turnId)]) assert.deepEqual(await other.detach(), stored);
   gate.open();
   assert.equal((await turn.final()).PrimaryOutputText, 'On its own.');
+  assert.equal((await session.attach(turn.turnId).detach()).PrimaryOutputText, 'On its own.');
   const again = await session.turn({ Instruction: 'x' }, { turnId: turn.turnId }).detach();
   assert.equal(again.PrimaryOutputText, 'On its own.', 'a repetition after the end gives the outcome');
   await assert.rejects(session.turn({}).detach(), { code: 'empty_turn' });

@@ -84,6 +84,8 @@ class Shared:
     user: str | None = None
     """Whose turns they are, where a key acts for somebody."""
     runs: WeakValueDictionary[str, Run] = field(default_factory=WeakValueDictionary[str, Run])
+    watching: dict[str, set[Answerer]] = field(default_factory=dict[str, "set[Answerer]"])
+    """Who watches, by the turn's key."""
     guard: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -112,6 +114,7 @@ class Answerer:
         self._on_approval = on_approval
         # Of questions the decision that the service did not take, and why.
         self._refused: dict[str, tuple[str | None, str]] = {}
+        self._has_ended = False
 
     @property
     def answers(self) -> bool:
@@ -157,10 +160,33 @@ class Answerer:
         self._refused[call_id] = (sent, str(error))
         return before != sent
 
-    async def forget(self) -> None:
-        """The turn has ended: nothing of it will be asked for again. However the store fails now, it has ended as it
-        has.
+    def watches(self) -> None:
+        """From now on this one may come to calls of the turn, however late: their results are kept until it has
+        `left`.
         """
+        with self._shared.guard:
+            self._shared.watching.setdefault(self._key, set()).add(self)
+
+    async def ended(self) -> None:
+        """The turn has ended: nothing of it will be asked for again, save by those who watch it now."""
+        with self._shared.guard:
+            for each in self._shared.watching.get(self._key, ()):
+                each._has_ended = True
+        await self.left()
+
+    async def left(self) -> None:
+        """Asks for nothing more. The last one forgets a turn that has ended."""
+        with self._shared.guard:
+            others = self._shared.watching.get(self._key, set())
+            is_last = others == {self}
+            others.discard(self)
+            if is_last:
+                del self._shared.watching[self._key]
+        if is_last and self._has_ended:
+            await self.forget()
+
+    async def forget(self) -> None:
+        """Removes what is kept. However the store fails at the end of a turn, that has ended as it has."""
         with suppress(Exception):
             if await self._records():
                 await self._io.resolve(self._shared.store.update(self._key, None))

@@ -16,7 +16,7 @@ from ._events import DiscardEvent, ProgressEvent, ResultEvent, StreamEvent, Text
 from ._http import LOST, Attempts, Call, Exchange, Http, NotAnAnswer, failure_of, json_bytes, request, result_of
 from ._io import Response
 from ._sse import ServerSentEvent
-from .wire import AgentExecuteResponse, Turn
+from .wire import AcceptedTurn, AgentExecuteResponse, Turn
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,18 @@ def followed(session_id: str, turn_id: str, *, progress: bool = False, position:
     """The newest submission of a turn, followed while it runs and replayed when it has ended."""
     path = turn_path(session_id, turn_id)
     return Submission(Call("GET", f"{path}/stream", _query(progress), live=True), path, position)
+
+
+async def detached(http: Http, submission: Submission) -> AcceptedTurn | AgentExecuteResponse:
+    """Sends a submission that nobody watches, unless it was sent before; gives what is stored of it."""
+    call = submission.call
+    if call.method == "POST":
+        sent: AcceptedTurn | AgentExecuteResponse
+        sent = await request(http, replace(call, headers={"Prefer": "respond-async"}))
+        return sent
+    view: Turn = await request(http, Call("GET", submission.turn_path, live=True))
+    ended = _outcome_of(view)
+    return {"SessionId": view["SessionId"], "TurnId": view["TurnId"], "Status": "running"} if ended is None else ended
 
 
 def _place(position: str) -> tuple[int, int]:
@@ -137,6 +149,10 @@ async def _outcome(http: Http, submission: Submission, failure: AptixError) -> A
         view: Turn = await request(replace(http, max_reconnects=0), call)
     except AptixError:
         raise failure from None
+    return _outcome_of(view)
+
+
+def _outcome_of(view: Turn) -> AgentExecuteResponse | None:
     if view["Status"] == "running":
         return None
     outcome: AgentExecuteResponse = result_of(view.get("Outcome"), 200)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
@@ -19,7 +18,7 @@ from ._events import DiscardEvent, ResultEvent, TextEvent, ToolCallsEvent, ToolR
 from ._http import Call, Deadline, Http, finite, json_bytes, request, request_id_of
 from ._io import Response, TookTooLong
 from ._output import Output, T, read_output
-from ._submission import Submission, followed, posted, submit, turn_path
+from ._submission import Submission, detached, followed, posted, submit, turn_path
 from ._tools import Tool
 from .wire import (
     AcceptedTurn,
@@ -195,18 +194,14 @@ class AsyncTurn(Generic[T]):
         """
         if self._reading is not None:
             raise RuntimeError("This turn is being read already.")
-        call = replace(self._first.call, headers={"Prefer": "respond-async"})
-        if call.body is not None:
-            body = {name: value for name, value in json.loads(call.body).items() if name != "Streaming"}
-            call = replace(call, body=json_bytes(body), query={})
         self._is_sent = True
         try:
-            stored: AcceptedTurn | AgentExecuteResponse = await request(replace(self._http, on_head=self._headed), call)
+            answer = await detached(replace(self._http, on_head=self._headed), self._first)
         except BaseException as error:
             await self._aborted(error)
             raise
         self._first = self._followed()
-        return stored
+        return answer
 
     async def lines(self) -> AsyncGenerator[bytes, None]:
         """The events as lines of JSON, for a page: `readTurnEvents` of the TypeScript client reads them. An
@@ -248,6 +243,7 @@ class AsyncTurn(Generic[T]):
         return f"<{type(self).__name__} {self.turn_id} of {self.session_id}, {len(self.text)} characters>"
 
     async def _watched(self) -> AsyncGenerator[TurnEvent, None]:
+        self._answerer.watches()
         try:
             async with aclosing(self._submissions()) as events:
                 async for event in events:
@@ -260,8 +256,10 @@ class AsyncTurn(Generic[T]):
                 self._failure = error
             await self._aborted(error)
             if isinstance(error, AptixError) and error.code == "turn_aborted":
-                await self._answerer.forget()
+                await self._answerer.ended()
             raise
+        finally:
+            await self._answerer.left()
 
     async def _aborted(self, error: BaseException) -> None:
         """Cancels the turn where the program was interrupted, or the task cancelled, and that is to end the turn."""
@@ -322,7 +320,7 @@ class AsyncTurn(Generic[T]):
                     continue
             if response is not None:
                 if response["Kind"] == "final":
-                    await self._answerer.forget()
+                    await self._answerer.ended()
                     self._response = cast("FinalResponse", response)
                     yield ResultEvent(self._response)
                     return
