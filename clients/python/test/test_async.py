@@ -168,9 +168,10 @@ async def test_a_deadline_counts_the_wait_for_a_credential() -> None:
         return "never"
 
     async with AsyncAptix("http://service", never) as aptix:
-        turn = aptix.session("s").turn("Hello", deadline_s=0.1)
-        with anyio.fail_after(10), pytest.raises(AptixError, match=r"longer than 0\.1 s"):
-            await turn.final()
+        for how in ("final", "detach"):
+            turn = aptix.session("s").turn("Hello", deadline_s=0.1)
+            with anyio.fail_after(10), pytest.raises(AptixError, match=r"longer than 0\.1 s"):
+                await getattr(turn, how)()
 
 
 def test_who_interrupts_a_turn_waits_for_no_service_that_is_away() -> None:
@@ -257,6 +258,11 @@ def test_an_address_that_is_none_is_said_at_once() -> None:
     for wrong in ("127.0.0.1:8787", "localhost", "ftp://x", ""):
         with pytest.raises(ValueError, match="base_url is a URL"):
             Aptix(wrong)
+    # They would be sent in the place of the key.
+    for named in ("https://ann:secret@x", "https://ann@x/agent", "http://:secret@x"):
+        with pytest.raises(ValueError, match="no user and no password") as refused:
+            Aptix(named, "key")
+        assert "secret" not in str(refused.value)
     assert issubclass(AptixError, Exception)
 
 

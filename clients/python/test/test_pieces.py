@@ -156,7 +156,7 @@ def test_a_webhook_that_the_library_signs_is_taken_and_any_other_is_not() -> Non
         signature = Webhook(of).sign("msg_1", datetime.fromtimestamp(at, timezone.utc), body)
         return {"Webhook-Id": "msg_1", "webhook-timestamp": str(at), "WEBHOOK-SIGNATURE": f"v1a,x v1,AAAA {signature}"}
 
-    for secrets in (secret, [other, secret]):
+    for secrets in (secret, [other, secret], f"{secret}\n"):
         received = verify_webhook(body.encode(), headers(), secrets)
         assert (received.id, received.event["data"]["SessionId"]) == ("msg_1", "ä")
     wrong: list[tuple[Any, Any, str]] = [

@@ -58,6 +58,8 @@ export class Aptix {
     const { baseUrl, user, credential, apiKey, store } = options;
     // "localhost:8787" would be a path of the page, or a scheme of its own.
     if (!/^(https?:\/)?\//i.test(baseUrl)) throw new TypeError(`The baseUrl has to begin with http:// or https://, which "${baseUrl}" does not.`);
+    // `fetch` takes none, and says so at each attempt, with the password.
+    if (/^https?:\/\/[^/?#]*@/i.test(baseUrl)) throw new TypeError("The baseUrl has no user and no password: what is shown to the service is the credential.");
     this.#http = { ...options, bearer: new Bearer(credential ?? apiKey), learnt: {} };
     if (user !== undefined) this.#http.headers = { ...options.headers, "Aptix-User": encodeURIComponent(user) };
     this.user = user;

@@ -17,7 +17,8 @@ test('a baseUrl without a scheme is refused when the client is made', () => {
   for (const baseUrl of ['localhost:8787', 'agent.example.com', '', 'ftp://agent.example.com', '127.0.0.1', undefined]) {
     assert.throws(() => new Aptix({ baseUrl }), (error) => error instanceof TypeError && error.message.includes('http://'), `${baseUrl}`);
   }
-  for (const baseUrl of ['/', '/api', 'http://localhost:8787', 'HTTPS://agent.example.com/of/ours/']) new Aptix({ baseUrl });
+  for (const baseUrl of ['https://ann:secret@x', 'HTTP://ann@x/api']) assert.throws(() => new Aptix({ baseUrl }), { name: 'TypeError', message: /no user and no password/ });
+  for (const baseUrl of ['/', '/api', '/of/ann@x', 'https://x/ann@x', 'http://localhost:8787', 'HTTPS://agent.example.com/of/ours/']) new Aptix({ baseUrl });
 });
 
 test('a port of this machine where nobody listens is told at once; where somebody did, the connection is lost', async () => {

@@ -85,6 +85,9 @@ class AsyncAptix:
         split = urlsplit(base_url)
         if split.scheme not in ("http", "https") or not split.netloc:
             raise ValueError(f"base_url is a URL such as https://agent.example.com, not {base_url!r}.")
+        if "@" in split.netloc:
+            # httpx would send them in the place of the credential.
+            raise ValueError("base_url has no user and no password: what is shown to the service is `api_key`.")
         io = _io or AsyncIo(http_client)
         self._http = Http(
             io=io,

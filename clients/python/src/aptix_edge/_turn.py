@@ -77,7 +77,8 @@ class AsyncTurn(Generic[T]):
         self._watching = watching
         self._answerer = answerer
         self._first = first
-        self._segments: dict[int, str] = {}
+        # In pieces: to join a growing text takes its length each time.
+        self._segments: dict[int, list[str]] = {}
         self._position = first.position
         # Weakly: the generator holds the turn. In a circle, the collector would find it together with those within it,
         # and close them all at once, each under the other.
@@ -100,7 +101,7 @@ class AsyncTurn(Generic[T]):
     @property
     def text(self) -> str:
         """The text so far of the submission that is being read, without what was discarded."""
-        return "".join(self._segments.values())
+        return "".join(piece for pieces in self._segments.values() for piece in pieces)
 
     @property
     def position(self) -> str | None:
@@ -196,7 +197,7 @@ class AsyncTurn(Generic[T]):
             raise RuntimeError("This turn is being read already.")
         self._is_sent = True
         try:
-            answer = await detached(replace(self._http, on_head=self._headed), self._first)
+            answer = await detached(self._watched_http(), self._first)
         except BaseException as error:
             await self._aborted(error)
             raise
@@ -289,9 +290,7 @@ class AsyncTurn(Generic[T]):
             await self._http.io.sleep(wait_s if deadline is None else max(0, min(wait_s, deadline.left_s)))
 
     async def _submissions(self) -> AsyncGenerator[TurnEvent, None]:
-        seconds = finite(self._watching.deadline_s)
-        deadline = None if seconds is None else Deadline(seconds)
-        http = replace(self._http, deadline=deadline, on_head=self._headed)
+        http = self._watched_http()
         submission = self._first
         self._is_sent = True
         # The calls that the submission answers, their results, and why it was refused.
@@ -339,7 +338,7 @@ class AsyncTurn(Generic[T]):
                 if pauses > self._watching.max_pauses:
                     raise _awaiting(pause)
                 answered = calls
-            results = await self._results(answered, deadline)
+            results = await self._results(answered, http.deadline)
             yield ToolResultsEvent(results)
             continuation = {"SessionId": self.session_id, "TurnId": self.turn_id, "ToolResults": results}
             # A continuation is delivered as its turn was, which is known of a turn that began here.
@@ -356,6 +355,11 @@ class AsyncTurn(Generic[T]):
         # A function that blocks is not given up. Its result is kept, and sent by who attaches to the turn.
         deadline.check()
         return results
+
+    def _watched_http(self) -> Http:
+        """The service as this turn is watched: from now on its deadline runs."""
+        seconds = finite(self._watching.deadline_s)
+        return replace(self._http, deadline=None if seconds is None else Deadline(seconds), on_head=self._headed)
 
     def _headed(self, response: Response) -> None:
         self._request_id = request_id_of(response.headers)
@@ -374,7 +378,7 @@ class AsyncTurn(Generic[T]):
                 if isinstance(event, DiscardEvent):
                     self._segments.pop(event.segment, None)
                 elif isinstance(event, TextEvent):
-                    self._segments[event.segment] = self._segments.get(event.segment, "") + event.delta
+                    self._segments.setdefault(event.segment, []).append(event.delta)
                     self._position = event.position
                 yield event
 

@@ -65,6 +65,7 @@ def verify_webhook(
 
 def _key(secret: str) -> bytes:
     """The bytes of a secret."""
+    secret = secret.strip()  # A file's last line break is no part of it.
     try:
         key = base64.b64decode(secret[len(PREFIX) :], validate=True) if secret.startswith(PREFIX) else b""
     except ValueError:
