@@ -7,7 +7,9 @@ import inspect
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import anyio
@@ -15,7 +17,7 @@ import httpx
 import pytest
 
 import aptix_edge
-from aptix_edge import Aptix, AptixError, AsyncAptix, Tool, ToolContext
+from aptix_edge import Aptix, AptixError, AsyncAptix, AsyncTurn, TextEvent, Tool, ToolContext, Turn
 from conftest import Bed, new_id, script
 
 pytestmark = pytest.mark.anyio
@@ -75,6 +77,75 @@ async def test_async_with_ends_the_watching_with_its_block(bed: Bed) -> None:
         async with aptix.session(turn.session_id).attach(turn.turn_id) as again:
             await again.final()
             assert again._repr_markdown_() == "One two."
+
+
+async def test_another_task_waits_for_a_turn_that_is_being_read_or_ends_its_watching(bed: Bed) -> None:
+    async with AsyncAptix(bed.direct) as aptix:
+        for ends in (False, True):
+            gate = new_id("gate")
+            turn = aptix.session(new_id()).turn(
+                script([["text", "One ", {"Gate": gate}, "two."]])[0], cancel_on_abort=True
+            )
+            texts: list[str] = []
+            came = anyio.Event()
+
+            async def read(turn: AsyncTurn = turn, texts: list[str] = texts, came: anyio.Event = came) -> None:
+                async for event in turn:
+                    if isinstance(event, TextEvent):
+                        texts.append(event.delta)
+                        came.set()
+                        # A reader is not always found waiting for the next event.
+                        await anyio.sleep(0.05)
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(read)
+                await came.wait()
+                if ends:
+                    await anyio.sleep(0.2)
+                    await turn.close()
+                else:
+                    await anyio.to_thread.run_sync(partial(bed, "open", gate=gate))
+                    assert (await turn.final())["PrimaryOutputText"] == "One two."
+            assert texts == (["One "] if ends else ["One ", "two."])
+            if ends:
+                with pytest.raises(RuntimeError, match="Attach to it"):
+                    await turn.final()
+                again = aptix.session(turn.session_id).attach(turn.turn_id)
+                await anyio.to_thread.run_sync(partial(bed, "open", gate=gate))
+                assert (await again.final())["PrimaryOutputText"] == "One two.", "it runs on"
+        # Who reads cannot wait for itself.
+        turn = aptix.session(new_id()).turn(script([["text", "One ", "two."]])[0])
+        async with turn:
+            async for _ in turn:
+                with pytest.raises(RuntimeError, match="Attach to it"):
+                    await turn.final()
+                break
+
+
+def test_another_thread_waits_for_a_turn_that_is_being_read_or_ends_its_watching(bed: Bed) -> None:
+    with Aptix(bed.direct) as aptix, ThreadPoolExecutor(1) as pool:
+        for ends in (False, True):
+            gate = new_id("gate")
+            turn = aptix.session(new_id()).turn(script([["text", "One ", {"Gate": gate}, "two."]])[0])
+            came = threading.Event()
+
+            def read(turn: Turn = turn, came: threading.Event = came) -> list[str]:
+                return [event.delta for event in turn if isinstance(event, TextEvent) and not came.set()]
+
+            texts = pool.submit(read)
+            came.wait(10)
+            time.sleep(0.2)
+            if ends:
+                turn.close()
+            opening = threading.Timer(0.2, partial(bed, "open", gate=gate))
+            opening.start()
+            if ends:
+                with pytest.raises(RuntimeError, match="Attach to it"):
+                    turn.final()
+            else:
+                assert turn.final()["PrimaryOutputText"] == "One two."
+            assert texts.result(10) == (["One "] if ends else ["One ", "two."])
+            opening.join()
 
 
 async def test_tools_may_wait_and_plain_ones_have_a_thread(bed: Bed) -> None:

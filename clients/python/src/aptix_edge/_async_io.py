@@ -37,6 +37,37 @@ class _Response:
             await self._response.aclose()
 
 
+class _Reading:
+    def __init__(self) -> None:
+        self._end: anyio.Event | None = None
+        self._reader: int | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._is_stopped = False
+
+    async def step(self, function: Callable[[], Awaitable[T | None]]) -> T | None:
+        self._reader = anyio.get_current_task().id
+        self._end = self._end or anyio.Event()
+        if self._is_stopped:
+            return None
+        with anyio.CancelScope() as self._scope:
+            return await function()
+        return None
+
+    async def stop(self) -> None:
+        self._is_stopped = True
+        if self._scope is not None:
+            self._scope.cancel()
+        await self.ended()
+
+    def ends(self) -> None:
+        if self._end is not None:
+            self._end.set()
+
+    async def ended(self) -> None:
+        if self._end is not None and self._reader != anyio.get_current_task().id:
+            await self._end.wait()
+
+
 class AsyncIo:
     """Over an `httpx.AsyncClient`, which is closed with it unless it is the caller's."""
 
@@ -56,6 +87,9 @@ class AsyncIo:
 
     def lock(self) -> anyio.Lock:
         return anyio.Lock()
+
+    def reading(self) -> _Reading:
+        return _Reading()
 
     async def call(
         self, function: Callable[[], T | Awaitable[T]], *, awaits: bool, timeout_s: float | None = None

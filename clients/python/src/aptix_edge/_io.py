@@ -34,6 +34,24 @@ class Response(Protocol):
     async def close(self) -> None: ...
 
 
+class Reading(Protocol):
+    """The reading of a turn by one task or thread, which others may wait for, or end."""
+
+    async def step(self, function: Callable[[], Awaitable[T | None]]) -> T | None:
+        """Runs a coroutine of this package; `None` once the reading was stopped."""
+        ...
+
+    async def stop(self) -> None:
+        """Ends a step that is being waited for: at once in a loop, in a thread when it ends by itself."""
+        ...
+
+    def ends(self) -> None: ...
+
+    async def ended(self) -> None:
+        """Waits for the end, unless it is the reader's own, or there is none."""
+        ...
+
+
 class Io(Protocol):
     """The one port of the client."""
 
@@ -51,6 +69,8 @@ class Io(Protocol):
     def lock(self) -> AbstractAsyncContextManager[object]:
         """A new lock, for threads or for tasks."""
         ...
+
+    def reading(self) -> Reading: ...
 
     async def call(
         self, function: Callable[[], T | Awaitable[T]], *, awaits: bool, timeout_s: float | None = None

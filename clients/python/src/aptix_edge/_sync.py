@@ -63,7 +63,9 @@ class Turn(Generic[T]):
         return iterate(self._turn.events())
 
     def final(self) -> wire.FinalResponse:
-        """The final response. Raises the `AptixError` that ended the turn, or the watching."""
+        """The final response; another task that reads the turn is waited for. Raises the `AptixError` that ended the
+        turn, or the watching.
+        """
         return run(self._turn.final())
 
     def output(self) -> T:
@@ -127,7 +129,7 @@ class Turn(Generic[T]):
         return iterate(self._turn.lines())
 
     def close(self) -> None:
-        """Ends the watching; the turn runs on."""
+        """Ends the watching; the turn runs on. Another thread that reads ends with its next event."""
         run(self._turn.close())
 
     def __enter__(self) -> Self:

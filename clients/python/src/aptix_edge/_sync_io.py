@@ -54,6 +54,28 @@ class _Lock(AbstractAsyncContextManager[None]):
         self._lock.release()
 
 
+class _Reading:
+    def __init__(self) -> None:
+        self._end = threading.Event()
+        self._reader: int | None = None
+        self._is_stopped = False
+
+    async def step(self, function: Callable[[], Awaitable[T | None]]) -> T | None:
+        self._reader = threading.get_ident()
+        found = await function()
+        return None if self._is_stopped else found
+
+    async def stop(self) -> None:
+        self._is_stopped = True
+
+    def ends(self) -> None:
+        self._end.set()
+
+    async def ended(self) -> None:
+        if self._reader not in (None, threading.get_ident()):
+            self._end.wait()
+
+
 class _Response:
     def __init__(self, response: httpx.Response, within_s: float | None) -> None:
         self._response = response
@@ -102,6 +124,9 @@ class SyncIo:
 
     def lock(self) -> _Lock:
         return _Lock()
+
+    def reading(self) -> _Reading:
+        return _Reading()
 
     async def call(
         self, function: Callable[[], T | Awaitable[T]], *, awaits: bool, timeout_s: float | None = None

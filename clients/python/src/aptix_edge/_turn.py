@@ -82,7 +82,8 @@ class AsyncTurn(Generic[T]):
         self._position = first.position
         # Weakly: the generator holds the turn. In a circle, the collector would find it together with those within it,
         # and close them all at once, each under the other.
-        self._reading: weakref.ref[AsyncGenerator[TurnEvent, None]] | None = None
+        self._events: weakref.ref[AsyncGenerator[TurnEvent, None]] | None = None
+        self._reading = http.io.reading()
         # `async with` holds it, and closes it at its end.
         self._is_held = False
         self._held: AsyncGenerator[TurnEvent, None] | None = None
@@ -113,20 +114,24 @@ class AsyncTurn(Generic[T]):
 
     def events(self) -> AsyncGenerator[TurnEvent, None]:
         """The events, once: what `async for` over the turn gives."""
-        if self._reading is not None:
+        if self._events is not None:
             raise RuntimeError("This turn is being read already. Attach to it to read it once more.")
         events = self._watched()
-        self._reading = weakref.ref(events)
+        self._events = weakref.ref(events)
         if self._is_held:
             self._held = events
         return events
 
     async def final(self) -> FinalResponse:
-        """The final response. Raises the `AptixError` that ended the turn, or the watching."""
-        if self._reading is None:
+        """The final response; another task that reads the turn is waited for. Raises the `AptixError` that ended the
+        turn, or the watching.
+        """
+        if self._events is None:
             async with aclosing(self.events()) as events:
                 async for _ in events:
                     pass
+        else:
+            await self._reading.ended()
         if self._failure is not None:
             raise self._failure
         if self._response is None:
@@ -193,7 +198,7 @@ class AsyncTurn(Generic[T]):
         """Sends the turn, and comes back as soon as the service has stored it, which then runs it without anybody; one
         that has ended gives its outcome. It can be read later, here or elsewhere (`attach`), or a webhook tells of it.
         """
-        if self._reading is not None:
+        if self._events is not None:
             raise RuntimeError("This turn is being read already.")
         self._is_sent = True
         try:
@@ -220,10 +225,10 @@ class AsyncTurn(Generic[T]):
             yield json_bytes({"type": "error", "error": error_line(error)}) + b"\n"
 
     async def close(self) -> None:
-        """Ends the watching; the turn runs on."""
-        events = None if self._reading is None else self._reading()
+        """Ends the watching; the turn runs on. Another thread that reads ends with its next event."""
+        events: Any = None if self._events is None else self._events()
         if events is not None:
-            await events.aclose()
+            await (self._reading.stop() if events.ag_running else events.aclose())
         self._held = None
 
     async def __aenter__(self) -> Self:
@@ -247,7 +252,8 @@ class AsyncTurn(Generic[T]):
         self._answerer.watches()
         try:
             async with aclosing(self._submissions()) as events:
-                async for event in events:
+                event: TurnEvent | None
+                while (event := await self._reading.step(lambda: anext(events, None))) is not None:
                     yield event
         except GeneratorExit:
             raise
@@ -260,6 +266,7 @@ class AsyncTurn(Generic[T]):
                 await self._answerer.ended()
             raise
         finally:
+            self._reading.ends()
             await self._answerer.left()
 
     async def _aborted(self, error: BaseException) -> None:
