@@ -225,10 +225,18 @@ test('the window is counted: a full one refuses what comes next, and a summary t
   assert.equal(output[0].content[0].text, 'The user said, in this order: “Remember the word walrus.”, “Go on.”.');
 });
 
+test('every tool that a catalog has the service run is taken', async () => {
+  for (const type of ['web_search', 'web_search_preview', 'file_search', 'image_generation', 'code_interpreter', 'mcp', 'shell']) {
+    assert.equal((await post({ input: 'Hello', tools: [{ type }] })).status, 200, type);
+  }
+});
+
 test('a lost chain is forgotten at once, a silent service sends nothing', async () => {
-  const lost = await ended({ input: said('Lose the chain.') });
-  const next = await post({ previous_response_id: lost.id, input: said('Go on.') });
-  assert.deepEqual((await next.json()).error.code, 'previous_response_not_found');
+  for (const background of [false, true]) {
+    const lost = await ended({ input: said('Lose the chain.'), background });
+    const next = await post({ previous_response_id: lost.id, input: said('Go on.') });
+    assert.equal((await next.json()).error?.code, 'previous_response_not_found', String(background));
+  }
 
   const given = new AbortController();
   const nothing = fetch(`${service.url}/responses`, {

@@ -41,8 +41,8 @@ const PART_NAMES = [
 const ASSISTANT_PARTS = ['output_text', 'refusal'];
 const INPUT_PARTS = ['input_text', 'input_image', 'input_file'];
 
-// The service knows more; these are the ones that the tests offer.
-const HOSTED_TOOLS = ['web_search', 'image_generation', 'code_interpreter'];
+// Those that a catalog may name; which members each takes is not looked at.
+const HOSTED_TOOLS = ['web_search', 'image_generation', 'code_interpreter', 'web_search_preview', 'file_search', 'mcp', 'shell'];
 
 const TOOL_NAME = /^[a-zA-Z0-9_-]+$/;
 

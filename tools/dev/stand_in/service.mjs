@@ -43,10 +43,11 @@ export function standIn({ port = 0, wordMs = 12, atOnce = false, windowTokens = 
     const streamed = body.stream === true;
     const pauseMs = wordMs * (state?.pace ?? (atOnce ? 0 : 1));
     const keep = () => answer.status === 'completed' && chain.keep(owner, body, conversation, answer);
+    const forget = () => state?.forgets && chain.forget();
     if (streamed) openStream(response);
     if (streamed && body.background === true) {
       const made = background.begin(owner, answer);
-      void makeInBackground(made, events, pauseMs, keep);
+      void makeInBackground(made, events, pauseMs, keep).then(forget);
       const words = state?.cutAfter?.(state.found, isNew) ?? Infinity;
       // Four events stand before the first word.
       await made.sendTo(response, 0, { most: words + 4 });
@@ -62,7 +63,7 @@ export function standIn({ port = 0, wordMs = 12, atOnce = false, windowTokens = 
       keep();
       if (streamed) response.write(frame(event));
     }
-    if (state?.forgets) chain.forget();
+    forget();
     if (streamed) response.end();
     else answerJson(response, 200, answer);
   };
