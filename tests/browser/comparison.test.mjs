@@ -143,6 +143,22 @@ describe('the comparison', { skip: withoutBrowser }, () => {
     assert.ok(overflow <= 0, `${overflow} pixels`);
   });
 
+  test('a comparison that was closed while its session was being made stays closed, and its question is asked', async () => {
+    const page = await playground.page();
+    await done(page, 'Remember the word pelican.');
+    const turn = await done(page, 'Which word was it?');
+    let fork;
+    const isHeld = new Promise((resolve) => page.route('**/fork', (route) => resolve((fork = route))));
+    await open(page, turn);
+    await compare(page);
+    await isHeld;
+    await page.keyboard.press('Escape');
+    const asked = page.waitForResponse((response) => response.url().includes('/execute'));
+    await fork.continue();
+    assert.equal((await asked).status(), 200);
+    assert.equal(await dialog(page).count(), 0);
+  });
+
   test('a context that is unknown, and a run that waits for its user, are said', async () => {
     playground.rig.tools.on('/send_mail', JSON.stringify({ sent: true }));
     const page = await playground.page({ expected: [/404/] });

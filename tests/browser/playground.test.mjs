@@ -389,9 +389,11 @@ describe('the playground while an answer comes', { skip: withoutBrowser }, () =>
 test('where keys are asked for, the page asks for one, keeps it in memory and forgets it with a reload', { skip: withoutBrowser }, async () => {
   const playground = await Playground.start({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'acme' }) } });
   try {
-    const page = await playground.page({ expected: [/401/] });
+    const page = await playground.page({ address: '#asked-early', expected: [/401/, /404/] });
     const dialog = page.getByRole('dialog', { name: 'Your key' });
     await assertAccessible(page);
+    let early;
+    await page.route('**/export', (route) => (early ? route.continue() : void (early = route)));
     await dialog.getByLabel('API key').fill('a wrong one');
     await dialog.getByRole('button', { name: 'Continue' }).click();
     const turn = await say(page, 'What can you do?');
@@ -399,6 +401,12 @@ test('where keys are asked for, the page asks for one, keeps it in memory and fo
     await dialog.getByLabel('API key').fill(KEY);
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
+    // The earlier key is refused once more, which says nothing of this one.
+    const refused = page.waitForResponse(/export/);
+    await early.continue();
+    assert.equal((await refused).status(), 401);
+    await page.locator('.column > .fault').waitFor();
+    assert.equal(await dialog.count(), 0);
     const again = await say(page, 'What can you do?');
     await hasStatus(again, 'completed');
     assert.ok(turn);

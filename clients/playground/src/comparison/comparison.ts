@@ -59,11 +59,13 @@ export function compareWith(turn: ShownTurn, name: string, place: TurnPlace): vo
  * the service refuses at once is thrown, and nothing is shown.
  */
 export async function compareAnew(turn: ShownTurn, context: string, both: boolean): Promise<void> {
+  const opened = comparison.peek();
   // The one that may be refused comes first, so that a refusal leaves nothing behind.
   const right = await prepared(turn, context, context || 'Asked again');
   const left = both ? await prepared(turn, '', 'Asked again') : undefined;
   const sides = [left?.side ?? sideOf('This turn', placeOf(turn)), right.side] as const;
-  comparison.value = { turn, sides };
+  // Whoever has closed it meanwhile finds the run in the list.
+  if (comparison.peek() === opened) comparison.value = { turn, sides };
   void right.ask();
   if (left) void left.ask();
   else void look(sides[0]);

@@ -13,6 +13,8 @@ export const isLetIn = computed(() => access.value === 'open' || access.value ==
 export const version = signal('');
 
 let key: string | undefined;
+/** The service has refused the key that is held now; what was sent with an earlier one may be answered later. */
+let isRefused = false;
 let actingFor: string | undefined;
 
 /** Every attempt of a request, newest last. */
@@ -22,7 +24,11 @@ const KEPT_ATTEMPTS = 500;
 const options: AptixOptions = {
   baseUrl: location.origin,
   credential: () => key,
-  fetch: (...request) => onTheLine(...request).then(noteDate),
+  fetch: async (url, init) => {
+    const response = noteDate(await onTheLine(url, init));
+    isRefused ||= response.status === 401 && new Headers(init?.headers).get('Authorization') === (headersOfTenant().Authorization ?? null);
+    return response;
+  },
   onLog: (entry) => {
     attempts.value = [...attempts.value.slice(1 - KEPT_ATTEMPTS), { ...entry, at: Date.now() }];
     noteAttempt(entry);
@@ -79,12 +85,14 @@ export async function knock(): Promise<void> {
 
 export function giveKey(given: string): void {
   key = given;
+  isRefused = false;
   access.value = 'given';
 }
 
 /** Forgets what the service does not know: the user's ticket, or else the key, and the page asks for another one. */
 export function credentialWasRefused(): void {
   if (actingFor !== undefined && TICKETS !== null) return actFor(actingFor);
+  if (!isRefused) return;
   key = undefined;
   access.value = 'refused';
 }
