@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, hasStatus, PHONE, Playground, say, signIn } from './playground.mjs';
 
 describe('words while a turn runs', { skip: withoutBrowser }, () => {
   let playground;
@@ -162,6 +162,22 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
     await hasStatus(next, 'completed');
     assert.equal(await next.locator('.question-bubble p').innerText(), 'What can you do?');
     assert.equal(await page.locator('.turn').count(), 2);
+  });
+
+  test('words that come too late in a session that was left, and by then are dropped, are nothing any more', async () => {
+    const page = await playground.page({ expected: [/status of 409/, /status of 404/] });
+    const release = await addedTooLate(page);
+    const again = new Promise((resolve) => page.route(/\/steer$/, resolve));
+    await page.keyboard.press('Alt+n');
+    const held = await again;
+    await signIn(page, 'somebody-else');
+    const refused = page.waitForResponse((response) => response.status() === 409);
+    await held.continue();
+    await refused;
+    release();
+    // So long a turn that is made and not sent is silent.
+    await page.waitForTimeout(1500);
+    assert.equal(await page.locator('.turn').count(), 0);
   });
 
   test('words that the service refuses say why, and are added again on a phone in the dark', async () => {

@@ -14,7 +14,7 @@ import * as steering from './steering.js';
 import { onTold, tell } from './tabs.js';
 import { isLive, openCalls } from './turn_record.js';
 import { refresh } from './user_sessions.js';
-import { AptixError, type SessionView, Turn } from '../../../typescript/src/index.js';
+import { AptixError, type SessionView } from '../../../typescript/src/index.js';
 
 /** How often a turn that waits for a human is looked at: somebody else may have answered. */
 const WAITING_MS = 10_000;
@@ -143,11 +143,14 @@ async function sendDetached({ session, id, text, attached, steers, whole }: outb
   if (!request) return;
   try {
     const at = aptix.session(session);
-    const next = steers === undefined ? at.turn(request, { turnId: id }) : await at.attach(steers).steer(request, { steerId: id, ifEnded: 'newTurn' });
-    if (next instanceof Turn) {
+    const isTooLate = (error: AptixError): boolean => {
+      if (error.code !== 'turn_ended') throw error;
+      return true;
+    };
+    if (steers === undefined || (await at.attach(steers).steer(request, { steerId: id }).then(() => false, isTooLate))) {
       // Somebody else may sit before the tab since the steer was refused: nothing of the words waits any more.
       if (!outbox.words.in(session).some((each) => each.id === id)) return;
-      await next.detach();
+      await at.turn(request, { turnId: id }).detach();
       noteState(session, 'running');
     }
     outbox.words.take(id);
