@@ -137,11 +137,8 @@ export async function say(page, words) {
   return turn;
 }
 
-/** Has the service asked now. The page may have done so by itself a moment before, and the button be gone. */
-export async function tryNow(page) {
-  const button = page.getByRole('button', { name: 'Try now' }).first();
-  await Promise.race([button.click(), button.waitFor({ state: 'detached' })]);
-}
+/** Has the service asked now. The page may have done so by itself a moment before, and the button be gone: none that comes later is meant. */
+export const tryNow = (page) => page.getByRole('button', { name: 'Try now' }).evaluateAll(([button]) => button?.click());
 
 /** Says words, and resolves to the turn once it is completed. */
 export async function done(page, words) {

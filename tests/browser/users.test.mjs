@@ -291,7 +291,8 @@ test('the page and the back end of docs/users.md give each user their own sessio
   }
   const backEnd = spawn(process.execPath, [path.join(folder, 'server.mjs')], { stdio: ['ignore', 'pipe', 'inherit'] });
   try {
-    await once(backEnd.stdout, 'data');
+    const [told] = await Promise.race([once(backEnd.stdout, 'data'), once(backEnd.stdout, 'end')]);
+    assert.ok(told, 'the back end has begun');
     for (const [name, words] of [['alice', 'Remember the word pelican.'], ['bob', 'What can you do?']]) {
       const page = await playground.pageOf(`http://127.0.0.1:${port}/`, { username: name, password: 'any' });
       await page.getByRole('textbox', { name: 'Message' }).fill(words);
