@@ -36,7 +36,6 @@ const JAVASCRIPT = "JavaScript, and V8's own code between it, WebAssembly and th
 const REST = 'the rest of the runtime and the kernel';
 /** Kinds of the runtime's work, by the functions that the stack of a sample has. */
 const KINDS = [
-  ['reading the configuration, which holds the module', /compile_config/],
   ['checking the module', /DecodeWasmModule|ValidateFunctions/],
   ['compiling functions when they are first called', /CompileLazy/],
   ['SQLite: statements, files, commits', /sqlite|SqlStorage|unixOpen/i],

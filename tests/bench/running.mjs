@@ -2,18 +2,15 @@
 // Owns starting and ending it; workloads.mjs decides on its work.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { cpuMs, residentBytes } from './process_cost.mjs';
 import { LISTENER, MAIN, WORKERDS, configuration } from './workerd.mjs';
 
 /** The objects' files lie in memory where possible, since the disk's speed is not compared. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir();
-
-const LISTENING = fileURLToPath(new URL(`workers/${LISTENER.module}`, import.meta.url));
 
 // Processes, and files in memory, would otherwise outlive an interrupted run.
 const alive = new Set();
@@ -45,7 +42,7 @@ export class Running {
     Object.assign(running, { name, raw });
     const config = running.#written(await modules(), { flags, v8Flags, modelUrl, lasting, heard, behindFront });
     const from = performance.now();
-    running.#process = spawn(WORKERDS[workerd].program, ['serve', config, '--control-fd=3', ...(heard ? ['--experimental'] : [])], {
+    running.#process = spawn(WORKERDS[workerd].program, ['serve', '--binary', config, '--control-fd=3', ...(heard ? ['--experimental'] : [])], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     });
     const [, output, errors, control] = running.#process.stdio;
@@ -92,20 +89,17 @@ export class Running {
     alive.delete(this);
   }
 
-  /** Writes modules and configuration into a folder of its own; returns the configuration's path. */
+  /** Writes the configuration, which holds the modules, into a folder of its own; returns its path. */
   #written(modules, { flags, v8Flags, modelUrl, lasting, heard, behindFront }) {
     this.#folder = mkdtempSync(path.join(SCRATCH, 'aptix-edge-bench-'));
     alive.add(this);
-    for (const { name, contents } of modules) writeFileSync(path.join(this.#folder, name), contents);
-    if (heard) copyFileSync(LISTENING, path.join(this.#folder, LISTENER.module));
     const objects = path.join(this.#folder, 'objects');
     mkdirSync(objects);
     const variables = {
       AUTH: 'none', OPENAI_BASE_URL: modelUrl, OPENAI_API_KEY: 'sk-bench', OPENAI_MODEL: 'bench-model',
     };
-    const names = modules.map(({ name }) => name);
-    const config = path.join(this.#folder, 'config.capnp');
-    writeFileSync(config, configuration({ names, flags, v8Flags, variables, objects, lasting, heard, behindFront }));
+    const config = path.join(this.#folder, 'config.bin');
+    writeFileSync(config, configuration({ modules, flags, v8Flags, variables, objects, lasting, heard, behindFront }));
     return config;
   }
 

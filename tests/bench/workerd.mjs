@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { serializeConfig } from 'miniflare';
 
 const here = createRequire(import.meta.url);
 const installed = (which, { default: program, version }) => ({ which, version, program });
@@ -34,49 +35,42 @@ export const COMPATIBILITY_FLAGS = JSON.parse(/^compatibility_flags\s*=\s*(\[.*\
 export const LISTENER = { socket: 'listener', module: 'listener.mjs' };
 
 /**
- * The text of the configuration. `names` are the files of the Worker's modules, beside the configuration and the Worker
- * first; `flags` are compatibility flags, `v8Flags` those of V8; `objects` is the folder for the objects' rows; `lasting`
- * keeps the objects in memory, however long they idle; `heard` adds a Worker that takes all events of the first one's
- * spans; `behindFront` adds the bindings of the front of one's own server.
+ * The message for `workerd serve --binary`, as Miniflare writes it: in the form of text the process would parse it, modules
+ * included, which no deployed Worker does. `modules` are `{name, contents}`, the Worker first; `flags` are compatibility
+ * flags, `v8Flags` those of V8; `objects` is the folder for the objects' rows; `lasting` keeps the objects in memory,
+ * however long they idle; `heard` adds a Worker that takes all events of the first one's spans; `behindFront` adds the
+ * bindings of the front of one's own server.
  */
-export function configuration({ names, flags, v8Flags, variables, objects, lasting, heard, behindFront }) {
-  const list = (...items) => `[\n${items.map((item) => `    (${item}),\n`).join('')}  ]`;
-  const quoted = (text) => JSON.stringify(text);
+export function configuration({ modules, flags, v8Flags, variables, objects, lasting, heard, behindFront }) {
   const classes = [['SESSIONS', 'SessionObject', 'sessions'], ...(behindFront ? [['FILE_STORE', 'FileStore', 'files']] : [])];
-  const kind = (name) => (name.endsWith('.wasm') ? 'wasm' : 'esModule');
-  return `using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  v8Flags = [${v8Flags.map(quoted).join(', ')}],
-  services = [
-    (name = "worker", worker = .worker),
-${heard ? `    (name = "${LISTENER.socket}", worker = .listener),` : ''}
-    (name = "objects", disk = (path = ${quoted(objects)}, writable = true)),
-    (name = "internet", network = (allow = ["local", "private", "public"])),
-  ],
-  sockets = [
-    (name = "http", address = "127.0.0.1:0", http = (), service = "worker"),
-${heard ? `    (name = "${LISTENER.socket}", address = "127.0.0.1:0", http = (), service = "${LISTENER.socket}"),` : ''}
-  ],
-);
-const worker :Workerd.Worker = (
-  modules = ${list(...names.map((name) => `name = ${quoted(name)}, ${kind(name)} = embed ${quoted(name)}`))},
-  compatibilityDate = ${quoted(COMPATIBILITY_DATE)},
-  compatibilityFlags = [${flags.map(quoted).join(', ')}],
-  bindings = ${list(
-    ...classes.map(([binding, className]) => `name = "${binding}", durableObjectNamespace = "${className}"`),
-    ...(behindFront ? ['name = "FRONT", json = "{}"'] : []),
-    ...Object.entries(variables).map(([name, text]) => `name = ${quoted(name)}, text = ${quoted(text)}`),
-  )},
-  durableObjectNamespaces = ${list(
-    ...classes.map(([, className, key]) => `className = "${className}", uniqueKey = "${key}", enableSql = true, preventEviction = ${lasting}`),
-  )},
-  durableObjectStorage = (localDisk = "objects"),
-${heard ? `  streamingTails = ["${LISTENER.socket}"],` : ''}
-);
-${heard ? `const listener :Workerd.Worker = (
-  modules = ${list(`name = "${LISTENER.module}", esModule = embed "${LISTENER.module}"`)},
-  compatibilityDate = ${quoted(COMPATIBILITY_DATE)},
-  compatibilityFlags = ["experimental"],
-);` : ''}
-`;
+  const module = ({ name, contents }) => (name.endsWith('.wasm') ? { name, wasm: contents } : { name, esModule: Buffer.from(contents).toString() });
+  const socket = (name, service) => ({ name, address: '127.0.0.1:0', http: {}, service: { name: service } });
+  const worker = {
+    modules: modules.map(module),
+    compatibilityDate: COMPATIBILITY_DATE,
+    compatibilityFlags: flags,
+    bindings: [
+      ...classes.map(([name, className]) => ({ name, durableObjectNamespace: { className } })),
+      ...(behindFront ? [{ name: 'FRONT', json: '{}' }] : []),
+      ...Object.entries(variables).map(([name, text]) => ({ name, text })),
+    ],
+    durableObjectNamespaces: classes.map(([, className, uniqueKey]) => ({ className, uniqueKey, enableSql: true, preventEviction: lasting })),
+    durableObjectStorage: { localDisk: 'objects' },
+    streamingTails: heard ? [{ name: LISTENER.socket }] : [],
+  };
+  const listener = {
+    modules: [module({ name: LISTENER.module, contents: readFileSync(new URL(`workers/${LISTENER.module}`, import.meta.url)) })],
+    compatibilityDate: COMPATIBILITY_DATE,
+    compatibilityFlags: ['experimental'],
+  };
+  return serializeConfig({
+    v8Flags,
+    services: [
+      { name: 'worker', worker },
+      ...(heard ? [{ name: LISTENER.socket, worker: listener }] : []),
+      { name: 'objects', disk: { path: objects, writable: true } },
+      { name: 'internet', network: { allow: ['local', 'private', 'public'] } },
+    ],
+    sockets: [socket('http', 'worker'), ...(heard ? [socket(LISTENER.socket, LISTENER.socket)] : [])],
+  });
 }
