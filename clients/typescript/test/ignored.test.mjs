@@ -1,7 +1,7 @@
 // What git ignores is never sent, by neither client, and nothing of `.git` is: random folders with random rules, beside git.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -87,11 +87,16 @@ const isIgnored = (left, file) => left.some(([at, reason]) => reason === 'ignore
 test(`of ${TREES} random folders neither client takes what git ignores, nor anything of .git, nor leaves out by a rule what git lists`, { timeout: process.env.APTIX_LONG_TESTS ? 3_600_000 : 540_000 }, async (t) => {
   t.diagnostic(`APTIX_SEED=${SEED}`);
   const all = await clients();
+  t.after(() => Object.values(all).forEach((client) => client.end()));
   if (!all.Python) t.diagnostic('without Python');
   let files = 0;
   for (let at = 0; at < TREES; at += TOGETHER) {
     const root = path.join(folder, 'repository');
-    for (const looked of repository(root, TOGETHER, SEED + at)) {
+    const [whole, part] = repository(root, TOGETHER, SEED + at);
+    // The rules are those of the place to which a link leads.
+    const link = path.join(folder, 'link');
+    symlinkSync(part, link);
+    for (const looked of [whole, part, link]) {
       const [listed, ...told] = await Promise.all([ofGit(looked), ...Object.values(all).map((client) => client.of(looked))]);
       for (const [number, { taken, left }] of told.entries()) {
         const where = `${Object.keys(all)[number]}, APTIX_SEED=${SEED + at}, ${path.relative(root, looked)}`;
@@ -101,9 +106,9 @@ test(`of ${TREES} random folders neither client takes what git ignores, nor anyt
         files += taken.length;
       }
     }
+    rmSync(link);
     rmSync(root, { recursive: true });
   }
-  for (const client of Object.values(all)) client.end();
   t.diagnostic(`${files} files were taken`);
   assert.ok(files > TREES, `${files}`);
 });

@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-const NAMES = ['a', 'b', 'lib', 'web', 'foo', 'foobar', 'Server', 'server', 'README.md', 'a.log', 'B.LOG', '.github', 'x y', 'ä.txt', 'a[b', '#c', '!d', 'dist', 'kept.log', 'ab', 'abc', 'trail '];
-const PIECES = [...NAMES, '*', '**', '?', '*.log', '*.LOG', 'f*', '*b*', 'a?', '[a-c]', '[!a]*', '[[:upper:]]*', '[]a]', '[a-', 'fo[!x/]*', 'ab**', 'a***', '\\#c', '\\!d', '\\*', 'trail\\ ', 'trail ', '[ä].txt', '[^f]oo', '?.txt', '.*', '***', 'a\\[b', 'x\\'];
+const NAMES = ['a', 'b', 'lib', 'web', 'foo', 'foobar', 'Server', 'server', 'README.md', 'a.log', 'B.LOG', '.github', 'x y', 'ä.txt', 'a[b', '#c', '!d', 'dist', 'kept.log', 'ab', 'abc', 'trail ', 'x\\'];
+const PIECES = [...NAMES, '*', '**', '?', '*.log', '*.LOG', 'f*', '*b*', 'a?', '[a-c]', '[!a]*', '[[:upper:]]*', '[]a]', '[a-', 'fo[!x/]*', 'ab**', 'a***', '\\#c', '\\!d', '\\*', 'trail\\ ', 'trail ', '[ä].txt', '[^f]oo', '?.txt', '.*', '***', 'a\\[b', 'x\\', 'x\\\\ '];
 const SHAPES = [([a]) => a, ([a]) => `${a}/`, ([a]) => `/${a}`, ([a]) => `/${a}/`, ([a, b]) => `${a}/${b}`, ([a, b]) => `${a}/${b}/`, ([a, b]) => `**/${a}/${b}`, ([a, b]) => `${a}/**/${b}`, ([a]) => `${a}/**`, ([a]) => `${a}/*`, ([a]) => `**/${a}`, () => '/*', () => '*/', () => '*', ([a]) => `${a}**/`, ([a, b]) => `${a}\\/${b}`, ([a]) => `**\\/${a}`];
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */

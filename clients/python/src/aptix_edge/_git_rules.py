@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 _WILD = re.compile(rb"[*?\[\\]")
 _ANY: Final = frozenset(range(256))
-_SLASH, _BACKSLASH, _ASTERISK, _OPEN, _CLOSE, _COLON = b"/\\*[]:"
+_SPACE, _SLASH, _BACKSLASH, _ASTERISK, _OPEN, _CLOSE, _COLON = b" /\\*[]:"
 _ASCII = bytes(range(128))
 # As git has them: of ASCII alone.
 _CLASSES: Final = {
@@ -94,11 +94,10 @@ def _without_spaces(text: bytes) -> bytes:
     """Spaces at the end count where a backslash stands before them."""
     end = at = 0
     while at < len(text):
-        if text[at] == _BACKSLASH:
-            at += 1
-        if text[at : at + 1] != b" " or text[at - 1 : at] == b"\\":
-            end = at + 1
-        at += 1
+        is_space = text[at] == _SPACE
+        at += 2 if text[at] == _BACKSLASH else 1
+        if not is_space:
+            end = at
     return text[:end]
 
 

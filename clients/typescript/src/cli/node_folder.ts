@@ -1,7 +1,7 @@
 // A folder of this computer, as src/folder.ts walks it. Links are not followed: where they lead is there anyway, is
 // another folder's, or is a circle. What is no file, such as a named pipe, is never read: it may have no end.
 import { execFile } from "node:child_process";
-import { lstat, readFile, readdir, stat } from "node:fs/promises";
+import { lstat, readFile, readdir, realpath, stat } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -38,7 +38,8 @@ const contents = async (file: string, look: typeof lstat = stat) => {
 /** What holds for a folder besides its own ignore files: those above, up to the root of its repository, and the user's own. */
 export async function rulesFor(folder: string): Promise<Pick<WalkOptions, "above" | "foldsCase">> {
   const foldsCase = process.platform === "win32" || process.platform === "darwin";
-  const walked = path.resolve(folder);
+  // Where a link leads, as git goes by the place itself.
+  const walked = await realpath(folder).catch(() => path.resolve(folder));
   let root = walked;
   for (; !(await stat(path.join(root, ".git")).then(() => true, () => false)); root = path.dirname(root)) {
     if (path.dirname(root) === root) return { foldsCase };
