@@ -164,7 +164,7 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     assert.ok(Math.abs(await top()) < 60, `${await top()} pixels from the top`);
     await assertAccessible(page);
     const next = await done(page, 'One more.');
-    assert.ok(await next.evaluate((turn) => turn.getBoundingClientRect().bottom <= innerHeight));
+    await page.waitForFunction((turn) => turn.getBoundingClientRect().bottom <= innerHeight, await next.elementHandle());
   });
 
   test('all of it works by keyboard, and on a phone', async () => {

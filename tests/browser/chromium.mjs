@@ -15,6 +15,8 @@ const QUIET = [
 ];
 // A page of a test is gone before code that was optimised for it has paid: without that, pages cost a sixth less of processor time.
 const UNOPTIMISED = '--js-flags=--no-opt,--no-maglev';
+// The pages of a context are of one process, where code that one of them has compiled serves the next (`Contexts`).
+const SHARED = ['--process-per-site', '--renderer-process-limit=1'];
 const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css' };
 
 const executablePath = process.env.CHROMIUM_BIN ?? NAMES.map(found).find((file) => file !== undefined);
@@ -29,7 +31,7 @@ export const withoutBrowser = executablePath || process.env.CI === 'true' ? fals
 export async function startBrowser({ optimised = false } = {}) {
   if (!executablePath) throw new Error('there is no Chromium: tools/setup/setup chromium');
   const key = optimised ? 'chromium, optimised' : 'chromium';
-  const launch = () => chromium.launch({ executablePath, headless: true, args: optimised ? QUIET : [...QUIET, UNOPTIMISED] });
+  const launch = () => chromium.launch({ executablePath, headless: true, args: optimised ? QUIET : [...QUIET, UNOPTIMISED, ...SHARED] });
   const browser = await take(key, launch, (launched) => launched.close());
   const contexts = [];
   const newContext = async (options) => {
@@ -42,6 +44,50 @@ export async function startBrowser({ optimised = false } = {}) {
     await release(key);
   };
   return { newContext, close };
+}
+
+/**
+ * Contexts of a browser for pages at an origin. What a test has left is emptied and serves a later one: in its process all
+ * is compiled, and to load a page and to look through it costs a third less. A blank page keeps the process.
+ */
+export class Contexts {
+  #browser;
+  #origin;
+  #all = new Map();
+
+  /** Without an `origin`, each context is a new one, and closed at its end. */
+  constructor(browser, origin) {
+    this.#browser = browser;
+    this.#origin = origin;
+  }
+
+  /** Resolves to a context of these options, with nothing in it. */
+  async take(options) {
+    const kind = JSON.stringify(options);
+    for (const [context, entry] of this.#all) {
+      if (entry.kind !== kind || entry.isTaken) continue;
+      entry.isTaken = true;
+      return context;
+    }
+    const context = await this.#browser.newContext(options);
+    if (!this.#origin) return context;
+    const blank = await context.newPage();
+    await blank.route('**', (route) => route.fulfill({ contentType: 'text/html', body: '' }));
+    await blank.goto(this.#origin);
+    this.#all.set(context, { kind, blank, isTaken: true });
+    return context;
+  }
+
+  /** Gives back a context that is in use, or closes one that is none of these. */
+  async release(context) {
+    const entry = this.#all.get(context);
+    if (!entry) return context.close();
+    for (const page of context.pages()) if (page !== entry.blank) await page.close();
+    await context.setOffline(false);
+    await context.clearCookies();
+    await entry.blank.evaluate(() => localStorage.clear());
+    entry.isTaken = false;
+  }
 }
 
 /** Serves a folder on 127.0.0.1; resolves to `{ url, close }`. */

@@ -9,7 +9,7 @@ import { httpTool, Rig } from '../e2e/harness.mjs';
 import { demoCatalog } from '../../tools/dev/demo_catalog.mjs';
 import { standIn } from '../../tools/dev/stand_in/service.mjs';
 import { ticketServer } from '../../tools/dev/tickets.mjs';
-import { startBrowser } from './chromium.mjs';
+import { Contexts, startBrowser } from './chromium.mjs';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SHOTS = fileURLToPath(new URL('../../build-playground-shots/', import.meta.url));
@@ -25,6 +25,7 @@ export class Playground {
   #demo;
   #tickets;
   #browser;
+  #contexts;
   #pages = new Set();
 
   /**
@@ -46,7 +47,10 @@ export class Playground {
     playground.rig = new Rig({ vars: { PLAYGROUND: 'on', OPENAI_BASE_URL: url, FALLBACK_REST_MS: '0', ...vars }, catalog: served });
     await playground.rig.start();
     if (tickets) playground.#tickets = await ticketServer(new URL(playground.rig.url).port);
-    if (browser) playground.#browser = await startBrowser({ optimised: timed });
+    if (browser) {
+      playground.#browser = await startBrowser({ optimised: timed });
+      playground.#contexts = new Contexts(playground.#browser, timed ? undefined : playground.rig.url.href);
+    }
     return playground;
   }
 
@@ -55,13 +59,15 @@ export class Playground {
    * browser has in its storage when it comes. `isTouched`: with fingers, as a phone is.
    */
   async page({ viewport = DESKTOP, colorScheme = 'light', address = '', expected = [], kept = {}, isTouched = false } = {}) {
-    const context = await this.#browser.newContext({ viewport, colorScheme, hasTouch: isTouched, isMobile: isTouched, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
+    const context = await this.#contexts.take({ viewport: isTouched ? PHONE : DESKTOP, hasTouch: isTouched, isMobile: isTouched, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     context.setDefaultTimeout(PATIENCE_MS);
-    await context.addInitScript((entries) => {
+    const page = await context.newPage();
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    this.#watch(page, expected);
+    await page.addInitScript((entries) => {
       for (const [name, value] of Object.entries(entries)) if (localStorage.getItem(name) === null) localStorage.setItem(name, value);
     }, kept);
-    const page = await context.newPage();
-    this.#watch(page, expected);
     await page.addInitScript(() => addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
     page.shot = async (name) => {
       if (!process.env.SHOTS) return;
@@ -112,7 +118,7 @@ export class Playground {
     this.#pages.clear();
     // What a test has put in the way of requests must not fail after its end.
     for (const page of pages) if (!page.isClosed()) await page.unrouteAll({ behavior: 'ignoreErrors' });
-    for (const context of new Set(pages.map((page) => page.context()))) await context.close();
+    for (const context of new Set(pages.map((page) => page.context()))) await this.#contexts.release(context);
     for (const page of pages) assert.deepEqual(page.faults, []);
   }
 
