@@ -3,8 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The longest `tracestate` that is passed on, in bytes (W3C Trace Context, §3.3.1.5).
-const STATE_BYTES: usize = 512;
+/// The longest of either header that is passed on, in bytes: of `tracestate` the standard says so (W3C Trace Context,
+/// §3.3.1.5), and a `traceparent` of a later version would fail a tool that takes no header of its length.
+const LONGEST: usize = 512;
 
 /// A place in a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +22,9 @@ impl TraceContext {
     /// The place that the two headers name; `None` where the first one is malformed. Of an unknown version the first
     /// four parts are read.
     pub fn read(parent: Option<&str>, state: Option<&str>) -> Option<Self> {
+        let is_graphic = |parent: &&str| parent.bytes().all(|byte| byte.is_ascii_graphic());
         let parent = parent?.trim();
+        let parent = Some(parent).filter(is_graphic).filter(|parent| parent.len() <= LONGEST)?;
         let mut parts = parent.split('-');
         let mut part = |length| parts.next().filter(|part| is_hex(part, length));
         let (version, trace, span) = (part(2)?, part(32)?, part(16)?);
@@ -32,7 +35,7 @@ impl TraceContext {
             return None;
         }
         let is_sendable = |state: &&str| {
-            (1..=STATE_BYTES).contains(&state.len())
+            (1..=LONGEST).contains(&state.len())
                 && state.bytes().all(|byte| (b' '..=b'~').contains(&byte))
         };
         let state = state.map(str::trim).filter(is_sendable).map(str::to_owned);
@@ -79,6 +82,10 @@ mod tests {
             "00-5B8EFFF798038103D269B633813FC60C-eee19b7ec3c1b173-01",
             "ff-5b8efff798038103d269b633813fc60c-eee19b7ec3c1b173-01",
             "00-5b8efff798038103d269b633813fc6-eee19b7ec3c1b173-01",
+            &format!("{later}\u{7f}"),
+            &format!("{later} more"),
+            &format!("{later}\u{e4}"),
+            &format!("{later}{}", "x".repeat(513 - later.len())),
         ] {
             assert_eq!(TraceContext::read(Some(wrong), Some("a=1")), None, "{wrong}");
         }
