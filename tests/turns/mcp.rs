@@ -194,6 +194,35 @@ fn a_server_that_fails_costs_a_turn_its_tools_or_nothing_where_a_list_is_there()
 }
 
 #[test]
+fn a_turn_that_is_refused_asks_no_server_but_for_the_tool_that_it_chooses() {
+    let secret = "c2VjcmV0IG9mIGZvcnR5LWVpZ2h0IGJ5dGVzLCB3aGljaCBpcyBlbm91Z2ggcmVhbGx5IQ==";
+    let bed = bed();
+    bed.deploy("TICKET_KEYS", &json!([{ "Id": "t1", "Secret": secret }]).to_string());
+    let ask = |id: &str, operations: Value, members: Value| {
+        let ticket = json!({ "User": "alice", "Operations": operations }).to_string();
+        let minted = bed.asked("POST", "/tickets", &ticket);
+        let bearer = format!("Bearer {}", minted.result()["Ticket"].as_str().unwrap());
+        let body = with(turn(id, "Hello"), members).to_string();
+        let asked = bed.ask("POST", "/execute", &[("Authorization", &bearer)], &body);
+        let heard = bed.wait(&asked).unwrap();
+        (heard.status, bed.world.mcp.count("tools/list"))
+    };
+    let all = json!(["Execute"]);
+    assert_eq!(ask("t1", json!(["Answer"]), json!({})), (403, 0));
+    assert_eq!(ask("t1", all.clone(), json!({})), (200, 1));
+    later(&bed, KEPT_MS);
+    assert_eq!(ask("t2", json!(["Answer"]), json!({})), (403, 1));
+    for other in ["ConversationContextId", "AgentContextId"] {
+        let status = if other == "AgentContextId" { 404 } else { 400 };
+        assert_eq!(ask("t2", all.clone(), json!({ other: "missing" })), (status, 1), "{other}");
+    }
+    // What it chooses is said beside the rest.
+    let chooses = json!({ "ConversationContextId": "missing", "ToolChoiceName": "nothing" });
+    assert_eq!(ask("t2", all.clone(), chooses), (400, 2));
+    assert_eq!(ask("t2", all, json!({})), (200, 2));
+}
+
+#[test]
 fn what_is_logged_of_a_list_names_the_tenant_and_the_server() {
     let bed = bed();
     bed.world.tenant.set("acme");

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::registration::not_registered;
 use super::session_host::{SessionHost, find_session, find_turn};
 use super::turn_draft::{
-    FirstTurn, NextTurn, other_contexts, refuse_turn, resides, title_by, unknown_context,
+    FirstTurn, NextTurn, faults_of_contexts, refuse_turn, resides, title_by, unknown_context,
 };
 use crate::contract::{
     ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn, no_session,
@@ -221,14 +221,8 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
         *title = title.take().or_else(|| title_by(self.host.platform.as_ref(), catalog, request));
         let next = NextTurn::of(catalog, &session);
         let contexts = next.as_ref().and_then(|next| next.new.clone());
-        let mut faults =
-            other_contexts(&session, contexts.as_ref(), request, &caller.grants, catalog);
-        let agent = contexts.as_ref().map_or(&session.agent_context, |new| &new.agent);
-        let permitted = match catalog.agent_context(agent) {
-            Some(agent) => self.context.refuse_elsewhere(agent),
-            None => Err(unknown_context("AgentContext")),
-        };
-        faults.extend(permitted.err().map(|fault| fault.at("/AgentContextId")));
+        let (new, grants) = (contexts.as_ref(), &caller.grants);
+        let mut faults = faults_of_contexts(self.context, &session, new, request, grants)?;
         let Some(NextTurn { conversation, mode, .. }) = next else {
             faults.push(unknown_context("ConversationContext"));
             return Err(faults);

@@ -140,9 +140,29 @@ pub(super) fn title_by(
     title.filter(|title| !title.is_empty())
 }
 
+/// What is wrong with the contexts of a session's next turn, and with those that it names. `new` are the session's from
+/// that turn on, where they are others.
+pub(super) fn faults_of_contexts(
+    context: &RequestContext,
+    session: &Session,
+    new: Option<&Contexts>,
+    request: &UserTurn,
+    grants: &Grants,
+) -> Result<Vec<Fault>, Fault> {
+    let catalog = context.catalog()?;
+    let mut faults = other_contexts(session, new, request, grants, catalog);
+    let agent = new.map_or(&session.agent_context, |new| &new.agent);
+    let permitted = match catalog.agent_context(agent) {
+        Some(agent) => context.refuse_elsewhere(agent),
+        None => Err(unknown_context("AgentContext")),
+    };
+    faults.extend(permitted.err().map(|fault| fault.at("/AgentContextId")));
+    Ok(faults)
+}
+
 /// The faults of contexts that a later turn may not name. An agent context that the credential may not name is as one that
 /// does not exist.
-pub(super) fn other_contexts(
+fn other_contexts(
     session: &Session,
     new: Option<&Contexts>,
     request: &UserTurn,
