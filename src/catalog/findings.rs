@@ -8,6 +8,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::names::{quoted, shortened};
+use super::secret_template::USER;
 use crate::json::{Kind, NearestName, Node, Problem, Problems, for_each_member};
 
 /// The most faults that are listed before the note on the rest: a report must not grow with the
@@ -137,6 +138,11 @@ impl Findings {
         if OWN_SECRETS.contains(&name) || name.starts_with("API_KEYS_") {
             let problem = "is the product's own and goes to no service; name another one";
             return self.fault(at, format!("the secret {name} {problem}"));
+        }
+        if name == USER {
+            let problem =
+                "no secret is called USER, which stands for the user in headers; name another one";
+            return self.fault(at, problem);
         }
         let secret = NeededSecret { name: name.to_owned(), path: pointer(at) };
         self.secrets.push((recipient, position(at), secret));

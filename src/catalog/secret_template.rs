@@ -25,7 +25,7 @@ enum TemplatePart {
 }
 
 /// The name that stands for the user, and for no secret.
-const USER: &str = "USER";
+pub(super) const USER: &str = "USER";
 
 impl SecretTemplate {
     /// Reads a header value.

@@ -308,6 +308,11 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced("/ServerTools/0/Http/Headers/X-Org", json!("a ${API_KEYS}"), own_secret("API_KEYS").as_str()),
         replaced("/AgentContexts/default/Retrieval/Http/Headers/X-Key", json!("${FILE_LINK_KEY}"), own_secret("FILE_LINK_KEY").as_str()),
         replaced(&at(agent, "ApiKeySecret"), json!("FILE_LINK_KEY"), own_secret("FILE_LINK_KEY").as_str()),
+        hidden(
+            &at(agent, "ApiKeySecret"),
+            json!("USER"),
+            "no secret is called USER, which stands for the user in headers; name another one",
+        ),
         hidden("/ServerTools/0/Http/Headers/X-Org", json!("Bearer ${OPENAI_API_KEY}"), model_key),
         // Whichever stands first in the document.
         hidden("/AgentContexts/plain/ApiKeySecret", json!("LOOKUP_KEY"), "").with_faults(vec![
