@@ -219,6 +219,9 @@ test('each service of embeddings is asked for one vector, whose length the catal
       'other, e: gives 5 numbers; set "Dimensions": 5',
     ]);
     assert.equal(code, 1);
+    // The other services of the catalog have no part in it.
+    const falling = await check({ first: { ...embeds({ Dimensions: 256 }), Fallbacks: ['spare'] }, spare: agent('full') });
+    assert.ok(falling.lines.some((line) => cells(line).join() === 'first,e,256,256,yes'), falling.said);
   } finally {
     await plain.close();
     await mute.close();
@@ -231,7 +234,7 @@ test('MCP servers of both eras: each tool with its pin, what the catalog leaves 
     const { code, lines, said } = await check({ default: { BaseUrl: 'http://127.0.0.1:1' } }, {
       scope: 'mcp',
       McpServers: {
-        docs: { Url: dual.url, Allow: ['a*', 'fail'], Pins: { fail: '0'.repeat(64) } },
+        docs: { Url: dual.url, Allow: ['a*', 'fail'], Pins: { fail: '0'.repeat(64) }, Parallel: { 'a*': true, ad: true } },
         old: { Url: servers.url('legacy'), Headers: { Authorization: 'Bearer ${OPENAI_API_KEY}', 'content-type': 'application/json; charset=utf-8' } },
         moved: { Url: servers.url('redirect_same') },
       },
@@ -260,6 +263,7 @@ test('MCP servers of both eras: each tool with its pin, what the catalog leaves 
       'mode other offers moved/look',
       'conversation context default offers old/look',
       '',
+      'docs: Parallel names ad, which it does not have',
       'docs: fail is not what was pinned; read it again before its new pin goes into the catalog',
       'mode other: names docs/ad, which is not offered',
     ]);

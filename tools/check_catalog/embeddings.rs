@@ -52,6 +52,9 @@ fn embedded(online: &Online, id: &str, agent: &Value) -> Result<bool, Failure> {
     if let Some(missing) = online.missing_secret(&format!("/AgentContexts/{id}/")) {
         return Err(Failure::None(missing));
     }
+    // Embeddings do not fall back, and the other services are not in this catalog.
+    let mut agent = agent.as_object().cloned().unwrap_or_default();
+    agent.remove("Fallbacks");
     let catalog = json!({
         "AgentContexts": { id: agent },
         "ConversationContexts": { "default": { "AgentContextId": id, "BootPrompt": "No turn is made." } },

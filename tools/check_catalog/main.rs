@@ -29,6 +29,9 @@ use network::Online;
 use report::{Findings, line, seen, table};
 use secrets::Secrets;
 
+/// What `ONLINE` may be.
+const SCOPES: [&str; 4] = ["", "1", "mcp", "webhooks"];
+
 fn main() -> ExitCode {
     let (text, status) = match report() {
         Ok((report, status)) => (io::stdout().write_all(report.as_bytes()), status),
@@ -47,8 +50,13 @@ fn main() -> ExitCode {
 /// The report and its exit status; an error when there is nothing to check.
 fn report() -> Result<(String, ExitCode), String> {
     let mut arguments = env::args_os().skip(1);
-    let (Some(file), None) = (arguments.next().filter(|file| !file.is_empty()), arguments.next())
-    else {
+    let scope = env::var("ONLINE").unwrap_or_default();
+    let (Some(file), None, true) = (
+        arguments.next().filter(|file| !file.is_empty()),
+        arguments.next(),
+        // A word that was written wrong must not have every model service asked, which costs.
+        SCOPES.contains(&scope.as_str()),
+    ) else {
         return Err(
             "usage: make check-catalog FILE=catalog.json [SECRETS=\"NAME …\"] [ONLINE=1|mcp|webhooks]"
                 .to_owned(),
@@ -70,7 +78,6 @@ fn report() -> Result<(String, ExitCode), String> {
         _ => return Ok((faults.join("\n") + "\n", ExitCode::FAILURE)),
     };
     let summary = summary(&name, &catalog) + &secrets.summary(&needed);
-    let scope = env::var("ONLINE").unwrap_or_default();
     if scope.is_empty() {
         return Ok((summary, ExitCode::SUCCESS));
     }

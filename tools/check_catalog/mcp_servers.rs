@@ -110,7 +110,8 @@ fn faults<'s>(server: &'s McpServer, tools: &'s [ListedTool]) -> impl Iterator<I
     let allowed = server.allow.iter().flatten().map(|pattern| ("Allow", pattern));
     let pinned = server.pins.iter().map(|(name, _)| ("Pins", name));
     let asked = server.approvals.iter().map(|(pattern, _)| ("Approval", pattern));
-    let unknown = allowed.chain(pinned).chain(asked).filter(move |(_, pattern)| {
+    let at_once = server.parallels.iter().map(|(pattern, _)| ("Parallel", pattern));
+    let unknown = allowed.chain(pinned).chain(asked).chain(at_once).filter(move |(_, pattern)| {
         let alone = McpServer { allow: Some(vec![(*pattern).clone()]), ..McpServer::default() };
         *pattern != "*" && !tools.iter().any(|tool| alone.allows(&tool.name))
     });

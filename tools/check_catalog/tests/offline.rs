@@ -172,6 +172,10 @@ fn what_cannot_be_checked_is_a_usage_error_that_names_the_remedy() {
     for arguments in [&[][..], &[""], &["a.json", "b.json"]] {
         assert_eq!(folder.check(arguments, &[]), (2, String::new(), usage.to_owned()));
     }
+    for scope in ["webhook", "0", "all"] {
+        let seen = folder.check(&["catalog.json"], &[("ONLINE", scope)]);
+        assert_eq!(seen, (2, String::new(), usage.to_owned()));
+    }
     let not_text = "check-catalog: catalog.json is not UTF-8; store it as UTF-8\n";
     assert_eq!(folder.check(&["catalog.json"], &[]), (2, String::new(), not_text.to_owned()));
     let (status, output, error) = folder.check(&["absent.json"], &[]);
