@@ -33,6 +33,19 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
+    /// Notes that so many attempts have gone out behind the pending response of the running turn, or before it, whose own
+    /// responses have no id: an instance that is lost from here on leaves them at the service.
+    pub(crate) fn note_attempts_without_id(
+        &self,
+        ordinal: u64,
+        attempts: u64,
+    ) -> Result<(), Fault> {
+        let mut turn = self.turn_at(ordinal)?;
+        let Some(pending) = &mut turn.progress.pending else { return Ok(()) };
+        pending.unknown_responses = attempts;
+        self.durable_step(|| self.save_progress(&mut turn))
+    }
+
     /// Whether the pending response may be read on: no entry was added to the conversation since, and no steer has
     /// interrupted its call.
     pub(crate) fn reads_pending_on(&self, turn: &Turn) -> Result<bool, Fault> {
@@ -63,7 +76,7 @@ impl<D: Database> SessionStore<D> {
         session.run_again(turn, now_ms);
         self.durable_step(|| {
             self.save_turn(turn, None, None, None)?;
-            if was_running { Ok(()) } else { self.save_session(session) }
+            self.save_session(session)
         })
     }
 

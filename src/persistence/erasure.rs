@@ -291,9 +291,9 @@ impl<D: Database> SessionStore<D> {
         let mut session = session.clone();
         if let Some(ordinal) = session.open_turn {
             // A turn that ran in this instance was stopped before.
-            let turn = self.turn_at(ordinal)?;
+            let mut turn = self.turn_at(ordinal)?;
             if turn.status == TurnStatus::Running {
-                session.lose_instance(&turn);
+                session.lose_instance(&mut turn);
             }
         }
         let lost = match session.state.lost_calls {

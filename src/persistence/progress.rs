@@ -155,7 +155,7 @@ pub struct PendingResponse {
     /// The number of the newest entry of the conversation at that time: a conversation that has grown since does not
     /// take the response.
     pub newest_entry: u64,
-    /// Attempts of its call that were cut before the id of their response was known.
+    /// Attempts of its call, before it and behind it, whose response has no id, as far as nobody has counted them.
     pub unknown_responses: u64,
     /// The transcript of its call as far as the call had come, JSON.
     pub transcript: String,

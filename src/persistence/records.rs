@@ -177,10 +177,13 @@ impl Session {
     }
 
     /// Notes that the instance that ran a turn was lost. Where the turn's next step is a model call, the instance
-    /// may have been at that call; the id of a pending response is known.
-    pub fn lose_instance(&mut self, turn: &Turn) {
-        let is_pending = turn.progress.retrieval.is_some() || turn.progress.pending.is_some();
-        if !is_pending && self.open_calls_of(turn.ordinal).is_none() {
+    /// may have been at that call; the id of a pending response is known, and how many others are not.
+    pub fn lose_instance(&mut self, turn: &mut Turn) {
+        let state = &mut self.state;
+        if let Some(pending) = &mut turn.progress.pending {
+            let unknown = std::mem::take(&mut pending.unknown_responses);
+            state.unknown_responses = state.unknown_responses.saturating_add(unknown);
+        } else if turn.progress.retrieval.is_none() && self.open_calls_of(turn.ordinal).is_none() {
             self.state.lost_calls = self.state.lost_calls.saturating_add(1);
         }
     }

@@ -19,7 +19,8 @@ closed_list! {
     pub enum DeletionState {
         /// Its session lives.
         Kept = "kept",
-        /// The same of one that was made in the background: an instance that is lost has not lost its call.
+        /// The same of one whose call an instance that is lost has not lost: it was made in the background, or another
+        /// attempt has followed it.
         Background = "background",
         /// The response is to be deleted.
         Pending = "pending",
@@ -70,7 +71,16 @@ impl<D: Database> SessionStore<D> {
         self.database.query(&statement, &[limit.into()])?.iter().map(response).collect()
     }
 
-    /// The ids of the living session's responses that were not made in the background.
+    /// Notes that another attempt follows the one that made a response, if it is kept.
+    pub(crate) fn pass_response(&self, id: &str) -> Result<(), Fault> {
+        if !has_table(self.database.as_ref(), "responses")? {
+            return Ok(());
+        }
+        let pass = "UPDATE responses SET standing = 'background' WHERE response_id = ? AND standing = 'kept'";
+        self.database.execute(pass, &[id.into()])
+    }
+
+    /// The ids of the living session's responses whose calls an instance may have lost.
     pub(super) fn kept_responses(&self) -> Result<Vec<String>, Fault> {
         self.ensure_responses()?;
         let statement = "SELECT response_id FROM responses WHERE standing = 'kept'";

@@ -250,7 +250,7 @@ pub(crate) fn resume_turn<D: Database>(
     store.durable_step(|| {
         // A background response is known, also one that is given up.
         if turn.status == TurnStatus::Running {
-            session.lose_instance(&turn);
+            session.lose_instance(&mut turn);
         }
         if store.reads_pending_on(&turn)? {
             return store.begin_resumption(&mut session, &mut turn, now_ms);

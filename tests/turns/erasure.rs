@@ -572,3 +572,31 @@ fn responses_of_a_session_begun_anew_have_all_their_attempts_where_earlier_ones_
     assert_eq!((&told["Deleted"], &told["Pending"]), (&json!(4), &json!(0)));
     assert_eq!(bed.world.model.held.borrow().len(), 0);
 }
+
+#[test]
+fn a_service_that_names_another_response_in_each_event_has_few_of_them_kept() {
+    for background in [false, true] {
+        let bed = Bed::new();
+        bed.configure(|catalog| {
+            let agent = &mut catalog["AgentContexts"]["default"];
+            agent["DeleteStored"] = json!(true);
+            if background {
+                agent["Background"] = json!("Always");
+            }
+        });
+        let named = |n: usize| {
+            format!(
+                "data: {{\"type\":\"response.in_progress\",\"response\":{{\"id\":\"r{n}\",\"usage\":null}}}}\n\n"
+            )
+        };
+        let events: Vec<String> = (0..500).map(named).collect();
+        let pieces = events.iter().map(|event| Piece::text(event)).chain([Piece::EndlessSilence]);
+        bed.world.model.script([Reply::Http(HttpReply::in_pieces(200, pieces))]);
+        let before = bed.disk.writes.get();
+        let _ = bed.send(&with(turn("t1", "One"), json!({ "Streaming": true })));
+        let began = bed.world.executor.now_ms();
+        bed.run_until(|bed| bed.world.executor.now_ms() >= began + 5_000, "all have come");
+        let written = bed.disk.writes.get() - before;
+        assert!(written < 100, "background: {background}, {written} writes");
+    }
+}

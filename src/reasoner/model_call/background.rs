@@ -184,7 +184,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.count_resumption();
         let live = Some(live);
         let mut recorder =
-            CallRecorder { reasoner: self, running, stores_ids, background: true, live };
+            CallRecorder { reasoner: self, running, stores_ids, named: 0, background: true, live };
         let ending = self
             .unless_interrupted(true, async {
                 let mut stream = ResponseStream::resumable(StreamLimits::RESPONSE);

@@ -12,12 +12,17 @@ use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 use crate::responses_api::{ResponseFacts, TextProgress};
 
+/// The most ids of responses that are kept of one call and its repetitions: a service may name another one in each event.
+const MOST_IDS: u32 = 16;
+
 /// The observer of one call and its repetitions.
 pub(super) struct CallRecorder<'a, P, D> {
     pub(super) reasoner: &'a Reasoner<P, D>,
     pub(super) running: &'a RunningTurn<'a>,
     /// The ids of responses are stored.
     pub(super) stores_ids: bool,
+    /// How many ids the service has named so far.
+    pub(super) named: u32,
     /// The responses are made in the background: each is kept until its call is recorded.
     pub(super) background: bool,
     /// `None` where nobody but the product gets the text.
@@ -43,6 +48,21 @@ impl<P: Platform, D: Database + 'static> CallRecorder<'_, P, D> {
         transcript.goes_on = Some(going);
         let (turn, service) = (&self.running.turn, self.running.services.present());
         store.keep_pending(turn.ordinal, pending, service.id, self.stores_ids)
+    }
+
+    /// Notes durably that an attempt goes out behind others, whose response has no id yet.
+    pub(super) fn begin_another(&self) -> Result<(), Fault> {
+        let under_way = self.reasoner.run.under_way.borrow();
+        let Some(before) = under_way.as_ref().and_then(|call| call.retries.last()) else {
+            return Ok(());
+        };
+        let store = &self.reasoner.store;
+        if let Some(id) = &before.response_id {
+            store.pass_response(id)?;
+        }
+        let unknown =
+            under_way.as_ref().map_or(0, |call| call.unknown_responses + u64::from(call.stored));
+        store.note_attempts_without_id(self.running.turn.ordinal, unknown)
     }
 
     /// Takes the text of a failed call back; false when some of it may have gone out to a client.
@@ -77,8 +97,11 @@ impl<P: Platform, D: Database + 'static> CallObserver for CallRecorder<'_, P, D>
         if self.reasoner.trace.is_traced && is_first {
             transcript.first_chunk_ms = Some(self.reasoner.since(transcript.started_at));
         }
+        self.named += u32::from(transcript.response_id != reported.response_id);
         transcript.set_report(reported);
-        let Some(id) = reported.response_id.as_ref() else { return };
+        let Some(id) = reported.response_id.as_ref().filter(|_| self.named <= MOST_IDS) else {
+            return;
+        };
         let kept = match (self.background, self.stores_ids) {
             (true, _) => self.keep_pending(id, transcript),
             (false, true) => {

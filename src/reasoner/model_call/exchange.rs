@@ -64,12 +64,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.run.under_way.replace(Some(transcript));
         let stores_ids = request.store && running.service().delete_stored;
         let background = request.background;
-        let mut recorder = CallRecorder { reasoner: self, running, stores_ids, background, live };
+        let mut recorder =
+            CallRecorder { reasoner: self, running, stores_ids, named: 0, background, live };
         // The body can be long, so nobody keeps it while the response is read.
         let mut body = composed.body;
         let mut attempts = 0;
         let ending = loop {
             attempts += 1;
+            recorder.begin_another()?;
             let is_for_output = recorder.live.is_some();
             let call = self.call_once(&endpoint, body, &mut recorder);
             let ending = self.unless_interrupted(is_for_output, call).await;

@@ -118,7 +118,7 @@ sparse_object! {
         service?: Option<String>,
         http_status: Option<u16>,
         waited_ms: u64,
-        response_id?: Option<String>,
+        pub(super) response_id?: Option<String>,
         usage?: Option<Usage>,
     }
 }

@@ -249,3 +249,55 @@ fn the_receipt_of_an_erasure_knows_each_response_once_wherever_an_instance_ended
         assert_eq!(bed.world.model.held.borrow().len(), 0, "{step}: a response is left");
     }
 }
+
+/// A first attempt whose response has an id and fails, and a second one of which nothing is heard.
+fn lost_in_the_second_attempt(background: bool) -> Bed {
+    let bed = Bed::new();
+    bed.configure(ask_for_deletion);
+    if !background {
+        bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    }
+    let failing = Answer { ending: Ending::Failed("server_error"), ..says(Vec::new()) };
+    bed.world.model.script([failing.into(), Reply::Silence]);
+    let _ = bed.send(&turn("t1", "Hello"));
+    bed.run_until(|bed| bed.world.model.requests() == 2, "the second attempt is under way");
+    bed.run_at_once();
+    bed.restart();
+    bed
+}
+
+#[test]
+fn an_instance_that_is_lost_in_a_second_attempt_loses_its_response_though_the_first_had_an_id() {
+    for background in [true, false] {
+        let unknown = |bed: &Bed| {
+            let erased = bed.try_erase().unwrap();
+            erased.result()["StoredResponses"]["Unknown"].clone()
+        };
+        let bed = lost_in_the_second_attempt(background);
+        assert_eq!(unknown(&bed), 1, "background: {background}, erased at once");
+        let bed = lost_in_the_second_attempt(background);
+        bed.post(&turn("t1", "Hello")).final_text();
+        assert_eq!(unknown(&bed), 1, "background: {background}, gone on");
+        assert_eq!(bed.world.model.held.borrow().len(), 0);
+    }
+}
+
+#[test]
+fn an_attempt_without_an_id_counts_once_though_the_response_behind_it_is_given_up() {
+    for goes_on in [true, false] {
+        let bed = in_background();
+        bed.configure(ask_for_deletion);
+        bed.world
+            .model
+            .script([long().breaks_after(0).into(), long().paced(1_000).silent_after(4).into()]);
+        let _ = bed.send(&streamed());
+        bed.run_until(is_pending, "the id of the second response is durable");
+        lose_instances(&bed, if goes_on { 2 } else { 5 });
+        match goes_on {
+            true => assert_eq!(bed.post(&streamed()).final_text(), TEXT),
+            false => assert_eq!(bed.post(&streamed()).failure(), (500, "turn_interrupted")),
+        }
+        let erased = bed.try_erase().unwrap();
+        assert_eq!(erased.result()["StoredResponses"]["Unknown"], 1, "{}", erased.text);
+    }
+}
