@@ -196,3 +196,53 @@ fn a_failed_turn_that_is_repeated_after_others_sends_its_words_again() {
     bed.assert_chain_held();
     super::replays::assert_replays(&bed, "conversation");
 }
+
+#[test]
+fn of_the_earlier_turns_that_the_model_has_not_got_only_the_refused_one_leaves() {
+    for error in [json!({ "param": "input", "code": "invalid_value" }), json!({})] {
+        for guilty in 1..=4 {
+            let bed = Bed::new();
+            bed.post(&turn("t0", "Begin")).final_text();
+            bed.world.model.spoil_after(0, Reply::Unreachable);
+            let words = |n| if n == guilty { "Poison".to_owned() } else { format!("Words of {n}") };
+            for n in 1..=4 {
+                bed.post(&turn(&format!("t{n}"), &words(n))).failure();
+            }
+            bed.world.model.mend();
+            let error = error.clone();
+            bed.world.model.think(move |conversation| match conversation.heard("Poison") {
+                0 => planned(conversation),
+                _ => http_error(400, error.clone(), &[]),
+            });
+            let before = bed.world.model.requests();
+            assert_eq!(bed.post(&turn("t5", "Next")).final_text(), "Answer to Next.");
+            let made = bed.world.model.requests() - before;
+            assert_eq!(made, 1 + (5 - guilty), "the newest turn is tried first");
+            let conversation = bed.world.model.conversation();
+            for n in 1..=4 {
+                let expected = usize::from(n != guilty);
+                assert_eq!(conversation.heard(&words(n)), expected, "{guilty}: {n}");
+            }
+            bed.post(&turn("t6", "Last")).final_text();
+            bed.assert_chain_held();
+            super::replays::assert_replays(&bed, "only the refused turn");
+        }
+    }
+}
+
+#[test]
+fn where_two_earlier_turns_are_refused_all_that_the_model_has_not_got_leave() {
+    let bed = Bed::new();
+    bed.world.model.spoil_after(0, Reply::Unreachable);
+    for (id, words) in [("t1", "Poison"), ("t2", "Words"), ("t3", "Poison")] {
+        bed.post(&turn(id, words)).failure();
+    }
+    bed.world.model.mend();
+    bed.world.model.think(|conversation| match conversation.heard("Poison") {
+        0 => planned(conversation),
+        _ => http_error(400, json!({ "param": "input", "code": "invalid_value" }), &[]),
+    });
+    assert_eq!(bed.post(&turn("t4", "Next")).final_text(), "Answer to Next.");
+    assert_eq!(bed.world.model.conversation().heard("Words"), 0);
+    bed.assert_chain_held();
+}

@@ -326,6 +326,16 @@ impl Input {
         (seqs(own), seqs(others))
     }
 
+    /// The same of the earlier turns, those of each turn together, oldest first.
+    pub(crate) fn refusable_of_others(&self, running: &RunningTurn<'_>) -> Vec<Vec<EntrySeq>> {
+        let (_, others) = self.refusable(running);
+        let is_one = |entry: &&Entry| others.contains(&entry.seq);
+        let entries: Vec<&Entry> =
+            self.entries.iter().map(|sent| &sent.entry).filter(is_one).collect();
+        let turns = entries.chunk_by(|entry, next| entry.turn == next.turn);
+        turns.map(|entries| entries.iter().map(|entry| entry.seq).collect()).collect()
+    }
+
     /// The steers of the turn that the service has not received yet, oldest first.
     pub(crate) fn unsent_steers(&self, running: &RunningTurn<'_>) -> Vec<EntrySeq> {
         let is_unsent = |entry: &&Entry| {

@@ -35,6 +35,7 @@ use super::exchange::Exchange;
 use super::fall_back::can_fall_back;
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
+use crate::persistence::EntrySeq;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
@@ -73,6 +74,17 @@ fn remediable<'e>(running: &RunningTurn<'_>, exchange: &'e Exchange) -> Option<&
         && !running.refuses_schema(failure)
         && !can_fall_back(running, exchange);
     helps.then_some(failure)
+}
+
+/// How many of the newest suspects are each blamed alone, before all of them are blamed together: each costs a call.
+const BLAMED_ALONE: usize = 4;
+
+/// What a refused call is made again without, one after the other; suspects come oldest first, and each is some entries.
+fn blames(suspects: Vec<Vec<EntrySeq>>) -> Vec<Vec<EntrySeq>> {
+    let alone = if suspects.len() > 1 { BLAMED_ALONE } else { 0 };
+    let mut blames: Vec<_> = suspects.iter().rev().take(alone).cloned().collect();
+    blames.extend((!suspects.is_empty()).then(|| suspects.concat()));
+    blames
 }
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
@@ -143,7 +155,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                     return self.call_without_unsent(running, input, exchange).await;
                 }
                 Remedy::RefusedInput if self.leads_up(running, failure) => {
-                    return self.call_without_others(running, &input, exchange).await;
+                    let is_refused = |running: &RunningTurn<'_>, exchange: &Exchange| {
+                        remediable(running, exchange)
+                            .is_some_and(|failure| self.leads_up(running, failure))
+                    };
+                    return self.call_without_others(running, &input, exchange, is_refused).await;
                 }
                 Remedy::RefusedInput => None,
             };

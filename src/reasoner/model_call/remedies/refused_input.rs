@@ -1,9 +1,9 @@
-//! The service refuses the input. When it holds entries of earlier turns that the model has not got, one more call
-//! without them shows whether they were refused: then they leave the conversation, so that they never block another
-//! turn. When it brings steers, some more calls are made without those; and when it brings the solution context, one more
-//! without it. The turn's own words are blamed behind the ladder.
+//! The service refuses the input. When it holds entries of earlier turns that the model has not got, some more calls
+//! without them, first without those of one turn, show which were refused: those leave the conversation, so that they
+//! never block another turn. When it brings steers, some more calls are made without those; and when it brings the solution
+//! context, one more without it. The turn's own words are blamed behind the ladder.
 
-use super::refused_context;
+use super::{blames, refused_context};
 use crate::contract::Fault;
 use crate::llm_call::CallFailure;
 use crate::ports::{Database, Platform};
@@ -18,9 +18,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         input: Input,
         mut exchange: Exchange,
     ) -> Result<Exchange, Fault> {
-        exchange = self.call_without_others(running, &input, exchange).await?;
         let refused =
             |exchange: &Exchange| exchange.ending.as_ref().is_err_and(CallFailure::refused_input);
+        exchange =
+            self.call_without_others(running, &input, exchange, |_, last| refused(last)).await?;
         if exchange.ending.is_ok() {
             return Ok(exchange);
         }
@@ -35,20 +36,23 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         Ok(exchange)
     }
 
-    /// Makes a refused call again without the entries of earlier turns that the model has not got. Where it is taken, they
-    /// leave the conversation.
+    /// Makes a refused call again without the entries of earlier turns that the model has not got, first without those of
+    /// one turn. Those without which it is taken leave the conversation. `is_refused` says whether a call still is.
     pub(super) async fn call_without_others(
         &self,
         running: &mut RunningTurn<'_>,
         input: &Input,
         mut exchange: Exchange,
+        is_refused: impl Fn(&RunningTurn<'_>, &Exchange) -> bool,
     ) -> Result<Exchange, Fault> {
-        let (_, others) = input.refusable(running);
-        if !others.is_empty() {
-            let next = input.sent_within(&running.session.state.window).without(&others);
+        for blamed in blames(input.refusable_of_others(running)) {
+            if !is_refused(running, &exchange) {
+                break;
+            }
+            let next = input.sent_within(&running.session.state.window).without(&blamed);
             exchange = self.call_again(running, exchange, &next).await?;
             if exchange.ending.is_ok() {
-                self.store.withhold(&mut running.session, &others)?;
+                self.store.withhold(&mut running.session, &blamed)?;
             }
         }
         Ok(exchange)

@@ -2,16 +2,13 @@
 //! and only that: the call is made again without it, and the turn goes on with a user warning. Where the call is refused
 //! without it, too, the steer was not to blame, and stays.
 
-use super::remediable;
+use super::{blames, remediable};
 use crate::contract::Fault;
 use crate::persistence::EntrySeq;
 use crate::ports::{Database, Platform};
 use crate::reasoner::model_call::conversation_input::Input;
 use crate::reasoner::model_call::exchange::Exchange;
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
-
-/// How many of the newest steers are each blamed alone, before all of them are blamed together: each costs a call.
-const BLAMED_ALONE: usize = 4;
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Makes a refused call again without the steers that the service has not received, first without one of them.
@@ -24,11 +21,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         is_refused: impl Fn(&Exchange) -> bool,
     ) -> Result<Exchange, Fault> {
         let steers = input.unsent_steers(running);
-        let alone = if steers.len() > 1 { BLAMED_ALONE } else { 0 };
-        let mut blames: Vec<Vec<EntrySeq>> =
-            steers.iter().rev().take(alone).map(|steer| vec![*steer]).collect();
-        blames.extend((!steers.is_empty()).then_some(steers));
-        for blamed in blames {
+        for blamed in blames(steers.into_iter().map(|steer| vec![steer]).collect()) {
             if !is_refused(&exchange) {
                 break;
             }
