@@ -86,7 +86,7 @@ impl<P: Platform> Reader<'_, P> {
     ) -> Result<ResponseEnd, Cause> {
         let mut pacing = Pacing::AfterPauses;
         let mut text_has_begun = false;
-        let mut more_is_there = false;
+        let (mut more_is_there, mut is_broken) = (false, false);
         let (mut slice_began, mut is_long) = (stream.work(), false);
         while !stream.is_finished() {
             // An id that has to be kept is read as soon as it is there.
@@ -107,8 +107,8 @@ impl<P: Platform> Reader<'_, P> {
                 Ok(None) => break,
                 Err(_) => {
                     stream.break_off();
-                    self.report(stream, observer).await;
-                    return Err(Cause::BrokenOff);
+                    is_broken = true;
+                    break;
                 }
             };
             let now = self.platform.now_ms();
@@ -147,7 +147,11 @@ impl<P: Platform> Reader<'_, P> {
         body.drain();
         let finished = stream.finish();
         self.report(stream, observer).await;
-        let (progress, end) = finished.map_err(Cause::Unreadable)?;
+        // A response whose last event has come is whole, however the connection ended behind it.
+        let (progress, end) = finished.map_err(|fault| match is_broken {
+            true => Cause::BrokenOff,
+            false => Cause::Unreadable(fault),
+        })?;
         if is_long {
             // Reading a large output was one piece of work; what becomes of the output is another.
             self.platform.yield_to_others().await;

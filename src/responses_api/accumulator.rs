@@ -196,6 +196,8 @@ impl ResponseAccumulator {
         let item_id = head.id.as_deref().map(Cow::Borrowed);
         let index = self.index_of(&ItemPlace { output_index, item_id }, head.kind);
         self.set_head(index, head, Some(raw.to_owned()))?;
+        let is_hollow = self.is_hollow(index, &whole);
+        let is_cut = matches!(&whole, OutputItem::FunctionCall(call) if call.cut);
         if let OutputItem::FunctionCall(call) = &whole {
             // The same arguments come up to three times, too.
             let known = self.items.get(&index).map_or(0, |item| item.arguments.len());
@@ -209,7 +211,26 @@ impl ResponseAccumulator {
             }
             self.text.close(index);
         }
+        if is_hollow && let Some(item) = self.items.get_mut(&index) {
+            item.arguments_done = !is_cut;
+            item.whole = draft(index, item, &self.text);
+        }
         Ok(())
+    }
+
+    /// Whether a whole item lacks all that has come of it: some services end an item with its head alone.
+    fn is_hollow(&self, index: u64, whole: &OutputItem<'_>) -> bool {
+        match whole {
+            OutputItem::Message(message) => {
+                message.parts.iter().all(|part| part.text.is_empty())
+                    && self.text.parts(index).any(|(_, text, _)| !text.is_empty())
+            }
+            OutputItem::FunctionCall(call) => {
+                let known = self.items.get(&index);
+                call.arguments.is_empty() && known.is_some_and(|item| !item.arguments.is_empty())
+            }
+            OutputItem::Other => false,
+        }
     }
 
     fn settle_text(
@@ -326,31 +347,37 @@ impl ResponseAccumulator {
     /// The items in order: as the service wrote them, or as the deltas make them where the service
     /// never repeated the whole item. A call whose arguments never ended counts as cut.
     fn streamed_items(&self) -> Vec<Box<RawValue>> {
-        let draft = |(index, item): (&u64, &Item)| match item.head.kind {
-            _ if item.whole.is_some() => item.whole.clone(),
-            ItemKind::Message => {
-                let part = |(number, text, refusal)| match refusal {
-                    true => DraftPart::Refusal { refusal: text },
-                    false => {
-                        let annotations = item.annotations.get(&number);
-                        let annotations = annotations.map(Vec::as_slice).unwrap_or_default();
-                        DraftPart::OutputText { text, annotations }
-                    }
-                };
-                let content = self.text.parts(*index).map(part).collect();
-                let phase = Phase::known(item.head.phase);
-                to_raw_value(&DraftItem::Message { role: "assistant", content, phase }).ok()
-            }
-            ItemKind::FunctionCall => to_raw_value(&DraftItem::FunctionCall {
-                call_id: item.head.call_id.as_deref(),
-                name: item.head.name.as_deref(),
-                arguments: &item.arguments,
-                status: if item.arguments_done { "completed" } else { "incomplete" },
-            })
-            .ok(),
-            ItemKind::Reasoning | ItemKind::Compaction | ItemKind::Other => None,
+        let item = |(index, item): (&u64, &Item)| {
+            item.whole.clone().or_else(|| draft(*index, item, &self.text))
         };
-        self.items.iter().filter_map(draft).collect()
+        self.items.iter().filter_map(item).collect()
+    }
+}
+
+/// An item as its deltas make it; `None` for one that has none.
+fn draft(index: u64, item: &Item, text: &OrderedText) -> Option<Box<RawValue>> {
+    match item.head.kind {
+        ItemKind::Message => {
+            let part = |(number, text, refusal)| match refusal {
+                true => DraftPart::Refusal { refusal: text },
+                false => {
+                    let annotations = item.annotations.get(&number);
+                    let annotations = annotations.map(Vec::as_slice).unwrap_or_default();
+                    DraftPart::OutputText { text, annotations }
+                }
+            };
+            let content = text.parts(index).map(part).collect();
+            let phase = Phase::known(item.head.phase);
+            to_raw_value(&DraftItem::Message { role: "assistant", content, phase }).ok()
+        }
+        ItemKind::FunctionCall => to_raw_value(&DraftItem::FunctionCall {
+            call_id: item.head.call_id.as_deref(),
+            name: item.head.name.as_deref(),
+            arguments: &item.arguments,
+            status: if item.arguments_done { "completed" } else { "incomplete" },
+        })
+        .ok(),
+        ItemKind::Reasoning | ItemKind::Compaction | ItemKind::Other => None,
     }
 }
 
@@ -460,6 +487,37 @@ mod tests {
         assert_same(
             &run(1000, &[added, piece, EMPTY_END]),
             &Ok((vec![], ResponseEnd::Incomplete { output: output("{\"a", true), reason: None })),
+        );
+    }
+
+    #[test]
+    fn an_item_that_is_empty_when_it_ends_takes_nothing_back_of_what_was_streamed() {
+        let added = |item: &str| {
+            format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{item}}}"#)
+        };
+        let done = |item: &str| {
+            format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{item}}}"#)
+        };
+        let place = r#""output_index":0"#;
+        let whole = r#"{"type":"response.output_text.done","output_index":0,"text":""}"#;
+        for content in ["[]", r#""""#, r#"[{"type":"output_text","text":"","annotations":[]}]"#] {
+            let empty =
+                format!(r#"{{"type":"message","id":"m","role":"assistant","content":{content}}}"#);
+            let events = [&added(&empty), &delta(place, "One"), whole, &done(&empty), EMPTY_END];
+            let (progresses, end) = run(1000, &events.map(|event| event as &str)).unwrap();
+            assert_eq!(progresses, [text("One")], "{content}");
+            let output = end.output().unwrap();
+            assert_eq!(output.text, "One", "{content}");
+            let kept = output.items[0].get();
+            assert!(kept.contains(r#""text":"One""#), "{kept}");
+        }
+        let call = r#"{"type":"function_call","call_id":"c","name":"f","arguments":""}"#;
+        let piece = r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"a\":1}"}"#;
+        let (_, end) = run(1000, &[&added(call), piece, &done(call), EMPTY_END]).unwrap();
+        let output = end.output().unwrap();
+        assert_eq!(
+            (output.calls[0].arguments.as_str(), output.calls[0].cut),
+            (r#"{"a":1}"#, false)
         );
     }
 

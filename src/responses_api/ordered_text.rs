@@ -159,7 +159,7 @@ impl OrderedText {
         })
     }
 
-    /// Sets the whole text of a part, and closes it.
+    /// Sets the whole text of a part, and closes it. An empty one takes nothing back of what has come.
     pub(super) fn settle(
         &mut self,
         index: u64,
@@ -167,8 +167,11 @@ impl OrderedText {
         whole: &MessagePart<'_>,
     ) -> Result<(), StreamFault> {
         self.change_part(index, number, |part| {
-            part.refusal = whole.refusal;
             part.closed = true;
+            if whole.text.is_empty() {
+                return Change::None;
+            }
+            part.refusal = whole.refusal;
             if part.text == whole.text {
                 return Change::None;
             }

@@ -85,7 +85,7 @@ impl TestPlatform {
                 } else {
                     rendered.events.concat()
                 };
-                let chunks: Vec<Vec<u8>> = match answer.chunk_bytes {
+                let mut chunks: Vec<Vec<u8>> = match answer.chunk_bytes {
                     Some(bytes) => whole.as_bytes().chunks(bytes).map(<[u8]>::to_vec).collect(),
                     None if answer.as_json => vec![whole.into_bytes()],
                     None => {
@@ -96,6 +96,11 @@ impl TestPlatform {
                     Connection::Whole => (chunks.len(), None),
                     Connection::Ends(count) => (count, None),
                     Connection::Breaks(count) => (count, Some(Piece::Broken)),
+                    Connection::BreaksShort(bytes) => {
+                        let last = chunks.last_mut().expect("a response has bytes");
+                        last.truncate(last.len() - bytes);
+                        (chunks.len(), Some(Piece::Broken))
+                    }
                     Connection::Silent(count) => (count, Some(Piece::EndlessSilence)),
                 };
                 let mut coming = VecDeque::new();
@@ -402,6 +407,7 @@ impl Platform for TestPlatform {
             return Err(fault);
         }
         let bucket = self.bucket()?;
+        self.world.executor.sleep(self.world.file_ms.get()).await;
         self.pause().await;
         self.world.files.borrow_mut().insert(format!("{bucket}{key}"), contents);
         self.pause().await;

@@ -52,6 +52,8 @@ pub enum Connection {
     Whole,
     /// Breaks after this many chunks.
     Breaks(usize),
+    /// Breaks this many bytes before its end.
+    BreaksShort(usize),
     /// Ends properly after this many chunks.
     Ends(usize),
     /// Stays open without data after this many chunks.
@@ -165,6 +167,10 @@ pub fn raw(chunks: &[&str]) -> Reply {
 impl Answer {
     pub fn breaks_after(self, chunks: usize) -> Self {
         Self { connection: Connection::Breaks(chunks), ..self }
+    }
+
+    pub fn breaks_short_by(self, bytes: usize) -> Self {
+        Self { connection: Connection::BreaksShort(bytes), ..self }
     }
 
     pub fn ends_after(self, chunks: usize) -> Self {

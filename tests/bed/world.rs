@@ -79,6 +79,8 @@ pub struct World {
     pub files: RefCell<BTreeMap<String, Vec<u8>>>,
     /// The files of the playground's page, by path.
     pub page_files: RefCell<BTreeMap<&'static str, &'static str>>,
+    /// The time that a bucket takes for a file, in milliseconds.
+    pub file_ms: Cell<u64>,
     /// The failure of every attempt to store or delete a file.
     pub file_fault: Cell<Option<FileFault>>,
     pub log: RefCell<Vec<serde_json::Value>>,
@@ -192,6 +194,7 @@ impl World {
             files: RefCell::default(),
             page_files: RefCell::default(),
             file_fault: Cell::new(None),
+            file_ms: Cell::default(),
             log: RefCell::default(),
             rate: RefCell::new(Rate { within: Ok(true), asked: Vec::new() }),
             catalog: RefCell::new(OperatorCatalog::NoNamespace),

@@ -468,3 +468,33 @@ fn a_fault_of_a_server_tool_fails_the_turn_and_the_session_stays_usable() {
         }
     }
 }
+
+#[test]
+fn a_response_that_is_known_whole_is_not_made_again_though_the_connection_breaks_behind_it() {
+    let answer = || say("One two.");
+    for lacks in 1..=2 {
+        for background in [false, true] {
+            for streaming in [false, true] {
+                let bed = Bed::new();
+                if background {
+                    bed.configure(|catalog| {
+                        catalog["AgentContexts"]["default"]["Background"] = json!("Always");
+                    });
+                }
+                // All but the end of the last event's blank line.
+                let reply = answer().breaks_short_by(lacks);
+                bed.world.model.script([reply.into()]);
+                let heard = bed.post(&with(turn("t1", "Hello"), json!({ "Streaming": streaming })));
+                assert_eq!(heard.final_text(), "One two.");
+                assert_eq!(bed.world.model.requests(), 1, "it is paid once");
+                assert!(bed.world.model.background.reads.borrow().is_empty());
+                bed.post(&turn("t2", "More")).final_text();
+                bed.assert_chain_held();
+            }
+        }
+    }
+    let bed = Bed::new();
+    bed.world.model.script([answer().in_one_json().breaks_after(1).into()]);
+    assert_eq!(bed.post(&turn("t1", "Hello")).final_text(), "One two.");
+    assert_eq!(bed.world.model.requests(), 1, "it is paid once");
+}
