@@ -70,6 +70,6 @@ pub use turn_status::TurnStatus;
 pub use user_id::UserId;
 pub use user_warning::UserWarning;
 pub use validation::{
-    ComparisonReading, MemberOrder, object_text, parse, parse_documents, parse_fork, parse_object,
-    parse_rename, parse_search, parse_steer, parse_ticket_request, peek_session_id,
+    ComparisonReading, MemberOrder, as_report, object_text, parse, parse_documents, parse_fork,
+    parse_object, parse_rename, parse_search, parse_steer, parse_ticket_request, peek_session_id,
 };

@@ -114,10 +114,7 @@ fn numbered_question_id(tool_call_id: &str, number: u32) -> String {
 }
 
 /// The ids of all questions about a call: who has answered one of them has not answered another.
-pub(super) fn question_ids(
-    tool_call_id: &str,
-    approval: &CallApproval,
-) -> impl Iterator<Item = String> {
+fn question_ids(tool_call_id: &str, approval: &CallApproval) -> impl Iterator<Item = String> {
     (0..=approval.asked_before).map(|number| numbered_question_id(tool_call_id, number))
 }
 

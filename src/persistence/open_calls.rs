@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::call::{Call, CallApproval, OpenCalls, RefusedCall, question_ids};
+use super::call::{Call, OpenCalls, RefusedCall};
 use super::records::{EntryKind, Session};
 use super::session_store::SessionStore;
 use crate::contract::{Fault, ToolResult};
@@ -83,22 +83,30 @@ impl<D: Database> SessionStore<D> {
         rows.iter().map(call).collect()
     }
 
-    /// The ids by which clients and tools know the calls of a turn, and the questions about calls. What a human wrote in
-    /// place of arguments, the last member, is cut off: nothing bounds all of a turn together.
+    /// The ids by which clients and tools know the calls of a turn, and the questions about calls.
     pub fn call_ids(&self, turn: u64) -> Result<BTreeSet<String>, Fault> {
-        let statement = "SELECT tool_call_id, CASE INSTR(question, ',\"ArgumentsJson\":') WHEN 0 THEN question
+        Ok(self.named_calls(turn)?.iter().flat_map(Call::ids).collect())
+    }
+
+    /// The calls of a turn, in the model's order, without names, arguments and results. What a human wrote in place of
+    /// arguments, the last member, is cut off: nothing bounds all of a turn together.
+    pub(crate) fn named_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
+        let statement = "SELECT model_call, position, tool_call_id, runs_on,
+             CASE INSTR(question, ',\"ArgumentsJson\":') WHEN 0 THEN question
              ELSE SUBSTR(question, 1, INSTR(question, ',\"ArgumentsJson\":') - 1) || '}' END AS approval
-            FROM (SELECT tool_call_id, COALESCE(text, approval) AS question FROM calls
+            FROM (SELECT model_call, position, tool_call_id, runs_on, COALESCE(text, approval) AS question FROM calls
              LEFT JOIN texts ON part = 0 AND approval LIKE '@%' AND hash = SUBSTR(approval, 2)
-             WHERE turn = ?)";
-        let mut ids = BTreeSet::new();
-        for row in self.rows_of_calls(statement, &[turn.into()])? {
-            let id: String = row.get("tool_call_id")?;
-            let approval: Option<CallApproval> = row.json("approval")?;
-            ids.extend(approval.iter().flat_map(|approval| question_ids(&id, approval)));
-            ids.insert(id);
-        }
-        Ok(ids)
+             WHERE turn = ?) ORDER BY model_call, position";
+        let call = |row: &Row| {
+            let (call_id, name, arguments) = Default::default();
+            Ok(read_row!(Call of row {
+                model_call, position, tool_call_id, runs_on,
+                call_id: call_id, name: name, arguments: arguments,
+                approval: row.json("approval")?,
+                result: None,
+            }))
+        };
+        self.rows_of_calls(statement, &[turn.into()])?.iter().map(call).collect()
     }
 
     /// Takes back the decisions about calls that have no result: in the fork that has copied the calls, each question is

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::approval::{ResultIntake, tool_call};
 use crate::contract::{
-    ErrorCode, Fault, ToolCall, ToolContinuation, ToolOutcome, ToolResult, TurnStatus,
+    ErrorCode, Fault, ToolCall, ToolContinuation, ToolOutcome, ToolResult, TurnStatus, as_report,
 };
 use crate::persistence::{Call, Session, SessionStore, Turn};
 use crate::ports::Database;
@@ -62,7 +62,7 @@ pub(super) fn match_results(
     }
     match faults.is_empty() {
         true => Ok(pending.into_iter().map(|call| call.clone()).collect()),
-        false => Err(faults),
+        false => Err(as_report(faults)),
     }
 }
 
@@ -88,8 +88,8 @@ pub(crate) fn not_awaiting<D: Database>(
     request: &ToolContinuation,
 ) -> Result<Fault, Fault> {
     let client_id = |call: Call| Some((call.model_call, call.client_id()?));
-    let asked = store.each_call(turn.ordinal)?.filter_map(|call| call.map(client_id).transpose());
-    let asked = asked.collect::<Result<Vec<(u32, String)>, Fault>>()?;
+    let asked = store.named_calls(turn.ordinal)?.into_iter().filter_map(client_id);
+    let asked: Vec<(u32, String)> = asked.collect();
     let pauses = asked.chunk_by(|(call, _), (next, _)| call == next);
     // Each continuation has ended one.
     let mut ended = pauses.take(turn.progress.submission as usize);

@@ -3,8 +3,11 @@
 //! first (interface §5).
 
 use std::cell::Cell;
+use std::collections::VecDeque;
+use std::pin::pin;
 use std::rc::Rc;
 
+use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::pictures::MAX_FILES;
@@ -101,20 +104,27 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             None => self.store.result_bytes(running.turn.ordinal)?,
         };
         let setting = Setting::of(running, given);
-        let mut under_way = FuturesUnordered::new();
+        let (mut under_way, mut ended) = (FuturesUnordered::new(), VecDeque::new());
         let mut failure: Option<(u32, Fault)> = None;
         loop {
             while failure.is_none()
-                && under_way.len() < MOST_AT_ONCE
+                && under_way.len() + ended.len() < MOST_AT_ONCE
                 && let Some(call) = waiting.next()
             {
                 under_way.push(self.shown_call(&setting, call));
             }
-            let Some((call, run)) = under_way.next().await else { break };
+            let next = match ended.pop_front() {
+                None => under_way.next().await,
+                next => next,
+            };
+            let Some((call, run)) = next else { break };
             running.result_bytes = Some(setting.result_bytes.get());
             running.turn.progress.spent = self.run.report.borrow().spent;
             let stored = match run {
-                Ok(run) => self.store_run(running, &setting, call, run).await,
+                Ok(run) => {
+                    let storing = self.store_run(running, &setting, call, run);
+                    heard_beside(storing, &mut under_way, &mut ended).await
+                }
                 Err(fault) => Err(fault),
             };
             if let Err(fault) = stored
@@ -318,6 +328,22 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             warn_of_mode_changes(progress);
         }
         Some(NewMode { key, reason, branch })
+    }
+}
+
+/// Waits for work while calls are heard: one that nobody listens to may be past its time although it was answered.
+async fn heard_beside<T, C: Future>(
+    work: impl Future<Output = T>,
+    calls: &mut FuturesUnordered<C>,
+    ended: &mut VecDeque<C::Output>,
+) -> T {
+    let mut work = pin!(work);
+    loop {
+        match select(work.as_mut(), calls.next()).await {
+            Either::Left((done, _)) => return done,
+            Either::Right((Some(call), _)) => ended.push_back(call),
+            Either::Right((None, _)) => return work.await,
+        }
     }
 }
 

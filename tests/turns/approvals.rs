@@ -477,3 +477,20 @@ fn nobody_but_the_service_has_a_tool_of_that_name() {
     let chosen = with(turn("t2", "Try"), json!({ "ToolChoiceName": "agent_approve_tool" }));
     assert_eq!(bed.post(&chosen).failure(), (400, "invalid_field"));
 }
+
+#[test]
+fn no_more_than_a_hundred_wrong_decisions_are_listed() {
+    let bed = gated(json!({ "When": "Always" }));
+    script(&bed, [(0..150).map(|n| mail(&format!("to {n}"))).collect()]);
+    let ids = bed.post(&turn("t1", "Mail")).calls();
+    let wrong: Vec<(&str, Value)> = ids.iter().map(|id| (id.as_str(), json!(7))).collect();
+    let heard = bed.post(&results("t1", &wrong));
+    assert_eq!(heard.failure(), (400, "invalid_field"));
+    let faults = heard.body["Errors"].as_array().unwrap();
+    assert_eq!(faults.len(), 101);
+    assert_eq!(faults[99]["Path"], "/ToolResults/99/ResultJson");
+    assert_eq!(
+        (&faults[100]["ErrorCode"], faults[100].get("Path")),
+        (&json!("invalid_field"), None)
+    );
+}

@@ -243,3 +243,15 @@ fn a_turn_that_begins_while_the_last_outcome_is_made_durable_runs_once() {
         assert_eq!((bed.world.model.requests(), bed.world.model.most_open.get()), (2, 1));
     }
 }
+
+#[test]
+fn results_that_come_too_late_have_no_arguments_and_no_earlier_results_read() {
+    let bed = Bed::new();
+    bed.world.tools.think(|_| ToolAnswer::Json(json!("x".repeat(900_000))));
+    bed.post(&turn("t1", "Look [plan: server, server]")).final_text();
+    let before = bed.disk.bytes_returned.get();
+    let late = bed.post(&results("t1", &[("call_x", json!(1))]));
+    assert_eq!(late.failure(), (409, "turn_not_awaiting_tools"));
+    let read = bed.disk.bytes_returned.get() - before;
+    assert!(read < 200_000, "{read}");
+}

@@ -410,3 +410,27 @@ fn tools_of_an_mcp_server_run_at_once_by_the_patterns_of_its_entry() {
         bed.assert_chain_held();
     }
 }
+
+#[test]
+fn a_tool_that_answers_in_time_has_not_timed_out_while_its_neighbour_s_files_are_stored() {
+    let bed = bed();
+    configure(&bed, |catalog| catalog["ServerTools"][1]["Http"]["TimeoutMs"] = json!(1_000));
+    bed.world.file_ms.set(2_000);
+    let picture =
+        json!([{ "type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=" }]);
+    bed.world.tools.think(move |body| match body["Arguments"]["n"].as_u64() {
+        Some(0) => ToolAnswer::Json(picture.clone()),
+        // What comes in two steps, as a head and a body do, is asked for twice.
+        n => {
+            let body = ToolAnswer::After(450, Box::new(ToolAnswer::Json(json!({ "n": n }))));
+            ToolAnswer::After(450, Box::new(body))
+        }
+    });
+    script(&bed, vec![lookup(0, json!({})), call("fragile", json!({ "n": 1 }))]);
+    let heard = bed.post(&turn("t1", "Look"));
+    assert_eq!(heard.final_text(), "Answer to Look.");
+    let outputs = bed.world.model.conversation().outputs();
+    assert_eq!(outputs[1].1, r#"{"n":1}"#, "{outputs:?}");
+    assert_eq!(heard.result()["Files"].as_array().unwrap().len(), 1);
+    assert_replays(&bed, "files beside a short limit");
+}

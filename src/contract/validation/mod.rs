@@ -30,6 +30,7 @@ pub use comparison::ComparisonReading;
 pub use documents::parse_documents;
 pub use execute_request::{MemberOrder, parse, parse_object, peek_session_id};
 pub use fork::parse_fork;
+pub use reader::as_report;
 pub use rename::parse_rename;
 pub use search::parse_search;
 pub use steer::parse_steer;

@@ -103,14 +103,7 @@ impl Reader {
 
     /// The value when the request has no fault, else all faults, in order.
     pub(super) fn settle<T>(mut self, value: Option<T>) -> Result<T, Vec<Fault>> {
-        if let Some(code) = self.omitted {
-            self.faults.push(Fault::new(
-                code,
-                format!(
-                    "There are more violations than the {REPORT_LIMIT} listed; repair these first."
-                ),
-            ));
-        }
+        self.faults.extend(self.omitted.map(more_than_listed));
         match value {
             Some(value) if self.faults.is_empty() => Ok(value),
             None if self.faults.is_empty() => {
@@ -135,6 +128,21 @@ impl Reader {
             }
         });
     }
+}
+
+/// The faults of a request that were found elsewhere, no more than a report lists.
+pub fn as_report(mut faults: Vec<Fault>) -> Vec<Fault> {
+    let omitted = faults.get(REPORT_LIMIT).map(|fault| fault.code);
+    faults.truncate(REPORT_LIMIT);
+    faults.extend(omitted.map(more_than_listed));
+    faults
+}
+
+/// Says that there are more faults than are listed, the first of them of that code.
+fn more_than_listed(code: ErrorCode) -> Fault {
+    let message =
+        format!("There are more violations than the {REPORT_LIMIT} listed; repair these first.");
+    Fault::new(code, message)
 }
 
 impl Problems for Reader {
