@@ -31,12 +31,13 @@ impl HostedCall {
         if !ItemKind::of(item).is_hosted() {
             return None;
         }
-        let call: Self = from_object(item.get()).ok()?;
+        let mut call: Self = from_object(item.get()).ok()?;
+        call.status.take_if(|status| status.len() > MAX_NAME);
         (call.kind.len() <= MAX_NAME).then_some(call)
     }
 }
 
-/// The longest type of a call that is shown, in bytes.
+/// The longest type and the longest status of a call that are shown, in bytes.
 const MAX_NAME: usize = 64;
 
 /// A web page that the model cites.
@@ -157,6 +158,8 @@ mod tests {
             Some(r#"{"Type":"web_search_call","Status":"completed"}"#)
         );
         assert_eq!(shown(r#"{"type":"new_call"}"#).as_deref(), Some(r#"{"Type":"new_call"}"#));
+        let long = format!(r#"{{"type":"new_call","status":"{}"}}"#, "x".repeat(1_000));
+        assert_eq!(shown(&long).as_deref(), Some(r#"{"Type":"new_call"}"#));
         for other in ["message", "function_call", "reasoning", "compaction"] {
             assert_eq!(shown(&format!(r#"{{"type":"{other}"}}"#)), None);
         }

@@ -375,17 +375,18 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// Drops the tables of a user without sessions, of whom nothing is left to be known. `longest_token_ms` is the
-    /// longest life of a provider's token.
-    pub fn forget(&self, longest_token_ms: u64, now_ms: u64) -> Result<Forgetting, Fault> {
+    /// longest life of a provider's token, if that is known.
+    pub fn forget(&self, longest_token_ms: Option<u64>, now_ms: u64) -> Result<Forgetting, Fault> {
         let Some(user) = self.user()? else { return Ok(Forgetting::Forgotten) };
         let some = "SELECT session_id FROM sessions LIMIT 1";
         let has_sessions = self.database.first(some, &[])?.is_some();
         if has_sessions {
             return Ok(Forgetting::Kept);
         }
-        let known_until = match user.credentials_valid_from {
-            0 => 0,
-            before => before.saturating_add(LONGEST_CREDENTIAL_MS.max(longest_token_ms)),
+        let known_until = match (user.credentials_valid_from, longest_token_ms) {
+            (0, _) => 0,
+            (_, None) => return Ok(Forgetting::KeptUntilKnown),
+            (before, Some(longest)) => before.saturating_add(LONGEST_CREDENTIAL_MS.max(longest)),
         };
         // A user who is erased has spent as much as before.
         let known_until = known_until.max(user.spent.counts_until(now_ms));
@@ -459,4 +460,6 @@ pub enum Forgetting {
     Kept,
     /// Until when a revocation has to be known, in milliseconds since the Unix epoch.
     KeptUntil(u64),
+    /// A revocation has to be known for as long as tokens live, which nobody knows at the moment.
+    KeptUntilKnown,
 }

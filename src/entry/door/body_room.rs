@@ -71,6 +71,7 @@ impl BodyRoom {
     ) -> HeldBody {
         let mut slots = self.slots.borrow_mut();
         slots.retain(|slot| {
+            slot.keep_to(now_ms);
             let stays = slot.until_ms.get() >= now_ms;
             if !stays {
                 self.free(slot, Freed::Full);
@@ -154,6 +155,14 @@ impl Slot {
     /// `overloaded` where it had to give way.
     fn check(&self) -> Result<(), Fault> {
         self.freed.get().map_or(Ok(()), |why| Err(why.fault()))
+    }
+
+    /// Keeps its times to a clock that was set back.
+    fn keep_to(&self, now_ms: u64) {
+        let (paced, bytes) = self.paced.get();
+        let ahead_ms = paced.saturating_sub(now_ms);
+        self.paced.set((paced - ahead_ms, bytes));
+        self.until_ms.set(self.until_ms.get().saturating_sub(ahead_ms));
     }
 
     fn is_slow(&self, now_ms: u64) -> bool {
@@ -265,6 +274,17 @@ mod tests {
 
     fn code(body: &HeldBody) -> Option<Freed> {
         body.slot.freed.get()
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_has_no_forgotten_body_kept_for_longer() {
+        let (room, hour) = (Rc::new(BodyRoom::default()), 3_600_000);
+        std::mem::forget(come(&room, &owner("a", ""), MIB, hour));
+        let others = owner("b", "");
+        drop(room.slot(others.clone(), None, 1_000, 31_000));
+        assert_eq!(room.taken.get(), MIB, "its time is not over");
+        drop(room.slot(others, None, 31_001, 61_001));
+        assert_eq!(room.taken.get(), 0);
     }
 
     #[test]

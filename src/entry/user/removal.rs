@@ -201,10 +201,10 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         }
         self.complete_erasure()?;
         // How long earlier tokens live is known when the variable is mended.
-        let longest_token_ms = longest_token_ms(platform).unwrap_or(u64::MAX);
+        let longest_token_ms = longest_token_ms(platform).ok();
         match self.index.forget(longest_token_ms, platform.now_ms())? {
             Forgetting::Kept => Ok(()),
-            Forgetting::KeptUntil(u64::MAX) => self.alarm.set_in(platform, LONGEST_CREDENTIAL_MS),
+            Forgetting::KeptUntilKnown => self.alarm.set_in(platform, LONGEST_CREDENTIAL_MS),
             Forgetting::KeptUntil(at_ms) => self.alarm.set_by(platform, at_ms),
             Forgetting::Forgotten => {
                 self.alarm.forget();

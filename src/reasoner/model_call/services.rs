@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::catalog::AgentContext;
 use crate::contract::Fault;
@@ -20,7 +21,8 @@ const SILENCE_MS: u64 = 60_000;
 /// The services that rest, by their agent contexts. All objects of an isolate share one.
 #[derive(Debug, Default)]
 pub(crate) struct RestingServices {
-    until: RefCell<BTreeMap<String, u64>>,
+    /// From when to when: a clock that was set back has no service rest longer.
+    times: RefCell<BTreeMap<String, Range<u64>>>,
     /// When the log was last told of each.
     logged: RefCell<BTreeMap<String, u64>>,
 }
@@ -30,19 +32,20 @@ impl RestingServices {
     pub(crate) fn rest(&self, id: &str, rest_ms: u64, asked_ms: Option<u64>, now_ms: u64) {
         let asked_ms = asked_ms.unwrap_or(0).min(LONGEST_REST_MS);
         let until = now_ms.saturating_add(rest_ms.max(asked_ms));
-        let mut resting = self.until.borrow_mut();
-        let known = resting.entry(id.to_owned()).or_default();
-        *known = until.max(*known);
+        let mut resting = self.times.borrow_mut();
+        let known = resting.get(id).filter(|times| times.contains(&now_ms));
+        let until = known.map_or(until, |known| until.max(known.end));
+        resting.insert(id.to_owned(), now_ms..until);
     }
 
     fn rests(&self, id: &str, now_ms: u64) -> bool {
-        self.until.borrow().get(id).is_some_and(|until| now_ms < *until)
+        self.times.borrow().get(id).is_some_and(|times| times.contains(&now_ms))
     }
 
     /// Whether the log is to be told of an agent context now; if so, not again for a minute.
     pub(crate) fn is_news(&self, id: &str, now_ms: u64) -> bool {
         let mut logged = self.logged.borrow_mut();
-        let is_silent = |at: &u64| now_ms.saturating_sub(*at) < SILENCE_MS;
+        let is_silent = |at: &u64| (*at..at.saturating_add(SILENCE_MS)).contains(&now_ms);
         let is_news = !logged.get(id).is_some_and(is_silent);
         if is_news {
             logged.insert(id.to_owned(), now_ms);
@@ -214,5 +217,23 @@ impl<'a> Services<'a> {
     fn choose(&self, resting: &RestingServices, now_ms: u64) -> Option<usize> {
         let is_awake = |place: &usize| !resting.rests(self.at(*place).id, now_ms);
         self.left().find(is_awake).or_else(|| self.left().next())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_has_no_service_rest_and_no_line_left_out_for_longer() {
+        let (resting, hour) = (RestingServices::default(), 3_600_000);
+        resting.rest("a", 30_000, None, hour);
+        assert!(resting.rests("a", hour + 29_999) && !resting.rests("a", hour + 30_000));
+        assert!(!resting.rests("a", 1_000));
+        resting.rest("a", 30_000, None, 1_000);
+        resting.rest("a", 10_000, None, 2_000);
+        assert!(resting.rests("a", 30_999) && !resting.rests("a", 31_000));
+        assert!(resting.is_news("a", hour) && !resting.is_news("a", hour + 59_999));
+        assert!(resting.is_news("a", 1_000));
     }
 }
