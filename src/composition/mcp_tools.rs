@@ -4,7 +4,7 @@
 use super::tool_definition::definition;
 use super::tool_list::{McpTool, OfferedTool, ToolWarnings};
 use crate::catalog::McpServer;
-use crate::contract::{Fault, UserWarning};
+use crate::contract::{Result, UserWarning};
 use crate::encoding::sha256_hex;
 use crate::mcp::{AllowedTools, ChangedTool, ListedTool, ProtocolEra, Reach, ToolsByServer};
 
@@ -21,7 +21,7 @@ pub(super) fn mcp_tools(
     server: &McpServer,
     tools_by_server: &ToolsByServer,
     warnings: &mut ToolWarnings,
-) -> Result<Vec<OfferedTool>, Fault> {
+) -> Result<Vec<OfferedTool>> {
     let unreachable = AllowedTools::default();
     let allowed = tools_by_server.iter().find(|(known, _)| known == key);
     let allowed = allowed.map_or(&unreachable, |(_, allowed)| allowed.as_ref());
@@ -54,7 +54,7 @@ pub(super) fn mcp_tools(
         Ok(OfferedTool { mcp: Some(mcp), ..OfferedTool::of_server(definition, approval, parallel) })
     };
     let wanted_tools = allowed.tools.iter().filter(|tool| is_wanted(&tool.name));
-    let offered: Vec<OfferedTool> = wanted_tools.map(offer).collect::<Result<_, Fault>>()?;
+    let offered: Vec<OfferedTool> = wanted_tools.map(offer).collect::<Result<_>>()?;
     let is_changed = || allowed.changed.iter().any(|tool| tool.name == wanted);
     if wanted != "*" && offered.is_empty() && !is_changed() {
         warnings.warn_user(UserWarning::McpToolMissing { server: key, tool: wanted });

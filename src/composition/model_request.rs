@@ -6,7 +6,7 @@ use super::call_parameters::CallParameters;
 use super::output_format::TEXT;
 use super::tool_list::ToolList;
 use super::trace::Block;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::responses_api::{
     CallMembers, ContextManagement, ENCRYPTED_REASONING, ResponsesRequest, ToolChoice,
 };
@@ -78,7 +78,7 @@ impl ComposedRequest {
 
 /// Writes the body of a model call around the conversation's items, which are joined by commas; always as a
 /// stream.
-pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest, Fault> {
+pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest> {
     let unwritable = |_| Fault::unwritable("The request to the model service");
     let instructions = Some(request.instructions).filter(|text| !text.is_empty());
     let offered = request.tools.filter(|tools| !tools.0.is_empty());

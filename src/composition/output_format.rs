@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use crate::contract::{Fault, json_text};
+use crate::contract::{Fault, Result, json_text};
 use crate::json::for_each_member;
 use crate::responses_api::JsonSchemaFormat;
 
@@ -22,7 +22,7 @@ pub struct OutputFormat {
 
 impl OutputFormat {
     /// The format of answers that fit a JSON Schema, which is JSON text.
-    pub fn of_schema(name: &str, schema: String) -> Result<Self, Fault> {
+    pub fn of_schema(name: &str, schema: String) -> Result<Self> {
         let schema = RawValue::from_string(schema)
             .map_err(|_| Fault::internal("The schema of the turn's answer is unreadable."))?;
         let format = JsonSchemaFormat { name, schema: &schema, strict: true };

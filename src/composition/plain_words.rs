@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 use super::shortened_output::{head_and_tail, part_as_text, parts_as_text};
 use super::summary::PART_BYTES;
 use super::tool_output::call_id_of;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::responses_api::{ContentPart, ReadableItem, assistant_message, user_message};
 
 /// A message of the user as text alone; `None` when nothing is left.
-pub(crate) fn plain_user_message(item: &RawValue) -> Result<Option<Box<RawValue>>, Fault> {
+pub(crate) fn plain_user_message(item: &RawValue) -> Result<Option<Box<RawValue>>> {
     let ReadableItem::User(parts) = ReadableItem::read(item) else { return Ok(None) };
     if parts.is_empty() {
         return Ok(None);
@@ -28,7 +28,7 @@ pub(crate) fn plain_user_message(item: &RawValue) -> Result<Option<Box<RawValue>
 pub(crate) fn plain_model_message(
     items: &[&RawValue],
     outputs: &[Box<RawValue>],
-) -> Result<Option<Box<RawValue>>, Fault> {
+) -> Result<Option<Box<RawValue>>> {
     let mut of_calls = BTreeMap::new();
     for output in outputs {
         if let Ok(id) = call_id_of(output) {

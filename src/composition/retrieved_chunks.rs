@@ -7,7 +7,7 @@ use super::context_block::{ContextBlock, ContextChunk};
 use super::trace::Block;
 use super::user_message::ChunksEnd;
 use crate::catalog::RetrievalSource;
-use crate::contract::{Fault, UserWarning};
+use crate::contract::{Fault, Result, UserWarning};
 use crate::responses_api::with_text;
 use crate::retrieval::Retrieved;
 
@@ -41,7 +41,7 @@ pub struct RecomposedMessage {
 }
 
 /// Adds what was retrieved to a user message and its trace.
-pub fn add_retrieved(material: &RetrievedMaterial<'_>) -> Result<RecomposedMessage, Fault> {
+pub fn add_retrieved(material: &RetrievedMaterial<'_>) -> Result<RecomposedMessage> {
     let RetrievedMaterial { retrieved, chunks_end: ChunksEnd { chunks: shown, blocks }, .. } =
         *material;
     let unwritable = |_| Fault::unwritable("A message to the model");

@@ -6,13 +6,13 @@ use super::tool_definition::{change_mode, definition, list_modes};
 use super::tool_list::{OfferedTool, ToolWarnings};
 use super::turn_material::TurnMaterial;
 use crate::catalog::{BuiltInTool, NamedTool};
-use crate::contract::Fault;
+use crate::contract::Result;
 
 /// The tools that the server runs, in the order in which the catalog names them for the turn.
 pub(super) fn server_tools(
     material: &TurnMaterial<'_>,
     warnings: &mut ToolWarnings,
-) -> Result<Vec<OfferedTool>, Fault> {
+) -> Result<Vec<OfferedTool>> {
     let TurnMaterial { catalog, conversation, mode, tools_by_server, .. } = material;
     let mut offered = Vec::new();
     for named in catalog.named_tools(mode, conversation) {

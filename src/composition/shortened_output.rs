@@ -4,7 +4,7 @@
 use serde_json::value::RawValue;
 
 use super::tool_output::call_id_of;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::responses_api::{ReadableItem, ReadablePart, ToolOutput, function_call_output};
 
 /// What the note about the missing middle takes at most, in bytes.
@@ -12,10 +12,7 @@ const NOTE_BYTES: usize = 100;
 
 /// A tool output of which about `bytes` bytes of text stay; `None` when it is hardly longer than that. Pictures
 /// and files of a shortened output are left out.
-pub(crate) fn shortened_output(
-    item: &RawValue,
-    bytes: usize,
-) -> Result<Option<Box<RawValue>>, Fault> {
+pub(crate) fn shortened_output(item: &RawValue, bytes: usize) -> Result<Option<Box<RawValue>>> {
     if item.get().len() <= bytes.saturating_add(NOTE_BYTES) {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::responses_api::{ReadableItem, ReadablePart, without_text};
 
 /// What stands before the text of a solution context.
@@ -19,9 +19,7 @@ pub(crate) fn shows_solution_context(message: &RawValue) -> bool {
 }
 
 /// A user message without its solution context; `None` when nothing else is in it.
-pub(crate) fn without_solution_context(
-    message: &RawValue,
-) -> Result<Option<Cow<'_, RawValue>>, Fault> {
+pub(crate) fn without_solution_context(message: &RawValue) -> Result<Option<Cow<'_, RawValue>>> {
     without_text(message, SOLUTION_CONTEXT)
         .map_err(|_| Fault::internal("A stored message is unreadable."))
 }

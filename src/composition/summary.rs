@@ -9,7 +9,7 @@ use super::call_parameters::CallParameters;
 use super::model_request::ModelRequest;
 use super::shortened_output::{head_and_tail, part_as_text};
 use super::solution_context::SOLUTION_CONTEXT;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::responses_api::{ContentPart, ReadableItem, ReadablePart, user_message};
 
 /// The instructions for a summary, where the catalog has no `Compaction.Prompt`.
@@ -82,7 +82,7 @@ pub(crate) fn compose_summary_request(
     prompt: Option<&str>,
     earlier: Option<&str>,
     record: &str,
-) -> Result<SummaryRequest, Fault> {
+) -> Result<SummaryRequest> {
     let mut text = String::with_capacity(record.len() + earlier.map_or(0, str::len) + 100);
     if let Some(earlier) = earlier {
         text.push_str("[SUMMARY SO FAR]\n");
@@ -152,7 +152,7 @@ pub(crate) struct SummaryMessage<'a> {
 /// Composes the summary message; `None` when there is nothing to say.
 pub(crate) fn compose_summary_message(
     material: SummaryMessage<'_>,
-) -> Result<Option<Box<RawValue>>, Fault> {
+) -> Result<Option<Box<RawValue>>> {
     let mut parts = Vec::new();
     if let Some(summary) = material.summary {
         parts.push(ContentPart::text(format!("{SUMMARY_FOLLOWS}{summary}")));

@@ -6,14 +6,14 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::catalog::{BuiltInTool, Catalog, ClientToolDefinition, ConversationContext, Mode};
-use crate::contract::{ClientTool, Fault};
+use crate::contract::{ClientTool, Fault, Result};
 use crate::responses_api::FunctionTool;
 
 /// A tool's name and its definition.
 pub(super) type ToolDefinition = (String, Box<RawValue>);
 
 /// A tool of `ToolsJson`.
-pub(super) fn client_tool(tool: &ClientTool) -> Result<ToolDefinition, Fault> {
+pub(super) fn client_tool(tool: &ClientTool) -> Result<ToolDefinition> {
     let description = tool.description.as_deref();
     let strict = tool.strict.unwrap_or(false);
     match &tool.parameters {
@@ -27,7 +27,7 @@ pub(super) fn client_tool(tool: &ClientTool) -> Result<ToolDefinition, Fault> {
 }
 
 /// A tool that a conversation context offers in sessions whose client never sent any.
-pub(super) fn default_tool(tool: &ClientToolDefinition) -> Result<ToolDefinition, Fault> {
+pub(super) fn default_tool(tool: &ClientToolDefinition) -> Result<ToolDefinition> {
     definition(&tool.name, tool.description.as_deref(), &tool.parameters, tool.strict)
 }
 
@@ -41,7 +41,7 @@ pub(super) fn hosted_tools(conversation: &ConversationContext, mode: &Mode) -> V
 }
 
 /// `agent_change_mode`, which describes every mode.
-pub(super) fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
+pub(super) fn change_mode(catalog: &Catalog) -> Result<ToolDefinition> {
     let keys: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
     let parameters = json!({
         "type": "object",
@@ -69,7 +69,7 @@ pub(super) fn change_mode(catalog: &Catalog) -> Result<ToolDefinition, Fault> {
 }
 
 /// `agent_list_modes`.
-pub(super) fn list_modes() -> Result<ToolDefinition, Fault> {
+pub(super) fn list_modes() -> Result<ToolDefinition> {
     let parameters = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     let description = "Lists the modes of this service: key, display name, and when to use each.";
     definition(BuiltInTool::ListModes.as_str(), Some(description), &parameters, false)
@@ -81,7 +81,7 @@ pub(super) fn definition(
     description: Option<&str>,
     parameters: &impl Serialize,
     strict: bool,
-) -> Result<ToolDefinition, Fault> {
+) -> Result<ToolDefinition> {
     let written = to_raw_value(parameters).and_then(|parameters| {
         to_raw_value(&FunctionTool { name, description, parameters: &parameters, strict })
     });

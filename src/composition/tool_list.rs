@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::tool_definition::ToolDefinition;
 use crate::catalog::{APPROVE_TOOL, Approval, BuiltInTool};
-use crate::contract::{Fault, UserWarning, Warning};
+use crate::contract::{Fault, Result, UserWarning, Warning};
 use crate::encoding::sparse_object;
 use crate::json::first_member;
 
@@ -85,7 +85,7 @@ impl ToolList {
 
 impl OfferedTool {
     /// The schema of its arguments, as the model service has it.
-    pub(crate) fn parameters(&self) -> Result<&RawValue, Fault> {
+    pub(crate) fn parameters(&self) -> Result<&RawValue> {
         let parameters = first_member(self.definition.get(), "parameters");
         parameters
             .and_then(|parameters| serde_json::from_str(parameters).ok())

@@ -6,7 +6,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::content_parts::content_parts;
-use crate::contract::{Fault, ToolOutcome, json_text};
+use crate::contract::{Fault, Result, ToolOutcome, json_text};
 use crate::responses_api::{ToolOutput, function_call_output};
 
 /// Why a call has no result of its tool.
@@ -69,19 +69,19 @@ pub(crate) fn missing_outcome(why: NoResult<'_>) -> ToolOutcome {
 /// `function_call_output`, in the same order.
 pub fn tool_outputs<'a>(
     outcomes: impl IntoIterator<Item = (&'a str, &'a ToolOutcome)>,
-) -> Result<String, Fault> {
-    let outputs: Result<Vec<_>, Fault> =
+) -> Result<String> {
+    let outputs: Result<Vec<_>> =
         outcomes.into_iter().map(|(call_id, outcome)| output(call_id, outcome)).collect();
     json_text("A tool output", &outputs?)
 }
 
 /// The output that replaces one which the model service refused.
-pub(crate) fn replacement_output(refused: &RawValue) -> Result<Box<RawValue>, Fault> {
+pub(crate) fn replacement_output(refused: &RawValue) -> Result<Box<RawValue>> {
     output(&call_id_of(refused)?, &missing_outcome(NoResult::Refused))
 }
 
 /// The model's id of a stored call, or of the call that a stored output belongs to.
-pub(super) fn call_id_of(output: &RawValue) -> Result<String, Fault> {
+pub(super) fn call_id_of(output: &RawValue) -> Result<String> {
     #[derive(Deserialize)]
     struct Output {
         call_id: String,
@@ -93,7 +93,7 @@ pub(super) fn call_id_of(output: &RawValue) -> Result<String, Fault> {
 }
 
 /// Writes a result as it is, content as such and data as text, and an error as `{"error":"…"}`.
-fn output(call_id: &str, outcome: &ToolOutcome) -> Result<Box<RawValue>, Fault> {
+fn output(call_id: &str, outcome: &ToolOutcome) -> Result<Box<RawValue>> {
     let written = match outcome {
         ToolOutcome::Result(json) => {
             let output = content_parts(json).map_or(ToolOutput::Text(json), ToolOutput::Content);

@@ -5,7 +5,7 @@ use super::tool_definition::{ToolDefinition, client_tool, default_tool, hosted_t
 use super::tool_list::{MOST_TOOLS, ToolList, ToolWarnings, merge_tools};
 use super::turn_material::TurnMaterial;
 use super::user_message::{ComposedMessages, compose_messages};
-use crate::contract::{ErrorCode, Fault, UserTurn, Warning};
+use crate::contract::{ErrorCode, Fault, Result, UserTurn, Warning};
 
 /// What a turn adds to the conversation, what it offers, and what was left out of either.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct ComposedTurn {
 }
 
 /// Composes a user turn.
-pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<ComposedTurn, Fault> {
+pub fn compose_turn(turn: &UserTurn, material: &TurnMaterial<'_>) -> Result<ComposedTurn> {
     let client_tools: Vec<ToolDefinition> = match (&turn.tools, material.latched_tools) {
         (Some(received), _) => received.iter().map(client_tool).collect::<Result<_, _>>()?,
         (None, Some(latched)) => serde_json::from_str(latched)

@@ -9,7 +9,9 @@ use super::solution_context::SOLUTION_CONTEXT;
 use super::trace::Block;
 use super::turn_material::TurnMaterial;
 use crate::catalog::ConversationContext;
-use crate::contract::{ClipboardImage, Fault, InputArtifact, SteerContent, UserTurn, UserWarning};
+use crate::contract::{
+    ClipboardImage, Fault, InputArtifact, Result, SteerContent, UserTurn, UserWarning,
+};
 use crate::encoding::language_of;
 use crate::responses_api::{ContentPart, system_message, user_message_json};
 
@@ -41,7 +43,7 @@ pub struct ChunksEnd {
 pub(super) fn compose_messages(
     turn: &UserTurn,
     material: &TurnMaterial<'_>,
-) -> Result<ComposedMessages, Fault> {
+) -> Result<ComposedMessages> {
     let boot_prompt = Some(material.conversation.boot_prompt.as_str())
         .filter(|prompt| material.is_first && !prompt.is_empty());
     let why = if material.is_first { "empty" } else { "sent with the session's first turn" };
@@ -86,7 +88,7 @@ pub(super) fn compose_messages(
 }
 
 /// The system message of a conversation context, one item, JSON; `None` for an empty prompt.
-pub fn boot_message(conversation: &ConversationContext) -> Result<Option<String>, Fault> {
+pub fn boot_message(conversation: &ConversationContext) -> Result<Option<String>> {
     let prompt = Some(conversation.boot_prompt.as_str()).filter(|prompt| !prompt.is_empty());
     let message = prompt.map(system_message).transpose();
     let message = message.map_err(|_| Fault::unwritable("A message to the model"))?;
@@ -103,7 +105,7 @@ pub struct ComposedSteer {
 }
 
 /// Composes the message of a steer in the mode of that moment. Its chunks are numbered from 1.
-pub fn compose_steer(steer: &SteerContent, mode: &str) -> Result<ComposedSteer, Fault> {
+pub fn compose_steer(steer: &SteerContent, mode: &str) -> Result<ComposedSteer> {
     let mut blocks = Blocks::default();
     blocks.add_artifacts(&steer.input_artifacts);
     blocks.add_clipboard_images(&steer.clipboard_images);

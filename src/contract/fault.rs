@@ -12,8 +12,11 @@ use serde_json::{Map, Value};
 
 use super::error_code::ErrorCode;
 
-/// What went wrong, as the client reads it. Every step of a request returns `Result<T, Fault>`.
+/// What went wrong, as the client reads it.
 pub type Fault = Notice<ErrorCode>;
+
+/// What every step of a request returns: where no other error is named, it fails by a [`Fault`].
+pub type Result<T, E = Fault> = std::result::Result<T, E>;
 
 /// Something that the caller should know and that did not stop the invocation. Its code is a
 /// snake_case name that a program can test for, and not one of the error dictionary.
@@ -99,7 +102,7 @@ impl Fault {
 ///
 /// # Errors
 /// `internal` for a value that has no JSON form.
-pub fn json_text(what: &str, value: &(impl Serialize + ?Sized)) -> Result<String, Fault> {
+pub fn json_text(what: &str, value: &(impl Serialize + ?Sized)) -> Result<String> {
     serde_json::to_string(value).map_err(|_| Fault::unwritable(what))
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::error_code::ErrorCode;
-use super::fault::Fault;
+use super::fault::{Fault, Result};
 use super::limits;
 
 /// Declares an identifier of 1 to 128 characters of `A-Z a-z 0-9 . _ : -`, which is not `.` or `..`.
@@ -23,7 +23,7 @@ macro_rules! identifier {
 
         impl $name {
             /// Reads the identifier; the fault is `invalid_field`, without a path.
-            pub fn parse(text: &str) -> Result<Self, Fault> {
+            pub fn parse(text: &str) -> Result<Self> {
                 let rule = " must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -, and not . or ..";
                 let message = || format!("{}{rule}", stringify!($name));
                 let is_named = is_identifier(text) && !matches!(text, "." | "..");

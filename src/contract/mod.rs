@@ -41,7 +41,7 @@ pub use caller_record::CallerRecord;
 pub use catalog_stamp::CatalogStamp;
 pub use document::{Document, ListedDocuments, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
-pub use fault::{Fault, Notice, Warning, json_text};
+pub use fault::{Fault, Notice, Result, Warning, json_text};
 pub use fingerprint::{fingerprint, fingerprint_in, steer_fingerprint};
 pub use fork::ForkRequest;
 pub use identifiers::{

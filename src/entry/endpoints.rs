@@ -12,7 +12,7 @@ use super::request::decoded;
 use super::route::{
     Route, SessionRoute, TurnRoute, UserRoute, WorkspaceRoute, asks_for, no_such_endpoint,
 };
-use crate::contract::{ErrorCode, Fault, Operation, SessionId, TurnId, UserId, limits};
+use crate::contract::{ErrorCode, Fault, Operation, Result, SessionId, TurnId, UserId, limits};
 use crate::files::{PresentedLink, no_such_file};
 use crate::identity::{Needs, Right, TicketNeeds};
 
@@ -123,7 +123,7 @@ pub struct Endpoint {
     /// Whether the request has a JSON body.
     pub has_body: bool,
     form: ResponseForm,
-    read: fn(&Target<'_>) -> Result<Route, Fault>,
+    read: fn(&Target<'_>) -> Result<Route>,
 }
 
 /// How the response is sent.
@@ -151,7 +151,7 @@ struct Target<'t> {
 const fn row(
     label: &'static str,
     needs: Option<Needs>,
-    read: fn(&Target<'_>) -> Result<Route, Fault>,
+    read: fn(&Target<'_>) -> Result<Route>,
 ) -> Endpoint {
     Endpoint { label, needs, has_body: false, form: ResponseForm::Whole, read }
 }
@@ -186,7 +186,7 @@ impl Found {
     /// for another method than the endpoint's, `not_found` also for a malformed link to a file,
     /// `invalid_field` for a malformed id in the path or value in the query, and for an escape that is no
     /// UTF-8 in either, `unknown_field` for a query member that the endpoint lacks.
-    pub(super) fn of(method: &str, target: &str) -> Result<Self, Fault> {
+    pub(super) fn of(method: &str, target: &str) -> Result<Self> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let parts: Vec<Cow<'_, str>> =
             path.split('/').skip(1).map(decoded).collect::<Result<_, _>>()?;
@@ -217,7 +217,7 @@ impl Found {
     ///
     /// # Errors
     /// `invalid_field` for a value of `Progress` that is neither `true` nor `false`.
-    pub(super) fn asks_for_progress(&self, target: &str) -> Result<bool, Fault> {
+    pub(super) fn asks_for_progress(&self, target: &str) -> Result<bool> {
         Ok(self.endpoint.form == ResponseForm::Events && asks_for("Progress", target)?)
     }
 }
@@ -227,7 +227,7 @@ impl Route {
     ///
     /// # Errors
     /// Those of an endpoint that is not found, or whose path or query is malformed.
-    pub fn find(method: &str, target: &str) -> Result<Self, Fault> {
+    pub fn find(method: &str, target: &str) -> Result<Self> {
         Found::of(method, target).map(|found| found.route)
     }
 }
@@ -237,25 +237,25 @@ impl Target<'_> {
         self.segments.get(at).copied().unwrap_or_default()
     }
 
-    fn session_id(&self) -> Result<SessionId, Fault> {
+    fn session_id(&self) -> Result<SessionId> {
         SessionId::parse(self.id(1))
     }
 
-    fn session(&self, route: SessionRoute) -> Result<Route, Fault> {
+    fn session(&self, route: SessionRoute) -> Result<Route> {
         Ok(Route::Session(self.session_id()?, route))
     }
 
-    fn turn(&self, route: TurnRoute) -> Result<Route, Fault> {
+    fn turn(&self, route: TurnRoute) -> Result<Route> {
         Ok(Route::Turn(self.session_id()?, TurnId::parse(self.id(3))?, route))
     }
 
-    fn user(&self, route: UserRoute) -> Result<Route, Fault> {
+    fn user(&self, route: UserRoute) -> Result<Route> {
         let refused = || Fault::invalid_member("User", UserId::RULE);
         let user = UserId::parse(self.id(1)).ok_or_else(refused)?;
         Ok(Route::User(user, route))
     }
 
-    fn workspace_id(&self) -> Result<String, Fault> {
+    fn workspace_id(&self) -> Result<String> {
         let id = self.id(1);
         let length = id.chars().count();
         if !(1..=limits::WORKSPACE_ID).contains(&length) || id.chars().any(char::is_control) {
@@ -268,7 +268,7 @@ impl Target<'_> {
         Ok(id.to_owned())
     }
 
-    fn workspace(&self, route: WorkspaceRoute) -> Result<Route, Fault> {
+    fn workspace(&self, route: WorkspaceRoute) -> Result<Route> {
         Ok(Route::Workspace(self.workspace_id()?, route))
     }
 }

@@ -8,7 +8,7 @@ use super::request::{RequestHead, forwarded_caller};
 use super::request_context::IsolateSettings;
 use super::request_id::RequestId;
 use super::response::Response;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::identity::ForwardedCaller;
 use crate::object::{Alarm, NewerForm};
 use crate::ports::{Database, HttpFault, ObjectClass, Platform, failure_line};
@@ -39,7 +39,7 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
         &self,
         source: &IsolateSettings,
         alarm_interval_ms: u64,
-    ) -> impl Future<Output = Result<(), Fault>>;
+    ) -> impl Future<Output = Result<()>>;
 
     /// The wait in milliseconds after which the alarm rings again whose work failed.
     fn again_ms(&self, alarm_interval_ms: u64) -> u64 {
@@ -57,7 +57,7 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
     ///
     /// # Errors
     /// The next alarm cannot be set: the runtime then repeats this one.
-    fn alarm_rang(&self, source: &IsolateSettings) -> impl Future<Output = Result<(), Fault>> {
+    fn alarm_rang(&self, source: &IsolateSettings) -> impl Future<Output = Result<()>> {
         async move {
             let (platform, alarm) = (self.platform(), self.alarm());
             alarm.forget();

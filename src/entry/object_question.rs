@@ -4,21 +4,21 @@
 use std::future::Future;
 
 use super::response::{Response, object_failed};
-use crate::contract::{ErrorCode, Fault, json_text};
+use crate::contract::{ErrorCode, Fault, Result, json_text};
 use crate::object::Question;
 use crate::ports::HttpFault;
 
 /// Reads a question.
 pub(super) async fn read<Q: Question>(
     body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-) -> Result<Q, Fault> {
+) -> Result<Q> {
     let body = body.await.map_err(|_| object_failed())?;
     serde_json::from_slice(&body)
         .map_err(|_| Fault::internal("Another object's question is unreadable."))
 }
 
 /// The response that carries the reply to a question.
-pub(super) fn reply<Q: Question, S>(reply: &Q::Reply) -> Result<Response<S>, Fault> {
+pub(super) fn reply<Q: Question, S>(reply: &Q::Reply) -> Result<Response<S>> {
     Ok(Response::json(200, json_text("What an object replies", reply)?))
 }
 

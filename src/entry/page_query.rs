@@ -1,7 +1,7 @@
 //! The pages of lists that a query asks for (interface §1).
 
 use super::request::decoded;
-use crate::contract::{ClosedList, ErrorCode, Fault, TurnId, limits};
+use crate::contract::{ClosedList, ErrorCode, Fault, Result, TurnId, limits};
 use crate::users::{Cursor, ListOrder, SessionFilter};
 
 /// A page of a session's turns, oldest first.
@@ -17,7 +17,7 @@ pub struct TurnPage {
 const MAX_LIMIT: u32 = 100;
 
 /// Reads `After` and `Limit` of a list of turns.
-pub(super) fn turn_page(query: &str) -> Result<TurnPage, Fault> {
+pub(super) fn turn_page(query: &str) -> Result<TurnPage> {
     let mut page = TurnPage { after: None, limit: MAX_LIMIT };
     for (name, value) in members(query) {
         match name {
@@ -33,7 +33,7 @@ pub(super) fn turn_page(query: &str) -> Result<TurnPage, Fault> {
 }
 
 /// Reads which of a user's sessions a list shows.
-pub(super) fn session_filter(query: &str) -> Result<SessionFilter, Fault> {
+pub(super) fn session_filter(query: &str) -> Result<SessionFilter> {
     let mut filter = SessionFilter {
         order: ListOrder::Activity,
         after: None,
@@ -69,18 +69,18 @@ pub(super) fn members(query: &str) -> impl Iterator<Item = (&str, &str)> {
     members.map(|member| member.split_once('=').unwrap_or((member, "")))
 }
 
-fn limit(value: &str) -> Result<u32, Fault> {
+fn limit(value: &str) -> Result<u32> {
     let limit = decoded(value)?.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
     let problem = || format!("must be a whole number from 1 to {MAX_LIMIT}");
     limit.ok_or_else(|| Fault::invalid_member("Limit", problem()))
 }
 
-fn one_of<L: ClosedList>(name: &str, value: &str) -> Result<L, Fault> {
+fn one_of<L: ClosedList>(name: &str, value: &str) -> Result<L> {
     let problem = || format!("must be one of: {}", L::NAMES.join(", "));
     L::of_name(&decoded(value)?).ok_or_else(|| Fault::invalid_member(name, problem()))
 }
 
-fn searched(text: &str) -> Result<String, Fault> {
+fn searched(text: &str) -> Result<String> {
     let is_right = (1..=limits::TITLE).contains(&text.chars().count());
     let problem = || format!("must be 1 to {} characters of a title", limits::TITLE);
     is_right.then(|| text.to_owned()).ok_or_else(|| Fault::invalid_member("Query", problem()))

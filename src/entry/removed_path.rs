@@ -2,7 +2,7 @@
 
 use super::page_query::{members, unknown};
 use super::request::decoded;
-use crate::contract::{ErrorCode, Fault, limits, normal_path, quoted_path};
+use crate::contract::{ErrorCode, Fault, Result, limits, normal_path, quoted_path};
 
 /// A document, or a folder with a `/` at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl RemovedPath {
     /// # Errors
     /// `missing_field`, `unknown_field`, and `invalid_field` for too many paths and for a path that no document
     /// can have: at `/Path`, of several at `/Path/3`.
-    pub(super) fn all_of(query: &str) -> Result<Vec<Self>, Fault> {
+    pub(super) fn all_of(query: &str) -> Result<Vec<Self>> {
         let mut values = Vec::new();
         for (name, value) in members(query) {
             if name != "Path" {
@@ -43,7 +43,7 @@ impl RemovedPath {
         values.into_iter().enumerate().map(of).collect()
     }
 
-    fn of(value: &str, pointer: &str) -> Result<Self, Fault> {
+    fn of(value: &str, pointer: &str) -> Result<Self> {
         let sent = decoded(value).map_err(|fault| fault.at(pointer))?.into_owned();
         let mut readings = match normal_path(&sent) {
             Ok(normal) if normal.is_empty() => {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::other_version::other_version;
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Result};
 use crate::identity::ForwardedCaller;
 use crate::ports::{CALLER, Platform, RECEIVED_AT, caller_in_protocol};
 
@@ -41,7 +41,7 @@ impl RequestHead<'_> {
 ///
 /// # Errors
 /// `overloaded` where the sender is of a version with another inner protocol. An object looks here before it does anything.
-pub(super) fn forwarded_caller(head: &RequestHead<'_>) -> Result<ForwardedCaller, Fault> {
+pub(super) fn forwarded_caller(head: &RequestHead<'_>) -> Result<ForwardedCaller> {
     let sent = head.header(CALLER).unwrap_or_default();
     let caller = caller_in_protocol(&sent).ok_or_else(other_version)?;
     if caller.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn received_at<P: Platform>(head: &RequestHead<'_>, platform: &P) -> 
 ///
 /// # Errors
 /// `invalid_field` for bytes that are no UTF-8.
-pub(super) fn decoded(part: &str) -> Result<Cow<'_, str>, Fault> {
+pub(super) fn decoded(part: &str) -> Result<Cow<'_, str>> {
     percent_encoding::percent_decode_str(part).decode_utf8().map_err(|_| {
         let message =
             "The URL holds percent-encoded bytes that are not UTF-8. Encode text as UTF-8.";

@@ -7,7 +7,7 @@ use super::metering::Metering;
 use super::request_id::RequestId;
 use super::residence::refuse_elsewhere;
 use crate::catalog::{AgentContext, Catalog, CatalogFault};
-use crate::contract::{CatalogStamp, ErrorCode, Fault, TraceContext};
+use crate::contract::{CatalogStamp, ErrorCode, Fault, Result, TraceContext};
 use crate::encoding::{Jurisdiction, sha256_hex};
 use crate::mcp::ToolListCache;
 use crate::persistence::Session;
@@ -25,7 +25,7 @@ const STAMP_DIGITS: usize = 16;
 #[derive(Clone, Debug)]
 pub struct RequestContext {
     /// The catalog, or its fault. Stored turns can be shown, replayed and cancelled without one.
-    pub catalog: Result<Rc<Catalog>, Fault>,
+    pub catalog: Result<Rc<Catalog>>,
     /// What names it in the records of turns; empty while nothing could be read.
     pub stamp: Rc<CatalogStamp>,
     pub deployment: Rc<Deployment>,
@@ -46,7 +46,7 @@ pub struct RequestContext {
 
 impl RequestContext {
     /// The catalog, or the fault for which there is none.
-    pub(super) fn catalog(&self) -> Result<&Rc<Catalog>, Fault> {
+    pub(super) fn catalog(&self) -> Result<&Rc<Catalog>> {
         self.catalog.as_ref().map_err(Fault::clone)
     }
 
@@ -69,7 +69,7 @@ impl RequestContext {
     }
 
     /// Whether the services of an agent context are in the tenant's jurisdiction, where it has one.
-    pub(super) fn refuse_elsewhere(&self, agent: &AgentContext) -> Result<(), Fault> {
+    pub(super) fn refuse_elsewhere(&self, agent: &AgentContext) -> Result<()> {
         let catalog = self.catalog()?;
         refuse_elsewhere(self.jurisdiction, |needed| catalog.resides(agent, needed))
     }
@@ -77,7 +77,7 @@ impl RequestContext {
     /// Whether a turn of the session can go on: `catalog_invalid` without a catalog, `context_not_found`
     /// when the catalog has lost a context that the session is bound to, or says no more that its services are in the
     /// tenant's jurisdiction. A turn that cannot go on waits for the operator.
-    pub(super) fn contexts_of(&self, session: &Session) -> Result<(), Fault> {
+    pub(super) fn contexts_of(&self, session: &Session) -> Result<()> {
         let catalog = self.catalog()?;
         let (agent, conversation) = (&session.agent_context, &session.conversation_context);
         let known = catalog.agent_context(agent);
@@ -113,7 +113,7 @@ struct ReadCatalog {
     read_at: Option<u64>,
     /// SHA-256 of the document.
     document: String,
-    catalog: Result<Rc<Catalog>, Fault>,
+    catalog: Result<Rc<Catalog>>,
     stamp: Rc<CatalogStamp>,
 }
 
@@ -137,7 +137,7 @@ impl IsolateSettings {
         platform: &P,
         origin: &str,
         request_id: Option<RequestId>,
-    ) -> Result<RequestContext, Fault> {
+    ) -> Result<RequestContext> {
         let deployment = self.deployment(platform)?;
         // The client chooses the header `Host`, and so the origin of its request.
         let origin = deployment.public_url.as_deref().unwrap_or(origin).to_owned();
@@ -160,7 +160,7 @@ impl IsolateSettings {
 
     /// The deployment's settings; `internal` when a variable is malformed. Variables never change within
     /// an isolate.
-    pub(super) fn deployment<P: Platform>(&self, platform: &P) -> Result<Rc<Deployment>, Fault> {
+    pub(super) fn deployment<P: Platform>(&self, platform: &P) -> Result<Rc<Deployment>> {
         if let Some(known) = self.deployment.get() {
             return Ok(Rc::clone(known));
         }
@@ -184,11 +184,11 @@ impl IsolateSettings {
     /// The operator's catalog, or the built-in one where KV holds none. Fails with `internal` when KV
     /// fails, with `catalog_invalid` and the first faults in `Details.Faults` when the catalog is invalid.
     /// A document that has not changed is not parsed again.
-    pub async fn catalog<P: Platform>(&self, platform: &P) -> Result<Rc<Catalog>, Fault> {
+    pub async fn catalog<P: Platform>(&self, platform: &P) -> Result<Rc<Catalog>> {
         self.read_catalog(platform).await?.catalog
     }
 
-    async fn read_catalog<P: Platform>(&self, platform: &P) -> Result<ReadCatalog, Fault> {
+    async fn read_catalog<P: Platform>(&self, platform: &P) -> Result<ReadCatalog> {
         let now = platform.now_ms();
         if let Some(known) = self.catalog.borrow().as_ref()
             && known.read_at.is_none_or(|at| (at..at + CATALOG_AGE_MS).contains(&now))

@@ -1,7 +1,7 @@
 //! Where the services of an agent context are (interface §6): for a tenant with a jurisdiction no session runs, and no
 //! workspace is filled or searched, by one of which a service is not declared to be there.
 
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Result};
 use crate::encoding::Jurisdiction;
 
 /// Refuses what is sent to services of which `reside` says that not all are in the tenant's jurisdiction.
@@ -11,7 +11,7 @@ use crate::encoding::Jurisdiction;
 pub(super) fn refuse_elsewhere(
     jurisdiction: Option<Jurisdiction>,
     reside: impl FnOnce(Jurisdiction) -> bool,
-) -> Result<(), Fault> {
+) -> Result<()> {
     match jurisdiction {
         Some(needed) if !reside(needed) => {
             let message = format!(

@@ -4,7 +4,7 @@
 use super::page_query::TurnPage;
 use super::removed_path::RemovedPath;
 use super::request::decoded;
-use crate::contract::{ErrorCode, Fault, SessionId, TurnId, UserId};
+use crate::contract::{ErrorCode, Fault, Result, SessionId, TurnId, UserId};
 use crate::files::PresentedLink;
 use crate::users::SessionFilter;
 
@@ -84,7 +84,7 @@ pub(super) fn query_members<'t>(target: &'t str, name: &'t str) -> impl Iterator
 ///
 /// # Errors
 /// `invalid_field` for a value that is neither `true` nor `false`.
-pub(super) fn asks_for(name: &str, target: &str) -> Result<bool, Fault> {
+pub(super) fn asks_for(name: &str, target: &str) -> Result<bool> {
     match query_members(target, name).next().map(decoded).transpose()?.as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),

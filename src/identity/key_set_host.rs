@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::key_set::{KeySet, NoKeySet, UnusableKey};
 use super::key_set_reply::{KeyQuestion, KeySetReply, jwks_failed};
-use crate::contract::{Fault, json_text};
+use crate::contract::{Fault, Result, json_text};
 use crate::outbound::{ServiceFailure, fetch_document};
 use crate::ports::{Database, Platform, insert, read_row};
 
@@ -103,7 +103,7 @@ impl<D: Database> KeySetHost<D> {
         platform: &P,
         stale_ms: u64,
         question: &KeyQuestion,
-    ) -> Result<KeySetReply, Fault> {
+    ) -> Result<KeySetReply> {
         self.read()?;
         if self.known.borrow().is_wanting(question, platform.now_ms()) {
             let _turn = self.turn.lock().await;
@@ -125,7 +125,7 @@ impl<D: Database> KeySetHost<D> {
         platform: &P,
         stale_ms: u64,
         question: &KeyQuestion,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         // The time is claimed first, so that an instance that ends meanwhile does not ask anew.
         self.known.borrow_mut().attempted_at = Some(platform.now_ms());
         self.write()?;
@@ -157,7 +157,7 @@ impl<D: Database> KeySetHost<D> {
     }
 
     /// Reads the row, once in the life of an instance.
-    fn read(&self) -> Result<(), Fault> {
+    fn read(&self) -> Result<()> {
         if self.is_read.get() {
             return Ok(());
         }
@@ -173,7 +173,7 @@ impl<D: Database> KeySetHost<D> {
         Ok(())
     }
 
-    fn write(&self) -> Result<(), Fault> {
+    fn write(&self) -> Result<()> {
         let known = self.known.borrow();
         insert!(self.database, "REPLACE INTO" keys (id = 1) {
             fetched_at: known.fetched_at,

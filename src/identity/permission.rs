@@ -8,7 +8,9 @@ use super::caller::{Caller, Credential};
 use super::grants::{ForwardedCaller, Grants};
 use super::rights::{Right, Rights};
 use crate::catalog::Approvers;
-use crate::contract::{ErrorCode, Fault, Operation, SessionId, TurnId, no_session, no_turn};
+use crate::contract::{
+    ErrorCode, Fault, Operation, Result, SessionId, TurnId, no_session, no_turn,
+};
 
 /// What a caller needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +63,7 @@ impl Needs {
 impl Caller {
     /// Permits what needs that, or refuses it: `forbidden` for what the credential lacks, `session_not_found` and
     /// `turn_not_found` for what it does not name.
-    pub fn permit(&self, needs: &Needs, subject: Subject<'_>) -> Result<(), Fault> {
+    pub fn permit(&self, needs: &Needs, subject: Subject<'_>) -> Result<()> {
         match (&self.credential, needs.ticket) {
             (Credential::Key { may, .. }, _) => {
                 if needs.instead.is_some_and(|right| may.has(right)) {
@@ -87,14 +89,14 @@ impl Caller {
     }
 
     /// Permits a request to name a user, which only a key does. Whether it may act for one, what it asks for decides.
-    pub fn permit_naming(&self) -> Result<(), Fault> {
+    pub fn permit_naming(&self) -> Result<()> {
         if self.has_key() { Ok(()) } else { Err(no_key(Right::ActAs)) }
     }
 }
 
 impl Grants {
     /// Permits what needs, of each list, one operation; none for a subject whose use is part of something permitted.
-    pub fn permit(&self, lists: &[&[Operation]], subject: Subject<'_>) -> Result<(), Fault> {
+    pub fn permit(&self, lists: &[&[Operation]], subject: Subject<'_>) -> Result<()> {
         let has = |operation| self.operations.as_ref().is_none_or(|own| own.contains(operation));
         let lacking = lists.iter().find(|list| !list.iter().any(has));
         if let Some([first, ..]) = lacking {
@@ -128,8 +130,8 @@ impl ForwardedCaller {
         &self,
         tool: &str,
         by: Approvers,
-        has_asked: impl FnOnce() -> Result<bool, Fault>,
-    ) -> Result<(), Fault> {
+        has_asked: impl FnOnce() -> Result<bool>,
+    ) -> Result<()> {
         self.grants.permit(&[&[Operation::Approve]], Subject::Nothing)?;
         let caller = &self.caller;
         let (may, who) = match by {
@@ -158,7 +160,7 @@ fn lacks(message: impl Into<String>, operation: &str) -> Fault {
 }
 
 /// `forbidden` for a key without that right.
-fn need(may: Rights, right: Right) -> Result<(), Fault> {
+fn need(may: Rights, right: Right) -> Result<()> {
     if may.has(right) {
         return Ok(());
     }

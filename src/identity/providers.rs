@@ -7,7 +7,7 @@ use super::variable::{
     FirstFault, any_texts, is_filled, read_variable, tenant_problem, text, texts,
 };
 use crate::catalog::url_problem;
-use crate::contract::{Fault, Operation, UserId};
+use crate::contract::{Operation, Result, UserId};
 use crate::encoding::is_sent_openly;
 use crate::json::{Node, Problem, Problems, declared_object, named_values};
 
@@ -78,7 +78,7 @@ impl Providers {
     ///
     /// # Errors
     /// `internal`, with the place of the first fault.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self> {
         let read = read_variable("IDENTITY_PROVIDERS", text, |root, fault| {
             let mut providers = Vec::new();
             root.elements(fault, |node, fault| {

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::variable::{FirstFault, any_texts, is_filled, read_variable, tenant_problem};
-use crate::contract::{ClosedList, Fault, closed_list};
+use crate::contract::{ClosedList, Fault, Result, closed_list};
 use crate::encoding::Jurisdiction;
 use crate::json::{Node, Problem, Problems, declared_object};
 use crate::ports::{ObjectClass, ObjectIdentity};
@@ -64,7 +64,7 @@ impl Tenants {
     ///
     /// # Errors
     /// `internal`, with the place of the first fault.
-    pub fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Fault> {
+    pub fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         let tenants = variable("TENANTS").filter(|text| !text.is_empty());
         let read = |text: String| read_variable("TENANTS", &text, Self::read);
         let tenants = tenants.map(read).transpose()?.unwrap_or_default();

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sha2::Sha256;
 
 use super::ticket::Ticket;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::encoding::{base64url_bytes, base64url_of};
 use crate::json::Object;
 
@@ -93,7 +93,7 @@ impl TicketKeys {
     ///
     /// # Errors
     /// `internal` when it cannot be written.
-    pub(super) fn sign(&self, ticket: &Ticket) -> Result<Option<String>, Fault> {
+    pub(super) fn sign(&self, ticket: &Ticket) -> Result<Option<String>> {
         let Some(key) = self.find(&ticket.signed_by) else { return Ok(None) };
         let json = serde_json::to_vec(ticket).map_err(|_| Fault::unwritable("The ticket"))?;
         let signed = format!("{PREFIX}{}", base64url_of(&json));

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::grants::covers;
 use super::ticket::Ticket;
 use super::ticket_keys::{LONGEST_BYTES, TicketKeys};
-use crate::contract::{ErrorCode, Fault, Operation, TicketRequest, UserId};
+use crate::contract::{ErrorCode, Fault, Operation, Result, TicketRequest, UserId};
 use crate::encoding::timestamp;
 
 /// How long a ticket is valid when the request says nothing, in seconds.
@@ -42,7 +42,7 @@ pub fn mint(
     asked: TicketRequest,
     id: String,
     now_ms: u64,
-) -> Result<MintedTicket, Fault> {
+) -> Result<MintedTicket> {
     let signed_by = keys.signing_id().ok_or_else(no_keys)?.to_owned();
     let now_s = now_ms / 1000;
     let expires_at_s = now_s.saturating_add(asked.expires_in_s.unwrap_or(DEFAULT_LIFE_S));
@@ -86,7 +86,7 @@ pub fn mint(
 }
 
 /// The parent with what the request narrows. A member that the request leaves out is inherited.
-fn narrowed(parent: Ticket, asked: TicketRequest) -> Result<Ticket, Fault> {
+fn narrowed(parent: Ticket, asked: TicketRequest) -> Result<Ticket> {
     let is_same = |asked: &Option<UserId>, own: Option<&UserId>| {
         asked.as_ref().is_none_or(|asked| Some(asked) == own)
     };
@@ -126,7 +126,7 @@ fn within<T>(
     asked: Option<Vec<T>>,
     own: Option<Vec<T>>,
     covers: impl Fn(&T, &T) -> bool,
-) -> Result<Option<Vec<T>>, Fault> {
+) -> Result<Option<Vec<T>>> {
     let Some(asked) = asked else { return Ok(own) };
     let is_within = own
         .as_ref()
@@ -170,7 +170,7 @@ mod tests {
         keys().verify(&minted.ticket).unwrap()
     }
 
-    fn by_ticket(parent: &Ticket, body: &str) -> Result<Ticket, Fault> {
+    fn by_ticket(parent: &Ticket, body: &str) -> Result<Ticket> {
         let source = TicketSource::Ticket(Box::new(parent.clone()));
         let asked = parse_ticket_request(body.as_bytes(), false).unwrap();
         let minted = mint(&keys(), source, asked, "tk_2".to_owned(), NOW + 5_000)?;

@@ -1,7 +1,7 @@
 //! Reading a variable of the deployment that is JSON. Its first fault is named by its place and never by a value.
 
 use super::caller::ALL_TENANTS;
-use crate::contract::{Fault, TENANT_NAME_RULE, is_tenant_name};
+use crate::contract::{Fault, Result, TENANT_NAME_RULE, is_tenant_name};
 use crate::json::{Malformed, NearestName, Node, Problem, Problems, check, not_json};
 
 /// The longest name of a member in a fault, in characters.
@@ -15,7 +15,7 @@ pub(super) fn read_variable<T: Default>(
     variable: &'static str,
     text: &str,
     read: impl FnOnce(Node<'_, '_>, &mut FirstFault) -> T,
-) -> Result<T, Fault> {
+) -> Result<T> {
     let mut fault = FirstFault { variable, words: None };
     let root = Node::root(text);
     let mut value = T::default();

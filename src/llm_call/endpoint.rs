@@ -1,7 +1,7 @@
 //! The address of a model service, its key and its headers.
 
 use crate::catalog::AgentContext;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::outbound::{SecretHeaders, address};
 use crate::ports::{Deployment, Platform};
 
@@ -34,7 +34,7 @@ impl Endpoint {
         platform: &P,
         deployment: &Deployment,
         agent: &AgentContext,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self> {
         let unusable = |problem| {
             Fault::internal(format!("A header of the model service cannot be sent: {problem}."))
         };

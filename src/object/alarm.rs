@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::ports::Platform;
 
 /// What this instance knows of the alarm.
@@ -20,7 +20,7 @@ impl Alarm {
     ///
     /// # Errors
     /// `internal` when the runtime refuses; nothing is noted then.
-    pub fn set_by<P: Platform>(&self, platform: &P, at_ms: u64) -> Result<(), Fault> {
+    pub fn set_by<P: Platform>(&self, platform: &P, at_ms: u64) -> Result<()> {
         if self.at_ms.get().is_none_or(|known| known > at_ms) {
             platform.set_alarm(at_ms)?;
             self.at_ms.set(Some(at_ms));
@@ -32,7 +32,7 @@ impl Alarm {
     ///
     /// # Errors
     /// Those of [`Alarm::set_by`].
-    pub fn set_in<P: Platform>(&self, platform: &P, wait_ms: u64) -> Result<(), Fault> {
+    pub fn set_in<P: Platform>(&self, platform: &P, wait_ms: u64) -> Result<()> {
         self.set_by(platform, platform.now_ms().saturating_add(wait_ms))
     }
 

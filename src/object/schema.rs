@@ -1,6 +1,6 @@
 //! The form of an object's tables: its number, and the one way in which older tables come to it.
 
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::ports::Database;
 
 /// The last commit of the product that reads the forms from before its first release.
@@ -34,7 +34,7 @@ impl Schema {
     ///
     /// # Errors
     /// Those of [`Schema::bring_up_to_date`].
-    pub fn find(&self, database: &impl Database) -> Result<bool, Fault> {
+    pub fn find(&self, database: &impl Database) -> Result<bool> {
         let found = has_table(database, self.table)?;
         if found {
             self.bring_up_to_date(database)?;
@@ -46,7 +46,7 @@ impl Schema {
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub fn newer(&self, database: &impl Database) -> Result<Option<usize>, Fault> {
+    pub fn newer(&self, database: &impl Database) -> Result<Option<usize>> {
         if !has_table(database, self.table)? {
             return Ok(None);
         }
@@ -54,7 +54,7 @@ impl Schema {
     }
 
     /// The form that the tables have, as their row says it.
-    fn stored(&self, database: &impl Database) -> Result<Option<usize>, Fault> {
+    fn stored(&self, database: &impl Database) -> Result<Option<usize>> {
         let statement = format!("SELECT schema_version FROM {} WHERE id = 1", self.table);
         let row = database.first(&statement, &[])?;
         row.map(|row| row.get("schema_version")).transpose()
@@ -64,7 +64,7 @@ impl Schema {
     ///
     /// # Errors
     /// `internal` for a form that this version of the product does not read; nothing is changed.
-    pub fn bring_up_to_date(&self, database: &impl Database) -> Result<(), Fault> {
+    pub fn bring_up_to_date(&self, database: &impl Database) -> Result<()> {
         let Self { holds, table, oldest, upgrades } = self;
         // The step that makes the tables writes the row.
         let Some(found) = self.stored(database)? else { return Ok(()) };
@@ -98,7 +98,7 @@ impl Schema {
 ///
 /// # Errors
 /// `internal` when the storage fails.
-pub fn has_table(database: &impl Database, name: &str) -> Result<bool, Fault> {
+pub fn has_table(database: &impl Database, name: &str) -> Result<bool> {
     let statement = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?";
     Ok(database.first(statement, &[name.into()])?.is_some())
 }

@@ -13,7 +13,7 @@ use std::task::{Poll, Waker};
 
 use super::alarm::Alarm;
 use super::tasks::{Attempted, Task, TaskKind, Tasks};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::ports::{Database, Platform, failure_line};
 
 /// Does the tasks of an object, under the settings and the catalog of one request or alarm.
@@ -27,7 +27,7 @@ pub trait TaskHandler {
 }
 
 /// An attempt that is under way.
-pub type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Attempted, Fault>> + 'a>>;
+pub type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Attempted>> + 'a>>;
 
 /// Begins to attempt what a step has made owed, for whoever does not know what the object does for its tasks.
 pub trait TaskStart: Debug {
@@ -35,7 +35,7 @@ pub trait TaskStart: Debug {
     ///
     /// # Errors
     /// The storage fails.
-    fn start(&self) -> Result<(), Fault>;
+    fn start(&self) -> Result<()>;
 }
 
 /// The runner of an object's tasks.
@@ -73,7 +73,7 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
         self: &Rc<Self>,
         alarm_interval_ms: u64,
         handler: impl FnOnce() -> Rc<dyn TaskHandler>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         if !self.tasks.is_there()? {
             return Ok(());
         }
@@ -112,7 +112,7 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
         self: &Rc<Self>,
         alarm_interval_ms: u64,
         handler: impl FnOnce() -> Rc<dyn TaskHandler>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         match self.tasks.next_at()? {
             Some(next_at) if next_at > self.platform.now_ms() => {
                 self.alarm.set_by(self.platform.as_ref(), next_at)
@@ -134,7 +134,7 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
     }
 
     /// Attempts tasks of a kind until none is due.
-    async fn attempt_all(&self, kind: TaskKind) -> Result<(), Fault> {
+    async fn attempt_all(&self, kind: TaskKind) -> Result<()> {
         self.platform.durable().await;
         loop {
             // Nothing is awaited between this read and the attempt, so nothing is attempted that was erased.
@@ -155,7 +155,7 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
     }
 
     /// Sets the alarm for the next attempt.
-    fn set_for_next(&self) -> Result<(), Fault> {
+    fn set_for_next(&self) -> Result<()> {
         match self.tasks.next_at()? {
             Some(at_ms) => self.alarm.set_by(self.platform.as_ref(), at_ms),
             None => Ok(()),

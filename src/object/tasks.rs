@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::schema::has_table;
-use crate::contract::{Fault, closed_list};
+use crate::contract::{Result, closed_list};
 use crate::ports::{Database, Row, SqlValue, insert, read_row};
 
 /// An object has the table from its first task on. `next_at`: when the next attempt is due; `attempts`: those so far;
@@ -151,7 +151,7 @@ impl<D: Database> Tasks<D> {
     }
 
     /// Adds a task, which is due at once. A task of the kind that waits under the same id stays as it is.
-    pub fn add(&self, kind: TaskKind, id: &str, work: &str, now_ms: u64) -> Result<(), Fault> {
+    pub fn add(&self, kind: TaskKind, id: &str, work: &str, now_ms: u64) -> Result<()> {
         self.insert(kind, id, now_ms, now_ms, 0, work)
     }
 
@@ -163,7 +163,7 @@ impl<D: Database> Tasks<D> {
         next_at: u64,
         attempts: u32,
         work: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         if !self.is_there()? {
             self.database.execute(TASKS, &[])?;
             self.is_there.set(Some(true));
@@ -175,7 +175,7 @@ impl<D: Database> Tasks<D> {
     }
 
     /// The task of a kind whose attempt is due first, if one is due by now.
-    pub fn due(&self, kind: TaskKind, now_ms: u64) -> Result<Option<Task>, Fault> {
+    pub fn due(&self, kind: TaskKind, now_ms: u64) -> Result<Option<Task>> {
         let due = self.rows(
             "SELECT * FROM tasks WHERE state = 'pending' AND kind = ? AND next_at <= ?
              ORDER BY next_at, id LIMIT 1",
@@ -185,7 +185,7 @@ impl<D: Database> Tasks<D> {
     }
 
     /// The kinds of which a task is due by now.
-    pub fn due_kinds(&self, now_ms: u64) -> Result<Vec<TaskKind>, Fault> {
+    pub fn due_kinds(&self, now_ms: u64) -> Result<Vec<TaskKind>> {
         let mut kinds = Vec::new();
         let statement = "SELECT DISTINCT kind FROM tasks WHERE state = 'pending' AND next_at <= ?";
         for row in self.rows(statement, &[now_ms.into()])? {
@@ -196,7 +196,7 @@ impl<D: Database> Tasks<D> {
     }
 
     /// When the next attempt is due; `None` where no task waits.
-    pub fn next_at(&self) -> Result<Option<u64>, Fault> {
+    pub fn next_at(&self) -> Result<Option<u64>> {
         let next =
             "SELECT kind, MIN(next_at) AS next_at FROM tasks WHERE state = 'pending' GROUP BY kind";
         let mut earliest: Option<u64> = None;
@@ -210,7 +210,7 @@ impl<D: Database> Tasks<D> {
     }
 
     /// Records what an attempt came to. Nothing is written where the task is gone, or is another one by now.
-    pub fn settle(&self, task: &Task, attempted: Attempted) -> Result<(), Fault> {
+    pub fn settle(&self, task: &Task, attempted: Attempted) -> Result<()> {
         if !self.is_there()? {
             return Ok(());
         }
@@ -245,7 +245,7 @@ impl<D: Database> Tasks<D> {
     }
 
     /// Makes the waiting tasks of a kind due now.
-    pub fn hasten(&self, kind: TaskKind, now_ms: u64) -> Result<(), Fault> {
+    pub fn hasten(&self, kind: TaskKind, now_ms: u64) -> Result<()> {
         self.change(
             "UPDATE tasks SET next_at = ?2
              WHERE state = 'pending' AND kind = ?1 AND next_at > ?2",
@@ -254,7 +254,7 @@ impl<D: Database> Tasks<D> {
     }
 
     /// Drops the waiting tasks of a kind.
-    pub fn withdraw(&self, kind: TaskKind) -> Result<(), Fault> {
+    pub fn withdraw(&self, kind: TaskKind) -> Result<()> {
         self.change(
             "DELETE FROM tasks WHERE state = 'pending' AND kind = ?",
             &[kind.as_str().into()],
@@ -263,7 +263,7 @@ impl<D: Database> Tasks<D> {
 
     /// Erases the tasks with the rest of the object's rows, but for those that outlive an erasure: the model service still
     /// has what was erased.
-    pub fn erase(&self) -> Result<(), Fault> {
+    pub fn erase(&self) -> Result<()> {
         let mut kept = Vec::new();
         // What is dropped may be longer than memory: it is not read.
         for kind in TaskKind::ALL.iter().filter(|kind| kind.outlives_erasure()) {
@@ -282,7 +282,7 @@ impl<D: Database> Tasks<D> {
     }
 
     /// The tasks of a kind whose ids begin so, by their ids.
-    pub fn records(&self, kind: TaskKind, prefix: &str) -> Result<Vec<TaskRecord>, Fault> {
+    pub fn records(&self, kind: TaskKind, prefix: &str) -> Result<Vec<TaskRecord>> {
         let rows = self.rows(
             "SELECT id, state, created_at, attempts, last_status FROM tasks
              WHERE state IN ('pending', 'done', 'given_up') AND kind = ?1
@@ -299,17 +299,17 @@ impl<D: Database> Tasks<D> {
     }
 
     /// Rows of the table; none where it is not there.
-    fn rows(&self, statement: &str, bound: &[SqlValue]) -> Result<Vec<Row>, Fault> {
+    fn rows(&self, statement: &str, bound: &[SqlValue]) -> Result<Vec<Row>> {
         if self.is_there()? { self.database.query(statement, bound) } else { Ok(Vec::new()) }
     }
 
     /// Changes rows of the table, where it is there.
-    fn change(&self, statement: &str, bound: &[SqlValue]) -> Result<(), Fault> {
+    fn change(&self, statement: &str, bound: &[SqlValue]) -> Result<()> {
         if self.is_there()? { self.database.execute(statement, bound) } else { Ok(()) }
     }
 
     /// Whether the object ever owed anything.
-    pub(super) fn is_there(&self) -> Result<bool, Fault> {
+    pub(super) fn is_there(&self) -> Result<bool> {
         match self.is_there.get() {
             Some(known) => Ok(known),
             None => {
@@ -321,6 +321,6 @@ impl<D: Database> Tasks<D> {
     }
 }
 
-fn task(row: &Row) -> Result<Task, Fault> {
+fn task(row: &Row) -> Result<Task> {
     Ok(read_row!(Task of row { kind, id, created_at, attempts, work }))
 }

@@ -8,7 +8,7 @@ use super::entry_seq::EntrySeq;
 use super::progress::PendingResponse;
 use super::records::{Session, Turn};
 use super::responses::DeletionState;
-use crate::contract::{Fault, TurnStatus};
+use crate::contract::{Result, TurnStatus};
 use crate::object::TaskKind;
 use crate::ports::Database;
 
@@ -21,7 +21,7 @@ impl<D: Database> SessionStore<D> {
         pending: PendingResponse,
         agent_context: &str,
         to_delete: bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let mut turn = self.turn_at(ordinal)?;
         self.durable_step(|| {
             if to_delete {
@@ -35,11 +35,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Notes that so many attempts have gone out behind the pending response of the running turn, or before it, whose own
     /// responses have no id: an instance that is lost from here on leaves them at the service.
-    pub(crate) fn note_attempts_without_id(
-        &self,
-        ordinal: u64,
-        attempts: u64,
-    ) -> Result<(), Fault> {
+    pub(crate) fn note_attempts_without_id(&self, ordinal: u64, attempts: u64) -> Result<()> {
         let mut turn = self.turn_at(ordinal)?;
         let Some(pending) = &mut turn.progress.pending else { return Ok(()) };
         pending.unknown_responses = attempts;
@@ -48,7 +44,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Whether the pending response may be read on: no entry was added to the conversation since, and no steer has
     /// interrupted its call.
-    pub(crate) fn reads_pending_on(&self, turn: &Turn) -> Result<bool, Fault> {
+    pub(crate) fn reads_pending_on(&self, turn: &Turn) -> Result<bool> {
         let Some(pending) = &turn.progress.pending else { return Ok(false) };
         if EntrySeq(pending.newest_entry) != self.newest_entry()? {
             return Ok(false);
@@ -63,7 +59,7 @@ impl<D: Database> SessionStore<D> {
         session: &mut Session,
         turn: &mut Turn,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let was_running = turn.status == TurnStatus::Running;
         if let Some(pending) = &mut turn.progress.pending {
             pending.resumptions = if was_running { pending.resumptions + 1 } else { 0 };
@@ -86,7 +82,7 @@ impl<D: Database> SessionStore<D> {
         session: &Session,
         turn: &mut Turn,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         match turn.progress.pending.take() {
             None => Ok(()),
             Some(pending) => {
@@ -103,16 +99,13 @@ impl<D: Database> SessionStore<D> {
         response_id: &str,
         agent_context: &str,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         self.tasks.add(TaskKind::Cancel, response_id, agent_context, now_ms)
     }
 
     /// The pending responses of the session's turns, which nobody reads any more when it is erased, with the agent contexts
     /// whose services make them.
-    pub(super) fn pending_responses(
-        &self,
-        session: &Session,
-    ) -> Result<Vec<(String, String)>, Fault> {
+    pub(super) fn pending_responses(&self, session: &Session) -> Result<Vec<(String, String)>> {
         let statement = "SELECT ordinal FROM turns WHERE status IN ('running', 'failed')
              AND (progress LIKE '%\"pending\":{%' OR progress LIKE '@%')";
         let mut ids = Vec::new();
@@ -126,7 +119,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The newest entry of the conversation.
-    pub(crate) fn newest_entry(&self) -> Result<EntrySeq, Fault> {
+    pub(crate) fn newest_entry(&self) -> Result<EntrySeq> {
         let known = self.memory.borrow().newest_entry;
         match known {
             Some(known) => Ok(known),

@@ -11,7 +11,7 @@ use super::entry_seq::EntrySeq;
 use super::other_contexts::{Contexts, OtherContexts, PastContexts};
 use super::records::{EntryKind, Session};
 use super::session_store::SessionStore;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::ports::Database;
 
 /// The contexts under which a session goes on.
@@ -192,7 +192,7 @@ impl<D: Database> SessionStore<D> {
         session: &mut Session,
         new: NewContexts,
         turn: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let before = session.past(turn.saturating_sub(1));
         let others = session.state.contexts.get_or_insert_default();
         others.asked.get_or_insert_with(|| before.contexts.clone());
@@ -207,7 +207,7 @@ impl<D: Database> SessionStore<D> {
         session: &mut Session,
         new: NewContexts,
         turn: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let present = match self.boot_message(&session.state.window)? {
             Some(entry) => self.items(&[&entry])?.pop(),
             None => None,

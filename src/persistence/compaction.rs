@@ -6,7 +6,7 @@ use super::entry_seq::EntrySeq;
 use super::records::{Entry, EntryKind, Session, Turn};
 use super::session_store::SessionStore;
 use super::window::{CompactionRecord, Window};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::ports::Database;
 
 /// A conversation that was compacted.
@@ -53,7 +53,7 @@ impl<D: Database> SessionStore<D> {
         turn: &mut Turn,
         compacted: CompactedConversation,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let CompactedConversation { record, mut window, summary_message } = compacted;
         turn.updated_at = now_ms;
         session.updated_at = now_ms;
@@ -72,21 +72,21 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The entries that a window sends as they are, oldest first; the system message is not among them.
-    pub fn entries_in(&self, window: &Window) -> Result<Vec<Entry>, Fault> {
+    pub fn entries_in(&self, window: &Window) -> Result<Vec<Entry>> {
         let mut entries = self.entries_after(window.from.before())?;
         entries.retain(|entry| entry.kind != EntryKind::System);
         Ok(entries)
     }
 
     /// The boot prompt's message, with which a window begins.
-    pub fn boot_message(&self, window: &Window) -> Result<Option<Entry>, Fault> {
+    pub fn boot_message(&self, window: &Window) -> Result<Option<Entry>> {
         let place = window.system_message.unwrap_or(EntrySeq::FIRST);
         Ok(self.entry(place)?.filter(|entry| entry.kind == EntryKind::System))
     }
 
     /// Takes a turn out of the conversation, which was too long even with nothing but this turn. What its
     /// compactions left out comes back. A chain that holds an output of the turn ends.
-    pub fn leave_out_turn(&self, session: &mut Session, turn: &mut Turn) -> Result<(), Fault> {
+    pub fn leave_out_turn(&self, session: &mut Session, turn: &mut Turn) -> Result<()> {
         take_compactions_back(session, turn);
         // This statement looks through the conversation, and only a turn that does not fit alone runs it.
         let its_own = "SELECT seq, kind FROM conversation

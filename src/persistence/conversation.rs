@@ -7,13 +7,13 @@ use super::entry_seq::EntrySeq;
 use super::records::{Entry, EntryKind};
 use super::session_store::SessionStore;
 use super::texts;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::ports::{Database, Row, insert, read_row, unreadable_column};
 
 impl<D: Database> SessionStore<D> {
     /// The entries of the conversation after `seq`, oldest first. Entries that the model service refused
     /// are left out, except tool outputs.
-    pub fn entries_after(&self, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
+    pub fn entries_after(&self, seq: EntrySeq) -> Result<Vec<Entry>> {
         if let Some(known) = self.memory.borrow().unsent.as_ref().filter(|known| known.after == seq)
         {
             return Ok(known.entries.iter().map(|(entry, _)| entry.clone()).collect());
@@ -26,11 +26,11 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The entry at a place, if it is sent as it is stored.
-    pub fn entry(&self, seq: EntrySeq) -> Result<Option<Entry>, Fault> {
+    pub fn entry(&self, seq: EntrySeq) -> Result<Option<Entry>> {
         Ok(self.list("seq = ? AND entry_state = 'kept'", seq)?.pop())
     }
 
-    fn list(&self, which: &str, seq: EntrySeq) -> Result<Vec<Entry>, Fault> {
+    fn list(&self, which: &str, seq: EntrySeq) -> Result<Vec<Entry>> {
         let statement = format!(
             "SELECT seq, turn, kind, entry_state, service, OCTET_LENGTH(items) AS bytes,
                 COUNT(part) AS kept_parts, SUM(OCTET_LENGTH(text)) AS kept_bytes
@@ -44,7 +44,7 @@ impl<D: Database> SessionStore<D> {
 
     /// The items of some of the entries that [`Self::entries_after`] listed, in their order: of each a JSON
     /// array. The caller sees to it that they are few and short, and stand close together.
-    pub fn items(&self, entries: &[&Entry]) -> Result<Vec<String>, Fault> {
+    pub fn items(&self, entries: &[&Entry]) -> Result<Vec<String>> {
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
             return Ok(Vec::new());
         };
@@ -78,7 +78,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// One part of an entry's items, of [`Entry::parts`]: joined, they are a JSON array.
-    pub fn items_part(&self, entry: &Entry, part: usize) -> Result<String, Fault> {
+    pub fn items_part(&self, entry: &Entry, part: usize) -> Result<String> {
         if entry.kept_parts == 0 {
             let mut items = self.items(&[entry])?;
             return items.pop().ok_or_else(lost);
@@ -90,12 +90,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Adds an entry to the conversation.
-    pub(super) fn append(
-        &self,
-        turn: u64,
-        kind: EntryKind,
-        items: &str,
-    ) -> Result<EntrySeq, Fault> {
+    pub(super) fn append(&self, turn: u64, kind: EntryKind, items: &str) -> Result<EntrySeq> {
         self.append_made(turn, (kind, None), items)
     }
 
@@ -105,7 +100,7 @@ impl<D: Database> SessionStore<D> {
         turn: u64,
         (kind, service): (EntryKind, Option<&str>),
         items: &str,
-    ) -> Result<EntrySeq, Fault> {
+    ) -> Result<EntrySeq> {
         let EntrySeq(newest) = self.newest_entry()?;
         let seq = EntrySeq(newest + 1);
         let column = texts::to_entry_column(self.database.as_ref(), seq.0, items)?;
@@ -122,7 +117,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Takes entries out of what calls send, `state` says why, or has calls send them again, as `kept`: in a step that saves
     /// the session.
-    pub(super) fn mark(&self, entries: &[EntrySeq], state: &str) -> Result<(), Fault> {
+    pub(super) fn mark(&self, entries: &[EntrySeq], state: &str) -> Result<()> {
         self.memory.borrow_mut().unsent = None;
         let statement = "UPDATE conversation SET entry_state = ? WHERE seq = ?";
         entries
@@ -131,7 +126,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The items of the latest message of a user turn, withheld or not: a JSON array.
-    pub fn message_of(&self, turn: u64) -> Result<Option<String>, Fault> {
+    pub fn message_of(&self, turn: u64) -> Result<Option<String>> {
         let statement = "SELECT items FROM conversation
              WHERE turn = ? AND kind = 'user' ORDER BY seq DESC LIMIT 1";
         let Some(row) = self.database.first(statement, &[turn.into()])? else { return Ok(None) };
@@ -152,7 +147,7 @@ impl Entry {
     }
 }
 
-fn entry(row: &Row) -> Result<Entry, Fault> {
+fn entry(row: &Row) -> Result<Entry> {
     Ok(read_row!(Entry of row {
         seq, turn, kind, service, kept_parts,
         withheld: match row.get::<String>("entry_state")?.as_str() {

@@ -10,7 +10,7 @@ use super::SessionStore;
 use super::records::{Session, to_json};
 use super::responses::{DeletionEnd, DeletionState};
 use super::schema::{RECEIPT, SCHEMA, session_tables};
-use crate::contract::{Fault, SessionId, TurnStatus};
+use crate::contract::{Result, SessionId, TurnStatus};
 use crate::encoding::timestamp;
 use crate::object::{TaskKind, has_table};
 use crate::ports::{Database, insert};
@@ -109,7 +109,7 @@ impl<D: Database> SessionStore<D> {
         files: u64,
         at_services: StoredAtServices<'_>,
         now: u64,
-    ) -> Result<ErasureReceipt, Fault> {
+    ) -> Result<ErasureReceipt> {
         let has_table = |table: &str| self.has_table(table);
         let receipt = self.receipt_over(has_table, &session.session_id, files, now)?;
         // A turn's row holds its latest model call.
@@ -149,13 +149,13 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The form of a session that a newer version of the product wrote; `None` where this one reads it, or there is none.
-    pub(crate) fn newer_form(&self) -> Result<Option<usize>, Fault> {
+    pub(crate) fn newer_form(&self) -> Result<Option<usize>> {
         SCHEMA.newer(self.database.as_ref())
     }
 
     /// Whether a session of a newer form has noted responses that the model service is to delete. What is noted of them is
     /// of that form, too.
-    pub(crate) fn has_noted_responses(&self) -> Result<bool, Fault> {
+    pub(crate) fn has_noted_responses(&self) -> Result<bool> {
         has_table(self.database.as_ref(), "responses")
     }
 
@@ -166,7 +166,7 @@ impl<D: Database> SessionStore<D> {
         session_id: &SessionId,
         files: u64,
         now: u64,
-    ) -> Result<ErasureReceipt, Fault> {
+    ) -> Result<ErasureReceipt> {
         // The latest model call of each turn stands in the turn's row, where this version cannot look.
         let has_table = |table: &str| has_table(self.database.as_ref(), table);
         self.receipt_over(has_table, session_id, files, now)
@@ -175,11 +175,11 @@ impl<D: Database> SessionStore<D> {
     /// The receipt that counts the rows of the tables that are there, and no responses.
     fn receipt_over(
         &self,
-        has_table: impl Fn(&str) -> Result<bool, Fault>,
+        has_table: impl Fn(&str) -> Result<bool>,
         session_id: &SessionId,
         files: u64,
         now: u64,
-    ) -> Result<ErasureReceipt, Fault> {
+    ) -> Result<ErasureReceipt> {
         let count = |table| match has_table(table)? {
             true => self.number(&format!("SELECT COUNT(*) AS number FROM {table}"), &[]),
             false => Ok(0),
@@ -202,19 +202,19 @@ impl<D: Database> SessionStore<D> {
 
     /// Notes that the user's object has counted the receipt of that incarnation. The receipt goes unless responses are to be
     /// deleted.
-    pub(crate) fn receipt_collected(&self, incarnation: u64) -> Result<(), Fault> {
+    pub(crate) fn receipt_collected(&self, incarnation: u64) -> Result<()> {
         let stored = self.stored_receipt()?.filter(|stored| stored.for_user == incarnation);
         let Some(stored) = stored else { return Ok(()) };
         self.durable_step(|| self.save_receipt(StoredReceipt { for_user: 0, ..stored }).map(|_| ()))
     }
 
     /// Whether responses of an erased session are still to be deleted.
-    pub(crate) fn has_open_responses(&self) -> Result<bool, Fault> {
+    pub(crate) fn has_open_responses(&self) -> Result<bool> {
         Ok(self.has_receipt()? && self.count_responses()?.0 > 0)
     }
 
     /// The receipt of the erasure that is under way.
-    pub(crate) fn receipt(&self) -> Result<Option<ErasureReceipt>, Fault> {
+    pub(crate) fn receipt(&self) -> Result<Option<ErasureReceipt>> {
         let Some(stored) = self.stored_receipt()? else { return Ok(None) };
         self.with_open_responses(stored.receipt).map(Some)
     }
@@ -226,7 +226,7 @@ impl<D: Database> SessionStore<D> {
         &self,
         asked: &[(String, Option<DeletionState>)],
         gives_up: bool,
-    ) -> Result<Option<ErasureReceipt>, Fault> {
+    ) -> Result<Option<ErasureReceipt>> {
         // Another erasure may have added to the list while the service was asked.
         let Some(mut stored) = self.stored_receipt()? else { return Ok(None) };
         self.durable_step(|| {
@@ -250,10 +250,7 @@ impl<D: Database> SessionStore<D> {
 
     /// The ids of responses in the transcripts of the session's own model calls, with the agent contexts whose services made
     /// them; a fork leaves those of its parent alone.
-    fn responses_in_transcripts(
-        &self,
-        session: &Session,
-    ) -> Result<BTreeMap<String, String>, Fault> {
+    fn responses_in_transcripts(&self, session: &Session) -> Result<BTreeMap<String, String>> {
         let copied = session.state.fork.as_ref().map(|fork| fork.model_calls);
         let number = |call: &Map<String, Value>| call.get("Number").and_then(Value::as_u64);
         let mut ids = BTreeMap::new();
@@ -287,7 +284,7 @@ impl<D: Database> SessionStore<D> {
         session: &Session,
         transcribed: &BTreeMap<String, String>,
         lost_calls_too: bool,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64> {
         let mut session = session.clone();
         if let Some(ordinal) = session.open_turn {
             // A turn that ran in this instance was stopped before.
@@ -309,7 +306,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The receipt as it is stored: with the responses that are settled.
-    fn stored_receipt(&self) -> Result<Option<StoredReceipt>, Fault> {
+    fn stored_receipt(&self) -> Result<Option<StoredReceipt>> {
         if !self.has_receipt()? {
             return Ok(None);
         }
@@ -319,7 +316,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Stores a receipt while responses are to be deleted or the user's object has not counted it, and returns it as
     /// clients see it.
-    fn save_receipt(&self, stored: StoredReceipt) -> Result<ErasureReceipt, Fault> {
+    fn save_receipt(&self, stored: StoredReceipt) -> Result<ErasureReceipt> {
         let text = to_json("text", &stored)?;
         let shown = self.with_open_responses(stored.receipt)?;
         if stored.for_user == 0 && self.count_responses()?.0 == 0 {
@@ -332,7 +329,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The receipt as clients see it: with the responses that are not settled.
-    fn with_open_responses(&self, mut receipt: ErasureReceipt) -> Result<ErasureReceipt, Fault> {
+    fn with_open_responses(&self, mut receipt: ErasureReceipt) -> Result<ErasureReceipt> {
         let (open, unreachable) = self.count_responses()?;
         if open > 0 {
             receipt.stored_responses.get_or_insert_default();

@@ -18,7 +18,7 @@ use super::records::{ModeChange, Session, Turn, from_json};
 use super::steers::Steer;
 use super::submission_origin::SubmissionOrigin;
 use crate::contract::{
-    CallerRecord, CatalogStamp, Fault, SessionId, SteerContent, SteerId, SteerState, TurnId,
+    CallerRecord, CatalogStamp, Result, SessionId, SteerContent, SteerId, SteerState, TurnId,
     TurnStatus, Usage, Warning, shown,
 };
 use crate::encoding::{sparse_object, timestamp};
@@ -168,7 +168,7 @@ impl ExportedTurn {
 
 impl<D: Database> SessionStore<D> {
     /// The turn's tools that the server runs.
-    pub(crate) fn tools_on_server(&self, turn: &Turn) -> Result<Vec<ToolOnServer>, Fault> {
+    pub(crate) fn tools_on_server(&self, turn: &Turn) -> Result<Vec<ToolOnServer>> {
         let tools: Vec<ExportedTool> = from_json("tools", &self.text(&turn.tools)?)?;
         let on_server = tools.into_iter().filter(|tool| tool.on_server);
         let known = |ExportedTool { name, parallel, mcp, .. }| ToolOnServer { name, parallel, mcp };
@@ -176,21 +176,17 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Where the entries stand that the conversation has now.
-    pub(crate) fn entry_places(&self) -> Result<EntryPlaces, Fault> {
+    pub(crate) fn entry_places(&self) -> Result<EntryPlaces> {
         let statement =
             "SELECT turn, JSON_GROUP_ARRAY(seq) AS places FROM conversation GROUP BY turn";
         let rows = self.database.query(statement, &[])?;
         let places = |row: &Row| Ok((row.get("turn")?, row.get("places")?));
-        let of_turns = rows.iter().map(places).collect::<Result<_, Fault>>()?;
+        let of_turns = rows.iter().map(places).collect::<Result<_>>()?;
         Ok(EntryPlaces { of_turns, newest: self.newest_entry()? })
     }
 
     /// A turn's entries, in their order. `places` may be older than the newest of them.
-    pub(crate) fn entries_of(
-        &self,
-        turn: u64,
-        places: &EntryPlaces,
-    ) -> Result<Vec<EntrySeq>, Fault> {
+    pub(crate) fn entries_of(&self, turn: u64, places: &EntryPlaces) -> Result<Vec<EntrySeq>> {
         let known = places.of_turns.get(&turn).map_or("[]", String::as_str);
         let mut entries: Vec<EntrySeq> = from_json("places", known)?;
         entries.sort_unstable();
@@ -204,7 +200,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// An entry of the conversation.
-    pub(crate) fn exported_entry(&self, entry: EntrySeq) -> Result<Option<ExportedEntry>, Fault> {
+    pub(crate) fn exported_entry(&self, entry: EntrySeq) -> Result<Option<ExportedEntry>> {
         let statement = "SELECT kind, entry_state, items FROM conversation WHERE seq = ?";
         let Some(row) = self.database.first(statement, &[entry.0.into()])? else {
             return Ok(None);
@@ -218,7 +214,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The session's own part of its export.
-    pub(crate) fn exported_session(&self, session: Session) -> Result<ExportedSession, Fault> {
+    pub(crate) fn exported_session(&self, session: Session) -> Result<ExportedSession> {
         let (bound, asked) = (session.bound(), session.asked_conversation());
         let text = |hash: Option<String>| hash.map(|hash| self.text(&hash)).transpose();
         let tools = text(session.client_tools)?.map(|tools| from_json("client_tools", &tools));
@@ -240,7 +236,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The numbers of a turn's submissions before the latest, in their order.
-    pub(crate) fn earlier_submissions(&self, turn: u64) -> Result<Vec<u32>, Fault> {
+    pub(crate) fn earlier_submissions(&self, turn: u64) -> Result<Vec<u32>> {
         let statement = "SELECT number FROM submissions WHERE turn = ? ORDER BY number";
         let rows = self.rows_of_calls(statement, &[turn.into()])?;
         rows.iter().map(|row| row.get("number")).collect()
@@ -251,17 +247,14 @@ impl<D: Database> SessionStore<D> {
         &self,
         turn: u64,
         number: u32,
-    ) -> Result<Option<ExportedSubmission>, Fault> {
+    ) -> Result<Option<ExportedSubmission>> {
         let statement = "SELECT * FROM submissions WHERE turn = ? AND number = ?";
         let rows = self.rows_of_calls(statement, &[turn.into(), number.into()])?;
         rows.first().map(|row| self.submission_in(row, row.json("caller")?)).transpose()
     }
 
     /// A turn's latest submission.
-    pub(crate) fn latest_submission(
-        &self,
-        turn: &Turn,
-    ) -> Result<Option<ExportedSubmission>, Fault> {
+    pub(crate) fn latest_submission(&self, turn: &Turn) -> Result<Option<ExportedSubmission>> {
         let statement =
             "SELECT fingerprint, accepted_at, http_status, outcome FROM turns WHERE ordinal = ?";
         let row = self.database.first(statement, &[turn.ordinal.into()])?;
@@ -269,11 +262,7 @@ impl<D: Database> SessionStore<D> {
         row.map(|row| self.submission_in(&row, origin)).transpose()
     }
 
-    fn submission_in(
-        &self,
-        row: &Row,
-        origin: SubmissionOrigin,
-    ) -> Result<ExportedSubmission, Fault> {
+    fn submission_in(&self, row: &Row, origin: SubmissionOrigin) -> Result<ExportedSubmission> {
         let SubmissionOrigin { caller, catalog } = origin;
         Ok(read_row!(ExportedSubmission of row {
             fingerprint, http_status,
@@ -285,7 +274,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// A turn's part of the export.
-    pub(crate) fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn, Fault> {
+    pub(crate) fn exported_turn(&self, turn: Turn) -> Result<ExportedTurn> {
         let steers = self.exported_steers(&turn)?;
         let progress = turn.progress;
         let (schema_name, schema) =
@@ -316,7 +305,7 @@ impl<D: Database> SessionStore<D> {
 }
 
 impl<D: Database> SessionStore<D> {
-    fn exported_steers(&self, turn: &Turn) -> Result<Vec<ExportedSteer>, Fault> {
+    fn exported_steers(&self, turn: &Turn) -> Result<Vec<ExportedSteer>> {
         let mut unplaced = self.unplaced_steers(turn)?.into_iter().peekable();
         let exported = |steer: Steer| {
             let content = unplaced.next_if(|unplaced| unplaced.position == steer.position);

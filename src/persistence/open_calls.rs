@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::call::{Call, OpenCalls, RefusedCall};
 use super::records::{EntryKind, Session};
 use super::session_store::SessionStore;
-use crate::contract::{Fault, ToolResult};
+use crate::contract::{Result, ToolResult};
 use crate::ports::{Database, Row, SqlValue, insert, read_row};
 
 /// Names a call.
@@ -24,14 +24,14 @@ pub(crate) struct CallPlace {
 
 impl<D: Database> SessionStore<D> {
     /// The calls of one model call, in the model's order.
-    pub fn calls(&self, of: OpenCalls) -> Result<Vec<Call>, Fault> {
+    pub fn calls(&self, of: OpenCalls) -> Result<Vec<Call>> {
         let statement = "SELECT * FROM calls WHERE turn = ? AND model_call = ? ORDER BY position";
         self.calls_by(statement, &[of.turn.into(), of.model_call.into()])
     }
 
     /// The results that the server's tools gave in a turn, each with the name of its tool, in the model's order. Nothing
     /// else of the calls is read, and no result of the client's: all of a turn together, nothing bounds them.
-    pub fn server_results(&self, turn: u64) -> Result<Vec<(String, ToolResult)>, Fault> {
+    pub fn server_results(&self, turn: u64) -> Result<Vec<(String, ToolResult)>> {
         let statement = "SELECT name, result FROM calls
             WHERE turn = ? AND result IS NOT NULL AND runs_on = 'server'
             ORDER BY model_call, position";
@@ -40,7 +40,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Where all calls of a turn stand, in the same order.
-    pub(crate) fn call_places(&self, turn: u64) -> Result<Vec<CallPlace>, Fault> {
+    pub(crate) fn call_places(&self, turn: u64) -> Result<Vec<CallPlace>> {
         let statement =
             "SELECT model_call, position FROM calls WHERE turn = ? ORDER BY model_call, position";
         let rows = self.rows_of_calls(statement, &[turn.into()])?;
@@ -55,7 +55,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// One call.
-    pub(crate) fn call_at(&self, place: CallPlace) -> Result<Option<Call>, Fault> {
+    pub(crate) fn call_at(&self, place: CallPlace) -> Result<Option<Call>> {
         let statement = "SELECT * FROM calls WHERE turn = ? AND model_call = ? AND position = ?";
         let CallPlace { turn, model_call, position } = place;
         let key = [turn.into(), model_call.into(), position.into()];
@@ -63,17 +63,14 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The calls of a turn, in the same order, of which one at a time is read: together they may be longer than memory.
-    pub(crate) fn each_call(
-        &self,
-        turn: u64,
-    ) -> Result<impl Iterator<Item = Result<Call, Fault>>, Fault> {
+    pub(crate) fn each_call(&self, turn: u64) -> Result<impl Iterator<Item = Result<Call>>> {
         let places = self.call_places(turn)?.into_iter();
         Ok(places.filter_map(|place| self.call_at(place).transpose()))
     }
 
     /// The calls of a turn that a human refused: only a refusal gives a call with a question to nobody. No
     /// result is read, since every model step may ask.
-    pub fn refused_calls(&self, turn: u64) -> Result<Vec<RefusedCall>, Fault> {
+    pub fn refused_calls(&self, turn: u64) -> Result<Vec<RefusedCall>> {
         let statement = "SELECT name, arguments FROM calls
             WHERE turn = ? AND runs_on = 'nobody' AND approval IS NOT NULL";
         let rows = self.rows_of_calls(statement, &[turn.into()])?;
@@ -84,13 +81,13 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The ids by which clients and tools know the calls of a turn, and the questions about calls.
-    pub fn call_ids(&self, turn: u64) -> Result<BTreeSet<String>, Fault> {
+    pub fn call_ids(&self, turn: u64) -> Result<BTreeSet<String>> {
         Ok(self.named_calls(turn)?.iter().flat_map(Call::ids).collect())
     }
 
     /// The calls of a turn, in the model's order, without names, arguments and results. What a human wrote in place of
     /// arguments, the last member, is cut off: nothing bounds all of a turn together.
-    pub(crate) fn named_calls(&self, turn: u64) -> Result<Vec<Call>, Fault> {
+    pub(crate) fn named_calls(&self, turn: u64) -> Result<Vec<Call>> {
         let statement = "SELECT model_call, position, tool_call_id, runs_on,
              CASE INSTR(question, ',\"ArgumentsJson\":') WHEN 0 THEN question
              ELSE SUBSTR(question, 1, INSTR(question, ',\"ArgumentsJson\":') - 1) || '}' END AS approval
@@ -114,7 +111,7 @@ impl<D: Database> SessionStore<D> {
     ///
     /// The submission that was answered with the earlier questions loses that outcome, so that its repeat asks anew, too:
     /// nobody can answer them any more.
-    pub(super) fn leave_decisions_behind(&self, session: &Session) -> Result<(), Fault> {
+    pub(super) fn leave_decisions_behind(&self, session: &Session) -> Result<()> {
         let Some(open) = session.open_calls else { return Ok(()) };
         let mut taken = self.call_ids(open.turn)?;
         let calls = self.calls(open)?;
@@ -137,7 +134,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The bytes of the results that server tools gave in a turn.
-    pub fn result_bytes(&self, turn: u64) -> Result<usize, Fault> {
+    pub fn result_bytes(&self, turn: u64) -> Result<usize> {
         let statement = "SELECT result FROM calls
             WHERE turn = ? AND runs_on = 'server' AND result IS NOT NULL";
         let rows = self.rows_of_calls(statement, &[turn.into()])?;
@@ -152,7 +149,7 @@ impl<D: Database> SessionStore<D> {
         session: &mut Session,
         open: OpenCalls,
         outputs: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         self.durable_step(|| {
             self.append(open.turn, EntryKind::ToolOutputs, outputs)?;
             session.open_calls = None;
@@ -166,10 +163,10 @@ impl<D: Database> SessionStore<D> {
     pub fn settle_open_calls(
         &self,
         session: &mut Session,
-        begun: impl FnOnce(OpenCalls, &[Call]) -> Result<Vec<u32>, Fault>,
+        begun: impl FnOnce(OpenCalls, &[Call]) -> Result<Vec<u32>>,
         result_of: impl Fn(&Call, bool) -> ToolResult,
-        outputs_of: impl Fn(&[Call]) -> Result<String, Fault>,
-    ) -> Result<(), Fault> {
+        outputs_of: impl Fn(&[Call]) -> Result<String>,
+    ) -> Result<()> {
         let Some(open) = session.open_calls else { return Ok(()) };
         let mut calls = self.calls(open)?;
         let begun = begun(open, &calls)?;
@@ -182,7 +179,7 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    pub(super) fn insert_call(&self, turn: u64, call: &Call) -> Result<(), Fault> {
+    pub(super) fn insert_call(&self, turn: u64, call: &Call) -> Result<()> {
         self.ensure_call_tables()?;
         insert!(self.database, "INSERT INTO" calls {
             turn,
@@ -199,7 +196,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Saves what becomes of a call: its result, and a human's decision with its effect on who runs it.
-    pub(super) fn save_call(&self, turn: u64, call: &Call) -> Result<(), Fault> {
+    pub(super) fn save_call(&self, turn: u64, call: &Call) -> Result<()> {
         self.database.execute(
             "UPDATE calls SET result = ?, runs_on = ?, approval = ?
              WHERE turn = ? AND model_call = ? AND position = ?",
@@ -214,15 +211,11 @@ impl<D: Database> SessionStore<D> {
         )
     }
 
-    fn optional_column(
-        &self,
-        column: &str,
-        value: Option<&impl Serialize>,
-    ) -> Result<SqlValue, Fault> {
+    fn optional_column(&self, column: &str, value: Option<&impl Serialize>) -> Result<SqlValue> {
         value.map_or(Ok(SqlValue::Null), |value| self.json_column(column, value))
     }
 
-    fn calls_by(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Call>, Fault> {
+    fn calls_by(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Call>> {
         let rows = self.rows_of_calls(statement, parameters)?;
         let call = |row: &Row| {
             Ok(read_row!(Call of row {

@@ -11,7 +11,7 @@ use super::other_contexts::OtherContexts;
 use super::progress::TurnProgress;
 use super::window::{Ladder, Window};
 use crate::contract::closed_list;
-use crate::contract::{Fault, InvokeResult, SessionId, TurnId, TurnStatus, Usage};
+use crate::contract::{InvokeResult, Result, SessionId, TurnId, TurnStatus, Usage};
 use crate::encoding::sparse_object;
 use crate::ports::unreadable_column;
 
@@ -331,11 +331,11 @@ pub struct ModeChange {
 }
 
 /// Reads a column's JSON.
-pub(super) fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, Fault> {
+pub(super) fn from_json<T: DeserializeOwned>(column: &str, text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|_| unreadable_column(column))
 }
 
 /// Writes JSON for a column.
-pub(super) fn to_json(column: &str, value: &impl Serialize) -> Result<String, Fault> {
+pub(super) fn to_json(column: &str, value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|_| unreadable_column(column))
 }

@@ -3,7 +3,7 @@
 
 use super::SessionStore;
 use super::schema::RESPONSES;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::contract::closed_list;
 use crate::object::has_table;
 use crate::ports::{Database, Row, insert};
@@ -51,12 +51,12 @@ pub(super) enum DeletionEnd {
 
 impl<D: Database> SessionStore<D> {
     /// Keeps the id of a response that the model service stores. Keeping it again writes nothing.
-    pub(crate) fn keep_response(&self, id: &str, agent_context: &str) -> Result<(), Fault> {
+    pub(crate) fn keep_response(&self, id: &str, agent_context: &str) -> Result<()> {
         self.durable_step(|| self.add_response(id, agent_context, DeletionState::Kept))
     }
 
     /// Responses to delete, those first that were asked for the fewest times.
-    pub(crate) fn responses_to_delete(&self, limit: u32) -> Result<Vec<StoredResponse>, Fault> {
+    pub(crate) fn responses_to_delete(&self, limit: u32) -> Result<Vec<StoredResponse>> {
         if !self.has_receipt()? {
             return Ok(Vec::new());
         }
@@ -72,7 +72,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Notes that another attempt follows the one that made a response, if it is kept.
-    pub(crate) fn pass_response(&self, id: &str) -> Result<(), Fault> {
+    pub(crate) fn pass_response(&self, id: &str) -> Result<()> {
         if !has_table(self.database.as_ref(), "responses")? {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The ids of the living session's responses whose calls an instance may have lost.
-    pub(super) fn kept_responses(&self) -> Result<Vec<String>, Fault> {
+    pub(super) fn kept_responses(&self) -> Result<Vec<String>> {
         self.ensure_responses()?;
         let statement = "SELECT response_id FROM responses WHERE standing = 'kept'";
         let rows = self.database.query(statement, &[])?;
@@ -90,7 +90,7 @@ impl<D: Database> SessionStore<D> {
 
     /// The number of responses that are to be deleted, and of those among them whom nobody can be asked
     /// about.
-    pub(super) fn count_responses(&self) -> Result<(u64, u64), Fault> {
+    pub(super) fn count_responses(&self) -> Result<(u64, u64)> {
         self.ensure_responses()?;
         let count = |which: &str| {
             self.number(&format!("SELECT COUNT(*) AS number FROM responses WHERE {which}"), &[])
@@ -104,7 +104,7 @@ impl<D: Database> SessionStore<D> {
         id: &str,
         agent_context: &str,
         deletion_state: DeletionState,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         self.ensure_responses()?;
         let standing = deletion_state.as_str();
         insert!(self.database, "INSERT OR IGNORE INTO" responses (attempts = 0) {
@@ -114,7 +114,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Gives up the responses of the living session: they are to be deleted, or forgotten, as `deletes` says of the agent
     /// context that they were made under.
-    pub(super) fn release_responses(&self, deletes: &dyn Fn(&str) -> bool) -> Result<(), Fault> {
+    pub(super) fn release_responses(&self, deletes: &dyn Fn(&str) -> bool) -> Result<()> {
         self.ensure_responses()?;
         let kept = format!("SELECT DISTINCT agent_context FROM responses WHERE {LIVES}");
         for row in self.database.query(&kept, &[])? {
@@ -136,7 +136,7 @@ impl<D: Database> SessionStore<D> {
         id: &str,
         deletion_state: Option<DeletionState>,
         gives_up: bool,
-    ) -> Result<Option<DeletionEnd>, Fault> {
+    ) -> Result<Option<DeletionEnd>> {
         let known = format!("SELECT attempts FROM responses WHERE response_id = ? AND NOT {LIVES}");
         let Some(row) = self.database.first(&known, &[id.into()])? else { return Ok(None) };
         let attempts = row.get::<u32>("attempts")?.saturating_add(1);
@@ -161,7 +161,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Drops the tables of an erasure that is complete.
-    pub(super) fn drop_receipt(&self) -> Result<(), Fault> {
+    pub(super) fn drop_receipt(&self) -> Result<()> {
         self.database.execute("DROP TABLE IF EXISTS receipt", &[])?;
         let left = self.number("SELECT COUNT(*) AS number FROM responses", &[])?;
         if left == 0 {
@@ -172,11 +172,11 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Whether an erasure is under way.
-    pub(super) fn has_receipt(&self) -> Result<bool, Fault> {
+    pub(super) fn has_receipt(&self) -> Result<bool> {
         has_table(self.database.as_ref(), "receipt")
     }
 
-    fn ensure_responses(&self) -> Result<(), Fault> {
+    fn ensure_responses(&self) -> Result<()> {
         if !self.memory.borrow().has_responses {
             self.database.execute(RESPONSES, &[])?;
             self.memory.borrow_mut().has_responses = true;

@@ -12,7 +12,7 @@ use super::entry_seq::EntrySeq;
 use super::records::{Lease, Session, SessionState, to_json};
 use super::schema;
 use super::session_store::SessionStore;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::ports::{Database, Row, insert, read_row};
 
 /// What a plain turn changes of the session.
@@ -37,7 +37,7 @@ impl Session {
          ON newest.ordinal = (SELECT MAX(ordinal) FROM turns)
          WHERE session.id = 1";
 
-    pub(super) fn from_rows(row: &Row) -> Result<Self, Fault> {
+    pub(super) fn from_rows(row: &Row) -> Result<Self> {
         let session = Self::from_own_row(row)?;
         let Some(changes) = row.json::<Option<Changes>>("session_after")? else {
             return Ok(session);
@@ -82,7 +82,7 @@ impl Session {
             && *open_calls == other.open_calls
     }
 
-    fn from_own_row(row: &Row) -> Result<Self, Fault> {
+    fn from_own_row(row: &Row) -> Result<Self> {
         let open_calls = match row.get("open_calls_turn")? {
             None => None,
             Some(turn) => Some(OpenCalls { turn, model_call: row.get("open_calls_model_call")? }),
@@ -112,11 +112,7 @@ impl Changes {
 impl<D: Database> SessionStore<D> {
     /// Saves the session in the step that writes a turn's row. Returns what that row is to hold as `session_after`;
     /// `None` where the session's own row had to be written.
-    pub(super) fn save_session_with(
-        &self,
-        session: &Session,
-        turn: u64,
-    ) -> Result<Option<String>, Fault> {
+    pub(super) fn save_session_with(&self, session: &Session, turn: u64) -> Result<Option<String>> {
         self.find_tables()?;
         // With the changes, the session as it is known has to be this one.
         let differs_by_changes = |known: &Session| session.differs_by_changes(known);
@@ -132,7 +128,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Credentials that were issued before this time are revoked, as far as the session knows; 0 for none.
-    pub fn credentials_valid_from(&self) -> Result<u64, Fault> {
+    pub fn credentials_valid_from(&self) -> Result<u64> {
         // The first read of the session takes the stored time over.
         self.session()?;
         Ok(self.credentials_valid_from.get())
@@ -147,7 +143,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Revokes credentials that were issued earlier than a time, durably where the session has a row.
-    pub fn revoke(&self, before_ms: u64) -> Result<(), Fault> {
+    pub fn revoke(&self, before_ms: u64) -> Result<()> {
         let session = self.session()?;
         self.note_credentials_valid_from(before_ms);
         session.map_or(Ok(()), |session| self.save_session(&session))
@@ -155,7 +151,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Ends the lease of the session, durably, where nobody spends out of it; returns the lease that has ended and may not
     /// have come back yet.
-    pub fn end_lease(&self) -> Result<Option<Lease>, Fault> {
+    pub fn end_lease(&self) -> Result<Option<Lease>> {
         let Some(mut session) = self.session()? else { return Ok(None) };
         let Some(lease) = session.state.lease.as_mut() else { return Ok(None) };
         let ended = Lease { used: Some(lease.used(session.state.total_tokens)), ..*lease };
@@ -174,7 +170,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The session as it is about to be written.
-    fn written(&self, session: &Session) -> Result<Session, Fault> {
+    fn written(&self, session: &Session) -> Result<Session> {
         self.find_tables()?;
         // The turn that saves it may have begun before another write, and before the user's object told a later time.
         let mut session = session.clone();
@@ -184,7 +180,7 @@ impl<D: Database> SessionStore<D> {
         Ok(session)
     }
 
-    pub(super) fn save_session(&self, session: &Session) -> Result<(), Fault> {
+    pub(super) fn save_session(&self, session: &Session) -> Result<()> {
         let session = self.written(session)?;
         insert!(self.database, "REPLACE INTO" session (id = 1) {
             schema_version: schema::SCHEMA.form(),

@@ -13,7 +13,7 @@ use super::entry_seq::EntrySeq;
 use super::memory::{SessionMemory, Tables, UnsentEntries};
 use super::records::{ModeChange, Session, StoredOutcome, Submission, Turn, from_json, to_json};
 use super::{schema, texts};
-use crate::contract::{Fault, TurnId};
+use crate::contract::{Fault, Result, TurnId};
 use crate::encoding::timestamp;
 use crate::object::{Tasks, has_table};
 use crate::ports::{Database, Row, SqlValue, read_row};
@@ -56,7 +56,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Makes everything that `writes` does one durable step: all of it is kept or, when it fails,
     /// nothing. A step within a step is part of it, so its failure has to fail the whole.
-    pub fn durable_step<T>(&self, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub fn durable_step<T>(&self, writes: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.in_step.replace(true) {
             return writes();
         }
@@ -82,24 +82,24 @@ impl<D: Database> SessionStore<D> {
 
     /// The session, or `None` when no turn was ever accepted. Brings older tables up to date, and
     /// fails when a newer version of the product wrote them.
-    pub fn session(&self) -> Result<Option<Session>, Fault> {
+    pub fn session(&self) -> Result<Option<Session>> {
         self.find_tables()?;
         Ok(self.memory.borrow().session.clone())
     }
 
     /// The session of a turn, which has one.
-    pub(crate) fn session_of_turn(&self) -> Result<Session, Fault> {
+    pub(crate) fn session_of_turn(&self) -> Result<Session> {
         let lost = || Fault::internal("The session's storage lost the session.");
         self.session()?.ok_or_else(lost)
     }
 
     /// A turn by the client's id.
-    pub fn turn(&self, turn_id: &TurnId) -> Result<Option<Turn>, Fault> {
+    pub fn turn(&self, turn_id: &TurnId) -> Result<Option<Turn>> {
         Ok(self.turns("WHERE turn_id = ?", &[turn_id.as_str().into()])?.pop())
     }
 
     /// A turn by its ordinal.
-    pub fn turn_at(&self, ordinal: u64) -> Result<Turn, Fault> {
+    pub fn turn_at(&self, ordinal: u64) -> Result<Turn> {
         let known = self.memory.borrow().turn.clone();
         if let Some(turn) = known.filter(|turn| turn.ordinal == ordinal) {
             return Ok(turn);
@@ -108,25 +108,25 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The turn after `ordinal`, or the first. A row may hold texts as long as an answer, so no statement reads several.
-    pub fn turn_after(&self, ordinal: Option<u64>) -> Result<Option<Turn>, Fault> {
+    pub fn turn_after(&self, ordinal: Option<u64>) -> Result<Option<Turn>> {
         let which = "WHERE ordinal > ? ORDER BY ordinal LIMIT 1";
         Ok(self.turns(which, &[ordinal.unwrap_or(0).into()])?.pop())
     }
 
     /// The composition trace of a turn's message, JSON.
-    pub fn composition(&self, turn: u64) -> Result<Box<RawValue>, Fault> {
+    pub fn composition(&self, turn: u64) -> Result<Box<RawValue>> {
         let row = self
             .database
             .first("SELECT composition FROM turns WHERE ordinal = ?", &[turn.into()])?;
         self.json(&row.ok_or_else(lost_turn)?, "composition")
     }
 
-    pub fn newest_turn(&self) -> Result<Option<Turn>, Fault> {
+    pub fn newest_turn(&self) -> Result<Option<Turn>> {
         Ok(self.turns("ORDER BY ordinal DESC LIMIT 1", &[])?.pop())
     }
 
     /// The ordinal of the newest turn; 0 before the first.
-    pub fn newest_ordinal(&self) -> Result<u64, Fault> {
+    pub fn newest_ordinal(&self) -> Result<u64> {
         let known = self.memory.borrow().newest_turn;
         let newest = match known {
             Some(known) => known,
@@ -137,11 +137,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// A submission of a turn by the fingerprint of its request.
-    pub(crate) fn submission(
-        &self,
-        turn: &Turn,
-        fingerprint: &str,
-    ) -> Result<Option<Submission>, Fault> {
+    pub(crate) fn submission(&self, turn: &Turn, fingerprint: &str) -> Result<Option<Submission>> {
         if turn.fingerprint == fingerprint {
             return Ok(Some(Submission { latest: true, outcome: self.outcome(turn.ordinal)? }));
         }
@@ -170,7 +166,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The outcome of a turn's latest submission; `None` while it runs.
-    pub fn outcome(&self, turn: u64) -> Result<Option<StoredOutcome>, Fault> {
+    pub fn outcome(&self, turn: u64) -> Result<Option<StoredOutcome>> {
         let row = self.database.first(
             "SELECT http_status, outcome, kept_segment FROM turns WHERE ordinal = ?",
             &[turn.into()],
@@ -179,7 +175,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The session's mode changes, oldest first, or those of one turn.
-    pub fn mode_history(&self, of: Option<u64>) -> Result<Vec<ModeChange>, Fault> {
+    pub fn mode_history(&self, of: Option<u64>) -> Result<Vec<ModeChange>> {
         let statement =
             "SELECT previous_mode, new_mode, reason, turn_id, changed_at, branch FROM mode_history
              JOIN turns ON turns.ordinal = mode_history.turn
@@ -195,8 +191,8 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The transcript of a turn's model calls, oldest first, as clients read it.
-    pub fn model_calls(&self, turn: u64) -> Result<Vec<Map<String, Json>>, Fault> {
-        let shown = |record: Result<Map<String, Json>, Fault>| {
+    pub fn model_calls(&self, turn: u64) -> Result<Vec<Map<String, Json>>> {
+        let shown = |record: Result<Map<String, Json>>| {
             let mut record = record?;
             if let Some(started_at) = record.get_mut("StartedAt") {
                 *started_at = started_at.as_u64().map(timestamp).into();
@@ -210,7 +206,7 @@ impl<D: Database> SessionStore<D> {
     pub(super) fn call_records<T: DeserializeOwned>(
         &self,
         turn: u64,
-    ) -> Result<impl Iterator<Item = Result<T, Fault>>, Fault> {
+    ) -> Result<impl Iterator<Item = Result<T>>> {
         let numbers = "SELECT number FROM model_calls WHERE turn = ? ORDER BY number";
         let earlier = self.rows_of_calls(numbers, &[turn.into()])?.into_iter().map(move |row| {
             let record = "SELECT record FROM model_calls WHERE turn = ? AND number = ?";
@@ -225,7 +221,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// A long text by its hash.
-    pub fn text(&self, hash: &str) -> Result<String, Fault> {
+    pub fn text(&self, hash: &str) -> Result<String> {
         match &self.memory.borrow().tools {
             Some((known, text)) if known == hash => Ok(text.clone()),
             _ => texts::load(self.database.as_ref(), hash),
@@ -233,7 +229,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Keeps a long text and returns its hash.
-    pub fn keep_text(&self, text: &str) -> Result<String, Fault> {
+    pub fn keep_text(&self, text: &str) -> Result<String> {
         self.durable_step(|| {
             self.ensure_tables()?;
             texts::keep(self.database.as_ref(), text)
@@ -241,12 +237,12 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Keeps a turn's tool list, which mostly is that of the turn before, and returns its hash.
-    pub(super) fn keep_tools(&self, tools: &str) -> Result<String, Fault> {
+    pub(super) fn keep_tools(&self, tools: &str) -> Result<String> {
         self.keep_again(|memory| &mut memory.tools, tools)
     }
 
     /// Keeps the template of a model call, which mostly is that of the call before, and returns its hash.
-    pub fn keep_template(&self, template: &str) -> Result<String, Fault> {
+    pub fn keep_template(&self, template: &str) -> Result<String> {
         self.keep_again(|memory| &mut memory.template, template)
     }
 
@@ -255,7 +251,7 @@ impl<D: Database> SessionStore<D> {
         &self,
         last: fn(&mut SessionMemory) -> &mut Option<(String, String)>,
         text: &str,
-    ) -> Result<String, Fault> {
+    ) -> Result<String> {
         if let Some((hash, known)) = last(&mut self.memory.borrow_mut())
             && known == text
         {
@@ -267,7 +263,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Creates the tables of a new session.
-    pub(super) fn ensure_tables(&self) -> Result<(), Fault> {
+    pub(super) fn ensure_tables(&self) -> Result<()> {
         if self.find_tables()? == Tables::Absent {
             self.durable_step(|| self.database.execute_all(schema::TABLES))?;
             let known = self.memory.take();
@@ -284,7 +280,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Creates [`schema::CALL_TABLES`] when they are not there.
-    pub(super) fn ensure_call_tables(&self) -> Result<(), Fault> {
+    pub(super) fn ensure_call_tables(&self) -> Result<()> {
         if !self.has_call_tables()? {
             self.durable_step(|| self.database.execute_all(schema::CALL_TABLES))?;
             self.memory.borrow_mut().tables = Tables::Present { calls: true };
@@ -292,12 +288,12 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    pub(super) fn has_call_tables(&self) -> Result<bool, Fault> {
+    pub(super) fn has_call_tables(&self) -> Result<bool> {
         Ok(self.find_tables()? == Tables::Present { calls: true })
     }
 
     /// Whether a table of a session is there that has rows.
-    pub(super) fn has_table(&self, name: &str) -> Result<bool, Fault> {
+    pub(super) fn has_table(&self, name: &str) -> Result<bool> {
         match name {
             "turns" | "conversation" => Ok(true),
             "steers" => has_table(self.database.as_ref(), name),
@@ -310,7 +306,7 @@ impl<D: Database> SessionStore<D> {
         &self,
         statement: &str,
         parameters: &[SqlValue],
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Vec<Row>> {
         if self.has_call_tables()? {
             self.database.query(statement, parameters)
         } else {
@@ -319,7 +315,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Looks for the tables and the session, once, and brings older ones up to date.
-    pub(super) fn find_tables(&self) -> Result<Tables, Fault> {
+    pub(super) fn find_tables(&self) -> Result<Tables> {
         let known = self.memory.borrow().tables;
         if known != Tables::Unknown {
             return Ok(known);
@@ -328,7 +324,7 @@ impl<D: Database> SessionStore<D> {
              WHERE type = 'table' AND name IN ('session', 'calls', 'fork', 'tasks')";
         let rows = self.database.query(statement, &[])?;
         let names = rows.iter().map(|row| row.get::<String>("name"));
-        let names = names.collect::<Result<Vec<_>, Fault>>()?;
+        let names = names.collect::<Result<Vec<_>>>()?;
         let has = |table: &str| names.iter().any(|name| name == table);
         let tables = match has("session") {
             false => Tables::Absent,
@@ -345,7 +341,7 @@ impl<D: Database> SessionStore<D> {
         Ok(tables)
     }
 
-    fn find_session(&self) -> Result<(), Fault> {
+    fn find_session(&self) -> Result<()> {
         schema::SCHEMA.bring_up_to_date(self.database.as_ref())?;
         // The runtime keeps the columns that a statement had at first, so this one runs on present tables
         // only.
@@ -357,12 +353,12 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The column `number` of a statement's one row; 0 for NULL.
-    pub(super) fn number(&self, statement: &str, parameters: &[SqlValue]) -> Result<u64, Fault> {
+    pub(super) fn number(&self, statement: &str, parameters: &[SqlValue]) -> Result<u64> {
         let row = self.database.first(statement, parameters)?;
         Ok(row.map_or(Ok(None), |row| row.get("number"))?.unwrap_or(0))
     }
 
-    pub(super) fn turns(&self, which: &str, parameters: &[SqlValue]) -> Result<Vec<Turn>, Fault> {
+    pub(super) fn turns(&self, which: &str, parameters: &[SqlValue]) -> Result<Vec<Turn>> {
         let statement = format!("SELECT {TURN} FROM turns {which}");
         let rows = self.database.query(&statement, parameters)?;
         let turn = |row: &Row| {
@@ -376,7 +372,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The value in a JSON column, wherever [`texts::to_column`] put its text; NULL is `null`.
-    pub(super) fn json<T: DeserializeOwned>(&self, row: &Row, column: &str) -> Result<T, Fault> {
+    pub(super) fn json<T: DeserializeOwned>(&self, row: &Row, column: &str) -> Result<T> {
         match row.get::<Option<String>>(column)? {
             Some(held) => from_json(column, &texts::from_column(self.database.as_ref(), held)?),
             None => from_json(column, "null"),
@@ -384,22 +380,18 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// What a JSON column holds for a value.
-    pub(super) fn json_column(
-        &self,
-        column: &str,
-        value: &impl Serialize,
-    ) -> Result<SqlValue, Fault> {
+    pub(super) fn json_column(&self, column: &str, value: &impl Serialize) -> Result<SqlValue> {
         Ok(texts::to_column(self.database.as_ref(), &to_json(column, value)?)?.into())
     }
 
     /// What the column of a turn's progress holds. Each step of the turn replaces it.
-    pub(super) fn progress_column(&self, turn: &Turn) -> Result<SqlValue, Fault> {
+    pub(super) fn progress_column(&self, turn: &Turn) -> Result<SqlValue> {
         let json = to_json("progress", &turn.progress)?;
         let database = self.database.as_ref();
         Ok(texts::to_own_column(database, "progress", turn.ordinal, &json)?.into())
     }
 
-    fn outcome_from_row(&self, row: &Row) -> Result<Option<StoredOutcome>, Fault> {
+    fn outcome_from_row(&self, row: &Row) -> Result<Option<StoredOutcome>> {
         let Some(outcome) = row.get("outcome")? else { return Ok(None) };
         let body = texts::from_column(self.database.as_ref(), outcome)?;
         Ok(Some(read_row!(StoredOutcome of row { http_status, kept_segment, body: body })))

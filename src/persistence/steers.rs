@@ -12,7 +12,7 @@ use super::records::{EntryKind, Session, Turn, to_json};
 use super::schema;
 use super::session_store::SessionStore;
 use crate::contract::{
-    CallerRecord, Fault, SteerContent, SteerId, SteerRequest, SteerState, UserWarning,
+    CallerRecord, Result, SteerContent, SteerId, SteerRequest, SteerState, UserWarning,
 };
 use crate::ports::{Database, Row, insert, read_row};
 
@@ -65,7 +65,7 @@ const STEERS: &str = "SELECT position, steer_id, fingerprint, accepted_at, calle
 
 impl<D: Database> SessionStore<D> {
     /// Accepts a steer: from here on it is durable.
-    pub(crate) fn accept_steer(&self, turn: &mut Turn, new: NewSteer<'_>) -> Result<(), Fault> {
+    pub(crate) fn accept_steer(&self, turn: &mut Turn, new: NewSteer<'_>) -> Result<()> {
         let NewSteer { request, fingerprint, caller, interrupts, bytes, now_ms } = new;
         let steers = &mut turn.progress.steers;
         let position = steers.accepted;
@@ -91,7 +91,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// A steer of a turn by the client's id.
-    pub(crate) fn steer(&self, turn: &Turn, id: &SteerId) -> Result<Option<Steer>, Fault> {
+    pub(crate) fn steer(&self, turn: &Turn, id: &SteerId) -> Result<Option<Steer>> {
         if turn.progress.steers.accepted == 0 {
             return Ok(None);
         }
@@ -101,7 +101,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The steers of a turn in the order of acceptance. A turn without any reads no row.
-    pub fn steers(&self, turn: &Turn) -> Result<Vec<Steer>, Fault> {
+    pub fn steers(&self, turn: &Turn) -> Result<Vec<Steer>> {
         if turn.progress.steers.accepted == 0 {
             return Ok(Vec::new());
         }
@@ -121,7 +121,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The steers of a turn that have no place in the conversation, in the order of acceptance.
-    pub(crate) fn unplaced_steers(&self, turn: &Turn) -> Result<Vec<UnplacedSteer>, Fault> {
+    pub(crate) fn unplaced_steers(&self, turn: &Turn) -> Result<Vec<UnplacedSteer>> {
         if !self.has_unplaced_steers(turn) {
             return Ok(Vec::new());
         }
@@ -138,11 +138,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Puts steers into the conversation, each with its message, one item. The step that it is part of saves the
     /// turn.
-    pub(crate) fn place_steers(
-        &self,
-        turn: &mut Turn,
-        messages: Vec<(u32, String)>,
-    ) -> Result<(), Fault> {
+    pub(crate) fn place_steers(&self, turn: &mut Turn, messages: Vec<(u32, String)>) -> Result<()> {
         self.take_accepted_steers(turn);
         for (position, item) in messages {
             turn.progress.steers.placed = turn.progress.steers.placed.max(position + 1);
@@ -157,12 +153,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Notes that the turn's next model call takes all its steers that are in the conversation. `bytes` are those of the
     /// accepted ones up to there.
-    pub(crate) fn deliver_steers(
-        &self,
-        turn: &mut Turn,
-        bytes: u64,
-        now_ms: u64,
-    ) -> Result<(), Fault> {
+    pub(crate) fn deliver_steers(&self, turn: &mut Turn, bytes: u64, now_ms: u64) -> Result<()> {
         let progress = &mut turn.progress;
         progress.steers.delivered = progress.steers.placed;
         progress.steers.delivered_bytes = bytes;
@@ -182,7 +173,7 @@ impl<D: Database> SessionStore<D> {
         session: &Session,
         turn: &mut Turn,
         refused: &[EntrySeq],
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         UserWarning::SteerRefused.add_once(&mut turn.progress.user_warnings);
         self.durable_step(|| {
             self.mark(refused, "withheld")?;
@@ -204,7 +195,7 @@ impl<D: Database> SessionStore<D> {
         turn: &mut Turn,
         refused: &[EntrySeq],
         warnings: Vec<String>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         turn.progress.user_warnings = warnings;
         self.durable_step(|| {
             let added = self.entries_after(session.acknowledged)?;
@@ -217,7 +208,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Saves the progress of a turn, and nothing else of it.
-    pub(crate) fn save_progress(&self, turn: &mut Turn) -> Result<(), Fault> {
+    pub(crate) fn save_progress(&self, turn: &mut Turn) -> Result<()> {
         self.take_accepted_steers(turn);
         self.database.execute(
             "UPDATE turns SET progress = ? WHERE ordinal = ?",
@@ -251,7 +242,7 @@ impl<D: Database> SessionStore<D> {
     }
 }
 
-fn steer(turn: &Turn, row: &Row) -> Result<Steer, Fault> {
+fn steer(turn: &Turn, row: &Row) -> Result<Steer> {
     let entry_state: Option<String> = row.get("entry_state")?;
     let delivered = match row.get("delivered_at")? {
         Some(at) => Some((at, row.get("model_call")?)),

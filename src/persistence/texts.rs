@@ -4,7 +4,7 @@
 //! The object's storage limits a row to 2 MB, so a column holds only a reference to a text above
 //! [`INLINE_BYTES`].
 
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::encoding::sha256_hex;
 use crate::ports::{Database, insert};
 
@@ -24,13 +24,13 @@ pub(super) const NAME_IN_ITEMS: &str =
     "CASE WHEN OCTET_LENGTH(items) <= 65 AND items LIKE '@%' THEN SUBSTR(items, 2) END";
 
 /// Keeps a text and returns its hash. Keeping it again writes nothing.
-pub(super) fn keep(database: &impl Database, text: &str) -> Result<String, Fault> {
+pub(super) fn keep(database: &impl Database, text: &str) -> Result<String> {
     let hash = sha256_hex(text.as_bytes());
     keep_as(database, &hash, text)?;
     Ok(hash)
 }
 
-fn keep_as(database: &impl Database, name: &str, text: &str) -> Result<(), Fault> {
+fn keep_as(database: &impl Database, name: &str, text: &str) -> Result<()> {
     for (number, part) in parts(text, PART_BYTES).enumerate() {
         insert!(database, "INSERT OR IGNORE INTO" texts { hash: name, part: number, text: part })?;
     }
@@ -48,7 +48,7 @@ pub(super) fn referred(column: &str) -> Option<&str> {
 }
 
 /// Reads a kept text.
-pub(super) fn load(database: &impl Database, hash: &str) -> Result<String, Fault> {
+pub(super) fn load(database: &impl Database, hash: &str) -> Result<String> {
     let newest = "SELECT part, text FROM texts WHERE hash = ? ORDER BY part DESC LIMIT 1";
     let last = database.first(newest, &[hash.into()])?.ok_or_else(lost)?;
     let (parts, end): (usize, String) = (last.get("part")?, last.get("text")?);
@@ -66,7 +66,7 @@ pub(super) fn load(database: &impl Database, hash: &str) -> Result<String, Fault
 }
 
 /// What a column holds for a JSON text: the text itself, or a reference when it is too long.
-pub(super) fn to_column(database: &impl Database, json: &str) -> Result<String, Fault> {
+pub(super) fn to_column(database: &impl Database, json: &str) -> Result<String> {
     if json.len() <= INLINE_BYTES {
         return Ok(json.to_owned());
     }
@@ -74,11 +74,7 @@ pub(super) fn to_column(database: &impl Database, json: &str) -> Result<String, 
 }
 
 /// What the column of a conversation entry holds for its items.
-pub(super) fn to_entry_column(
-    database: &impl Database,
-    seq: u64,
-    json: &str,
-) -> Result<String, Fault> {
+pub(super) fn to_entry_column(database: &impl Database, seq: u64, json: &str) -> Result<String> {
     to_own_column(database, "entry", seq, json)
 }
 
@@ -88,7 +84,7 @@ pub(super) fn to_own_column(
     what: &str,
     number: u64,
     json: &str,
-) -> Result<String, Fault> {
+) -> Result<String> {
     if json.len() <= INLINE_BYTES {
         return Ok(json.to_owned());
     }
@@ -99,7 +95,7 @@ pub(super) fn to_own_column(
 }
 
 /// The JSON text of which [`to_column`] or [`to_own_column`] made the column.
-pub(super) fn from_column(database: &impl Database, column: String) -> Result<String, Fault> {
+pub(super) fn from_column(database: &impl Database, column: String) -> Result<String> {
     match referred(&column) {
         Some(hash) => load(database, hash),
         None => Ok(column),

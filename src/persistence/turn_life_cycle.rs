@@ -15,7 +15,7 @@ use super::submission_origin::SubmissionOrigin;
 use super::texts;
 use super::webhooks::Ending;
 use super::window::{CompactionRecord, Window};
-use crate::contract::{CallerRecord, CatalogStamp, Fault, TurnId, TurnStatus};
+use crate::contract::{CallerRecord, CatalogStamp, Result, TurnId, TurnStatus};
 use crate::files::OutputFile;
 use crate::ports::{Database, insert};
 
@@ -82,11 +82,7 @@ pub struct NewMode {
 
 impl<D: Database> SessionStore<D> {
     /// Accepts a user turn: from here on it is `running`.
-    pub(crate) fn begin_turn(
-        &self,
-        session: &mut Session,
-        new: NewTurn<'_>,
-    ) -> Result<Turn, Fault> {
+    pub(crate) fn begin_turn(&self, session: &mut Session, new: NewTurn<'_>) -> Result<Turn> {
         self.durable_step(|| {
             self.ensure_tables()?;
             let ordinal = new.ordinal;
@@ -137,7 +133,7 @@ impl<D: Database> SessionStore<D> {
         turn: &mut Turn,
         new: NewSubmission<'_>,
         with_results: &[Call],
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let NewSubmission { fingerprint, caller, catalog, now_ms } = new;
         let followed = turn.progress.submission;
         let origin = SubmissionOrigin::of_latest(&turn.progress);
@@ -175,7 +171,7 @@ impl<D: Database> SessionStore<D> {
         segments: u32,
         repeated_message: Option<&str>,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         // A repeat after a failure counts anew.
         if turn.status == TurnStatus::Running {
             turn.attempts += 1;
@@ -205,7 +201,7 @@ impl<D: Database> SessionStore<D> {
         message: Option<(EntrySeq, String)>,
         composition: &str,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         turn.progress.retrieval = None;
         self.take_accepted_steers(turn);
         turn.updated_at = now_ms;
@@ -240,7 +236,7 @@ impl<D: Database> SessionStore<D> {
         turn: &mut Turn,
         output: &ModelOutputRecord<'_>,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         self.durable_step(|| {
             self.write_output(session, turn, output)?;
             turn.updated_at = now_ms;
@@ -250,12 +246,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Records the transcript of a model call that failed.
-    pub fn record_attempt(
-        &self,
-        session: &Session,
-        turn: &mut Turn,
-        record: &str,
-    ) -> Result<(), Fault> {
+    pub fn record_attempt(&self, session: &Session, turn: &mut Turn, record: &str) -> Result<()> {
         self.durable_step(|| {
             self.save_turn(turn, None, Some(record), None)?;
             self.save_session(session)
@@ -271,7 +262,7 @@ impl<D: Database> SessionStore<D> {
         files: Vec<OutputFile>,
         new_mode: Option<NewMode>,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let changes_turn = new_mode.is_some() || !files.is_empty();
         for file in files {
             file.collect(&mut turn.progress.files);
@@ -294,7 +285,7 @@ impl<D: Database> SessionStore<D> {
         turn: u64,
         new_mode: NewMode,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         self.ensure_call_tables()?;
         insert!(self.database, "INSERT INTO" mode_history {
             turn,
@@ -316,7 +307,7 @@ impl<D: Database> SessionStore<D> {
         turn: &mut Turn,
         output: &ModelOutputRecord<'_>,
         now_ms: u64,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool> {
         if !self.owes_steers(turn) {
             return Ok(false);
         }
@@ -333,7 +324,7 @@ impl<D: Database> SessionStore<D> {
         turn: &mut Turn,
         last: Option<&ModelOutputRecord<'_>>,
         ending: Ending<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let Ending { outcome, webhooks, now_ms } = ending;
         if turn.status != TurnStatus::AwaitingTools && session.open_turn == Some(turn.ordinal) {
             session.open_turn = None;
@@ -352,7 +343,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Marks entries that the model service refused as input, so that they are not sent again.
-    pub fn withhold(&self, session: &mut Session, entries: &[EntrySeq]) -> Result<(), Fault> {
+    pub fn withhold(&self, session: &mut Session, entries: &[EntrySeq]) -> Result<()> {
         if entries.is_empty() {
             return Ok(());
         }
@@ -366,7 +357,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Gives up the chain after the model service refused even the replacements of tool outputs. The
     /// calls leave the conversation with their outputs, and the next model call sends all that remains.
-    pub fn forget_refused_calls(&self, session: &mut Session) -> Result<(), Fault> {
+    pub fn forget_refused_calls(&self, session: &mut Session) -> Result<()> {
         session.drop_chain();
         self.memory.borrow_mut().unsent = None;
         self.durable_step(|| {
@@ -392,7 +383,7 @@ impl<D: Database> SessionStore<D> {
         session: &mut Session,
         turn: &mut Turn,
         output: &ModelOutputRecord<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let service = session.state.window.service.clone();
         let made = (EntryKind::ModelOutput, service.as_deref());
         session.acknowledged = self.append_made(turn.ordinal, made, output.items)?;
@@ -417,7 +408,7 @@ impl<D: Database> SessionStore<D> {
         outcome: Option<&StoredOutcome>,
         transcript: Option<&str>,
         session_after: Option<String>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         self.take_accepted_steers(turn);
         let column = |text| texts::to_column(self.database.as_ref(), text);
         let body = outcome.map(|outcome| column(&outcome.body)).transpose()?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::SessionStore;
 use super::records::{StoredOutcome, Turn, to_json};
 use crate::contract::closed_list;
-use crate::contract::{Fault, TurnId};
+use crate::contract::{Fault, Result, TurnId};
 use crate::object::{TaskKind, TaskRecord, TaskState};
 use crate::ports::Database;
 
@@ -89,7 +89,7 @@ impl<'a> MessagePlace<'a> {
     }
 
     /// Reads the id of a task.
-    pub(crate) fn of(id: &'a str) -> Result<Self, Fault> {
+    pub(crate) fn of(id: &'a str) -> Result<Self> {
         let other_form = || Fault::internal("The task of a webhook has an id of another form.");
         let mut parts = id.splitn(4, '/');
         let mut part = || parts.next().ok_or_else(other_form);
@@ -109,12 +109,7 @@ impl<'a> MessagePlace<'a> {
 
 impl<D: Database> SessionStore<D> {
     /// Adds the messages of a turn's submission, which are due at once. A message that waits already stays as it is.
-    pub(super) fn add_webhooks(
-        &self,
-        turn: &Turn,
-        due: &[DueWebhook],
-        now_ms: u64,
-    ) -> Result<(), Fault> {
+    pub(super) fn add_webhooks(&self, turn: &Turn, due: &[DueWebhook], now_ms: u64) -> Result<()> {
         let Turn { ordinal: turn, turn_id, progress, .. } = turn;
         let (turn, submission, again_at) = (*turn, progress.submission, progress.spent.again_at);
         for DueWebhook { message_id, webhook, event, body } in due {
@@ -127,7 +122,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The messages of a turn, those of its first submission first.
-    pub(crate) fn webhooks_of(&self, turn: u64) -> Result<Vec<WebhookRecord>, Fault> {
+    pub(crate) fn webhooks_of(&self, turn: u64) -> Result<Vec<WebhookRecord>> {
         self.find_tables()?;
         let tasks = self.tasks.records(TaskKind::Webhook, &MessagePlace::prefix(turn))?;
         let mut messages = Vec::with_capacity(tasks.len());

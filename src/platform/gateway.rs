@@ -13,7 +13,7 @@ use super::promise::settled;
 use super::received_body::ReceivedBody;
 use super::request_head::ReceivedHead;
 use super::variables::binding;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::encoding::Jurisdiction;
 use crate::ports::{FileFault, Gateway, HttpFault, ObjectRequest, RequestBody};
 
@@ -52,7 +52,7 @@ impl Gateway for WorkerGateway<'_> {
         self.is_within(USER_RATE_LIMITER, user).await
     }
 
-    fn random_bytes(&self) -> Result<[u8; 16], Fault> {
+    fn random_bytes(&self) -> Result<[u8; 16]> {
         let mut bytes = [0; 16];
         let filled = getrandom::fill(&mut bytes);
         filled.map(|()| bytes).map_err(|_| Fault::internal("The machine gave no random bytes."))

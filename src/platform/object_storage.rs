@@ -7,7 +7,7 @@ use wasm_bindgen::JsValue;
 
 use super::bindings::storage::ObjectStore;
 use super::object_log::ObjectLog;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::ports::{Database, HttpFault, Row, SqlValue, storage_failed, unreadable_column};
 
 /// The storage of one object.
@@ -42,7 +42,7 @@ impl ObjectStorage {
 }
 
 impl Database for ObjectStorage {
-    fn query(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>, Fault> {
+    fn query(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>> {
         let Bound { texts, bytes, shape } = Bound::of(parameters);
         let rows = self.store.rows(statement, &texts, &bytes, &shape);
         let rows = rows.map_err(|fault| self.failed(fault))?;
@@ -54,7 +54,7 @@ impl Database for ObjectStorage {
         statement: &str,
         parameters: &[SqlValue],
         column: &str,
-    ) -> Result<Option<String>, Fault> {
+    ) -> Result<Option<String>> {
         let Bound { texts, bytes, shape } = Bound::of(parameters);
         let value = self.store.first(statement, &texts, &bytes, &shape, column);
         let value = value.map_err(|fault| self.failed(fault))?;
@@ -69,7 +69,7 @@ impl Database for ObjectStorage {
         statement: &str,
         parameters: &[SqlValue],
         each: &mut dyn FnMut(u64, &[u8]),
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let Bound { texts, bytes, shape } = Bound::of(parameters);
         let mut is_readable = true;
         let mut take = |id: JsValue, held: Vec<u8>| match id.as_f64() {
@@ -81,17 +81,17 @@ impl Database for ObjectStorage {
         if is_readable { Ok(()) } else { Err(unreadable_column("id")) }
     }
 
-    fn execute(&self, statement: &str, parameters: &[SqlValue]) -> Result<(), Fault> {
+    fn execute(&self, statement: &str, parameters: &[SqlValue]) -> Result<()> {
         let Bound { texts, bytes, shape } = Bound::of(parameters);
         let ran = self.store.run(statement, &texts, &bytes, &shape);
         ran.map_err(|fault| self.failed(fault))
     }
 
-    fn execute_all(&self, statements: &[&str]) -> Result<(), Fault> {
+    fn execute_all(&self, statements: &[&str]) -> Result<()> {
         self.execute(&statements.join(";"), &[])
     }
 
-    fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault> {
+    fn atomically(&self, writes: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let mut failure = None;
         let committed = self.store.transaction(&mut || {
             writes().map(|()| JsValue::UNDEFINED).map_err(|fault| {

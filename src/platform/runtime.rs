@@ -22,7 +22,7 @@ use super::span::{RuntimeSpan, staying};
 use super::tenants::tenants;
 use super::values::to_js;
 use super::variables::binding;
-use crate::contract::{Fault, UserId};
+use crate::contract::{Result, UserId};
 use crate::encoding::Jurisdiction;
 use crate::ports::{
     DataPoint, FileFault, HttpFault, HttpRequest, HttpResponse, OperatorCatalog, Platform,
@@ -128,13 +128,13 @@ impl Platform for Runtime {
         Ok(text.map_or(OperatorCatalog::Absent, OperatorCatalog::Document))
     }
 
-    fn set_alarm(&self, at_ms: u64) -> Result<(), Fault> {
+    fn set_alarm(&self, at_ms: u64) -> Result<()> {
         let setting = self.store.set_alarm(at_ms as f64);
         // The promise settles with the writes around it; a failure of theirs resets the object.
         setting.map(|_| ()).map_err(|_| storage_failed())
     }
 
-    async fn free_storage(&self) -> Result<(), Fault> {
+    async fn free_storage(&self) -> Result<()> {
         let freed = self.state.storage().delete_all().await;
         freed.map_err(|_| storage_failed())
     }

@@ -7,15 +7,15 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 
 /// Runs statements. A method fails with [`storage_failed`] when the database refuses one.
 pub trait Database {
     /// Runs one statement and returns its rows.
-    fn query(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>, Fault>;
+    fn query(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>>;
 
     /// Runs one statement and returns its first row.
-    fn first(&self, statement: &str, parameters: &[SqlValue]) -> Result<Option<Row>, Fault> {
+    fn first(&self, statement: &str, parameters: &[SqlValue]) -> Result<Option<Row>> {
         Ok(self.query(statement, parameters)?.into_iter().next())
     }
 
@@ -26,7 +26,7 @@ pub trait Database {
         statement: &str,
         parameters: &[SqlValue],
         column: &str,
-    ) -> Result<Option<String>, Fault> {
+    ) -> Result<Option<String>> {
         self.first(statement, parameters)?.map(|row| row.get(column)).transpose()
     }
 
@@ -37,18 +37,18 @@ pub trait Database {
         statement: &str,
         parameters: &[SqlValue],
         each: &mut dyn FnMut(u64, &[u8]),
-    ) -> Result<(), Fault>;
+    ) -> Result<()>;
 
     /// Runs one statement that returns no rows.
-    fn execute(&self, statement: &str, parameters: &[SqlValue]) -> Result<(), Fault>;
+    fn execute(&self, statement: &str, parameters: &[SqlValue]) -> Result<()>;
 
     /// Runs statements that bind nothing and return no rows, one after the other.
-    fn execute_all(&self, statements: &[&str]) -> Result<(), Fault> {
+    fn execute_all(&self, statements: &[&str]) -> Result<()> {
         statements.iter().try_for_each(|statement| self.execute(statement, &[]))
     }
 
     /// Runs `writes` as one transaction: all of it is kept or, when it fails, nothing.
-    fn transaction<T>(&self, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    fn transaction<T>(&self, writes: impl FnOnce() -> Result<T>) -> Result<T> {
         let (mut writes, mut done) = (Some(writes), None);
         self.atomically(&mut || {
             if let Some(writes) = writes.take() {
@@ -60,7 +60,7 @@ pub trait Database {
     }
 
     /// [`Database::transaction`] as an implementation provides it. It calls `writes` once.
-    fn atomically(&self, writes: &mut dyn FnMut() -> Result<(), Fault>) -> Result<(), Fault>;
+    fn atomically(&self, writes: &mut dyn FnMut() -> Result<()>) -> Result<()>;
 }
 
 /// A value that a statement binds: no bool, which the object's storage binds as the text `'true'`, and
@@ -121,7 +121,7 @@ impl Row {
     ///
     /// # Errors
     /// [`unreadable_column`] when the column is absent or holds something else.
-    pub fn get<T: DeserializeOwned>(&self, column: &str) -> Result<T, Fault> {
+    pub fn get<T: DeserializeOwned>(&self, column: &str) -> Result<T> {
         let held = self.0.get(column).ok_or_else(|| unreadable_column(column))?;
         T::deserialize(held).map_err(|_| unreadable_column(column))
     }
@@ -130,7 +130,7 @@ impl Row {
     ///
     /// # Errors
     /// Those of [`Row::get`].
-    pub fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, Fault> {
+    pub fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T> {
         let text = self.get::<Option<String>>(column)?;
         let text = text.as_deref().unwrap_or("null");
         serde_json::from_str(text).map_err(|_| unreadable_column(column))

@@ -1,7 +1,7 @@
 //! The deployment's variables (interface §6): the name, default and meaning of each. `crate::entry` reads
 //! the variables and secrets that concern callers.
 
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 
 /// Declares the settings from one table: member, type, variable, least and default, meaning. An origin
 /// may be left out. A number that is too large for its type is the largest that fits.
@@ -44,7 +44,7 @@ macro_rules! deployment {
             /// default.
             pub fn from_variables(
                 variable: &dyn Fn(&str) -> Option<String>,
-            ) -> Result<Self, Fault> {
+            ) -> Result<Self> {
                 let mut read = Self::default();
                 $(if let Some(text) = variable($text_name).filter(|text| !text.is_empty()) {
                     read.$text = text;
@@ -115,7 +115,7 @@ deployment! {
 }
 
 /// An http or https origin; a slash at its end does not count.
-fn origin(name: &str, text: &str) -> Result<String, Fault> {
+fn origin(name: &str, text: &str) -> Result<String> {
     let origin = text.trim();
     let origin = origin.strip_suffix('/').unwrap_or(origin);
     let authority =
@@ -140,7 +140,7 @@ fn origin(name: &str, text: &str) -> Result<String, Fault> {
 }
 
 /// A whole number, `least` or more.
-fn number(name: &str, least: u64, text: &str) -> Result<u64, Fault> {
+fn number(name: &str, least: u64, text: &str) -> Result<u64> {
     text.trim().parse().ok().filter(|number| *number >= least).ok_or_else(|| {
         let bound = if least == 0 { ", 0 or more" } else { " above 0" };
         Fault::internal(format!("The deployment's variable {name} must be a whole number{bound}."))
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::contract::ErrorCode;
 
-    fn read(variables: &[(&str, &str)]) -> Result<Deployment, Fault> {
+    fn read(variables: &[(&str, &str)]) -> Result<Deployment> {
         Deployment::from_variables(&|name| {
             let held = variables.iter().find(|(known, _)| *known == name);
             held.map(|(_, value)| (*value).to_owned())

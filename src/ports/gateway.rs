@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::inner_protocol::with_protocol;
 use super::{FileFault, HttpFault, Machine, ObjectClass, RequestBody, SignatureCheck};
-use crate::contract::{Fault, TraceContext};
+use crate::contract::{Result, TraceContext};
 use crate::encoding::Jurisdiction;
 
 /// The header in which an object gets [`ObjectRequest::received_at`].
@@ -106,7 +106,7 @@ pub trait Gateway: Machine + SignatureCheck {
     ///
     /// # Errors
     /// `internal` when the machine has none.
-    fn random_bytes(&self) -> Result<[u8; 16], Fault>;
+    fn random_bytes(&self) -> Result<[u8; 16]>;
 
     /// The request's body; `None` when it has none. The runtime enforces a length that is announced.
     fn upload(&self) -> Result<Option<Self::Upload>, HttpFault>;

@@ -11,7 +11,7 @@ use super::machine::{HttpFault, Machine};
 use super::metering::DataPoint;
 use super::request_body::RequestBody;
 use super::tracing::TraceSpan;
-use crate::contract::{Fault, UserId};
+use crate::contract::{Result, UserId};
 use crate::encoding::Jurisdiction;
 
 /// An object's machine: everything that a native test has to control.
@@ -69,10 +69,10 @@ pub trait Platform: Machine + 'static {
 
     /// Sets the object's only alarm. It is kept together with whatever is written to storage before
     /// or after it without an await in between.
-    fn set_alarm(&self, at_ms: u64) -> Result<(), Fault>;
+    fn set_alarm(&self, at_ms: u64) -> Result<()>;
 
     /// Frees the object's storage: every row, and the alarm.
-    fn free_storage(&self) -> impl Future<Output = Result<(), Fault>>;
+    fn free_storage(&self) -> impl Future<Output = Result<()>>;
 
     /// Yields the thread: completes when no other task of the object is ready to run.
     fn yield_now(&self) -> impl Future<Output = ()>;

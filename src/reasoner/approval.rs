@@ -11,7 +11,7 @@ use super::running_turn::{Reasoner, RunningTurn, tools_of};
 use super::settlement::missing_result;
 use crate::catalog::{APPROVE_TOOL, Approval, Approvers};
 use crate::composition::{NoResult, ToolList};
-use crate::contract::{Fault, Operation, ToolCall, ToolOutcome, ToolResult};
+use crate::contract::{Operation, Result, ToolCall, ToolOutcome, ToolResult};
 use crate::identity::{ForwardedCaller, Subject};
 use crate::json::{Node, any_text, for_each_member, is_ambiguous, schema_problem};
 use crate::persistence::{
@@ -55,10 +55,7 @@ pub(super) struct ResultIntake {
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// The calls that a human refused; none where the turn asks about no tool.
-    pub(super) fn refused_calls(
-        &self,
-        running: &RunningTurn<'_>,
-    ) -> Result<Vec<RefusedCall>, Fault> {
+    pub(super) fn refused_calls(&self, running: &RunningTurn<'_>) -> Result<Vec<RefusedCall>> {
         if running.tools.0.iter().all(|tool| tool.approval.is_none()) {
             return Ok(Vec::new());
         }
@@ -114,7 +111,7 @@ impl ResultIntake {
         calls: &[Call],
         decided_by: Option<String>,
         now: u64,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self> {
         let tools = match calls.iter().any(Call::is_undecided) {
             true => tools_of(store, turn)?,
             false => ToolList::default(),
@@ -132,7 +129,7 @@ impl ResultIntake {
         turn: &Turn,
         calls: &[Call],
         sent: &ForwardedCaller,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let next = turn.progress.submission + 1;
         for call in calls.iter().filter(|call| call.is_pending()) {
             match call.is_undecided() {
@@ -178,7 +175,7 @@ pub(crate) fn refuse_other_repeater<D: Database>(
     session: &Session,
     turn: &Turn,
     sent: &ForwardedCaller,
-) -> Result<(), Fault> {
+) -> Result<()> {
     let Some(open) = session.open_calls_of(turn.ordinal) else { return Ok(()) };
     let mut calls = store.calls(open)?;
     calls.retain(Call::is_approved_without_result);
@@ -198,7 +195,7 @@ fn refuse_other_decider<D: Database>(
     tools: &ToolList,
     call: &Call,
     sent: &ForwardedCaller,
-) -> Result<(), Fault> {
+) -> Result<()> {
     let by = tools.get(&call.name).and_then(|tool| tool.approval.as_ref());
     let by = by.map_or(Approvers::Anyone, |approval| approval.by);
     sent.permit_decision(&call.name, by, || {

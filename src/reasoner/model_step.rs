@@ -14,7 +14,7 @@ use super::sources::sources;
 use super::tool_step::warn_of_mode_changes;
 use crate::catalog::BuiltInTool;
 use crate::composition::NoResult;
-use crate::contract::{ErrorCode, Fault, Progress, UserWarning, json_text};
+use crate::contract::{ErrorCode, Fault, Progress, Result, UserWarning, json_text};
 use crate::json::{is_ambiguous, is_json};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{
@@ -28,7 +28,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     pub(super) async fn call_model(
         &self,
         running: &mut RunningTurn<'_>,
-    ) -> Result<Option<StoredOutcome>, Fault> {
+    ) -> Result<Option<StoredOutcome>> {
         self.note_trace(&mut running.turn);
         running.refused_bodies.clear();
         let pending = self.pending_response(running)?;
@@ -74,7 +74,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         input: Input,
         exchange: Exchange,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         let mut exchange = self.remedied(running, input, exchange).await?;
         while can_fall_back(running, &exchange) {
             self.fall_back(running, exchange)?;
@@ -86,10 +86,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// The background response that the turn reads on. One of a service that the catalog no longer names is given up.
-    fn pending_response(
-        &self,
-        running: &mut RunningTurn<'_>,
-    ) -> Result<Option<PendingResponse>, Fault> {
+    fn pending_response(&self, running: &mut RunningTurn<'_>) -> Result<Option<PendingResponse>> {
         let Some(pending) = &running.turn.progress.pending else { return Ok(None) };
         if running.services.go_to(pending.service.as_deref()) {
             self.go_to_service(running)?;
@@ -103,7 +100,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// The input of the next model call, behind the boundary that takes the steers; `None` when others have come
     /// meanwhile.
-    async fn next_input(&self, running: &mut RunningTurn<'_>) -> Result<Option<Input>, Fault> {
+    async fn next_input(&self, running: &mut RunningTurn<'_>) -> Result<Option<Input>> {
         self.deliver_steers(running).await?;
         let limit = running.agent.max_iterations.unwrap_or(self.deployment.max_iterations);
         if running.turn.progress.iterations_of_latest_words() >= limit {
@@ -136,7 +133,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         mut transcript: Transcript,
         usable: UsableOutput,
         welcomed: bool,
-    ) -> Result<Option<StoredOutcome>, Fault> {
+    ) -> Result<Option<StoredOutcome>> {
         let UsableOutput { output, cut_off } = usable;
         let segment = transcript.segment;
         transcript.hosted_calls =
@@ -214,11 +211,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// The calls of an output, and who runs each. A call that nobody can run gets a result that says why.
-    fn calls_of(
-        &self,
-        running: &RunningTurn<'_>,
-        output: &ModelOutput,
-    ) -> Result<Vec<Call>, Fault> {
+    fn calls_of(&self, running: &RunningTurn<'_>, output: &ModelOutput) -> Result<Vec<Call>> {
         if output.calls.is_empty() {
             return Ok(Vec::new());
         }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::catalog::{AgentContext, RetrievalSource};
 use crate::composition::{ChunksEnd, RecomposedMessage, RetrievedMaterial, add_retrieved};
-use crate::contract::{Fault, UserTurn};
+use crate::contract::{Fault, Result, UserTurn};
 use crate::persistence::{EntryKind, PendingRetrieval};
 use crate::ports::{Database, Platform, within};
 use crate::retrieval::{RetrievalQuery, RetrievalTarget, query_of, retrieve};
@@ -38,7 +38,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
         pending: &PendingRetrieval,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let since = self.platform.now_ms();
         let query = RetrievalQuery {
             query: &pending.query,

@@ -8,7 +8,7 @@ use super::running_turn::{Reasoner, RunningTurn};
 use super::turn_ending::{TurnEnd, end_turn};
 use crate::catalog::BuiltInTool;
 use crate::contract::{
-    AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, ToolCalls,
+    AgentExecuteResponse, ErrorCode, Fault, FinalResponse, InvokeResult, Result, ToolCalls,
     ToolContinuationResponse, ToolOutcome, ToolResult, TurnStatus, UserWarning,
 };
 use crate::files::{embeds_contents, embeds_contents_of_its_own, without_part_contents};
@@ -33,7 +33,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         text: String,
         flaws: Vec<String>,
         last: &ModelOutputRecord<'_>,
-    ) -> Result<Option<StoredOutcome>, Fault> {
+    ) -> Result<Option<StoredOutcome>> {
         let progress = &running.turn.progress;
         let mut user_warnings = [progress.user_warnings.as_slice(), &flaws].concat();
         let tool_results = match progress.model_calls > 1 || progress.submission > 0 {
@@ -77,7 +77,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
         calls: &[Call],
-    ) -> Result<StoredOutcome, Fault> {
+    ) -> Result<StoredOutcome> {
         let waiting = calls.iter().filter(|call| call.is_pending());
         let tool_calls = ToolCalls::new(waiting.map(tool_call).collect())
             .ok_or_else(|| Fault::internal("There is no call to wait for."))?;
@@ -106,7 +106,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         response: &AgentExecuteResponse,
         kept_segment: Option<u32>,
         last: Option<&ModelOutputRecord<'_>>,
-    ) -> Result<StoredOutcome, Fault> {
+    ) -> Result<StoredOutcome> {
         let RunningTurn { session, turn, .. } = running;
         let result = InvokeResult::success(response, turn.progress.warnings.clone());
         let stored = StoredOutcome::of(&result, kept_segment);
@@ -190,7 +190,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         turn: &Turn,
         user_warnings: &mut Vec<String>,
-    ) -> Result<Vec<ToolResult>, Fault> {
+    ) -> Result<Vec<ToolResult>> {
         let mut shown = Vec::new();
         for (name, mut result) in self.store.server_results(turn.ordinal)? {
             if BuiltInTool::parse(&name).is_some() {

@@ -7,7 +7,7 @@ use super::model_call::{FailedServices, Interruption, RestingServices, Services,
 use super::run_summary::RunSummary;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::{OutputFormat, ToolList};
-use crate::contract::{ErrorCode, Fault, Progress, TraceContext};
+use crate::contract::{ErrorCode, Fault, Progress, Result, TraceContext};
 use crate::live_text::LiveText;
 use crate::mcp::Connection;
 use crate::object::TaskStart;
@@ -219,7 +219,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 pub(super) fn output_format_of<D: Database>(
     store: &SessionStore<D>,
     turn: &Turn,
-) -> Result<Option<OutputFormat>, Fault> {
+) -> Result<Option<OutputFormat>> {
     let Some(StoredSchema { name, schema }) = &turn.progress.output_schema else {
         return Ok(None);
     };
@@ -227,10 +227,7 @@ pub(super) fn output_format_of<D: Database>(
 }
 
 /// The tools that a turn offers.
-pub(super) fn tools_of<D: Database>(
-    store: &SessionStore<D>,
-    turn: &Turn,
-) -> Result<ToolList, Fault> {
+pub(super) fn tools_of<D: Database>(store: &SessionStore<D>, turn: &Turn) -> Result<ToolList> {
     serde_json::from_str(&store.text(&turn.tools)?)
         .map_err(|_| Fault::internal("The turn's tool list is unreadable."))
 }

@@ -4,7 +4,7 @@
 use super::running_turn::tools_of;
 use super::steering::place_waiting_steers;
 use crate::composition::{Abandonment, NoResult, missing_outcome, tool_outputs};
-use crate::contract::{Fault, ToolResult};
+use crate::contract::{Fault, Result, ToolResult};
 use crate::persistence::{Call, OpenCalls, Session, SessionStore};
 use crate::ports::Database;
 
@@ -14,7 +14,7 @@ pub(super) fn settle_open_calls<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     why: Abandonment,
-) -> Result<(), Fault> {
+) -> Result<()> {
     let begun = |open: OpenCalls, calls: &[Call]| begun_calls(store, open, calls);
     let result_of = |call: &Call, may_have_run: bool| {
         missing_result(&call.tool_call_id, NoResult::Abandoned { may_have_run, why })
@@ -29,7 +29,7 @@ fn begun_calls<D: Database>(
     store: &SessionStore<D>,
     open: OpenCalls,
     calls: &[Call],
-) -> Result<Vec<u32>, Fault> {
+) -> Result<Vec<u32>> {
     let may_have_begun = |call: &&Call| call.result.is_none() && call.may_have_begun();
     let mut begun: Vec<u32> =
         calls.iter().filter(may_have_begun).map(|call| call.position).collect();
@@ -46,7 +46,7 @@ fn begun_calls<D: Database>(
 }
 
 /// The outputs of calls that all have a result, in the model's order: a JSON array of items.
-pub(super) fn outputs_of(calls: &[Call]) -> Result<String, Fault> {
+pub(super) fn outputs_of(calls: &[Call]) -> Result<String> {
     let outcomes: Option<Vec<_>> = calls
         .iter()
         .map(|call| Some((call.call_id.as_str(), &call.result.as_ref()?.outcome)))

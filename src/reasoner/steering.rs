@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use super::model_call::{Transcript, estimate_cost, keep_to_budget};
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::composition::compose_steer;
-use crate::contract::{Fault, Progress, SteerId, SteerStep, UserWarning};
+use crate::contract::{Progress, Result, SteerId, SteerStep, UserWarning};
 use crate::persistence::{Session, SessionStore, Turn, UnplacedSteer};
 use crate::ports::{Database, Platform};
 
@@ -17,14 +17,14 @@ const SLICE_BYTES: u64 = 64 * 1024;
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Has the next model call take all steers of the turn. The budget is looked at first: what a call over it would
     /// have taken is kept.
-    pub(super) async fn deliver_steers(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
+    pub(super) async fn deliver_steers(&self, running: &mut RunningTurn<'_>) -> Result<()> {
         if !self.store.owes_steers(&running.turn) {
             return Ok(());
         }
         self.deliver_owed_steers(running).boxed_local().await
     }
 
-    async fn deliver_owed_steers(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
+    async fn deliver_owed_steers(&self, running: &mut RunningTurn<'_>) -> Result<()> {
         self.take_lease(running).await?;
         keep_to_budget(running, 0)?;
         let RunningTurn { session, turn, live_text, .. } = running;
@@ -59,7 +59,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         mut transcript: Transcript,
         shown: bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         if shown {
             running.live_text.discard(transcript.segment);
             running.turn.progress.pass_segment(transcript.segment);
@@ -77,7 +77,7 @@ pub(super) fn keep_steers<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     turn: &mut Turn,
-) -> Result<(), Fault> {
+) -> Result<()> {
     if !store.has_unplaced_steers(turn) {
         return Ok(());
     }
@@ -92,7 +92,7 @@ pub(super) fn keep_steers<D: Database>(
 pub(super) fn place_waiting_steers<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
-) -> Result<(), Fault> {
+) -> Result<()> {
     match std::mem::take(&mut session.state.waiting_steers_turn) {
         0 => Ok(()),
         ordinal => {
@@ -108,7 +108,7 @@ fn place_steers<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
     turn: &mut Turn,
-) -> Result<(), Fault> {
+) -> Result<()> {
     let mut composed = ComposedSteers::default();
     for steer in store.unplaced_steers(turn)? {
         composed.add(&steer, session, turn)?;
@@ -124,12 +124,7 @@ struct ComposedSteers {
 }
 
 impl ComposedSteers {
-    fn add(
-        &mut self,
-        steer: &UnplacedSteer,
-        session: &Session,
-        turn: &mut Turn,
-    ) -> Result<(), Fault> {
+    fn add(&mut self, steer: &UnplacedSteer, session: &Session, turn: &mut Turn) -> Result<()> {
         let composed = compose_steer(&steer.content, &session.mode)?;
         for warning in composed.user_warnings {
             UserWarning::add_text_once(warning, &mut turn.progress.user_warnings);

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::approval::{ResultIntake, tool_call};
 use crate::contract::{
-    ErrorCode, Fault, ToolCall, ToolContinuation, ToolOutcome, ToolResult, TurnStatus, as_report,
+    ErrorCode, Fault, Result, ToolCall, ToolContinuation, ToolOutcome, ToolResult, TurnStatus,
+    as_report,
 };
 use crate::persistence::{Call, Session, SessionStore, Turn};
 use crate::ports::Database;
@@ -15,7 +16,7 @@ pub(crate) fn pending_calls<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
     turn: &Turn,
-) -> Result<Vec<ToolCall>, Fault> {
+) -> Result<Vec<ToolCall>> {
     match session.open_calls_of(turn.ordinal) {
         Some(open) if turn.status == TurnStatus::AwaitingTools => {
             Ok(store.calls(open)?.iter().filter(|call| call.is_pending()).map(tool_call).collect())
@@ -86,7 +87,7 @@ pub(crate) fn not_awaiting<D: Database>(
     store: &SessionStore<D>,
     turn: &Turn,
     request: &ToolContinuation,
-) -> Result<Fault, Fault> {
+) -> Result<Fault> {
     let client_id = |call: Call| Some((call.model_call, call.client_id()?));
     let asked = store.named_calls(turn.ordinal)?.into_iter().filter_map(client_id);
     let asked: Vec<(u32, String)> = asked.collect();

@@ -16,8 +16,8 @@ use super::settlement::outputs_of;
 use crate::catalog::{BuiltInTool, McpServer};
 use crate::composition::ToolList;
 use crate::contract::{
-    ErrorCode, Fault, Progress, SessionId, ToolOutcome, ToolState, TraceContext, TurnId, UserId,
-    Warning,
+    ErrorCode, Fault, Progress, Result, SessionId, ToolOutcome, ToolState, TraceContext, TurnId,
+    UserId, Warning,
 };
 use crate::files::{FileLinks, keep_part_contents};
 use crate::live_text::LiveText;
@@ -73,7 +73,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
         open: OpenCalls,
-    ) -> Result<Option<StoredOutcome>, Fault> {
+    ) -> Result<Option<StoredOutcome>> {
         let mut calls = self.store.calls(open)?;
         let tools = Rc::clone(&running.tools);
         let is_parallel = |name: &str| tools.is_parallel(name);
@@ -90,11 +90,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Runs those of the calls at once that are the server's and have no result, and stores each result when it comes.
     /// After a failure no further call begins; those under way are heard to their end. The first failure in the model's
     /// order counts.
-    async fn run_at_once(
-        &self,
-        running: &mut RunningTurn<'_>,
-        calls: &mut [Call],
-    ) -> Result<(), Fault> {
+    async fn run_at_once(&self, running: &mut RunningTurn<'_>, calls: &mut [Call]) -> Result<()> {
         let mut waiting = calls.iter_mut().filter(|call| call.awaits_server()).peekable();
         if waiting.peek().is_none() {
             return Ok(());
@@ -141,7 +137,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         setting: &Setting<'_>,
         call: &'c mut Call,
-    ) -> (&'c mut Call, Result<ToolRun, Fault>) {
+    ) -> (&'c mut Call, Result<ToolRun>) {
         let started_at = self.platform.now_ms();
         self.show_tool_run(setting, call, None);
         self.run.report.borrow_mut().begin_tool(started_at);
@@ -160,7 +156,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         setting: &Setting<'_>,
         call: &mut Call,
         mut run: ToolRun,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let made = running.turn.progress.files.len() + run.files.len();
         if made > MAX_FILES {
             let message = format!("The turn's tools have made more than {MAX_FILES} files.");
@@ -191,7 +187,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Runs one call, inside of a span where the run is traced.
-    async fn traced_call(&self, setting: &Setting<'_>, call: &Call) -> Result<ToolRun, Fault> {
+    async fn traced_call(&self, setting: &Setting<'_>, call: &Call) -> Result<ToolRun> {
         let invocation = ToolInvocation {
             session_id: &setting.session_id,
             turn_id: &setting.turn_id,
@@ -259,7 +255,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         setting: &Setting<'_>,
         invocation: ToolInvocation<'_>,
         trace: Option<&TraceContext>,
-    ) -> (Result<ToolRun, Fault>, Option<&'static str>) {
+    ) -> (Result<ToolRun>, Option<&'static str>) {
         let (platform, catalog) = (self.platform.as_ref(), &self.catalog);
         let (links, given) = (self.links(setting), &setting.result_bytes);
         let offered = setting.tools.get(invocation.name);

@@ -14,7 +14,8 @@ use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext, Mode};
 use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
 use crate::contract::{
-    CatalogStamp, Fault, ToolResult, TraceContext, TurnStatus, UserTurn, UserWarning, json_text,
+    CatalogStamp, Fault, Result, ToolResult, TraceContext, TurnStatus, UserTurn, UserWarning,
+    json_text,
 };
 use crate::encoding::sha256_hex;
 use crate::identity::ForwardedCaller;
@@ -73,7 +74,7 @@ pub(crate) fn begin_turn<D: Database>(
     store: &SessionStore<D>,
     new: NewUserTurn<'_>,
     mut faults: Vec<Fault>,
-    before_writing: impl FnOnce() -> Result<(), Fault>,
+    before_writing: impl FnOnce() -> Result<()>,
 ) -> Result<StartedTurn, Vec<Fault>> {
     let session = &new.session;
     let mode = new.mode;
@@ -125,7 +126,7 @@ fn store_turn<D: Database>(
     new: NewUserTurn<'_>,
     composed: ComposedTurn,
     new_mode: Option<NewMode>,
-) -> Result<StartedTurn, Fault> {
+) -> Result<StartedTurn> {
     let mut session = new.session;
     let messages = composed.messages;
     let agent = new.contexts.as_ref().map_or(&session.agent_context, |new| &new.agent);
@@ -206,7 +207,7 @@ fn store_turn<D: Database>(
 pub(crate) fn continue_turn<D: Database>(
     store: &SessionStore<D>,
     new: NewContinuation<'_>,
-    before_writing: impl FnOnce() -> Result<(), Fault>,
+    before_writing: impl FnOnce() -> Result<()>,
 ) -> Result<(StartedTurn, Vec<Call>), Vec<Fault>> {
     let NewContinuation { mut session, mut turn, open, now_ms, .. } = new;
     let mut calls = store.calls(open)?;
@@ -245,7 +246,7 @@ pub(crate) fn resume_turn<D: Database>(
     mut turn: Turn,
     stamp: &CatalogStamp,
     now_ms: u64,
-) -> Result<StartedTurn, Fault> {
+) -> Result<StartedTurn> {
     turn.progress.catalog = Some(stamp.clone());
     store.durable_step(|| {
         // A background response is known, also one that is given up.
@@ -302,7 +303,7 @@ fn unshown_solution_context<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
     request: &UserTurn,
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<String>> {
     let shown = session.solution_context_sent.as_ref();
     match (&request.solution_context_text, &session.solution_context) {
         // Storage names a text by this hash.

@@ -6,7 +6,7 @@ use super::settlement::settle_open_calls;
 use super::steering::keep_steers;
 use crate::catalog::Catalog;
 use crate::composition::Abandonment;
-use crate::contract::{ErrorCode, Fault, TurnStatus};
+use crate::contract::{ErrorCode, Fault, Result, TurnStatus};
 use crate::persistence::{Ending, ModelOutputRecord, Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 use crate::webhooks::messages_of;
@@ -35,8 +35,8 @@ pub(crate) fn end_turn<P: Platform, D: Database>(
     session: &mut Session,
     turn: &mut Turn,
     end: TurnEnd<'_>,
-    before_messages: impl FnOnce() -> Result<(), Fault>,
-) -> Result<(), Fault> {
+    before_messages: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let TurnEnd { status, outcome, last, gives_up, catalog, now_ms } = end;
     turn.status = status;
     let webhooks = match catalog {
@@ -72,7 +72,7 @@ fn count_unread<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     turn: &mut Turn,
-) -> Result<(), Fault> {
+) -> Result<()> {
     let Some(pending) = &turn.progress.pending else { return Ok(()) };
     let mut transcript = Transcript::of_pending(pending)?;
     estimate_cost(store, session, &mut transcript)?;

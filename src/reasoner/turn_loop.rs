@@ -14,7 +14,7 @@ use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select
 use super::model_call::{Service, Services};
 use super::running_turn::{Reasoner, RunningTurn, StartedTurn, output_format_of, tools_of};
 use crate::composition::{prompt_cache_key, safety_identifier};
-use crate::contract::{ErrorCode, Fault, UserId};
+use crate::contract::{ErrorCode, Fault, Result, UserId};
 use crate::live_text::{LiveText, Outcome};
 use crate::persistence::{Session, StoredOutcome};
 use crate::ports::{Database, Platform};
@@ -43,7 +43,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         started: StartedTurn,
         live_text: &LiveText,
         cancellation: AbortRegistration,
-    ) -> Result<StoredOutcome, Fault> {
+    ) -> Result<StoredOutcome> {
         // Dropping the loop at an await aborts what it waits for, and never cuts a durable step.
         let mut advancing = pin!(self.advance(started, live_text));
         let stopped = pin!(self.stopped(cancellation));
@@ -109,11 +109,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.store.session_of_turn().is_ok_and(deletes)
     }
 
-    async fn advance(
-        &self,
-        started: StartedTurn,
-        live_text: &LiveText,
-    ) -> Result<StoredOutcome, Fault> {
+    async fn advance(&self, started: StartedTurn, live_text: &LiveText) -> Result<StoredOutcome> {
         let mut running = self.load(started, live_text)?;
         if let Some(pending) = running.turn.progress.retrieval.take() {
             self.retrieve(&mut running, &pending).boxed_local().await?;
@@ -134,7 +130,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &'a self,
         started: StartedTurn,
         live_text: &'a LiveText,
-    ) -> Result<RunningTurn<'a>, Fault> {
+    ) -> Result<RunningTurn<'a>> {
         let mut session = self.store.session_of_turn()?;
         let mut turn = self.store.turn_at(started.turn.ordinal)?;
         if session.state.ladder.is_some() {

@@ -12,7 +12,7 @@ use super::vectors::{
 };
 use super::work_budget::{Work, WorkBudget};
 use crate::catalog::Embeddings;
-use crate::contract::{Document, Fault, ListedDocuments, RagScope, Warning};
+use crate::contract::{Document, ListedDocuments, RagScope, Result, Warning};
 use crate::ports::{Database, Platform};
 
 /// The documents that one statement counts.
@@ -47,7 +47,7 @@ impl<D: Database> ChunkIndex<D> {
         &self,
         budget: &mut WorkBudget<F>,
         documents: &[Document],
-    ) -> Result<Vec<Upserted>, Fault> {
+    ) -> Result<Vec<Upserted>> {
         loop {
             let generation = self.tables.generation();
             let result = Writer::new(&self.tables, budget).upsert(documents).await;
@@ -63,7 +63,7 @@ impl<D: Database> ChunkIndex<D> {
         &self,
         budget: &mut WorkBudget<F>,
         path: &str,
-    ) -> Result<Counts, Fault> {
+    ) -> Result<Counts> {
         if !self.tables.exist()? {
             return Ok(Counts::default());
         }
@@ -75,7 +75,7 @@ impl<D: Database> ChunkIndex<D> {
         &self,
         budget: &mut WorkBudget<F>,
         listed: &'l ListedDocuments,
-    ) -> Result<Comparison<'l>, Fault> {
+    ) -> Result<Comparison<'l>> {
         loop {
             let generation = self.tables.generation();
             let comparison = compare(&self.tables, budget, listed).await;
@@ -91,12 +91,12 @@ impl<D: Database> ChunkIndex<D> {
         &self,
         budget: &mut WorkBudget<F>,
         service: Option<&Embeddings>,
-    ) -> Result<Counts, Fault> {
+    ) -> Result<Counts> {
         self.or_empty(self.count(budget, service)).await
     }
 
     /// Whether the index has vectors, or will have them.
-    pub fn has_vectors(&self) -> Result<bool, Fault> {
+    pub fn has_vectors(&self) -> Result<bool> {
         Ok(self.tables.exist()? && !self.tables.vector_sets()?.is_empty())
     }
 
@@ -107,7 +107,7 @@ impl<D: Database> ChunkIndex<D> {
         budget: &mut WorkBudget<F>,
         platform: &P,
         services: &[EmbeddingService<'_>],
-    ) -> Result<EmbeddingOutcome, Fault> {
+    ) -> Result<EmbeddingOutcome> {
         let generation = self.tables.generation();
         let Self { tables, limits } = self;
         let mut embedder = Embedder { tables, generation, platform, budget, limits };
@@ -126,12 +126,12 @@ impl<D: Database> ChunkIndex<D> {
         budget: &mut WorkBudget<F>,
         platform: &P,
         question: Question<'_>,
-    ) -> Result<EmbeddedQuestion, Fault> {
+    ) -> Result<EmbeddedQuestion> {
         embed_question(&self.tables, budget, platform, &self.limits, question).await
     }
 
     /// Deletes the whole index with its tables.
-    pub fn erase(&self) -> Result<(), Fault> {
+    pub fn erase(&self) -> Result<()> {
         self.tables.erase()
     }
 
@@ -140,7 +140,7 @@ impl<D: Database> ChunkIndex<D> {
         &self,
         budget: &mut WorkBudget<F>,
         request: Search<'_>,
-    ) -> Result<Vec<Chunk>, Fault> {
+    ) -> Result<Vec<Chunk>> {
         self.or_empty(search::search(&self.tables, budget, request)).await
     }
 
@@ -149,7 +149,7 @@ impl<D: Database> ChunkIndex<D> {
         &self,
         budget: &mut WorkBudget<F>,
         scope: &RagScope,
-    ) -> Result<Vec<Warning>, Fault> {
+    ) -> Result<Vec<Warning>> {
         self.or_empty(unknown_scope_keys(&self.tables, budget, &scope.conditions)).await
     }
 
@@ -157,7 +157,7 @@ impl<D: Database> ChunkIndex<D> {
         &self,
         budget: &mut WorkBudget<F>,
         service: Option<&Embeddings>,
-    ) -> Result<Counts, Fault> {
+    ) -> Result<Counts> {
         let mut counts = Counts { embedded_chunks: service.map(|_| 0), ..Counts::default() };
         let mut above = Some(String::new());
         while let Some(path) = above {
@@ -192,10 +192,7 @@ impl<D: Database> ChunkIndex<D> {
 
     /// The result of a request that began in `generation`, or the empty one when it failed because everything was
     /// erased meanwhile.
-    async fn or_empty<T: Default>(
-        &self,
-        work: impl Future<Output = Result<T, Fault>>,
-    ) -> Result<T, Fault> {
+    async fn or_empty<T: Default>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let generation = self.tables.generation();
         match work.await {
             Err(_) if self.tables.generation() != generation => Ok(T::default()),

@@ -13,7 +13,7 @@ use super::index::{
 };
 use super::vectors::{QuestionVector, VectorRanking};
 use super::work_budget::WorkBudget;
-use crate::contract::{Fault, RagScope, json_text};
+use crate::contract::{RagScope, Result, json_text};
 use crate::ports::{Database, Row};
 
 /// The candidates for each chunk of the limit, and the least limit by which they are counted: the best chunk is the same
@@ -42,7 +42,7 @@ pub(super) async fn search<D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
     budget: &mut WorkBudget<F>,
     search: Search<'_>,
-) -> Result<Vec<Chunk>, Fault> {
+) -> Result<Vec<Chunk>> {
     let expression = match_expression(search.query);
     if (expression.is_none() && search.vector.is_none()) || !tables.exist()? {
         return Ok(Vec::new());
@@ -92,7 +92,7 @@ struct Ranked<'s, D> {
 
 impl<D: Database> Ranked<'_, D> {
     /// The best passages of the chunks that still belong to a document.
-    fn chunks(&self) -> Result<Vec<Chunk>, Fault> {
+    fn chunks(&self) -> Result<Vec<Chunk>> {
         let Search { limit, max_bytes, shows_unfit, explain, .. } = self.search;
         let room = (max_bytes, shows_unfit);
         let passages = passages(&self.candidates()?, &self.asked, limit, room);
@@ -107,7 +107,7 @@ impl<D: Database> Ranked<'_, D> {
     }
 
     /// The best chunks by both rankings, document by document.
-    fn candidates(&self) -> Result<Vec<Candidate>, Fault> {
+    fn candidates(&self) -> Result<Vec<Candidate>> {
         let none = RankedChunks::new();
         let by_words = self.words.as_ref().map_or(&none, WordRanking::best);
         let fused = self.vectors.as_ref().map(|vectors| vectors.fused_with(by_words));
@@ -137,7 +137,7 @@ impl<D: Database> Ranked<'_, D> {
     }
 
     /// The passages as clients see them.
-    fn read(&self, passages: &[Passage]) -> Result<Vec<Chunk>, Fault> {
+    fn read(&self, passages: &[Passage]) -> Result<Vec<Chunk>> {
         let ids: Vec<_> = passages.iter().map(|passage| [passage.first, passage.last]).collect();
         let ids = json_text("A search", &ids)?;
         let rows = self.tables.database.query(
@@ -178,7 +178,7 @@ impl<D: Database> Ranked<'_, D> {
     }
 
     /// Explains the score of each passage: the terms of its best chunk, and its document.
-    fn explain(&self, passages: &[Passage], chunks: &mut [Chunk]) -> Result<(), Fault> {
+    fn explain(&self, passages: &[Passage], chunks: &mut [Chunk]) -> Result<()> {
         let best: Vec<u64> = passages.iter().map(|passage| passage.best).collect();
         let matches = match &self.words {
             Some(words) => words.matches_in(&best)?,

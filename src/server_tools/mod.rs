@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 
 use crate::catalog::{BuiltInTool, Catalog, McpServer, OnError, ServerTool};
-use crate::contract::{ErrorCode, Fault, ToolOutcome, ToolResult, TraceContext};
+use crate::contract::{ErrorCode, Fault, Result, ToolOutcome, ToolResult, TraceContext};
 use crate::files::{FileLinks, OutputFile, keep_files};
 use crate::mcp::{Connection, ToolRef, call_tool};
 use crate::outbound::ServiceFailure;
@@ -69,7 +69,7 @@ pub async fn run<P: Platform>(
     invocation: ToolInvocation<'_>,
     mcp: Option<McpCall<'_>>,
     trace: Option<&TraceContext>,
-) -> Result<ToolRun, Fault> {
+) -> Result<ToolRun> {
     let started = platform.now_ms();
     let name = invocation.name;
     let (mut files, mut new_mode) = (Vec::new(), None);

@@ -11,7 +11,7 @@ use super::records::{IndexedSession, ListingState, UserRow};
 use super::schema::{SCHEMA, TABLES};
 use super::spent::{EndedLease, LeaseQuestion, LeaseReply, Spent};
 use super::summary::{SessionStatus, SessionSummary};
-use crate::contract::{Fault, SessionId, json_text};
+use crate::contract::{Result, SessionId, json_text};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Row, SqlValue, insert};
 
@@ -48,34 +48,30 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// The user's row; `None` where nothing is known of the user.
-    pub fn user(&self) -> Result<Option<UserRow>, Fault> {
+    pub fn user(&self) -> Result<Option<UserRow>> {
         self.rows(UserRow::SELECT, &[])?.first().map(UserRow::from_row).transpose()
     }
 
     /// A session of the user, whatever its state.
-    pub fn session(&self, id: &SessionId) -> Result<Option<IndexedSession>, Fault> {
+    pub fn session(&self, id: &SessionId) -> Result<Option<IndexedSession>> {
         Ok(self.sessions("WHERE session_id = ?", &[id.as_str().into()])?.pop())
     }
 
     /// Sessions in that state, the newest first.
-    pub fn in_state(
-        &self,
-        listing_state: ListingState,
-        most: u32,
-    ) -> Result<Vec<IndexedSession>, Fault> {
+    pub fn in_state(&self, listing_state: ListingState, most: u32) -> Result<Vec<IndexedSession>> {
         let which = "WHERE listing_state = ? ORDER BY active_at DESC, session_id LIMIT ?";
         self.sessions(which, &[listing_state.as_str().into(), most.into()])
     }
 
     /// Sessions on their way out, those with the fewest failures first.
-    pub fn leaving(&self, most: u32) -> Result<Vec<IndexedSession>, Fault> {
+    pub fn leaving(&self, most: u32) -> Result<Vec<IndexedSession>> {
         let which = "WHERE listing_state IN ('expiring', 'erasing', 'collected')
              ORDER BY attempts, session_id LIMIT ?";
         self.sessions(which, &[most.into()])
     }
 
     /// The number of sessions that are to be erased, and of those among them whose latest attempt failed.
-    pub fn count_leaving(&self) -> Result<(u64, u64), Fault> {
+    pub fn count_leaving(&self) -> Result<(u64, u64)> {
         let statement =
             "SELECT COUNT(*) AS leaving, COALESCE(SUM(attempts > 0), 0) AS failed FROM sessions
              WHERE listing_state IN ('expiring', 'erasing', 'collected')";
@@ -85,14 +81,14 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// The ids of all sessions but those that are erased already.
-    pub fn all(&self) -> Result<Vec<SessionId>, Fault> {
+    pub fn all(&self) -> Result<Vec<SessionId>> {
         let statement = "SELECT session_id FROM sessions WHERE listing_state <> 'collected'";
         self.rows(statement, &[])?.iter().map(|row| row.get("session_id")).collect()
     }
 
     /// Registers a session that has no row, so that it may begin. The user's row and the time of the submission are
     /// looked at before.
-    pub fn register(&self, new: &Registration, now_ms: u64) -> Result<Registering, Fault> {
+    pub fn register(&self, new: &Registration, now_ms: u64) -> Result<Registering> {
         let known = self.session(&new.session_id)?;
         let (id, title) = (new.session_id.as_str(), new.title.as_str());
         let registered = match known {
@@ -143,7 +139,7 @@ impl<D: Database> UserIndex<D> {
         told: &SessionSummary,
         listing_state: ListingState,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         self.step(now_ms, || {
             insert!(self.database, "INSERT INTO" sessions (renamed = 0, attempts = 0) {
                 session_id: id.as_str(),
@@ -165,7 +161,7 @@ impl<D: Database> UserIndex<D> {
 
     /// Takes over what a session tells of itself. Nothing is written where that is known, or about another incarnation of the
     /// session.
-    pub fn report(&self, id: &SessionId, told: &SessionSummary) -> Result<(), Fault> {
+    pub fn report(&self, id: &SessionId, told: &SessionSummary) -> Result<()> {
         let Some(known) = self.session(id)? else { return Ok(()) };
         let is_current = known.summary.incarnation == told.incarnation;
         if is_current && !known.listing_state.is_leaving() {
@@ -177,7 +173,7 @@ impl<D: Database> UserIndex<D> {
 
     /// Lists a session that has begun, or one whose retention is not over after all, with what it tells of itself. Nothing is
     /// written where its state has changed since `known` was read: what has been told meanwhile is newer.
-    pub fn list(&self, known: &IndexedSession, told: &SessionSummary) -> Result<(), Fault> {
+    pub fn list(&self, known: &IndexedSession, told: &SessionSummary) -> Result<()> {
         let waiting = told.waiting.as_ref();
         let waiting =
             waiting.map(|waiting| json_text("What a session waits for", waiting)).transpose()?;
@@ -207,7 +203,7 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// Sets the title of a listed session for good.
-    pub fn rename(&self, id: &SessionId, title: &str) -> Result<(), Fault> {
+    pub fn rename(&self, id: &SessionId, title: &str) -> Result<()> {
         self.database.execute(
             "UPDATE sessions SET title = ?, renamed = 1 WHERE session_id = ? AND listing_state = 'listed'",
             &[title.into(), id.as_str().into()],
@@ -216,7 +212,7 @@ impl<D: Database> UserIndex<D> {
 
     /// Marks a session that is to erase itself, for good or if its retention is over, and hides it. One that has registered
     /// since `known` was read is about to begin, and stays.
-    pub fn mark(&self, known: &IndexedSession, listing_state: ListingState) -> Result<(), Fault> {
+    pub fn mark(&self, known: &IndexedSession, listing_state: ListingState) -> Result<()> {
         self.database.execute(
             "UPDATE sessions SET listing_state = ?, attempts = 0
              WHERE session_id = ? AND incarnation = ? AND listing_state IN ('registered', 'listed', 'expiring')
@@ -231,7 +227,7 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// Notes that an attempt to erase a session failed.
-    pub fn attempt_failed(&self, known: &IndexedSession) -> Result<(), Fault> {
+    pub fn attempt_failed(&self, known: &IndexedSession) -> Result<()> {
         self.database.execute(
             "UPDATE sessions SET attempts = attempts + 1
              WHERE session_id = ? AND incarnation = ? AND listing_state IN ('expiring', 'erasing', 'collected')",
@@ -241,7 +237,7 @@ impl<D: Database> UserIndex<D> {
 
     /// Drops a session that is gone. In an erasure of the user it counts as erased, unless its receipt was counted
     /// before or it never began.
-    pub fn remove(&self, known: &IndexedSession) -> Result<(), Fault> {
+    pub fn remove(&self, known: &IndexedSession) -> Result<()> {
         self.database.transaction(|| {
             let Some(current) = self.current(known)?.filter(|it| it.listing_state.is_leaving())
             else {
@@ -256,7 +252,7 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// Counts a session's receipt in the erasure of the user. The session may forget the receipt from here on.
-    pub fn collect(&self, known: &IndexedSession, receipt: &ErasureReceipt) -> Result<(), Fault> {
+    pub fn collect(&self, known: &IndexedSession, receipt: &ErasureReceipt) -> Result<()> {
         self.database.transaction(|| {
             if !self.is_uncounted(known)? {
                 return Ok(());
@@ -268,7 +264,7 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// Whether a session is on its way out and its receipt is not counted yet.
-    pub fn is_uncounted(&self, known: &IndexedSession) -> Result<bool, Fault> {
+    pub fn is_uncounted(&self, known: &IndexedSession) -> Result<bool> {
         Ok(self.current(known)?.is_some_and(|current| match current.listing_state {
             ListingState::Expiring | ListingState::Erasing => true,
             ListingState::Registered | ListingState::Listed | ListingState::Collected => false,
@@ -276,13 +272,13 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// The session's row as it is now, where it is of the same incarnation.
-    fn current(&self, known: &IndexedSession) -> Result<Option<IndexedSession>, Fault> {
+    fn current(&self, known: &IndexedSession) -> Result<Option<IndexedSession>> {
         let current = self.session(&known.session_id)?;
         let is_same = |it: &IndexedSession| it.summary.incarnation == known.summary.incarnation;
         Ok(current.filter(is_same))
     }
 
-    fn count(&self, receipt: Option<&ErasureReceipt>) -> Result<(), Fault> {
+    fn count(&self, receipt: Option<&ErasureReceipt>) -> Result<()> {
         let erasure = self.user()?.and_then(|user| user.erasure);
         let Some(mut erasure) = erasure.filter(|erasure| erasure.completed_at.is_none()) else {
             return Ok(());
@@ -300,7 +296,7 @@ impl<D: Database> UserIndex<D> {
         received_at: u64,
         credentials_valid_from: u64,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         self.step(now_ms, || {
             let erasure = UserErasure::started(now_ms);
             self.bar(received_at, credentials_valid_from)?;
@@ -317,11 +313,11 @@ impl<D: Database> UserIndex<D> {
         received_at: u64,
         credentials_valid_from: u64,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         self.step(now_ms, || self.bar(received_at, credentials_valid_from))
     }
 
-    fn bar(&self, received_at: u64, credentials_valid_from: u64) -> Result<(), Fault> {
+    fn bar(&self, received_at: u64, credentials_valid_from: u64) -> Result<()> {
         self.database.execute(
             "UPDATE user SET erased_at = MAX(erased_at, ?), credentials_valid_from = MAX(credentials_valid_from, ?)",
             &[received_at.into(), credentials_valid_from.into()],
@@ -329,25 +325,25 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// Stores the erasure, or that its last receipt was given.
-    pub fn save_erasure(&self, erasure: Option<&UserErasure>) -> Result<(), Fault> {
+    pub fn save_erasure(&self, erasure: Option<&UserErasure>) -> Result<()> {
         let text = erasure.map(|erasure| json_text("A receipt", erasure)).transpose()?;
         self.database.execute("UPDATE user SET receipt = ?", &[text.into()])
     }
 
     /// Takes a lease of tokens back, and gives another one.
-    pub fn lease(&self, asked: &LeaseQuestion, now_ms: u64) -> Result<LeaseReply, Fault> {
+    pub fn lease(&self, asked: &LeaseQuestion, now_ms: u64) -> Result<LeaseReply> {
         let known = self.user()?.map(|user| user.spent).unwrap_or_default();
         self.change_spent(known, now_ms, |spent| spent.lease(asked, now_ms))
     }
 
     /// Takes a lease of tokens back.
-    pub fn take_back(&self, ended: EndedLease, now_ms: u64) -> Result<(), Fault> {
+    pub fn take_back(&self, ended: EndedLease, now_ms: u64) -> Result<()> {
         let Some(user) = self.user()? else { return Ok(()) };
         self.change_spent(user.spent, now_ms, |spent| spent.take_back(ended, now_ms))
     }
 
     /// Counts the bytes that a fork copies, as [`Spent::copy`] does, durably.
-    pub fn copy(&self, bytes: u64, most: u64, now_ms: u64) -> Result<Result<(), u64>, Fault> {
+    pub fn copy(&self, bytes: u64, most: u64, now_ms: u64) -> Result<Result<(), u64>> {
         let known = self.user()?.map(|user| user.spent).unwrap_or_default();
         self.change_spent(known, now_ms, |spent| spent.copy(bytes, most, now_ms))
     }
@@ -358,7 +354,7 @@ impl<D: Database> UserIndex<D> {
         known: Spent,
         now_ms: u64,
         change: impl FnOnce(&mut Spent) -> T,
-    ) -> Result<T, Fault> {
+    ) -> Result<T> {
         let mut spent = known.clone();
         let changed = change(&mut spent);
         if spent != known {
@@ -370,13 +366,13 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// Revokes credentials that were issued earlier than a time.
-    pub fn revoke(&self, credentials_valid_from: u64, now_ms: u64) -> Result<(), Fault> {
+    pub fn revoke(&self, credentials_valid_from: u64, now_ms: u64) -> Result<()> {
         self.bar_earlier(0, credentials_valid_from, now_ms)
     }
 
     /// Drops the tables of a user without sessions, of whom nothing is left to be known. `longest_token_ms` is the
     /// longest life of a provider's token, if that is known.
-    pub fn forget(&self, longest_token_ms: Option<u64>, now_ms: u64) -> Result<Forgetting, Fault> {
+    pub fn forget(&self, longest_token_ms: Option<u64>, now_ms: u64) -> Result<Forgetting> {
         let Some(user) = self.user()? else { return Ok(Forgetting::Forgotten) };
         let some = "SELECT session_id FROM sessions LIMIT 1";
         let has_sessions = self.database.first(some, &[])?.is_some();
@@ -401,7 +397,7 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// Makes `writes` one durable step of an object that knows of its user.
-    fn step(&self, now_ms: u64, writes: impl FnOnce() -> Result<(), Fault>) -> Result<(), Fault> {
+    fn step(&self, now_ms: u64, writes: impl FnOnce() -> Result<()>) -> Result<()> {
         let has_tables = self.find_tables()?;
         self.database.transaction(|| {
             if !has_tables {
@@ -419,12 +415,12 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// The form of tables that a newer version of the product wrote; `None` where this one reads them.
-    pub fn newer_form(&self) -> Result<Option<usize>, Fault> {
+    pub fn newer_form(&self) -> Result<Option<usize>> {
         SCHEMA.newer(&self.database)
     }
 
     /// Looks for the tables, once, and brings older ones up to date.
-    pub(super) fn find_tables(&self) -> Result<bool, Fault> {
+    pub(super) fn find_tables(&self) -> Result<bool> {
         if let Some(known) = self.has_tables.get() {
             return Ok(known);
         }
@@ -437,13 +433,13 @@ impl<D: Database> UserIndex<D> {
         &self,
         which: &str,
         parameters: &[SqlValue],
-    ) -> Result<Vec<IndexedSession>, Fault> {
+    ) -> Result<Vec<IndexedSession>> {
         let statement = format!("SELECT {} FROM sessions {which}", IndexedSession::COLUMNS);
         self.rows(&statement, parameters)?.iter().map(IndexedSession::from_row).collect()
     }
 
     /// What a statement selects; nothing before there are tables.
-    pub(super) fn rows(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>, Fault> {
+    pub(super) fn rows(&self, statement: &str, parameters: &[SqlValue]) -> Result<Vec<Row>> {
         match self.find_tables()? {
             true => self.database.query(statement, parameters),
             false => Ok(Vec::new()),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::index::UserIndex;
 use super::records::IndexedSession;
 use super::summary::SessionStatus;
-use crate::contract::{Fault, SessionId};
+use crate::contract::{Result, SessionId};
 use crate::contract::{closed_list, json_text};
 use crate::ports::{Database, SqlValue};
 
@@ -105,7 +105,7 @@ impl<D: Database> UserIndex<D> {
         filter: &SessionFilter,
         named: Option<&[String]>,
         most: usize,
-    ) -> Result<Vec<IndexedSession>, Fault> {
+    ) -> Result<Vec<IndexedSession>> {
         let column = filter.order.column();
         let mut which = "WHERE listing_state IN ('registered', 'listed')".to_owned();
         let mut parameters: Vec<SqlValue> = Vec::new();
@@ -136,7 +136,7 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// The listed sessions by their status.
-    pub fn count_by_status(&self) -> Result<StatusCounts, Fault> {
+    pub fn count_by_status(&self) -> Result<StatusCounts> {
         let mut counts = StatusCounts::default();
         let statement =
             "SELECT status, COUNT(*) AS number FROM sessions WHERE listing_state = 'listed'

@@ -4,7 +4,7 @@ use super::erasure::UserErasure;
 use super::spent::Spent;
 use super::summary::SessionSummary;
 use crate::contract::closed_list;
-use crate::contract::{Fault, SessionId};
+use crate::contract::{Result, SessionId};
 use crate::ports::{Row, read_row};
 
 closed_list! {
@@ -50,7 +50,7 @@ impl UserRow {
     pub(super) const SELECT: &str =
         "SELECT credentials_valid_from, erased_at, spent, receipt FROM user WHERE id = 1";
 
-    pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
+    pub(super) fn from_row(row: &Row) -> Result<Self> {
         Ok(read_row!(Self of row {
             credentials_valid_from, erased_at,
             spent: row.json("spent")?,
@@ -77,7 +77,7 @@ impl IndexedSession {
         "session_id, listing_state, incarnation, registered_at, created_at, active_at,
         status, mode, turns, tokens, title, waiting, attempts";
 
-    pub(super) fn from_row(row: &Row) -> Result<Self, Fault> {
+    pub(super) fn from_row(row: &Row) -> Result<Self> {
         let summary = read_row!(SessionSummary of row {
             incarnation, created_at, active_at, status, mode, turns, tokens, title,
             waiting: row.json("waiting")?,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::catalog::{Catalog, Webhook, WebhookEvent};
-use crate::contract::{Fault, SessionId, TurnId, TurnStatus, UserId, json_text, shown};
+use crate::contract::{Fault, Result, SessionId, TurnId, TurnStatus, UserId, json_text, shown};
 use crate::encoding::{sha256_hex, timestamp};
 use crate::persistence::{DueWebhook, Session, StoredOutcome, Turn};
 use crate::ports::{Platform, user_name};
@@ -89,7 +89,7 @@ pub fn messages_of<P: Platform>(
     turn: &Turn,
     outcome: &StoredOutcome,
     now_ms: u64,
-) -> Result<Vec<DueWebhook>, Fault> {
+) -> Result<Vec<DueWebhook>> {
     let Some(event) = event_of(turn.status) else { return Ok(Vec::new()) };
     let told: Vec<_> = catalog.webhooks_of(&session.conversation_context, event).collect();
     if told.is_empty() {
@@ -130,7 +130,7 @@ pub fn messages_of<P: Platform>(
 ///
 /// # Errors
 /// `internal` where it cannot be written.
-pub fn ping(webhook: &str, now_ms: u64) -> Result<String, Fault> {
+pub fn ping(webhook: &str, now_ms: u64) -> Result<String> {
     #[derive(Serialize)]
     #[serde(rename_all = "PascalCase")]
     struct Ping<'a> {

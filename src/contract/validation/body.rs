@@ -3,14 +3,14 @@
 //! It owns `malformed_json`. Its messages give line and column and never repeat content. A leading
 //! byte order mark is skipped, as RFC 8259 permits.
 
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Result};
 use crate::json::{DEPTH_LIMIT, Malformed, check, not_json, position_after};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The body as the text of one JSON object. `malformed_json` when it is empty, not UTF-8, not JSON,
 /// more than one value, nested too deeply, or not an object.
-pub fn object_text(body: &[u8]) -> Result<&str, Fault> {
+pub fn object_text(body: &[u8]) -> Result<&str> {
     let body = without_byte_order_mark(body);
     let text = std::str::from_utf8(body).map_err(|error| {
         let (line, column) = position_after(body.get(..error.valid_up_to()).unwrap_or(body));

@@ -6,7 +6,7 @@
 
 use super::reader::Reader;
 use crate::contract::relative_path::{normal_file_path, quoted_path};
-use crate::contract::{Fault, limits};
+use crate::contract::{Result, limits};
 use crate::encoding::ClosedList;
 use crate::json::{DEPTH_LIMIT, Malformed, Node, Problems, check, not_json};
 
@@ -125,7 +125,7 @@ impl Reader {
     /// An identifier; its type knows its longest form.
     pub(super) fn identifier<T>(
         &mut self,
-        parse: fn(&str) -> Result<T, Fault>,
+        parse: fn(&str) -> Result<T>,
         node: Node<'_, '_>,
     ) -> Option<T> {
         let text = node.text(self)?;

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use super::body_freed::Freed;
 use super::body_shares::{Holdings, Owner, ROOM_BYTES};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::ports::RequestBody;
 
 /// The part of the room that long bodies may fill, so that plain turns get in meanwhile.
@@ -153,7 +153,7 @@ impl Slot {
     }
 
     /// `overloaded` where it had to give way.
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&self) -> Result<()> {
         self.freed.get().map_or(Ok(()), |why| Err(why.fault()))
     }
 
@@ -172,7 +172,7 @@ impl Slot {
 
 impl HeldBody {
     /// Adds bytes that have come, and takes room for them.
-    pub(super) fn add(&self, piece: Vec<u8>, now_ms: u64) -> Result<(), Fault> {
+    pub(super) fn add(&self, piece: Vec<u8>, now_ms: u64) -> Result<()> {
         self.check()?;
         let (room, slot) = (&self.room, &self.slot);
         let length = slot.length.get() + piece.len();
@@ -192,12 +192,12 @@ impl HeldBody {
     }
 
     /// `overloaded` where the body had to give way.
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<()> {
         self.slot.check()
     }
 
     /// [`Self::check`] for when the body itself is gone.
-    pub(super) fn check_later(&self) -> impl Fn() -> Result<(), Fault> + use<> {
+    pub(super) fn check_later(&self) -> impl Fn() -> Result<()> + use<> {
         let slot = Rc::clone(&self.slot);
         move || slot.check()
     }
@@ -214,7 +214,7 @@ impl HeldBody {
     }
 
     /// Reads a whole body, unless it had to give way.
-    pub(super) fn read<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T, Fault> {
+    pub(super) fn read<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T> {
         self.check()?;
         Ok(read(self.slot.pieces.borrow().first().map_or(&[][..], Vec::as_slice)))
     }

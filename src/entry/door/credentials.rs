@@ -7,7 +7,7 @@ use serde_json::json;
 use super::cross_origin::AllowedOrigins;
 use super::keyring::Keyring;
 use super::local_access::admit_local;
-use crate::contract::{ErrorCode, Fault, UserId, is_tenant_name};
+use crate::contract::{ErrorCode, Fault, Result, UserId, is_tenant_name};
 use crate::entry::request::{RequestHead, decoded};
 use crate::entry::response::credential_expired;
 use crate::entry::route::{Route, TurnRoute, query_members};
@@ -32,7 +32,7 @@ pub(super) struct Credentials {
     keyring: Option<Keyring>,
     pub(super) tickets: TicketKeys,
     /// `None` without providers. Where they are malformed, their fault is the answer to every token.
-    tokens: Option<Result<TokenCheck, Fault>>,
+    tokens: Option<Result<TokenCheck>>,
     pub(super) users: LoggedUsers,
 }
 
@@ -143,7 +143,7 @@ impl Credentials {
         &self,
         head: &RequestHead<'_>,
         origins: &AllowedOrigins,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         if self.keyring.is_some() { Ok(()) } else { admit_local(head, origins) }
     }
 
@@ -186,7 +186,7 @@ pub(super) fn refuse_ticket_in_url(head: &RequestHead<'_>) -> Result<(), Barred>
 }
 
 /// The caller with a key of all tenants, at the tenant that the request names; any other caller as it is.
-fn of_tenant(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
+fn of_tenant(head: &RequestHead<'_>, caller: Caller) -> Result<Caller> {
     if caller.tenant != ALL_TENANTS {
         return Ok(caller);
     }
@@ -201,14 +201,14 @@ fn of_tenant(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
 }
 
 /// The caller, acting for the user whom the request names.
-fn for_user(head: &RequestHead<'_>, caller: Caller) -> Result<Caller, Fault> {
+fn for_user(head: &RequestHead<'_>, caller: Caller) -> Result<Caller> {
     let Some(user) = head.header(USER) else { return Ok(caller) };
     caller.permit_naming()?;
     Ok(caller.acting_for(user_of(&user)?))
 }
 
 /// The user that the header names.
-fn user_of(header: &str) -> Result<UserId, Fault> {
+fn user_of(header: &str) -> Result<UserId> {
     let refused = |message: String| Fault::new(ErrorCode::InvalidField, message).at("/User");
     if !header.is_ascii() {
         return Err(refused(format!(

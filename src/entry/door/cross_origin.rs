@@ -1,7 +1,7 @@
 //! Cross-origin requests (`ALLOWED_ORIGINS`; interface §6): which web pages may call, and the headers by
 //! which a browser lets them (Fetch standard, CORS protocol). By default no page may call.
 
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Result};
 use crate::entry::endpoints::methods;
 use crate::entry::response::Header;
 
@@ -42,7 +42,7 @@ impl AllowedOrigins {
     }
 
     /// The headers of the response to a preflight; `forbidden` for a page that may not call.
-    pub(super) fn preflight(&self, origin: &str) -> Result<Vec<Header>, Fault> {
+    pub(super) fn preflight(&self, origin: &str) -> Result<Vec<Header>> {
         if !self.permits(origin) {
             let message = "Pages of this origin may not call. The operator lists those that may in ALLOWED_ORIGINS.";
             return Err(Fault::new(ErrorCode::Forbidden, message));

@@ -21,7 +21,7 @@ use super::request_body::read_body;
 use super::revocation::refuse_revoked;
 use super::tenant_terms::{concerns_no_tenant, hold_to_terms};
 use super::tickets::mint_ticket;
-use crate::contract::{ErrorCode, Fault, InvokeResult, dictionary, json_text};
+use crate::contract::{ErrorCode, Fault, InvokeResult, Result, dictionary, json_text};
 use crate::entry::endpoints::Found;
 use crate::entry::logged_caller::logged;
 use crate::entry::request::{RequestHead, decoded};
@@ -40,8 +40,8 @@ use crate::ports::{
 pub struct FrontDoor {
     credentials: Credentials,
     origins: AllowedOrigins,
-    deployment: Result<Deployment, Fault>,
-    tenants: Result<Tenants, Fault>,
+    deployment: Result<Deployment>,
+    tenants: Result<Tenants>,
     bodies: Rc<BodyRoom>,
     has_playground: bool,
     version: &'static str,
@@ -118,7 +118,7 @@ impl FrontDoor {
     }
 
     /// The response to a browser's preflight request, `None` for any other request.
-    fn preflight<S>(&self, head: &RequestHead<'_>) -> Option<Result<Response<S>, Fault>> {
+    fn preflight<S>(&self, head: &RequestHead<'_>) -> Option<Result<Response<S>>> {
         if head.method != "OPTIONS" {
             return None;
         }
@@ -194,7 +194,7 @@ impl FrontDoor {
         head: &RequestHead<'_>,
         gateway: &G,
         id: &RequestId,
-    ) -> Result<FrontResponse<G>, Fault> {
+    ) -> Result<FrontResponse<G>> {
         if !self.has_playground {
             return Err(no_such_endpoint());
         }
@@ -324,7 +324,7 @@ impl Refused {
 }
 
 /// The position from which a stream goes on: the header, or for a new `EventSource`, which sends none, the query.
-fn position(head: &RequestHead<'_>, route: &Route) -> Result<Option<String>, Fault> {
+fn position(head: &RequestHead<'_>, route: &Route) -> Result<Option<String>> {
     let header = head.header("Last-Event-ID");
     match route {
         Route::Turn(_, _, TurnRoute::Stream) if header.is_none() => {
@@ -341,7 +341,7 @@ fn preference(head: &RequestHead<'_>, route: &Route) -> Option<String> {
     if matches!(route, Route::Execute) { head.header("Prefer") } else { None }
 }
 
-async fn keep_to_rate<G: Gateway>(gateway: &G, caller: &Caller) -> Result<(), Fault> {
+async fn keep_to_rate<G: Gateway>(gateway: &G, caller: &Caller) -> Result<()> {
     let (key, is_of_user) = caller.rate_key();
     let counted = match is_of_user {
         true => gateway.is_within_user_rate(&key).await,

@@ -3,7 +3,7 @@
 //! a session through a host name of its own that resolves to this machine.
 
 use super::cross_origin::AllowedOrigins;
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Result};
 use crate::encoding::{authority_of, is_loopback};
 use crate::entry::request::RequestHead;
 
@@ -11,7 +11,7 @@ use crate::entry::request::RequestHead;
 ///
 /// # Errors
 /// `forbidden`, with a message that names the header and the remedy.
-pub(super) fn admit_local(head: &RequestHead<'_>, pages: &AllowedOrigins) -> Result<(), Fault> {
+pub(super) fn admit_local(head: &RequestHead<'_>, pages: &AllowedOrigins) -> Result<()> {
     // The runtime takes the URL's authority from the header `Host`, but what serves it on a developer's machine can
     // take another one from a header that any page may send (Miniflare's `MF-Original-URL`).
     let is_named_elsewhere = head.header("Host").is_some_and(|host| !is_loopback(&host));

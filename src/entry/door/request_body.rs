@@ -9,7 +9,7 @@ use futures_util::future::{Either, select};
 
 use super::body_room::{BodyRoom, HeldBody, PACE_BYTES, SHORT_BYTES};
 use super::body_shares::Owner;
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Result};
 use crate::entry::request::RequestHead;
 use crate::ports::{Deployment, Gateway, RequestBody, Upload};
 
@@ -24,7 +24,7 @@ pub(super) async fn read_body<G: Gateway>(
     deployment: &Deployment,
     room: &Rc<BodyRoom>,
     owner: Owner,
-) -> Result<HeldBody, Fault> {
+) -> Result<HeldBody> {
     if let Some(kind) = head.header("Content-Type") {
         let kind = kind.split(';').next().unwrap_or(&kind).trim().to_ascii_lowercase();
         if kind != "application/json" && !kind.ends_with("+json") {
@@ -56,7 +56,7 @@ async fn receive_in_time<G: Gateway>(
     body: &HeldBody,
     announced: Option<usize>,
     deployment: &Deployment,
-) -> Result<(), Fault> {
+) -> Result<()> {
     let timeout_ms = deployment.body_timeout_ms;
     // A short one holds so little that it may learn at its end that another one has its room.
     let is_short = announced.is_some_and(|length| length <= SHORT_BYTES);
@@ -79,7 +79,7 @@ async fn receive<G: Gateway>(
     body: &HeldBody,
     announced: Option<usize>,
     most_bytes: usize,
-) -> Result<(), Fault> {
+) -> Result<()> {
     let Some(mut upload) = gateway.upload().map_err(|_| broken_off())? else { return Ok(()) };
     let longest = announced.unwrap_or(most_bytes);
     loop {

@@ -1,6 +1,6 @@
 //! What the operator says of a request's tenant (`TENANTS`; interface §6), looked at before any object is asked.
 
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::entry::route::Route;
 use crate::identity::{Caller, Tenants};
 use crate::ports::Gateway;
@@ -23,7 +23,7 @@ pub(super) fn hold_to_terms<G: Gateway>(
     gateway: &G,
     tenants: &Tenants,
     caller: &mut Caller,
-) -> Result<(), Fault> {
+) -> Result<()> {
     let needed = tenants.needed_jurisdiction(&caller.tenant);
     if needed.is_some_and(|jurisdiction| !gateway.offers(jurisdiction)) {
         return Err(Fault::internal("TENANTS: this runtime has no jurisdictions"));

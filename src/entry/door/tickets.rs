@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::arrival::Arrival;
 use super::credentials::{Admitted, Credentials};
-use crate::contract::{ErrorCode, Fault, InvokeResult, parse_ticket_request};
+use crate::contract::{ErrorCode, Fault, InvokeResult, Result, parse_ticket_request};
 use crate::encoding::hex;
 use crate::entry::logged_caller::logged;
 use crate::entry::request::RequestHead;
@@ -53,7 +53,7 @@ pub(super) fn mint_ticket<G: Gateway>(
 }
 
 /// A key that a page sends has leaked already; the mistake shows at once.
-fn refuse_pages(head: &RequestHead<'_>) -> Result<(), Fault> {
+fn refuse_pages(head: &RequestHead<'_>) -> Result<()> {
     if head.header("Origin").is_none() && head.header("Sec-Fetch-Site").is_none() {
         return Ok(());
     }

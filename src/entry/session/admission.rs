@@ -12,7 +12,7 @@ use super::turn_draft::{
     FirstTurn, NextTurn, faults_of_contexts, refuse_turn, resides, title_by, unknown_context,
 };
 use crate::contract::{
-    ErrorCode, Fault, Operation, ToolContinuation, TurnStatus, UserTurn, no_session,
+    ErrorCode, Fault, Operation, Result, ToolContinuation, TurnStatus, UserTurn, no_session,
 };
 use crate::entry::logged_caller::logged_in_object;
 use crate::entry::request_context::RequestContext;
@@ -148,11 +148,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
     }
 
     /// What a client's results may hand to the model in a session: anything, for a key.
-    fn sources(
-        &self,
-        session: &Session,
-        grants: &Grants,
-    ) -> Result<Option<FileSources<'_>>, Fault> {
+    fn sources(&self, session: &Session, grants: &Grants) -> Result<Option<FileSources<'_>>> {
         let agent = self.context.catalog()?.agent_context(&session.agent_context);
         let hosts = agent.map_or(&[][..], |agent| &agent.file_hosts);
         Ok((!grants.are_of_a_key()).then_some(FileSources { hosts, ids: false }))
@@ -182,7 +178,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
         mut turn: Turn,
         fingerprint: &str,
         caller: &ForwardedCaller,
-    ) -> Result<Option<Admitted>, Fault> {
+    ) -> Result<Option<Admitted>> {
         let mut known = self.host.store.submission(&turn, fingerprint)?;
         for inherited in self.inherited {
             if known.is_none() {
@@ -248,7 +244,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
     }
 
     /// Sets the alarm. The writes that accept a submission follow without an await.
-    fn ensure_alarm(&self) -> Result<(), Fault> {
+    fn ensure_alarm(&self) -> Result<()> {
         self.host.ensure_alarm(self.context.deployment.turn_alarm_ms)
     }
 
@@ -279,7 +275,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
     }
 
     /// What a new session knows of its user. One that is refused for its agent context was not registered.
-    fn state_of_user(&self, agent: &str) -> Result<SessionState, Fault> {
+    fn state_of_user(&self, agent: &str) -> Result<SessionState> {
         let is_refused = || !resides(self.context, agent);
         if self.host.platform.user().is_none() || (self.incarnation.is_none() && is_refused()) {
             return Ok(SessionState::default());
@@ -292,7 +288,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
     }
 
     /// Refuses a turn while another one of the session is live.
-    fn refuse_when_live(&self, session: &Session) -> Result<(), Fault> {
+    fn refuse_when_live(&self, session: &Session) -> Result<()> {
         let Some(ordinal) = session.open_turn else { return Ok(()) };
         let turn = self.host.store.turn_at(ordinal)?;
         if turn.status != TurnStatus::AwaitingTools {
@@ -309,7 +305,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
     }
 
     /// The ordinal of the next turn. `MAX_TURNS` bounds a session's storage.
-    fn next_ordinal(&self) -> Result<u64, Fault> {
+    fn next_ordinal(&self) -> Result<u64> {
         let most = self.context.deployment.max_turns;
         let newest = self.host.store.newest_ordinal()?;
         if newest < most {

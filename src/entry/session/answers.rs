@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use super::session_host::SessionHost;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::entry::object_question::{answered_elsewhere, read, reply};
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::response::{Response, object_failed};
@@ -20,7 +20,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         source: &IsolateSettings,
         asked: ObjectQuestion,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-    ) -> Result<Response<S>, Fault> {
+    ) -> Result<Response<S>> {
         match asked {
             ObjectQuestion::Fork => self.answer_to_become_a_fork(source, body).await,
             ObjectQuestion::ForkPart => self.answer_with_a_part(body).await,
@@ -65,7 +65,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         &self,
         context: &RequestContext,
         question: &EraseQuestion,
-    ) -> Result<EraseReply, Fault> {
+    ) -> Result<EraseReply> {
         let id = &question.session_id;
         let is_unreadable = self.store.session().is_err() && self.store.newer_form()?.is_some();
         if is_unreadable && !question.only_expired {

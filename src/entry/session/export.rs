@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::exported_catalog::ExportedCatalog;
-use crate::contract::{ErrorCode, Fault, InvokeResult};
+use crate::contract::{ErrorCode, Fault, InvokeResult, Result};
 use crate::entry::request_context::RequestContext;
 use crate::persistence::{CallPlace, EntryPlaces, EntrySeq, Session, SessionStore};
 use crate::ports::Database;
@@ -64,7 +64,7 @@ impl<D: Database> Export<D> {
         store: Rc<SessionStore<D>>,
         session: Session,
         context: &RequestContext,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self> {
         let catalog = match &context.catalog {
             Ok(catalog) => {
                 let id = &session.agent_context;
@@ -82,7 +82,7 @@ impl<D: Database> Export<D> {
 
     /// The next piece of the document, `None` after the last. Fails with `session_not_found` when the
     /// session was erased meanwhile.
-    pub(super) fn piece(&mut self) -> Result<Option<String>, Fault> {
+    pub(super) fn piece(&mut self) -> Result<Option<String>> {
         if let Some(session) = self.session.take() {
             return self.opening(*session).map(Some);
         }
@@ -94,7 +94,7 @@ impl<D: Database> Export<D> {
     }
 
     /// The session's members, the catalog, and the beginning of the turns.
-    fn opening(&mut self, session: Session) -> Result<String, Fault> {
+    fn opening(&mut self, session: Session) -> Result<String> {
         self.refuse_after_erasure()?;
         let (opening, _) = InvokeResult::around_success();
         let session = json(&self.store.exported_session(session)?)?;
@@ -105,7 +105,7 @@ impl<D: Database> Export<D> {
     }
 
     /// The next turn, or the beginning of the texts.
-    fn turn(&mut self) -> Result<String, Fault> {
+    fn turn(&mut self) -> Result<String> {
         self.refuse_after_erasure()?;
         if !self.rest.is_empty() {
             return self.rest_of_turn();
@@ -136,7 +136,7 @@ impl<D: Database> Export<D> {
     }
 
     /// The next piece of the turn whose members were sent.
-    fn rest_of_turn(&mut self) -> Result<String, Fault> {
+    fn rest_of_turn(&mut self) -> Result<String> {
         let mut piece = String::new();
         while piece.len() < PIECE_BYTES
             && let Some(part) = self.rest.pop_front()
@@ -162,7 +162,7 @@ impl<D: Database> Export<D> {
     }
 
     /// The next text, or the end of the document.
-    fn text(&mut self) -> Result<String, Fault> {
+    fn text(&mut self) -> Result<String> {
         self.refuse_after_erasure()?;
         let Some(hash) = self.texts.pop_first() else {
             self.part = ExportPart::End;
@@ -174,7 +174,7 @@ impl<D: Database> Export<D> {
         Ok(format!("{}:{text}{comma}", json(&hash)?))
     }
 
-    fn refuse_after_erasure(&self) -> Result<(), Fault> {
+    fn refuse_after_erasure(&self) -> Result<()> {
         let is_same = |session: Session| session.created_at == self.created_at;
         match self.store.session()?.is_some_and(is_same) {
             true => Ok(()),
@@ -185,6 +185,6 @@ impl<D: Database> Export<D> {
     }
 }
 
-fn json(part: &impl Serialize) -> Result<String, Fault> {
+fn json(part: &impl Serialize) -> Result<String> {
     serde_json::to_string(part).map_err(|_| Fault::unwritable("A part of the export"))
 }

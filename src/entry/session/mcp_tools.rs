@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 
 use super::session_host::SessionHost;
 use super::turn_draft::{NextTurn, faults_of_contexts, first_turn, next_turn, refuse_turn};
-use crate::contract::{ExecuteRequest, Fault, UserTurn};
+use crate::contract::{ExecuteRequest, Result, UserTurn};
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::identity::Grants;
 use crate::mcp::ToolsByServer;
@@ -44,7 +44,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &RequestContext,
         turn: &UserTurn,
         grants: &Grants,
-    ) -> Result<Vec<String>, Fault> {
+    ) -> Result<Vec<String>> {
         let catalog = context.catalog()?;
         if refuse_turn(turn, grants).is_err() {
             return Ok(Vec::new());

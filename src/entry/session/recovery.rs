@@ -2,7 +2,7 @@
 //! resumed once, then it fails.
 
 use super::session_host::SessionHost;
-use crate::contract::{ErrorCode, Fault, TurnStatus};
+use crate::contract::{ErrorCode, Fault, Result, TurnStatus};
 use crate::entry::request_context::RequestContext;
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
@@ -48,7 +48,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         session: &mut Session,
         turn: &mut Turn,
         fault: Fault,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let (platform, store, now_ms) =
             (self.platform.as_ref(), &self.store, self.platform.now_ms());
         let outcome = StoredOutcome::of(&fault.clone().into(), None);
@@ -73,7 +73,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Resumes the turn that is stored as running but runs nowhere, or fails it after too many
     /// interruptions.
-    pub(super) fn recover(&self, context: &RequestContext) -> Result<Recovered, Fault> {
+    pub(super) fn recover(&self, context: &RequestContext) -> Result<Recovered> {
         if self.running.is_busy() {
             return Ok(Recovered::Nothing);
         }

@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use super::erasure_memory::was_erased;
 use super::session_host::SessionHost;
 use super::turn_draft::{first_turn, title_by};
-use crate::contract::{ErrorCode, ExecuteRequest, Fault};
+use crate::contract::{ErrorCode, ExecuteRequest, Fault, Result};
 use crate::entry::other_version::unanswered;
 use crate::entry::request_context::RequestContext;
 use crate::entry::response::credential_expired;
@@ -27,7 +27,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         request: &ExecuteRequest,
         received_at: u64,
         grants: &Grants,
-    ) -> Result<Option<u64>, Fault> {
+    ) -> Result<Option<u64>> {
         let (Some(_), ExecuteRequest::UserTurn(turn), Ok(catalog)) =
             (self.platform.user(), request, &context.catalog)
         else {
@@ -51,10 +51,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Asks the user's object; `None` for a session of no user.
-    pub(super) async fn ask_to_register(
-        &self,
-        question: &Registration,
-    ) -> Result<Option<u64>, Fault> {
+    pub(super) async fn ask_to_register(&self, question: &Registration) -> Result<Option<u64>> {
         let Some(object) = self.reporter.user_object() else { return Ok(None) };
         let reply = ask_in_time(self.platform.as_ref(), &object, question, WAIT_MS).await;
         match reply.map_err(|fault| unanswered(&fault, not_registered()))? {

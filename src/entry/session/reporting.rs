@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use crate::catalog::APPROVE_TOOL;
-use crate::contract::{Fault, ToolCall, TurnStatus};
+use crate::contract::{Fault, Result, ToolCall, TurnStatus};
 use crate::encoding::timestamp;
 use crate::json::{Node, first_member};
 use crate::object::ask;
@@ -58,7 +58,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
     }
 
     /// What the list shows of the session; `None` before its first turn.
-    pub(super) fn summary(&self) -> Result<Option<SessionSummary>, Fault> {
+    pub(super) fn summary(&self) -> Result<Option<SessionSummary>> {
         let Some(session) = self.store.session()? else { return Ok(None) };
         let newest = self.store.newest_ordinal()?;
         let turn = self.store.turn_at(session.open_turn.unwrap_or(newest))?;
@@ -92,7 +92,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
     }
 
     /// Tells what has changed. Returns whether it should be tried again soon.
-    pub(super) async fn report(&self) -> Result<bool, Fault> {
+    pub(super) async fn report(&self) -> Result<bool> {
         if self.platform.user().is_none() {
             return Ok(false);
         }
@@ -108,7 +108,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
     }
 
     /// Tells at once that a turn waits for its client.
-    pub(super) async fn report_pause(&self) -> Result<(), Fault> {
+    pub(super) async fn report_pause(&self) -> Result<()> {
         if self.platform.user().is_none() {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
     }
 
     /// Asks to be erased, because the session's retention is over. False where the user's object did not hear it.
-    pub(super) async fn report_expiry(&self) -> Result<bool, Fault> {
+    pub(super) async fn report_expiry(&self) -> Result<bool> {
         match self.summary()? {
             Some(summary) => self.tell(summary, true, None).await,
             None => Ok(true),
@@ -128,7 +128,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
     }
 
     /// Ends the lease of an idle session: its unspent tokens return to the user's budget.
-    fn ended_lease(&self, summary: &SessionSummary) -> Result<Option<EndedLease>, Fault> {
+    fn ended_lease(&self, summary: &SessionSummary) -> Result<Option<EndedLease>> {
         if summary.status == SessionStatus::Running {
             return Ok(None);
         }
@@ -136,7 +136,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
     }
 
     /// Gives the lease of a session back that is about to be erased: what it has spent stays spent.
-    pub(super) async fn give_lease_back(&self) -> Result<(), Fault> {
+    pub(super) async fn give_lease_back(&self) -> Result<()> {
         let Some(lease) = self.end_lease()? else { return Ok(()) };
         let Some(summary) = self.summary()? else { return Ok(()) };
         let ended = EndedLease::of(&lease, summary.tokens);
@@ -149,7 +149,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
     }
 
     /// The lease of the session, of which nobody spends any more, unless it has been given back.
-    fn end_lease(&self) -> Result<Option<Lease>, Fault> {
+    fn end_lease(&self) -> Result<Option<Lease>> {
         Ok(self.store.end_lease()?.filter(|lease| lease.id != self.given_back.get()))
     }
 
@@ -158,7 +158,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
         summary: SessionSummary,
         expired: bool,
         ended_lease: Option<EndedLease>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool> {
         let (Some(object), Some(session)) = (self.user_object(), self.store.session()?) else {
             return Ok(true);
         };

@@ -4,7 +4,7 @@
 //! and found nothing that needs it earlier. That is one written row each time the session's turns have ended.
 
 use super::session_host::SessionHost;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::entry::request_context::RequestContext;
 use crate::persistence::Session;
 use crate::ports::{Database, Platform};
@@ -18,7 +18,7 @@ const AGAIN_MS: u64 = 3_600_000;
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Erases a session whose retention is over, as `DELETE` would; else sets the alarm for the end of its
     /// retention. A session of a user has the user's object begin, as a `DELETE` does.
-    pub(super) async fn erase_expired(&self, context: &RequestContext) -> Result<(), Fault> {
+    pub(super) async fn erase_expired(&self, context: &RequestContext) -> Result<()> {
         let Some(session) = self.store.session()? else { return Ok(()) };
         let now = self.platform.now_ms();
         let Some(due) = due(context, &session, now) else { return Ok(()) };

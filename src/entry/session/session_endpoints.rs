@@ -19,8 +19,8 @@ use super::submission::{Delivery, Submission};
 use super::views::Views;
 use crate::contract::event_frames::END;
 use crate::contract::{
-    ExecuteRequest, Fault, InvokeResult, MemberOrder, SessionId, TurnId, fingerprint, object_text,
-    parse_object,
+    ExecuteRequest, Fault, InvokeResult, MemberOrder, Result, SessionId, TurnId, fingerprint,
+    object_text, parse_object,
 };
 use crate::entry::endpoints::Found;
 use crate::entry::object_question::answered_elsewhere;
@@ -179,7 +179,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         head: &RequestHead<'_>,
         id: &SessionId,
         route: SessionRoute,
-    ) -> Result<Reply<P, D>, Fault> {
+    ) -> Result<Reply<P, D>> {
         let store = self.store.as_ref();
         let views = Views { store, context };
         let recovered_session = || {
@@ -214,7 +214,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         (id, turn): (&SessionId, &TurnId),
         route: TurnRoute,
         progress: bool,
-    ) -> Result<Reply<P, D>, Fault> {
+    ) -> Result<Reply<P, D>> {
         let store = self.store.as_ref();
         self.recover(context)?;
         let (session, turn) = (find_session(store, id)?, find_turn(store, turn)?);
@@ -271,7 +271,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 }
 
-fn view<T: Serialize, P, D>(view: Result<T, Fault>) -> Result<Reply<P, D>, Fault> {
+fn view<T: Serialize, P, D>(view: Result<T>) -> Result<Reply<P, D>> {
     view.map(|view| Reply::Made(Response::result(&InvokeResult::success(&view, Vec::new()))))
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::session_host::SessionHost;
 use crate::catalog::{AgentContext, Continuation};
-use crate::contract::{Fault, SessionId, no_session};
+use crate::contract::{Fault, Result, SessionId, no_session};
 use crate::entry::request_context::RequestContext;
 use crate::entry::request_id::RequestId;
 use crate::files::FileId;
@@ -24,7 +24,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         session_id: &SessionId,
         received_at: u64,
         ending: Ending,
-    ) -> Result<ErasureReceipt, Fault> {
+    ) -> Result<ErasureReceipt> {
         let known = match self.store.session() {
             Err(_) if self.store.newer_form()?.is_some() => {
                 return self.erase_newer_form(context, session_id, received_at).await;
@@ -95,7 +95,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &RequestContext,
         session_id: &SessionId,
         received_at: u64,
-    ) -> Result<ErasureReceipt, Fault> {
+    ) -> Result<ErasureReceipt> {
         let deletes = |(_, agent): (_, &AgentContext)| agent.delete_stored;
         if context.catalog()?.agent_contexts().any(deletes) || self.store.has_noted_responses()? {
             self.store.session()?;
@@ -120,7 +120,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Deletes the files of a folder, and returns their number.
-    async fn files_erased(&self, folder: &str) -> Result<u64, Fault> {
+    async fn files_erased(&self, folder: &str) -> Result<u64> {
         match self.platform.erase_files(folder).await {
             Ok(count) => Ok(count),
             Err(FileFault::NoBucket) => Ok(0),
@@ -132,7 +132,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Frees the storage of an object without a session, or sets the alarm of an unfinished erasure.
-    pub(super) async fn end_erasure(&self, context: &RequestContext) -> Result<(), Fault> {
+    pub(super) async fn end_erasure(&self, context: &RequestContext) -> Result<()> {
         if self.store.receipt()?.is_some() {
             return self.ensure_alarm(context.deployment.turn_alarm_ms);
         }
@@ -150,7 +150,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Stops the running turn and deletes the session's files. The rows are erased afterwards, so that an
     /// erasure that is cut off here can be repeated. If a turn ran during the deletion, the turn may have
     /// kept a file, and the deletion is repeated.
-    async fn erase_files(&self) -> Result<u64, Fault> {
+    async fn erase_files(&self) -> Result<u64> {
         let mut erased = 0;
         loop {
             self.running.stop().await;

@@ -16,7 +16,8 @@ use super::reporting::{Reporter, report_failed};
 use super::running::Running;
 use super::session_stream::SessionStream;
 use crate::contract::{
-    CallerRecord, ErrorCode, Fault, SessionId, TraceContext, TurnId, no_session, no_turn, release,
+    CallerRecord, ErrorCode, Fault, Result, SessionId, TraceContext, TurnId, no_session, no_turn,
+    release,
 };
 use crate::entry::logged_caller::logged_in_object;
 use crate::entry::object_host::{ObjectHost, responded};
@@ -137,11 +138,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
 
     /// Keeps the alarm of a running turn, resumes an interrupted turn, attempts the tasks that are due, frees storage that
     /// holds nothing, reports to the user's object, and erases a session that has been kept for long enough.
-    async fn alarm_work(
-        &self,
-        source: &IsolateSettings,
-        alarm_interval_ms: u64,
-    ) -> Result<(), Fault> {
+    async fn alarm_work(&self, source: &IsolateSettings, alarm_interval_ms: u64) -> Result<()> {
         if self.running.is_busy() {
             self.ensure_alarm(alarm_interval_ms)?;
         }
@@ -188,7 +185,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         started: StartedTurn,
         is_long: bool,
         request_id: Option<RequestId>,
-    ) -> Result<Rc<LiveText>, Fault> {
+    ) -> Result<Rc<LiveText>> {
         let catalog = Rc::clone(context.catalog()?);
         let session = self.store.session_of_turn()?;
         let caller = started.turn.progress.trace.caller.clone();
@@ -297,7 +294,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         session: &Session,
         report: Option<&RunSummary>,
         line: Option<Value>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         if let Some(report) = report {
             context.metering.record(self.platform.as_ref(), session, report);
         }
@@ -312,7 +309,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Sets the alarm unless this instance has set it.
-    pub(super) fn ensure_alarm(&self, alarm_interval_ms: u64) -> Result<(), Fault> {
+    pub(super) fn ensure_alarm(&self, alarm_interval_ms: u64) -> Result<()> {
         self.alarm.set_in(self.platform.as_ref(), alarm_interval_ms)
     }
 }
@@ -384,11 +381,11 @@ fn end_of<'a>(report: &'a RunSummary, caller: Option<&'a TraceContext>) -> Agent
 pub(super) fn find_session<D: Database>(
     store: &SessionStore<D>,
     id: &SessionId,
-) -> Result<Session, Fault> {
+) -> Result<Session> {
     store.session()?.ok_or_else(|| no_session(id))
 }
 
 /// A turn of the session, or `turn_not_found`.
-pub(super) fn find_turn<D: Database>(store: &SessionStore<D>, id: &TurnId) -> Result<Turn, Fault> {
+pub(super) fn find_turn<D: Database>(store: &SessionStore<D>, id: &TurnId) -> Result<Turn> {
     store.turn(id)?.ok_or_else(|| no_turn(id))
 }

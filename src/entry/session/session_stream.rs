@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::export::Export;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::live_text::EventStream;
 use crate::ports::{Database, Platform};
 
@@ -22,7 +22,7 @@ impl<P: Platform, D: Database> SessionStream<P, D> {
     /// # Errors
     /// The fault that ends the document early. The caller then breaks the connection off, so that the
     /// client sees that the document is not whole.
-    pub async fn next_chunk(&mut self) -> Result<Option<String>, Fault> {
+    pub async fn next_chunk(&mut self) -> Result<Option<String>> {
         match self {
             Self::Events(events) => Ok(events.next_chunk().await),
             Self::Export(platform, export) => {

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::erasure_memory::{Generation, Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::{
-    ErrorCode, Fault, Progress, SessionId, SteerId, SteerRequest, SteerState, SteerStep, TurnId,
-    TurnStatus, parse_steer, steer_fingerprint,
+    ErrorCode, Fault, Progress, Result, SessionId, SteerId, SteerRequest, SteerState, SteerStep,
+    TurnId, TurnStatus, parse_steer, steer_fingerprint,
 };
 use crate::entry::request::{RequestHead, received_at};
 use crate::entry::request_context::RequestContext;
@@ -71,7 +71,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         request: &SteerRequest,
         fingerprint: &str,
         (steer, bytes): (&ReceivedSteer, usize),
-    ) -> Result<Response<S>, Fault> {
+    ) -> Result<Response<S>> {
         self.refuse_revoked(&steer.caller.grants)?;
         self.recover(context)?;
         let session = find_session(&self.store, &steer.session)?;
@@ -119,7 +119,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 /// Whether the turn takes a further steer.
-fn keep_to_most_steers(turn: &Turn, most: u32) -> Result<(), Fault> {
+fn keep_to_most_steers(turn: &Turn, most: u32) -> Result<()> {
     match turn.status {
         TurnStatus::Running | TurnStatus::AwaitingTools => {}
         TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Aborted => {
@@ -140,7 +140,7 @@ fn keep_to_most_steers(turn: &Turn, most: u32) -> Result<(), Fault> {
 }
 
 /// Whether the steers that no model call has taken yet leave room for so many bytes more.
-fn keep_to_most_bytes(turn: &Turn, bytes: usize) -> Result<(), Fault> {
+fn keep_to_most_bytes(turn: &Turn, bytes: usize) -> Result<()> {
     let waiting = turn.progress.steers.undelivered_bytes();
     if waiting.saturating_add(bytes as u64) <= MAX_UNDELIVERED_BYTES {
         return Ok(());

@@ -8,7 +8,7 @@ use super::admission::{Admission, Admitted};
 use super::erasure_memory::{Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
-use crate::contract::{ExecuteRequest, Fault, SessionId, TurnStatus, fingerprint_in};
+use crate::contract::{ExecuteRequest, Fault, Result, SessionId, TurnStatus, fingerprint_in};
 use crate::entry::request_context::RequestContext;
 use crate::entry::response::credential_expired;
 use crate::identity::{ForwardedCaller, Grants};
@@ -148,7 +148,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         &self,
         request: &ExecuteRequest,
         bytes: usize,
-    ) -> Result<Vec<String>, Fault> {
+    ) -> Result<Vec<String>> {
         let mut inherited = Vec::new();
         let Some(fork) = self.store.session()?.and_then(|session| session.state.fork) else {
             return Ok(inherited);
@@ -164,7 +164,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// `credential_expired` for a credential that was issued before the time of the user's latest revocation.
-    pub(super) fn refuse_revoked(&self, grants: &Grants) -> Result<(), Fault> {
+    pub(super) fn refuse_revoked(&self, grants: &Grants) -> Result<()> {
         if grants.issued_at.is_none() {
             return Ok(());
         }
@@ -193,7 +193,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &RequestContext,
         turn: &Turn,
         progress: bool,
-    ) -> Result<Delivery, Fault> {
+    ) -> Result<Delivery> {
         let (text, replayed) = match self.store.outcome(turn.ordinal)? {
             None => (self.attach(context, turn)?, false),
             Some(outcome) => (Rc::new(ended_text(outcome)?), true),
@@ -210,7 +210,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         id: &SessionId,
         mut session: Session,
         mut turn: Turn,
-    ) -> Result<(Session, Turn), Fault> {
+    ) -> Result<(Session, Turn)> {
         turn.progress.trace.note_caller(context.trace.as_ref());
         match (turn.status, self.running.turn(&turn)) {
             (TurnStatus::Running, Some(live)) => {
@@ -225,7 +225,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok((find_session(&self.store, id)?, find_turn(&self.store, &turn.turn_id)?))
     }
 
-    fn attach(&self, context: &RequestContext, turn: &Turn) -> Result<Rc<LiveText>, Fault> {
+    fn attach(&self, context: &RequestContext, turn: &Turn) -> Result<Rc<LiveText>> {
         if let Some(live) = self.running.turn(turn) {
             live.note_caller(context.trace.as_ref());
             return Ok(Rc::clone(live.text()));
@@ -239,7 +239,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 /// The text and outcome of a submission that has ended.
-fn ended_text(outcome: StoredOutcome) -> Result<LiveText, Fault> {
+fn ended_text(outcome: StoredOutcome) -> Result<LiveText> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
     struct Stored {

@@ -5,7 +5,7 @@
 //! the same turn. What a credential may name is the context asked for; where that leads is the operator's.
 
 use crate::catalog::{Catalog, ConversationContext, DEFAULT_CONTEXT, Mode, Newcomer};
-use crate::contract::{ErrorCode, Fault, Operation, UserTurn};
+use crate::contract::{ErrorCode, Fault, Operation, Result, UserTurn};
 use crate::entry::request_context::RequestContext;
 use crate::identity::{Grants, Subject};
 use crate::persistence::{Contexts, Session};
@@ -148,7 +148,7 @@ pub(super) fn faults_of_contexts(
     new: Option<&Contexts>,
     request: &UserTurn,
     grants: &Grants,
-) -> Result<Vec<Fault>, Fault> {
+) -> Result<Vec<Fault>> {
     let catalog = context.catalog()?;
     let mut faults = other_contexts(session, new, request, grants, catalog);
     let agent = new.map_or(&session.agent_context, |new| &new.agent);

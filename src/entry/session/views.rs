@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::session_host::find_turn;
 use super::submission::unreadable_outcome;
 use crate::contract::{
-    CallerRecord, CatalogStamp, Fault, SessionId, SteerId, SteerState, ToolCall, ToolOutcome,
+    CallerRecord, CatalogStamp, Result, SessionId, SteerId, SteerState, ToolCall, ToolOutcome,
     TurnId, TurnStatus, Usage, shown,
 };
 use crate::encoding::timestamp;
@@ -211,8 +211,8 @@ pub(super) struct Views<'a, D> {
 }
 
 impl<D: Database> Views<'_, D> {
-    pub(super) fn session(&self, session: &Session) -> Result<SessionView, Fault> {
-        let summary = |turn: Turn| -> Result<_, Fault> {
+    pub(super) fn session(&self, session: &Session) -> Result<SessionView> {
+        let summary = |turn: Turn| -> Result<_> {
             let tool_calls = pending_calls(self.store, session, &turn)?;
             Ok(TurnSummary { turn_id: turn.turn_id, status: turn.status, tool_calls })
         };
@@ -235,7 +235,7 @@ impl<D: Database> Views<'_, D> {
         })
     }
 
-    pub(super) fn turn(&self, session: Session, turn: Turn) -> Result<TurnView, Fault> {
+    pub(super) fn turn(&self, session: Session, turn: Turn) -> Result<TurnView> {
         let outcome = self.store.outcome(turn.ordinal)?;
         let outcome = outcome.map(|outcome| RawValue::from_string(outcome.body)).transpose();
         let updated_at = timestamp(turn.updated_at);
@@ -258,7 +258,7 @@ impl<D: Database> Views<'_, D> {
         })
     }
 
-    pub(super) fn turns(&self, session: Session, page: &TurnPage) -> Result<TurnsView, Fault> {
+    pub(super) fn turns(&self, session: Session, page: &TurnPage) -> Result<TurnsView> {
         let after = page.after.as_ref().map(|turn| find_turn(self.store, turn)).transpose()?;
         let mut last = after.map(|turn| turn.ordinal);
         let mut turns = Vec::new();
@@ -286,14 +286,14 @@ impl<D: Database> Views<'_, D> {
         session: Session,
         turn: Turn,
         running: Option<Activity>,
-    ) -> Result<TraceView, Fault> {
+    ) -> Result<TraceView> {
         let running = running.map(|Activity { progress, since_ms }| RunningStep {
             progress,
             since: timestamp(since_ms),
         });
         let calls = self.store.each_call(turn.ordinal)?.map(|call| call.map(without_content));
         let (calls, lengths): (Vec<Call>, Vec<Option<usize>>) =
-            calls.collect::<Result<Vec<_>, Fault>>()?.into_iter().unzip();
+            calls.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let tools = match calls.is_empty() {
             true => Vec::new(),
             false => self.store.tools_on_server(&turn)?,
@@ -331,7 +331,7 @@ impl<D: Database> Views<'_, D> {
         })
     }
 
-    pub(super) fn modes(&self, session: Session) -> Result<ModesView, Fault> {
+    pub(super) fn modes(&self, session: Session) -> Result<ModesView> {
         Ok(ModesView {
             mode_display_name: self.mode_display_name(&session),
             session_id: session.session_id,

@@ -4,7 +4,7 @@
 
 use super::session_asking::{ask_each, ask_session};
 use super::user_host::UserHost;
-use crate::contract::{Fault, SessionId, no_session};
+use crate::contract::{Result, SessionId, no_session};
 use crate::identity::Providers;
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Platform};
@@ -23,7 +23,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         id: &SessionId,
         received_at: u64,
-    ) -> Result<ErasureReceipt, Fault> {
+    ) -> Result<ErasureReceipt> {
         let known = match self.index.session(id)? {
             Some(known) if known.listing_state != ListingState::Collected => known,
             _ => return self.stop_beginning(id, received_at).await,
@@ -39,11 +39,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Has a session that the index does not know refuse what was received before the request to erase it: a submission
     /// may be on its way that would begin it.
-    async fn stop_beginning(
-        &self,
-        id: &SessionId,
-        received_at: u64,
-    ) -> Result<ErasureReceipt, Fault> {
+    async fn stop_beginning(&self, id: &SessionId, received_at: u64) -> Result<ErasureReceipt> {
         let session_id = id.clone();
         let question = EraseQuestion {
             session_id,
@@ -67,7 +63,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         known: &IndexedSession,
         received_at: u64,
         ending: Ending,
-    ) -> Result<Option<ErasureReceipt>, Fault> {
+    ) -> Result<Option<ErasureReceipt>> {
         let removed = self.ask_to_erase(known, received_at, ending).await;
         if removed.is_err() {
             self.index.attempt_failed(known)?;
@@ -80,7 +76,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         known: &IndexedSession,
         received_at: u64,
         ending: Ending,
-    ) -> Result<Option<ErasureReceipt>, Fault> {
+    ) -> Result<Option<ErasureReceipt>> {
         let id = &known.session_id;
         if known.listing_state == ListingState::Collected {
             self.let_receipt_go(known).await?;
@@ -113,7 +109,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Lets a session forget a receipt that is counted; with it the session's row goes.
-    async fn let_receipt_go(&self, known: &IndexedSession) -> Result<(), Fault> {
+    async fn let_receipt_go(&self, known: &IndexedSession) -> Result<()> {
         let counted = Collection { incarnation: known.summary.incarnation };
         let Done {} = ask_session(self.platform.as_ref(), &known.session_id, &counted).await?;
         self.index.remove(known)
@@ -125,7 +121,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         known: &IndexedSession,
         received_at: u64,
         ending: Ending,
-    ) -> Result<EraseQuestion, Fault> {
+    ) -> Result<EraseQuestion> {
         Ok(EraseQuestion {
             session_id: known.session_id.clone(),
             incarnation: known.summary.incarnation,
@@ -138,7 +134,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Sessions on their way out, at most `most` of them. Those whose rows are erased come last, since they wait for the
     /// model service alone.
-    pub(super) fn next_to_remove(&self, most: u32) -> Result<Vec<IndexedSession>, Fault> {
+    pub(super) fn next_to_remove(&self, most: u32) -> Result<Vec<IndexedSession>> {
         let waiting = self.underway.borrow().len() as u32;
         let mut leaving = self.index.leaving(most.saturating_add(waiting))?;
         leaving.sort_by_key(|known| self.underway.borrow().contains_key(&known.session_id));
@@ -160,7 +156,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         leaving: &[IndexedSession],
         received_at: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let ask = async |known: &IndexedSession| {
             let question = self.erase_question(known, received_at, Ending::Rows)?;
             match ask_session(self.platform.as_ref(), &known.session_id, &question).await {
@@ -172,13 +168,13 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Sets the alarm for the next pass over the sessions that are to be erased, unless it rings before.
-    pub(super) fn set_for_pass(&self) -> Result<(), Fault> {
+    pub(super) fn set_for_pass(&self) -> Result<()> {
         let wait_ms = self.removals.wait_ms(self.alarm_interval_ms.get());
         self.alarm.set_in(self.platform.as_ref(), wait_ms)
     }
 
     /// Goes on with removals when the alarm rings: ever later while nothing but the model service is waited for.
-    pub(super) async fn resume_removals(&self) -> Result<(), Fault> {
+    pub(super) async fn resume_removals(&self) -> Result<()> {
         let erased_at = self.index.user()?.map_or(0, |user| user.erased_at);
         let failed = self.remove_each(&self.next_to_remove(PER_PASS)?, erased_at).await;
         let (leaving, _) = self.index.count_leaving()?;
@@ -189,12 +185,12 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Sets the alarm where sessions are still to be erased, notes that an erasure of the user is complete, and frees
     /// the storage of a user of whom nothing is left to be known.
-    pub(super) async fn end_removals(&self) -> Result<(), Fault> {
+    pub(super) async fn end_removals(&self) -> Result<()> {
         self.end_removals_of(self.index.count_leaving()?.0).await
     }
 
     /// The same for whoever has just counted the sessions that are still to be erased.
-    async fn end_removals_of(&self, leaving: u64) -> Result<(), Fault> {
+    async fn end_removals_of(&self, leaving: u64) -> Result<()> {
         let platform = self.platform.as_ref();
         if leaving > 0 {
             return self.set_for_pass();
@@ -218,7 +214,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 ///
 /// # Errors
 /// The variable that names them is malformed.
-fn longest_token_ms<P: Platform>(platform: &P) -> Result<u64, Fault> {
+fn longest_token_ms<P: Platform>(platform: &P) -> Result<u64> {
     let named = platform.secret("IDENTITY_PROVIDERS").filter(|text| !text.is_empty());
     named.map_or(Ok(0), |text| Ok(Providers::parse(&text)?.longest_token_ms()))
 }

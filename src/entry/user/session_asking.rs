@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 
-use crate::contract::{Fault, SessionId};
+use crate::contract::{Fault, Result, SessionId};
 use crate::entry::other_version::unanswered;
 use crate::object::{Question, ask};
 use crate::ports::{Platform, object_name};
@@ -18,7 +18,7 @@ pub(super) async fn ask_session<P: Platform, Q: Question>(
     platform: &P,
     id: &SessionId,
     question: &Q,
-) -> Result<Q::Reply, Fault> {
+) -> Result<Q::Reply> {
     let (Some(tenant), Some(user)) = (platform.tenant(), platform.user()) else {
         return Err(Fault::internal("The object of the user does not know whose it is."));
     };

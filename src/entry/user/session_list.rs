@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::session_asking::{ask_each, ask_session};
 use super::user_host::UserHost;
 use crate::catalog::Catalog;
-use crate::contract::{Fault, InvokeResult, SessionId, no_session, shown};
+use crate::contract::{InvokeResult, Result, SessionId, no_session, shown};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Platform, with_timeout};
 use crate::users::{
@@ -56,7 +56,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         catalog: Option<Rc<Catalog>>,
         filter: &SessionFilter,
         named: Option<&[String]>,
-    ) -> Result<InvokeResult, Fault> {
+    ) -> Result<InvokeResult> {
         let limit = filter.limit as usize;
         let cursor = |last: &IndexedSession| Cursor::behind(last, filter.order).text(filter.order);
         let mut absent = BTreeSet::new();
@@ -95,7 +95,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         catalog: Option<Rc<Catalog>>,
         id: &SessionId,
         title: &str,
-    ) -> Result<InvokeResult, Fault> {
+    ) -> Result<InvokeResult> {
         let known = self.index.session(id)?.ok_or_else(|| no_session(id))?;
         if known.listing_state == ListingState::Registered {
             self.absent(&[known]).await?;
@@ -108,14 +108,14 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Asks the registered sessions whether they have begun.
-    pub(super) async fn ask_registered(&self) -> Result<(), Fault> {
+    pub(super) async fn ask_registered(&self) -> Result<()> {
         let registered = self.index.in_state(ListingState::Registered, MOST_ASKED)?;
         self.absent(&registered).await.map(|_| ())
     }
 
     /// Asks registered sessions whether they have begun, and returns those that have not. Of the others the index then
     /// has what they tell. One that did not begin for minutes leaves the index.
-    async fn absent(&self, registered: &[IndexedSession]) -> Result<Vec<SessionId>, Fault> {
+    async fn absent(&self, registered: &[IndexedSession]) -> Result<Vec<SessionId>> {
         let platform = self.platform.as_ref();
         let mut absent = Vec::new();
         let replies = ask_each(registered, async |known| summary_of(platform, known).await).await;
@@ -140,7 +140,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Takes a session that did not begin out of the index. Where that fails, the alarm goes on.
-    async fn drop_unbegun(&self, known: &IndexedSession) -> Result<(), Fault> {
+    async fn drop_unbegun(&self, known: &IndexedSession) -> Result<()> {
         self.set_for_pass()?;
         self.index.mark(known, ListingState::Expiring)?;
         let marked = self.index.session(&known.session_id)?;

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::session_asking::{ask_each, ask_session};
 use super::user_host::UserHost;
 use crate::catalog::Catalog;
-use crate::contract::{ErrorCode, Fault, InvokeResult, SessionId, UserId, shown};
+use crate::contract::{ErrorCode, Fault, InvokeResult, Result, SessionId, UserId, shown};
 use crate::encoding::timestamp;
 use crate::ports::{Database, Platform};
 use crate::users::{Done, Revocation, StatusCounts, UserErasure};
@@ -69,7 +69,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         catalog: Option<Rc<Catalog>>,
         user: &UserId,
-    ) -> Result<InvokeResult, Fault> {
+    ) -> Result<InvokeResult> {
         self.ask_registered().await?;
         let by_status = self.index.count_by_status()?;
         let (erasing, _) = self.index.count_leaving()?;
@@ -94,15 +94,14 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Revokes the user's credentials that were issued before now. Completes when every session knows.
-    pub(super) async fn revoke(&self, user: &UserId) -> Result<InvokeResult, Fault> {
+    pub(super) async fn revoke(&self, user: &UserId) -> Result<InvokeResult> {
         let platform = self.platform.as_ref();
         let credentials_valid_from = next_second(platform.now_ms());
         self.index.revoke(credentials_valid_from, platform.now_ms())?;
         let sessions = self.index.all()?;
         let told = Revocation { credentials_valid_from };
-        let tell = async |id: &SessionId| -> Result<Done, Fault> {
-            ask_session(platform, id, &told).await
-        };
+        let tell =
+            async |id: &SessionId| -> Result<Done> { ask_session(platform, id, &told).await };
         let told = ask_each(&sessions, tell).await;
         self.end_removals().await?;
         let reached = told.iter().filter(|told| told.is_ok()).count();
@@ -121,11 +120,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Erases all sessions of the user, and gives a receipt. The same request goes on with an erasure that is under way.
-    pub(super) async fn erase_user(
-        &self,
-        user: &UserId,
-        received_at: u64,
-    ) -> Result<InvokeResult, Fault> {
+    pub(super) async fn erase_user(&self, user: &UserId, received_at: u64) -> Result<InvokeResult> {
         let erasure = self.index.user()?.and_then(|user| user.erasure);
         let is_under_way = erasure.as_ref().is_some_and(|known| known.completed_at.is_none());
         let now = self.platform.now_ms();
@@ -170,7 +165,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Forgets the receipt of an erasure that is complete, unless another erasure has begun since.
-    fn forget_receipt(&self, given: &UserErasure) -> Result<(), Fault> {
+    fn forget_receipt(&self, given: &UserErasure) -> Result<()> {
         let stored = self.index.user()?.and_then(|user| user.erasure);
         let is_same = stored.is_some_and(|stored| stored.completed_at == given.completed_at);
         if given.completed_at.is_some() && is_same {
@@ -180,7 +175,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Notes that an erasure of the user is complete, where it is.
-    pub(super) fn complete_erasure(&self) -> Result<(), Fault> {
+    pub(super) fn complete_erasure(&self) -> Result<()> {
         let erasure = self.index.user()?.and_then(|user| user.erasure);
         let Some(mut erasure) = erasure.filter(|erasure| erasure.completed_at.is_none()) else {
             return Ok(());

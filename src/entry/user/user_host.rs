@@ -9,7 +9,7 @@ use std::future::Future;
 use std::rc::Rc;
 
 use super::session_asking::ask_session;
-use crate::contract::{Fault, InvokeResult, SessionId, parse_rename};
+use crate::contract::{Fault, InvokeResult, Result, SessionId, parse_rename};
 use crate::entry::object_host::{ObjectHost, responded};
 use crate::entry::object_question::{answered_elsewhere, read, reply};
 use crate::entry::request::{RequestHead, received_at};
@@ -80,7 +80,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
         &self.alarm
     }
 
-    async fn alarm_work(&self, _: &IsolateSettings, alarm_interval_ms: u64) -> Result<(), Fault> {
+    async fn alarm_work(&self, _: &IsolateSettings, alarm_interval_ms: u64) -> Result<()> {
         self.alarm_interval_ms.set(alarm_interval_ms);
         self.resume_removals().await
     }
@@ -146,7 +146,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         source: &IsolateSettings,
         asked: ObjectQuestion,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-    ) -> Result<PlainResponse, Fault> {
+    ) -> Result<PlainResponse> {
         let platform = self.platform.as_ref();
         match asked {
             ObjectQuestion::Register => {
@@ -172,7 +172,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     }
 
     /// Which credentials of the user are revoked.
-    pub(super) fn revoked(&self) -> Result<Revocation, Fault> {
+    pub(super) fn revoked(&self) -> Result<Revocation> {
         let credentials_valid_from =
             self.index.user()?.map_or(0, |user| user.credentials_valid_from);
         Ok(Revocation { credentials_valid_from })
@@ -183,7 +183,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         source: &IsolateSettings,
         new: &Registration,
-    ) -> Result<RegistrationReply, Fault> {
+    ) -> Result<RegistrationReply> {
         let platform = self.platform.as_ref();
         let mut uncounted = new.fork_bytes;
         for _ in 0..MOST_ATTEMPTS {
@@ -219,7 +219,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Takes over what a session tells of itself. One whose retention is over is erased by the alarm, which rings at
     /// once.
-    async fn take_report(&self, told: &SessionNews) -> Result<SessionNewsReply, Fault> {
+    async fn take_report(&self, told: &SessionNews) -> Result<SessionNewsReply> {
         let platform = self.platform.as_ref();
         if self.index.session(&told.session_id)?.is_none() {
             self.take_in(told).await?;
@@ -243,7 +243,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     /// Takes in a session that reports and that the index does not know: it began with a version that registered none. One
     /// that was erased since it sent the report is none, so it is asked. One that began before the user was erased is
     /// erased now.
-    async fn take_in(&self, told: &SessionNews) -> Result<(), Fault> {
+    async fn take_in(&self, told: &SessionNews) -> Result<()> {
         let platform = self.platform.as_ref();
         let (id, incarnation) = (&told.session_id, told.summary.incarnation);
         let reply = ask_session(platform, id, &SummaryQuestion { incarnation }).await?;

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::embedding_wake_up::{ChangeGuard, EmbeddingWakeUp};
 use crate::catalog::Embeddings;
-use crate::contract::{Fault, Warning};
+use crate::contract::{Result, Warning};
 use crate::entry::request_context::IsolateSettings;
 use crate::object::Alarm;
 use crate::ports::{Database, Platform};
@@ -49,8 +49,8 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
     pub(super) async fn write<T>(
         &self,
         source: &IsolateSettings,
-        write: impl AsyncFnOnce(&ChunkIndex<D>) -> Result<Written<T>, Fault>,
-    ) -> Result<T, Fault> {
+        write: impl AsyncFnOnce(&ChunkIndex<D>) -> Result<Written<T>>,
+    ) -> Result<T> {
         let guard = self.begin_change(source).await?;
         let written = write(&self.index).await;
         // A write that failed may have left chunks that the alarm sweeps.
@@ -70,7 +70,7 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         &self,
         budget: &mut WorkBudget<F>,
         search: Search<'_>,
-    ) -> Result<(Vec<Chunk>, Vec<Warning>), Fault> {
+    ) -> Result<(Vec<Chunk>, Vec<Warning>)> {
         let chunks = self.index.search(budget, search).await?;
         let warnings = match search.scope {
             Some(scope) => self.index.unknown_scope_keys(budget, scope).await?,
@@ -80,7 +80,7 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
     }
 
     /// Deletes the index, its alarm, and the storage that they took.
-    pub(super) async fn erase(&self) -> Result<(), Fault> {
+    pub(super) async fn erase(&self) -> Result<()> {
         self.index.erase()?;
         // Frees the space of the erased tables. No other request ran in between.
         self.platform.free_storage().await?;
@@ -98,7 +98,7 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         &self,
         source: &IsolateSettings,
         alarm_interval_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let platform = self.platform.as_ref();
         if self.wake_up.is_backing_off(platform) {
             // The alarm was set before the service failed, by a change that came while it was asked.
@@ -141,10 +141,7 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
 
     /// Sets the alarm before documents change. The guard that it returns is held while they change; `None` where there
     /// is nothing to embed and nothing to forget.
-    async fn begin_change(
-        &self,
-        source: &IsolateSettings,
-    ) -> Result<Option<ChangeGuard<'_>>, Fault> {
+    async fn begin_change(&self, source: &IsolateSettings) -> Result<Option<ChangeGuard<'_>>> {
         let platform = self.platform.as_ref();
         let jurisdiction = platform.jurisdiction();
         // Documents may change without a catalog; the alarm waits for one.
@@ -172,7 +169,7 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         source: &IsolateSettings,
         agent_context: &str,
         question: &str,
-    ) -> Result<(Option<QuestionVector>, Vec<Warning>), Fault> {
+    ) -> Result<(Option<QuestionVector>, Vec<Warning>)> {
         let platform = self.platform.as_ref();
         let Ok(catalog) = source.catalog(platform).await else { return Ok((None, Vec::new())) };
         let agent = catalog.agent_context(agent_context);

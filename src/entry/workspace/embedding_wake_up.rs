@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::object::{Alarm, Backoff, FIRST_WAIT_MS};
 use crate::ports::Platform;
 
@@ -32,7 +32,7 @@ impl Drop for ChangeGuard<'_> {
 impl EmbeddingWakeUp {
     /// Sets the alarm to ring after `wait_ms`, unless it is set to an earlier time; never before the service may be asked
     /// again.
-    pub(super) fn set_in<P: Platform>(&self, platform: &P, wait_ms: u64) -> Result<(), Fault> {
+    pub(super) fn set_in<P: Platform>(&self, platform: &P, wait_ms: u64) -> Result<()> {
         let at_ms = platform.now_ms().saturating_add(wait_ms).max(self.retry_at.get());
         self.alarm.set_by(platform, at_ms)
     }

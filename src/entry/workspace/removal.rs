@@ -2,7 +2,7 @@
 //!
 //! It must not decide what a path may mean: that is `RemovedPath`.
 
-use crate::contract::{Fault, shown};
+use crate::contract::{Result, shown};
 use crate::entry::removed_path::RemovedPath;
 use crate::ports::Database;
 use crate::retrieval::{ChunkIndex, Counts, WorkBudget};
@@ -32,7 +32,7 @@ impl<'p> Removal<'p> {
         index: &ChunkIndex<D>,
         budget: &mut WorkBudget<F>,
         paths: &'p [RemovedPath],
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self> {
         let mut removal = Self { all: Counts::default(), removed: Vec::new() };
         for path in paths {
             let counts = removed_at(index, budget, path).await?;
@@ -52,7 +52,7 @@ async fn removed_at<D: Database, F: AsyncFn()>(
     index: &ChunkIndex<D>,
     budget: &mut WorkBudget<F>,
     path: &RemovedPath,
-) -> Result<Counts, Fault> {
+) -> Result<Counts> {
     let mut removed = Counts::default();
     for reading in path.readings() {
         removed = index.remove(budget, reading).await?;

@@ -11,7 +11,7 @@ use super::embedded_index::{EmbeddedIndex, Written};
 use super::removal::Removal;
 use crate::catalog::{DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
-    ComparisonReading, ErrorCode, Fault, InvokeResult, SearchRequest, Warning, limits,
+    ComparisonReading, ErrorCode, Fault, InvokeResult, Result, SearchRequest, Warning, limits,
     parse_documents, parse_search,
 };
 use crate::entry::endpoints::Found;
@@ -79,11 +79,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D
         self.index.alarm()
     }
 
-    async fn alarm_work(
-        &self,
-        source: &IsolateSettings,
-        alarm_interval_ms: u64,
-    ) -> Result<(), Fault> {
+    async fn alarm_work(&self, source: &IsolateSettings, alarm_interval_ms: u64) -> Result<()> {
         self.index.embed(source, alarm_interval_ms).await
     }
 }

@@ -12,7 +12,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::RETRY_MS;
 use super::reply::{StoredToolList, ToolListQuestion, ToolListReply};
 use crate::catalog::{Catalog, McpServer};
-use crate::contract::{Fault, json_text};
+use crate::contract::{Fault, Result, json_text};
 use crate::mcp::client::{Connection, McpFailure, UnusableTool, list_tools};
 use crate::ports::{Database, Platform, Row, insert, read_row};
 
@@ -72,7 +72,7 @@ impl<D: Database> McpListHost<D> {
     pub async fn reply<P: Platform>(
         &self,
         platform: &P,
-        catalog: Result<Rc<Catalog>, Fault>,
+        catalog: Result<Rc<Catalog>>,
         question: &str,
     ) -> String {
         let reply = async {
@@ -99,7 +99,7 @@ impl<D: Database> McpListHost<D> {
         &self,
         platform: &P,
         server: &McpServer,
-    ) -> Result<ToolListReply, Fault> {
+    ) -> Result<ToolListReply> {
         let mut memory = self.memory.lock().await;
         if memory.server != server.fingerprint {
             *memory = self.read(platform, server)?;
@@ -118,7 +118,7 @@ impl<D: Database> McpListHost<D> {
     }
 
     /// The stored list, where it is of this definition of the server.
-    fn read<P: Platform>(&self, platform: &P, server: &McpServer) -> Result<ServerMemory, Fault> {
+    fn read<P: Platform>(&self, platform: &P, server: &McpServer) -> Result<ServerMemory> {
         let nothing =
             ServerMemory { server: server.fingerprint.clone(), ..ServerMemory::default() };
         if !may_store(platform) {
@@ -141,7 +141,7 @@ impl<D: Database> McpListHost<D> {
         platform: &P,
         server: &McpServer,
         memory: &mut ServerMemory,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         // A request that is dropped halfway leaves the connection as it was.
         let mut connection = memory.connection.clone();
         let list = list_tools(platform, &server.http, &mut connection).await;
@@ -169,7 +169,7 @@ impl<D: Database> McpListHost<D> {
         Ok(())
     }
 
-    fn store(&self, server: &McpServer, fresh_until: u64, list: &str) -> Result<(), Fault> {
+    fn store(&self, server: &McpServer, fresh_until: u64, list: &str) -> Result<()> {
         if list.len() > STORED_BYTES {
             return self.database.execute("DELETE FROM tool_list", &[]);
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::copied_tables::COPIED;
 use super::source::{ForkHead, RowPage, RowPlace, TextPage, TextPlace};
 use super::{ForkOrigin, ForkPlan};
-use crate::contract::{Fault, SessionId, outcome_in_session};
+use crate::contract::{Result, SessionId, outcome_in_session};
 use crate::object::TaskKind;
 use crate::persistence::bound_contexts::NewContexts;
 use crate::persistence::other_contexts::Contexts;
@@ -77,13 +77,13 @@ impl StoredCopy {
 
 impl<D: Database> SessionStore<D> {
     /// Whether the object builds a fork, and so has no session yet.
-    pub(crate) fn is_building_fork(&self) -> Result<bool, Fault> {
+    pub(crate) fn is_building_fork(&self) -> Result<bool> {
         self.find_tables()?;
         Ok(self.memory.borrow().has_fork)
     }
 
     /// The fork that is built.
-    pub(crate) fn fork_build(&self) -> Result<Option<StoredCopy>, Fault> {
+    pub(crate) fn fork_build(&self) -> Result<Option<StoredCopy>> {
         if !self.is_building_fork()? {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Begins a build, or begins one anew: nothing of an earlier one is left.
-    pub(crate) fn begin_fork(&self, build: &StoredCopy, now_ms: u64) -> Result<(), Fault> {
+    pub(crate) fn begin_fork(&self, build: &StoredCopy, now_ms: u64) -> Result<()> {
         self.durable_step(|| {
             self.drop_tables()?;
             self.database.execute_all(schema::FORK)?;
@@ -104,13 +104,13 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Notes that the build is resumed.
-    pub(crate) fn count_attempt(&self, build: &mut StoredCopy) -> Result<(), Fault> {
+    pub(crate) fn count_attempt(&self, build: &mut StoredCopy) -> Result<()> {
         build.attempts = build.attempts.saturating_add(1);
         self.save_build(build)
     }
 
     /// Drops the build with all that it has copied.
-    pub(crate) fn drop_fork(&self) -> Result<(), Fault> {
+    pub(crate) fn drop_fork(&self) -> Result<()> {
         self.durable_step(|| {
             self.drop_tables()?;
             self.tasks.withdraw(TaskKind::Fork)
@@ -118,7 +118,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// What comes next of a build.
-    pub(crate) fn fork_step(&self, build: &StoredCopy) -> Result<ForkStep, Fault> {
+    pub(crate) fn fork_step(&self, build: &StoredCopy) -> Result<ForkStep> {
         let Some(head) = &build.head else { return Ok(ForkStep::Head) };
         if let Some(place) = &build.rows {
             return Ok(ForkStep::Rows(place.clone()));
@@ -133,11 +133,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Takes the parent's row.
-    pub(crate) fn add_fork_head(
-        &self,
-        build: &mut StoredCopy,
-        head: ForkHead,
-    ) -> Result<(), Fault> {
+    pub(crate) fn add_fork_head(&self, build: &mut StoredCopy, head: ForkHead) -> Result<()> {
         let Session {
             client_tools,
             solution_context,
@@ -158,7 +154,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Takes a page of rows.
-    pub(crate) fn add_fork_rows(&self, build: &mut StoredCopy, page: RowPage) -> Result<(), Fault> {
+    pub(crate) fn add_fork_rows(&self, build: &mut StoredCopy, page: RowPage) -> Result<()> {
         self.durable_step(|| {
             for (table, row) in page.rows {
                 self.add_row(&build.plan.request.session_id, table, row)?;
@@ -170,7 +166,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Takes parts of a text.
-    pub(crate) fn add_fork_text(&self, place: &TextPlace, page: TextPage) -> Result<(), Fault> {
+    pub(crate) fn add_fork_text(&self, place: &TextPlace, page: TextPage) -> Result<()> {
         self.durable_step(|| {
             let mut part = place.part;
             for text in page.parts {
@@ -197,7 +193,7 @@ impl<D: Database> SessionStore<D> {
         &self,
         session: &SessionId,
         after: &mut OutcomePlace,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool> {
         let turns = "SELECT ordinal AS turn, -1 AS number, outcome FROM turns
              WHERE ordinal > ? AND OCTET_LENGTH(outcome) <= 65 AND outcome LIKE '@%'
              ORDER BY ordinal LIMIT 1";
@@ -250,7 +246,7 @@ impl<D: Database> SessionStore<D> {
         build: &StoredCopy,
         contexts: Option<ForkContexts>,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let Some(head) = &build.head else { return Err(texts::lost()) };
         let mut session = head.session.clone();
         // What was remembered is of the time before the rows came.
@@ -275,7 +271,7 @@ impl<D: Database> SessionStore<D> {
         session: &mut Session,
         contexts: ForkContexts,
         turns: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let known = |session: &Session| {
             (session.agent_context.clone(), session.state.window.system_message)
         };
@@ -292,7 +288,7 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    fn add_row(&self, session: &SessionId, table: usize, row: Row) -> Result<(), Fault> {
+    fn add_row(&self, session: &SessionId, table: usize, row: Row) -> Result<()> {
         let unreadable = || unreadable_column("a row");
         let table = COPIED.get(table).ok_or_else(unreadable)?;
         match table.name {
@@ -324,7 +320,7 @@ impl<D: Database> SessionStore<D> {
         self.database.execute(&statement, &parameters)
     }
 
-    fn want_texts(&self, names: &[String]) -> Result<(), Fault> {
+    fn want_texts(&self, names: &[String]) -> Result<()> {
         for name in names {
             // One that has come already is not asked for again.
             self.database.execute(
@@ -336,12 +332,12 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    fn save_build(&self, build: &StoredCopy) -> Result<(), Fault> {
+    fn save_build(&self, build: &StoredCopy) -> Result<()> {
         let text = to_json("build", build)?;
         insert!(self.database, "INSERT OR REPLACE INTO" fork (id = 1) { build: text })
     }
 
-    fn drop_tables(&self) -> Result<(), Fault> {
+    fn drop_tables(&self) -> Result<()> {
         for table in schema::session_tables() {
             self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
         }

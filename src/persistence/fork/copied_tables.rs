@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::persistence::progress::StoredSchema;
 use crate::persistence::records::from_json;
 use crate::persistence::texts;
@@ -89,7 +89,7 @@ impl CopiedTable {
         database: &impl Database,
         row: &Row,
         names: &mut Vec<String>,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         for document in self.documents {
             let Some(held) = row.get::<Option<String>>(document.column)? else { continue };
             names.extend(texts::referred(&held).map(str::to_owned));

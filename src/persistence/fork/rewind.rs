@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::contract::{Fault, Usage};
+use crate::contract::{Fault, Result, Usage};
 use crate::persistence::entry_seq::EntrySeq;
 use crate::persistence::records::{Chain, ChainEnd, Session, SessionState, Turn};
 use crate::persistence::session_store::SessionStore;
@@ -61,7 +61,7 @@ impl PastCall {
 
 impl<D: Database> SessionStore<D> {
     /// The session as it was after a turn, with what belongs to a session of its own counted anew.
-    pub(super) fn session_after(&self, turns: u64) -> Result<Session, Fault> {
+    pub(super) fn session_after(&self, turns: u64) -> Result<Session> {
         let mut session = self.session_of_turn()?;
         session.return_contexts();
         if turns < self.newest_ordinal()? {
@@ -74,7 +74,7 @@ impl<D: Database> SessionStore<D> {
         Ok(session)
     }
 
-    fn rewind(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+    fn rewind(&self, session: &mut Session, turns: u64) -> Result<()> {
         session.rewind_contexts(turns);
         session.mode = self.mode_after(session, turns)?;
         session.open_calls = session.open_calls.filter(|open| open.turn <= turns);
@@ -87,7 +87,7 @@ impl<D: Database> SessionStore<D> {
         self.rewind_chain(session, turns)
     }
 
-    fn mode_after(&self, session: &Session, turns: u64) -> Result<String, Fault> {
+    fn mode_after(&self, session: &Session, turns: u64) -> Result<String> {
         let newest =
             "SELECT new_mode AS mode FROM mode_history WHERE turn <= ? ORDER BY seq DESC LIMIT 1";
         let first =
@@ -101,7 +101,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The client tools of the newest turn whose tools the model service took.
-    fn rewind_client_tools(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+    fn rewind_client_tools(&self, session: &mut Session, turns: u64) -> Result<()> {
         let state = &mut session.state;
         (session.client_tools, state.client_tools_turn, state.untaken_tools_turn) = (None, 0, 0);
         for turn in self.turns_with("received_tools", "<=", turns)?.rev() {
@@ -121,7 +121,7 @@ impl<D: Database> SessionStore<D> {
 
     /// The solution context that the newest turn brought. The next message shows it again where it is not sure that calls
     /// still send it.
-    fn rewind_solution_context(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+    fn rewind_solution_context(&self, session: &mut Session, turns: u64) -> Result<()> {
         let brought = self.turns_with("solution_context", "<=", turns)?.rev();
         let mut brought = brought.map(|turn| Ok::<_, Fault>(turn?.progress.solution_context));
         let newest = brought.find_map(Result::transpose).transpose()?;
@@ -144,7 +144,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The window before the first compaction that a later turn made; the whole conversation where nobody knows it.
-    fn rewind_window(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+    fn rewind_window(&self, session: &mut Session, turns: u64) -> Result<()> {
         let newest = self.newest_entry_up_to(turns)?;
         let rung = session.rung_at(newest);
         let present = std::mem::take(&mut session.state.window);
@@ -194,7 +194,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The chain of the last output, where it holds nothing else than the turns up to there.
-    fn rewind_chain(&self, session: &mut Session, turns: u64) -> Result<(), Fault> {
+    fn rewind_chain(&self, session: &mut Session, turns: u64) -> Result<()> {
         let last = self.last_output(turns)?;
         let since = last.as_ref().map_or(1, |last| last.turn);
         let calls = self.past_calls(since, turns)?;
@@ -245,19 +245,19 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    fn newest_entry_up_to(&self, turns: u64) -> Result<EntrySeq, Fault> {
+    fn newest_entry_up_to(&self, turns: u64) -> Result<EntrySeq> {
         let newest = "SELECT MAX(seq) AS number FROM conversation WHERE turn <= ?";
         self.number(newest, &[turns.into()]).map(EntrySeq::at)
     }
 
     /// Whether an entry of a turn after an ordinal stands before a place.
-    fn stands_later_before(&self, place: EntrySeq, turns: u64) -> Result<bool, Fault> {
+    fn stands_later_before(&self, place: EntrySeq, turns: u64) -> Result<bool> {
         let statement = "SELECT seq FROM conversation WHERE turn > ? AND seq < ? LIMIT 1";
         let later = self.database.first(statement, &[turns.into(), place.number().into()])?;
         Ok(later.is_some())
     }
 
-    fn last_output(&self, turns: u64) -> Result<Option<LastOutput>, Fault> {
+    fn last_output(&self, turns: u64) -> Result<Option<LastOutput>> {
         let statement = "SELECT seq, turn, entry_state, service FROM conversation
              WHERE turn <= ? AND kind = 'answer' ORDER BY seq DESC LIMIT 1";
         let Some(row) = self.database.first(statement, &[turns.into()])? else { return Ok(None) };
@@ -267,7 +267,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The model calls of some turns, in the order in which they were made.
-    fn past_calls(&self, first: u64, last: u64) -> Result<Vec<PastCall>, Fault> {
+    fn past_calls(&self, first: u64, last: u64) -> Result<Vec<PastCall>> {
         let mut calls = Vec::new();
         for turn in first..=last {
             for call in self.call_records::<PastCall>(turn)? {
@@ -285,7 +285,7 @@ impl<D: Database> SessionStore<D> {
         member: &str,
         which: &str,
         ordinal: u64,
-    ) -> Result<impl DoubleEndedIterator<Item = Result<Turn, Fault>>, Fault> {
+    ) -> Result<impl DoubleEndedIterator<Item = Result<Turn>>> {
         let statement = format!(
             "SELECT ordinal FROM turns
              WHERE ordinal {which} ? AND (INSTR(progress, '\"{member}\":') > 0 OR progress LIKE '@%')

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::copied_tables::{COPIED, CopiedTable};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::persistence::progress::TurnProgress;
 use crate::persistence::records::{Session, from_json, to_json};
 use crate::persistence::session_store::SessionStore;
@@ -82,7 +82,7 @@ impl RowPlace {
 
 impl<D: Database> SessionStore<D> {
     /// The session as it was after a turn, for a fork. No turn up to there is live.
-    pub(crate) fn fork_head(&self, turns: u64) -> Result<ForkHead, Fault> {
+    pub(crate) fn fork_head(&self, turns: u64) -> Result<ForkHead> {
         let session = self.session_after(turns)?;
         Ok(ForkHead {
             schema: schema::SCHEMA.form(),
@@ -93,9 +93,9 @@ impl<D: Database> SessionStore<D> {
 
     /// The bytes that a fork copies: the documents of the turns up to an ordinal, and the texts that turns may share. No
     /// text is read for it.
-    pub(crate) fn fork_bytes(&self, turns: u64) -> Result<u64, Fault> {
+    pub(crate) fn fork_bytes(&self, turns: u64) -> Result<u64> {
         let mut bytes = 0_u64;
-        let mut add = |statement: &str| -> Result<(), Fault> {
+        let mut add = |statement: &str| -> Result<()> {
             bytes = bytes.saturating_add(self.number(statement, &[turns.into()])?);
             Ok(())
         };
@@ -122,7 +122,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// The rows of the turns up to an ordinal, from a place on.
-    pub(crate) fn fork_rows(&self, turns: u64, place: RowPlace) -> Result<RowPage, Fault> {
+    pub(crate) fn fork_rows(&self, turns: u64, place: RowPlace) -> Result<RowPage> {
         let mut page = RowPage { rows: Vec::new(), texts: Vec::new(), next: None };
         let (mut place, mut bytes) = (place, 0);
         while let Some(table) = COPIED.get(place.table) {
@@ -135,7 +135,7 @@ impl<D: Database> SessionStore<D> {
                 Some(mut row) => {
                     self.leave_response_out(table, &mut row)?;
                     let keys = table.keys.iter().map(|key| row.get::<u64>(key));
-                    place.after = keys.collect::<Result<_, Fault>>()?;
+                    place.after = keys.collect::<Result<_>>()?;
                     table.add_texts(self.database.as_ref(), &row, &mut page.texts)?;
                     let texts = row.0.values().filter_map(|value| value.as_str());
                     bytes += texts.map(str::len).sum::<usize>();
@@ -149,7 +149,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Parts of a text, from a place on.
-    pub(crate) fn fork_text(&self, place: &TextPlace) -> Result<TextPage, Fault> {
+    pub(crate) fn fork_text(&self, place: &TextPlace) -> Result<TextPage> {
         let mut page = TextPage { parts: Vec::new(), goes_on: true };
         let mut bytes = 0;
         while bytes < PAGE_BYTES {
@@ -169,12 +169,7 @@ impl<D: Database> SessionStore<D> {
         Ok(page)
     }
 
-    fn next_row(
-        &self,
-        table: &CopiedTable,
-        turns: u64,
-        after: &[u64],
-    ) -> Result<Option<Row>, Fault> {
+    fn next_row(&self, table: &CopiedTable, turns: u64, after: &[u64]) -> Result<Option<Row>> {
         if !self.has_table(table.name)? {
             return Ok(None);
         }
@@ -190,7 +185,7 @@ impl<D: Database> SessionStore<D> {
 
     /// Takes the background response that a failed turn still waits for out of the turn's row: it is the parent's to read,
     /// and to cancel.
-    fn leave_response_out(&self, table: &CopiedTable, row: &mut Row) -> Result<(), Fault> {
+    fn leave_response_out(&self, table: &CopiedTable, row: &mut Row) -> Result<()> {
         if table.name != "turns" {
             return Ok(());
         }
@@ -209,7 +204,7 @@ impl<D: Database> SessionStore<D> {
 
     /// A text that changes with the rows of the turns up to an ordinal: a failed turn may be repeated, and a later turn
     /// closes open calls, puts waiting steers into the conversation, and has entries left out.
-    fn version_of_rows(&self, session: &Session, turns: u64) -> Result<String, Fault> {
+    fn version_of_rows(&self, session: &Session, turns: u64) -> Result<String> {
         let of_turns =
             "SELECT COUNT(*) AS turns, SUM(attempts) AS attempts, MAX(updated_at) AS changed
              FROM turns WHERE ordinal <= ?";

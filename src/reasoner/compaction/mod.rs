@@ -20,7 +20,7 @@ use crate::catalog::CompactionBy;
 use crate::composition::{
     SummaryMessage, compose_summary_message, estimated_bytes, shows_solution_context,
 };
-use crate::contract::{Fault, Progress, UserWarning};
+use crate::contract::{Progress, Result, UserWarning};
 use crate::persistence::{
     CompactedConversation, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq,
     TurnProgress, Window,
@@ -38,7 +38,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
         input: Input,
-    ) -> Result<Input, Fault> {
+    ) -> Result<Input> {
         let compaction = &running.agent.compaction;
         let Some(threshold) = compaction.threshold.filter(|_| compaction.by == CompactionBy::Own)
         else {
@@ -77,7 +77,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         counted: u64,
         input: &Input,
         seq: EntrySeq,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool> {
         let reaches = |bytes: usize| counted.saturating_add(tokens(bytes)) >= u64::from(threshold);
         if !reaches(input.stored_bytes_after(seq)) {
             return Ok(false);
@@ -98,7 +98,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         reduction: Reduction,
         bytes: usize,
         reason: CompactionReason,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool> {
         let window = running.session.state.window.clone();
         let before = Input::whole(&self.store, &window)?;
         let sent = before.verbatim_entries();
@@ -182,7 +182,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &RunningTurn<'_>,
         output: &[Box<RawValue>],
-    ) -> Result<Option<CompactionRecord>, Fault> {
+    ) -> Result<Option<CompactionRecord>> {
         let Some(place) = output.iter().rposition(|item| is_compaction(item)) else {
             return Ok(None);
         };
@@ -200,7 +200,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// The entries that one window sends and the next does not. What only the model service remembers is
     /// among them, since no summary here covers it yet.
-    fn leaving(&self, window: &Window, next: &Window) -> Result<Vec<Entry>, Fault> {
+    fn leaving(&self, window: &Window, next: &Window) -> Result<Vec<Entry>> {
         let from = match window.is_of_the_service() {
             true => Window::default(),
             false => window.clone(),
@@ -215,7 +215,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &RunningTurn<'_>,
         sent: &Input,
-    ) -> Result<Option<String>, Fault> {
+    ) -> Result<Option<String>> {
         let session = &running.session;
         let latched = session.solution_context.as_ref();
         let Some(hash) = latched.filter(|_| !session.solution_context_is_refused()) else {

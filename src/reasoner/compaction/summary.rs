@@ -7,7 +7,7 @@
 use serde_json::value::RawValue;
 
 use crate::composition::{SummaryRequest, add_to_record, compose_summary_request, summary_in};
-use crate::contract::{Fault, Usage};
+use crate::contract::{Result, Usage};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Entry, EntryKind, Window};
 use crate::ports::{Database, Platform};
@@ -62,7 +62,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         window: &Window,
         entries: &[Entry],
         SummaryLengths { piece, most }: SummaryLengths,
-    ) -> Result<Summary, Fault> {
+    ) -> Result<Summary> {
         let mut summary = Summary::default();
         let mut piece = piece.clamp(*PIECE_BYTES.start(), *PIECE_BYTES.end());
         let (skipped, covered) = newest_within(entries, MAX_CALLS.saturating_mul(piece));
@@ -108,7 +108,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         request: &SummaryRequest,
         summary: &mut Summary,
-    ) -> Result<SummaryReply, Fault> {
+    ) -> Result<SummaryReply> {
         let input = Input::default();
         let exchange = loop {
             self.take_lease(running).await?;
@@ -141,7 +141,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// The summary in a window's summary message.
-    pub(super) fn summary_of(&self, window: &Window) -> Result<Option<String>, Fault> {
+    pub(super) fn summary_of(&self, window: &Window) -> Result<Option<String>> {
         let mut summary = None;
         if let Some(summary_message) = window.summary_message
             && let Some(entry) = self.store.entry(summary_message)?
@@ -159,11 +159,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Reads an entry's items as they are stored.
-    pub(super) fn each_item(
-        &self,
-        entry: &Entry,
-        read: &mut dyn FnMut(&RawValue),
-    ) -> Result<(), Fault> {
+    pub(super) fn each_item(&self, entry: &Entry, read: &mut dyn FnMut(&RawValue)) -> Result<()> {
         for items in self.store.items(&[entry])? {
             SentForm::AsStored.each_item(&items, None, read)?;
         }

@@ -8,7 +8,7 @@ use super::exchange::Exchange;
 use super::live_segment::LiveSegment;
 use super::patience::{MAX_RETRY_AFTER_MS, spread_ms, wait_ms};
 use super::transcript::{GoingResponse, Transcript};
-use crate::contract::{Fault, Progress};
+use crate::contract::{Progress, Result};
 use crate::llm_call::{
     CallFailure, Endpoint, Reading, UsableOutput, poll_response, read_response_on,
 };
@@ -139,7 +139,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
         pending: PendingResponse,
-    ) -> Result<Option<(Input, Exchange)>, Fault> {
+    ) -> Result<Option<(Input, Exchange)>> {
         // An earlier instance may have lost the lease out of which the response is paid. It is read on whatever is left.
         _ = self.take_lease(running).await;
         let transcript = Transcript::of_pending(&pending)?;
@@ -173,7 +173,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         pending: &PendingResponse,
         transcript: Transcript,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         let platform = self.platform.as_ref();
         let endpoint = Endpoint::of(platform, &self.deployment, running.service())?;
         let segment = transcript.segment;

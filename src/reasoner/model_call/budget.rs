@@ -5,7 +5,7 @@
 use futures_util::FutureExt;
 use serde_json::json;
 
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Result};
 use crate::encoding::timestamp;
 use crate::object::ask;
 use crate::persistence::Lease;
@@ -22,7 +22,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ///
     /// # Errors
     /// `budget_exceeded` where the user has none left, `internal` where the user's object gives no reply.
-    pub(crate) async fn take_lease(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
+    pub(crate) async fn take_lease(&self, running: &mut RunningTurn<'_>) -> Result<()> {
         let (Some(tenant), Some(user)) = (self.platform.tenant(), self.platform.user()) else {
             return Ok(());
         };
@@ -50,7 +50,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         object: &str,
         limits: Limits,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let state = &running.session.state;
         let ended = state.lease.map(|known| EndedLease::of(&known, state.total_tokens));
         let session_id = running.session.session_id.clone();
@@ -90,7 +90,7 @@ fn no_lease() -> Fault {
 
 /// Refuses a call that would begin at or over the budget. `under_way` are tokens that are not counted yet:
 /// those of the call's own earlier attempts.
-pub(crate) fn keep_to_budget(running: &RunningTurn<'_>, under_way: u64) -> Result<(), Fault> {
+pub(crate) fn keep_to_budget(running: &RunningTurn<'_>, under_way: u64) -> Result<()> {
     let granted = running.turn.progress.turn_tokens;
     let mut budget = running.agent.budget;
     budget.turn_tokens = budget.turn_tokens.into_iter().chain(granted).min();

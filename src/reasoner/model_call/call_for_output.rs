@@ -6,7 +6,7 @@ use super::exchange::{Exchange, ModelCall};
 use super::live_segment::LiveSegment;
 use crate::catalog::{Compaction, CompactionBy};
 use crate::composition::{CallParameters, ModelRequest};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
@@ -16,7 +16,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
         input: &Input,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         self.take_lease(running).await?;
         let running = &*running;
         let segment = running.turn.progress.next_segment;
@@ -32,7 +32,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         failed: Exchange,
         input: &Input,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         let Exchange { transcript, ending, shown, .. } = failed;
         running.refused_bodies.push(transcript.body_sha256.clone());
         if shown {

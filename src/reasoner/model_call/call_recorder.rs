@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use super::live_segment::LiveSegment;
 use super::transcript::{GoingResponse, Transcript};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::llm_call::CallObserver;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
@@ -31,14 +31,14 @@ pub(super) struct CallRecorder<'a, P, D> {
 
 impl<P: Platform, D: Database + 'static> CallRecorder<'_, P, D> {
     /// The fault of a storage that did not keep an id.
-    pub(super) fn storage_fault(&self) -> Result<(), Fault> {
+    pub(super) fn storage_fault(&self) -> Result<()> {
         let under_way = self.reasoner.run.under_way.borrow();
         let fault = under_way.as_ref().and_then(|transcript| transcript.fault.clone());
         fault.map_or(Ok(()), Err)
     }
 
     /// Keeps a background response, once.
-    fn keep_pending(&self, id: &str, transcript: &mut Transcript) -> Result<(), Fault> {
+    fn keep_pending(&self, id: &str, transcript: &mut Transcript) -> Result<()> {
         if transcript.goes_on.as_ref().is_some_and(|known| known.id == id) {
             return Ok(());
         }
@@ -51,7 +51,7 @@ impl<P: Platform, D: Database + 'static> CallRecorder<'_, P, D> {
     }
 
     /// Notes durably that an attempt goes out behind others, whose response has no id yet.
-    pub(super) fn begin_another(&self) -> Result<(), Fault> {
+    pub(super) fn begin_another(&self) -> Result<()> {
         let under_way = self.reasoner.run.under_way.borrow();
         let Some(before) = under_way.as_ref().and_then(|call| call.retries.last()) else {
             return Ok(());

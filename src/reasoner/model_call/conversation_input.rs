@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::sent_entries::{Sending, SentEntries, SentForm};
 use crate::composition::{estimated_bytes, shows_solution_context};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::persistence::{Entry, EntryKind, EntrySeq, Rung, SessionStore, Window};
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::RunningTurn;
@@ -100,7 +100,7 @@ pub(super) fn each_item_sent<D: Database>(
     number: usize,
     items: &str,
     write: &mut dyn FnMut(&RawValue),
-) -> Result<(), Fault> {
+) -> Result<()> {
     let Some(sent) = entries.get(number) else { return Ok(()) };
     let shown = outputs_shown_by(entries, number);
     let outputs = shown.map(|shown| store.items(&[&shown.entry])).transpose()?;
@@ -123,7 +123,7 @@ impl Input {
     pub(crate) fn unsent<D: Database>(
         store: &SessionStore<D>,
         running: &RunningTurn<'_>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self> {
         match running.session.chain_head.clone().filter(|_| running.continues_chain()) {
             Some(head) => {
                 let entries = store.entries_after(running.session.acknowledged)?;
@@ -142,18 +142,12 @@ impl Input {
     }
 
     /// The whole conversation, which continues no response, because a remedy needs it.
-    pub(crate) fn rebuild<D: Database>(
-        store: &SessionStore<D>,
-        window: &Window,
-    ) -> Result<Self, Fault> {
+    pub(crate) fn rebuild<D: Database>(store: &SessionStore<D>, window: &Window) -> Result<Self> {
         Ok(Self { rebuilt: true, ..Self::whole(store, window)? })
     }
 
     /// The whole conversation by a window.
-    pub(crate) fn whole<D: Database>(
-        store: &SessionStore<D>,
-        window: &Window,
-    ) -> Result<Self, Fault> {
+    pub(crate) fn whole<D: Database>(store: &SessionStore<D>, window: &Window) -> Result<Self> {
         if *window == Window::default() {
             return Ok(Self::within(window, store.entries_after(EntrySeq::START)?));
         }
@@ -179,7 +173,7 @@ impl Input {
         store: &SessionStore<D>,
         window: &Window,
         seq: EntrySeq,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self> {
         let before = EntrySeq::at(seq.number().saturating_sub(1));
         Ok(Self::within(window, store.entries_after(before)?))
     }
@@ -213,7 +207,7 @@ impl Input {
         &self,
         store: &SessionStore<D>,
         acknowledged: EntrySeq,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool> {
         let mut brings = false;
         for InputEntry { entry, form, .. } in &self.entries {
             let is_message = match entry.kind {
@@ -270,7 +264,7 @@ impl Input {
         &self,
         platform: &impl Platform,
         store: &SessionStore<D>,
-    ) -> Result<Extent, Fault> {
+    ) -> Result<Extent> {
         let (mut extent, mut read) = (Extent::default(), 0);
         for (number, sent) in self.entries.iter().enumerate() {
             let before = extent.bytes;
@@ -298,7 +292,7 @@ impl Input {
     }
 
     /// Its length for an estimate of its tokens, in bytes. Each entry is read.
-    pub(super) fn weight<D: Database>(&self, store: &SessionStore<D>) -> Result<usize, Fault> {
+    pub(super) fn weight<D: Database>(&self, store: &SessionStore<D>) -> Result<usize> {
         let mut weight = 0;
         for (number, sent) in self.entries.iter().enumerate() {
             for items in store.items(&[&sent.entry])? {

@@ -3,7 +3,7 @@
 
 use super::conversation_input::Input;
 use super::transcript::Transcript;
-use crate::contract::{Fault, Usage};
+use crate::contract::{Result, Usage};
 use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
 
@@ -21,7 +21,7 @@ pub(crate) fn estimate_cost<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
     transcript: &mut Transcript,
-) -> Result<(), Fault> {
+) -> Result<()> {
     if !std::mem::take(&mut transcript.in_flight) {
         return Ok(());
     }
@@ -44,7 +44,7 @@ fn prompt_tokens<D: Database>(
     store: &SessionStore<D>,
     session: &Session,
     transcript: &Transcript,
-) -> Result<u64, Fault> {
+) -> Result<u64> {
     if transcript.summary {
         return Ok(tokens(transcript.body_bytes));
     }

@@ -18,7 +18,7 @@ use super::refused_definition::{NamedTool, at_schema};
 use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
 use crate::composition::{ModelRequest, compose_request};
-use crate::contract::{Fault, Progress};
+use crate::contract::{Fault, Progress, Result};
 use crate::llm_call::{self, CallFailure, Endpoint, Reading, UsableOutput};
 use crate::persistence::Session;
 use crate::ports::{Database, Platform, RequestBody};
@@ -50,7 +50,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &RunningTurn<'_>,
         call: ModelCall<'_>,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         keep_to_budget(running, self.uncounted_tokens())?;
         let ModelCall { request, input, live } = call;
         let Some(composed) = self.compose(&request, input).await? else {
@@ -115,7 +115,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         recorder: CallRecorder<'_, P, D>,
         ending: Result<UsableOutput, CallFailure>,
         attempts: u32,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         recorder.storage_fault()?;
         let lost = || Fault::internal("The transcript of a model call was lost.");
         let mut transcript = self.take_transcript(None).ok_or_else(lost)?;
@@ -189,7 +189,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         mut transcript: Transcript,
         failure: CallFailure,
-    ) -> Result<Fault, Fault> {
+    ) -> Result<Fault> {
         if failure.is_unsent() {
             return Ok(running.told(failure.into_fault(0), 0, false));
         }
@@ -219,7 +219,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
         transcript: &Transcript,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let (session, turn) = (&mut running.session, &mut running.turn);
         transcript.count(session, turn);
         turn.progress.spent = self.run.report.borrow().spent;
@@ -242,7 +242,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         session: &Session,
         transcript: &Transcript,
         now_ms: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         match &transcript.goes_on {
             None => Ok(()),
             Some(going) => {
@@ -259,7 +259,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         transcript: &mut Transcript,
         failure: &CallFailure,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let stays = match failure.of_reading() {
             Reading::GoesOn
             | Reading::Cut
@@ -291,7 +291,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &'a self,
         request: &ModelRequest<'_>,
         input: &'a Input,
-    ) -> Result<Option<ReadRequest<'a, D>>, Fault> {
+    ) -> Result<Option<ReadRequest<'a, D>>> {
         let since = self.platform.now_ms();
         let composed = compose_request(request)?;
         let composed =
@@ -307,7 +307,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         request: &ModelRequest<'_>,
         input: &Input,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         let transcript = self.new_transcript(running, request, input, None)?;
         let ending = Err(CallFailure::too_large());
         Ok(Exchange { transcript, ending, shown: false, welcomed: false })
@@ -320,7 +320,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         request: &ModelRequest<'_>,
         input: &Input,
         composed: Option<&ReadRequest<'_, D>>,
-    ) -> Result<Transcript, Fault> {
+    ) -> Result<Transcript> {
         let started_at = self.platform.now_ms();
         let summarised =
             request.own_item.map(|item| self.store.keep_text(item.get())).transpose()?;

@@ -10,7 +10,7 @@ use super::exchange::Exchange;
 use super::services::FailedServices;
 use super::transcript::Transcript;
 use crate::composition::ToolList;
-use crate::contract::{Fault, Progress, Warning};
+use crate::contract::{Fault, Progress, Result, Warning};
 use crate::llm_call::{CallFailure, Endpoint};
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
@@ -44,7 +44,7 @@ impl RunningTurn<'_> {
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Chooses the model service that a call begins with.
-    pub(crate) fn choose_service(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
+    pub(crate) fn choose_service(&self, running: &mut RunningTurn<'_>) -> Result<()> {
         running.failed_services = None;
         if running.services.has_fallbacks() {
             running.services.begin_call(&self.resting, self.platform.now_ms());
@@ -53,7 +53,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Has the session's calls go to the service that was chosen.
-    pub(crate) fn go_to_service(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
+    pub(crate) fn go_to_service(&self, running: &mut RunningTurn<'_>) -> Result<()> {
         if running.session.turn_to(running.services.fallback()) {
             let (stored, turn) = (self.store.session_of_turn()?, running.turn.ordinal);
             running.comes_anew = !running.session.know_again(&stored, turn);
@@ -69,7 +69,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 
     /// Has the session know the service again that has answered last, where a turn fails after calls that came to nothing at
     /// another one.
-    pub(crate) fn return_to_service(&self, running: &mut RunningTurn<'_>) -> Result<(), Fault> {
+    pub(crate) fn return_to_service(&self, running: &mut RunningTurn<'_>) -> Result<()> {
         if running.comes_anew {
             let (stored, session) = (self.store.session_of_turn()?, &mut running.session);
             if session.turn_to(stored.state.window.service.as_deref()) {
@@ -107,11 +107,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Has another service take over a call that has failed so ([`can_fall_back`]).
-    pub(crate) fn fall_back(
-        &self,
-        running: &mut RunningTurn<'_>,
-        failed: Exchange,
-    ) -> Result<(), Fault> {
+    pub(crate) fn fall_back(&self, running: &mut RunningTurn<'_>, failed: Exchange) -> Result<()> {
         let Exchange { mut transcript, ending, .. } = failed;
         let Err(failure) = ending else { return Ok(()) };
         let (from, now) = (running.services.present().id, self.platform.now_ms());

@@ -3,7 +3,7 @@
 
 use serde::de::IgnoredAny;
 
-use crate::contract::{ErrorCode, Fault};
+use crate::contract::{ErrorCode, Fault, Result};
 use crate::llm_call::CallFailure;
 use crate::persistence::SessionStore;
 use crate::ports::Database;
@@ -25,7 +25,7 @@ impl NamedTool {
         store: &SessionStore<D>,
         running: &RunningTurn<'_>,
         failure: &CallFailure,
-    ) -> Result<Option<Self>, Fault> {
+    ) -> Result<Option<Self>> {
         let tools = &running.tools.0;
         let tool = match failure.refused_tool() {
             None => None,

@@ -8,7 +8,7 @@ use crate::composition::{
     plain_model_message, plain_user_message, replacement_output, shortened_output,
     without_solution_context,
 };
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::persistence::{EntryKind, EntrySeq};
 use crate::responses_api::{
     bare, for_replay, foreign_output, is_compaction, since_compaction, with_plain_call_id,
@@ -50,7 +50,7 @@ impl Sending {
         items: &str,
         outputs: Option<(&str, SentForm)>,
         write: &mut dyn FnMut(&RawValue),
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         if !self.foreign {
             return self.form.each_item(items, outputs, write);
         }
@@ -173,7 +173,7 @@ impl SentForm {
         items: &str,
         outputs: Option<(&str, Self)>,
         write: &mut dyn FnMut(&RawValue),
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let items = items_of(items)?;
         match self {
             Self::AsStored => items.iter().for_each(|item| write(item)),
@@ -217,7 +217,7 @@ fn plain(
     items: &[&RawValue],
     outputs: Option<(&str, SentForm)>,
     write: &mut dyn FnMut(&RawValue),
-) -> Result<(), Fault> {
+) -> Result<()> {
     for item in items {
         plain_user_message(item)?.iter().for_each(|message| write(message));
     }
@@ -234,7 +234,7 @@ fn plain(
     Ok(())
 }
 
-fn items_of(array: &str) -> Result<Vec<&RawValue>, Fault> {
+fn items_of(array: &str) -> Result<Vec<&RawValue>> {
     serde_json::from_str(array)
         .map_err(|_| Fault::internal("A stored part of the conversation is unreadable."))
 }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::conversation_input::{InputEntry, each_item_sent};
 use crate::composition::{Block, ComposedRequest};
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::encoding::RunningSha256;
 use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore};
 use crate::ports::{Database, Platform, RequestBody};
@@ -58,7 +58,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         store: &'a SessionStore<D>,
         composed: ComposedRequest,
         entries: &'a [InputEntry],
-    ) -> Result<Option<ReadRequest<'a, D>>, Fault> {
+    ) -> Result<Option<ReadRequest<'a, D>>> {
         let around = composed.head().len() + composed.tail().len();
         let is_stored = |sent: &&InputEntry| sent.sending().is_as_stored();
         let stored =
@@ -100,7 +100,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
     }
 
     /// The text of a page, whose items come after those of `writer`.
-    fn text(&self, number: usize, writer: &mut ItemWriter) -> Result<String, Fault> {
+    fn text(&self, number: usize, writer: &mut ItemWriter) -> Result<String> {
         let page = self.pages.get(number).ok_or_else(unreadable_entry)?;
         let entries = self.entries.get(page.entries.clone()).ok_or_else(unreadable_entry)?;
         let head = if number == 0 { self.composed.head() } else { "" };
@@ -200,7 +200,7 @@ impl ItemWriter {
     }
 
     /// Adds stored items as they are.
-    fn add_stored(&mut self, text: &mut String, stored: StoredItems<'_>) -> Result<(), Fault> {
+    fn add_stored(&mut self, text: &mut String, stored: StoredItems<'_>) -> Result<()> {
         let StoredItems { array, kind, begins, ends } = stored;
         let items = if begins { array.strip_prefix('[') } else { Some(array) };
         let items = items.and_then(|rest| if ends { rest.strip_suffix(']') } else { Some(rest) });

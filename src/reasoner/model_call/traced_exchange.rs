@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::exchange::{Exchange, ModelCall};
 use super::transcript::Transcript;
 use crate::composition::ModelRequest;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::llm_call::{CallFailure, UsableOutput};
 use crate::persistence::PendingResponse;
 use crate::ports::{Database, Platform, within};
@@ -27,8 +27,8 @@ impl<P: Platform, D> OpenChat<'_, P, D> {
     /// Makes the call inside of its span; without one, as it is.
     async fn around(
         chat: Option<Self>,
-        call: impl Future<Output = Result<Exchange, Fault>>,
-    ) -> Result<Exchange, Fault> {
+        call: impl Future<Output = Result<Exchange>>,
+    ) -> Result<Exchange> {
         let span = chat.as_ref().and_then(|chat| chat.span.open());
         let made = within(span, call).await;
         if let Some(span) = span {
@@ -88,7 +88,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &RunningTurn<'_>,
         call: ModelCall<'_>,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         self.note_call(running, call.request.model, call.request.parameters.text_is_json);
         let chat = self.open_chat(running, &Asked::by(&call.request));
         OpenChat::around(chat, self.exchange_with_retries(running, call)).await
@@ -100,7 +100,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         pending: &PendingResponse,
         transcript: Transcript,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         // The catalog may name another model by now.
         let template = self.store.text(&transcript.template)?;
         let members: BTreeMap<String, &RawValue> =

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::sent_entries::SentEntries;
-use crate::contract::{Fault, Usage, json_text};
+use crate::contract::{Fault, Result, Usage, json_text};
 use crate::encoding::sparse_object;
 use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Rung, Session, Turn};
 use crate::responses_api::{HostedCall, ResponseFacts, TokenCounts};
@@ -146,7 +146,7 @@ impl Transcript {
         &self,
         going: &GoingResponse,
         newest_entry: EntrySeq,
-    ) -> Result<PendingResponse, Fault> {
+    ) -> Result<PendingResponse> {
         Ok(PendingResponse {
             response_id: going.id.clone(),
             service: self.service.clone(),
@@ -159,7 +159,7 @@ impl Transcript {
     }
 
     /// The transcript of a pending response's call.
-    pub(crate) fn of_pending(pending: &PendingResponse) -> Result<Self, Fault> {
+    pub(crate) fn of_pending(pending: &PendingResponse) -> Result<Self> {
         let read: Self = serde_json::from_str(&pending.transcript).map_err(|_| {
             Fault::internal("The transcript of a pending model call is unreadable.")
         })?;
@@ -218,7 +218,7 @@ impl Transcript {
     }
 
     /// The text that is stored.
-    pub(crate) fn to_json(&self) -> Result<String, Fault> {
+    pub(crate) fn to_json(&self) -> Result<String> {
         json_text("The transcript", self)
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::tables::Tables;
 use super::writing::RULES;
-use crate::contract::{Fault, ListedDocuments, limits};
+use crate::contract::{ListedDocuments, Result, limits};
 use crate::ports::Database;
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
@@ -38,7 +38,7 @@ pub(crate) async fn compare<'l, D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
     budget: &mut WorkBudget<F>,
     listed: &'l ListedDocuments,
-) -> Result<Comparison<'l>, Fault> {
+) -> Result<Comparison<'l>> {
     let mut comparison = Comparison::default();
     let mut listed = listed.iter().map(|(path, sha256)| (path.as_str(), sha256)).peekable();
     let mut above = Some(String::new());

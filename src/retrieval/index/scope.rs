@@ -6,7 +6,7 @@
 
 use super::spans::Spans;
 use super::tables::{Tables, spans};
-use crate::contract::{Fault, RagCondition, RagOperator, json_text, limits};
+use crate::contract::{RagCondition, RagOperator, Result, json_text, limits};
 use crate::ports::{Database, SqlValue};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
@@ -67,7 +67,7 @@ impl Selection {
         budget: &mut WorkBudget<F>,
         conditions: &[RagCondition],
         [floor, end]: [u64; 2],
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self> {
         let mut selection = Self::default();
         if floor > 0 && !conditions.is_empty() {
             // A search that goes on is about the documents that have come meanwhile. If it read the whole index again, more
@@ -135,7 +135,7 @@ async fn equal_to<D: Database, F: AsyncFn()>(
     budget: &mut WorkBudget<F>,
     condition: &RagCondition,
     floor: u64,
-) -> Result<Spans, Fault> {
+) -> Result<Spans> {
     let statement = "SELECT COUNT(*) AS passed, MAX(first_chunk) AS last,
             json_group_array(json_array(first_chunk, last_chunk)) AS matching
         FROM (SELECT first_chunk, last_chunk FROM properties
@@ -163,7 +163,7 @@ async fn documents_between<D: Database, F: AsyncFn()>(
     budget: &mut WorkBudget<F>,
     floor: u64,
     end: u64,
-) -> Result<Spans, Fault> {
+) -> Result<Spans> {
     let statement =
         "SELECT json_group_array(json_array(d.first_chunk, d.first_chunk + d.chunks - 1)) AS found
         FROM chunks AS c CROSS JOIN documents AS d ON d.path = c.path
@@ -189,7 +189,7 @@ struct Needles {
 }
 
 impl Needles {
-    fn of(condition: &RagCondition) -> Result<Self, Fault> {
+    fn of(condition: &RagCondition) -> Result<Self> {
         let json = json_text("A scope", &condition.values)?;
         let bytes = condition.values.iter().map(|value| EXTRA_BYTES + value.len()).sum();
         let row_work = BYTE_WORK.times(bytes);
@@ -228,7 +228,7 @@ async fn matching_among<D: Database, F: AsyncFn()>(
     needles: &Needles,
     condition: &RagCondition,
     among: &Spans,
-) -> Result<Spans, Fault> {
+) -> Result<Spans> {
     let fits = |value: &str| match meaning_of(condition.operator).0 {
         Match::Whole => format!("{value} = needle"),
         Match::Part => format!("instr({value}, needle) > 0"),
@@ -261,10 +261,7 @@ async fn matching_among<D: Database, F: AsyncFn()>(
 }
 
 /// Those of some spans that are documents now.
-pub(crate) fn documents_among<D: Database>(
-    tables: &Tables<D>,
-    among: &Spans,
-) -> Result<Spans, Fault> {
+pub(crate) fn documents_among<D: Database>(tables: &Tables<D>, among: &Spans) -> Result<Spans> {
     let row = tables.row(
         "SELECT json_group_array(json_array(d.first_chunk, d.first_chunk + d.chunks - 1)) AS found
         FROM json_each(?) AS span CROSS JOIN chunks AS c ON c.id = span.value ->> 0
@@ -281,7 +278,7 @@ async fn containing<D: Database, F: AsyncFn()>(
     condition: &RagCondition,
     needles: &Needles,
     floor: u64,
-) -> Result<Spans, Fault> {
+) -> Result<Spans> {
     let mut matching = Vec::new();
     // The row behind which the next page begins. No value is less than the empty one.
     let mut above: [SqlValue; 2] = ["".into(), SqlValue::Integer(-1)];

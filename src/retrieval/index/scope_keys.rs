@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::tables::Tables;
-use crate::contract::{Fault, RagCondition, Warning};
+use crate::contract::{RagCondition, Result, Warning};
 use crate::json::nearest_name;
 use crate::ports::{Database, unreadable_column};
 use crate::retrieval::work_budget::{Work, WorkBudget};
@@ -32,7 +32,7 @@ pub(crate) async fn unknown_scope_keys<D: Database, F: AsyncFn()>(
     tables: &Tables<D>,
     budget: &mut WorkBudget<F>,
     conditions: &[RagCondition],
-) -> Result<Vec<Warning>, Fault> {
+) -> Result<Vec<Warning>> {
     if conditions.is_empty() || !tables.exist()? {
         return Ok(Vec::new());
     }
@@ -69,7 +69,7 @@ pub(crate) async fn unknown_scope_keys<D: Database, F: AsyncFn()>(
 }
 
 /// The first keys that documents have, each once.
-fn held_keys<D: Database>(tables: &Tables<D>) -> Result<Vec<String>, Fault> {
+fn held_keys<D: Database>(tables: &Tables<D>) -> Result<Vec<String>> {
     // Each step is one look-up in the index, whatever number of documents has the key.
     let statement = "WITH RECURSIVE held (key) AS (
             SELECT MIN(key) FROM properties

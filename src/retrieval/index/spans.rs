@@ -3,7 +3,7 @@
 //! A document's chunks have consecutive ids that are never used again, so its span names it: two spans
 //! are equal or have no id in common.
 
-use crate::contract::{Fault, json_text};
+use crate::contract::{Result, json_text};
 
 /// The first and the last chunk of a document.
 pub(crate) type Span = [u64; 2];
@@ -65,7 +65,7 @@ impl Spans {
     }
 
     /// The set as a JSON array.
-    pub(crate) fn json(&self) -> Result<String, Fault> {
+    pub(crate) fn json(&self) -> Result<String> {
         json_text("A scope", &self.0)
     }
 

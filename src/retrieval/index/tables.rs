@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use super::fields::text_and_comments;
 use super::schema::{SCHEMA, TABLES};
 use super::spans::{Span, Spans};
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::ports::{Database, Row, SqlValue, insert, storage_failed, unreadable_column};
 use crate::retrieval::work_budget::Work;
 
@@ -70,11 +70,7 @@ impl<D: Database> Tables<D> {
 
     /// One step of a request that began in `generation`: all of it is stored or, when it fails, nothing. Creates
     /// the tables where there are none. Fails in a later generation.
-    pub(crate) fn step<T>(
-        &self,
-        generation: u64,
-        writes: impl FnOnce() -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+    pub(crate) fn step<T>(&self, generation: u64, writes: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.generation() != generation {
             return Err(storage_failed());
         }
@@ -85,14 +81,14 @@ impl<D: Database> Tables<D> {
     }
 
     /// Whether the tables exist. Brings older ones to the present form.
-    pub(crate) fn exist(&self) -> Result<bool, Fault> {
+    pub(crate) fn exist(&self) -> Result<bool> {
         if !self.ready.get() {
             self.ready.set(SCHEMA.find(&self.database)?);
         }
         Ok(self.ready.get())
     }
 
-    fn create(&self) -> Result<(), Fault> {
+    fn create(&self) -> Result<()> {
         self.database.transaction(|| {
             self.database.execute_all(TABLES)?;
             let row = "INSERT INTO index_state (id, schema_version, next_chunk) VALUES (1, ?, 1)";
@@ -102,14 +98,14 @@ impl<D: Database> Tables<D> {
         Ok(())
     }
 
-    pub(crate) fn state(&self) -> Result<State, Fault> {
+    pub(crate) fn state(&self) -> Result<State> {
         let row = self.row(STATE, &[])?;
         Ok(State { next_chunk: row.get("next_chunk")?, hidden: Spans::of(spans(&row, "hidden")?) })
     }
 
     /// The chunks that an earlier instance left hidden, and those that failed writes of this one have left since; none
     /// that was returned before.
-    pub(crate) fn leftovers(&self) -> Result<Vec<Span>, Fault> {
+    pub(crate) fn leftovers(&self) -> Result<Vec<Span>> {
         let is_known = self.leftovers_read.get();
         if is_known && self.left.borrow().is_empty() {
             return Ok(Vec::new());
@@ -131,11 +127,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Writes the properties of the documents for which `condition` holds.
-    pub(crate) fn insert_properties(
-        &self,
-        condition: &str,
-        parameters: &[SqlValue],
-    ) -> Result<(), Fault> {
+    pub(crate) fn insert_properties(&self, condition: &str, parameters: &[SqlValue]) -> Result<()> {
         let statement = format!(
             "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND {condition})
             INSERT OR IGNORE INTO properties (key, value, first_chunk, last_chunk) {PROPERTIES}"
@@ -144,7 +136,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Deletes the properties of the document at `path`.
-    pub(crate) fn delete_properties(&self, path: &str) -> Result<(), Fault> {
+    pub(crate) fn delete_properties(&self, path: &str) -> Result<()> {
         let statement = format!(
             "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND path = ?),
                 stored (key, value, first_chunk, last_chunk) AS ({PROPERTIES})
@@ -155,12 +147,12 @@ impl<D: Database> Tables<D> {
     }
 
     /// Writes the terms of a chunk. `path` is that of its document, as [`searchable`] returns it.
-    pub(crate) fn insert_terms(&self, id: u64, text: &str, path: &str) -> Result<(), Fault> {
+    pub(crate) fn insert_terms(&self, id: u64, text: &str, path: &str) -> Result<()> {
         let (text, comments) = text_and_comments(text);
         insert!(self.database, "INSERT INTO" terms { rowid: id, text, comments, path })
     }
 
-    pub(crate) fn erase(&self) -> Result<(), Fault> {
+    pub(crate) fn erase(&self) -> Result<()> {
         let tables = [
             "terms",
             "chunks",
@@ -181,13 +173,13 @@ impl<D: Database> Tables<D> {
     }
 
     /// The one row of a statement that always has one.
-    pub(crate) fn row(&self, statement: &str, parameters: &[SqlValue]) -> Result<Row, Fault> {
+    pub(crate) fn row(&self, statement: &str, parameters: &[SqlValue]) -> Result<Row> {
         let row = self.database.first(statement, parameters)?;
         row.ok_or_else(|| Fault::internal("The workspace's storage lost a row."))
     }
 }
 
 /// The spans in a column that holds them as a JSON array.
-pub(super) fn spans(row: &Row, column: &str) -> Result<Vec<Span>, Fault> {
+pub(super) fn spans(row: &Row, column: &str) -> Result<Vec<Span>> {
     serde_json::from_str(&row.get::<String>(column)?).map_err(|_| unreadable_column(column))
 }

@@ -8,7 +8,7 @@ use super::fields::{FIELDS, RANK};
 use super::scope::Selection;
 use super::spans::Span;
 use super::tables::Tables;
-use crate::contract::{Fault, json_text};
+use crate::contract::{Result, json_text};
 use crate::ports::{Database, Row, SqlValue};
 use crate::retrieval::work_budget::{Work, WorkBudget};
 
@@ -58,7 +58,7 @@ impl<'t, D: Database> WordRanking<'t, D> {
         selection: &Selection,
         floor: u64,
         end: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let mut from = floor;
         while from < end {
             // A scope is searched from its first chunk to its last.
@@ -88,7 +88,7 @@ impl<'t, D: Database> WordRanking<'t, D> {
     }
 
     /// The terms of the query in each of some chunks.
-    pub(crate) fn matches_in(&self, chunks: &[u64]) -> Result<Vec<TermMatch<'_>>, Fault> {
+    pub(crate) fn matches_in(&self, chunks: &[u64]) -> Result<Vec<TermMatch<'_>>> {
         let ids = json_text("A search", chunks)?;
         let statement = format!(
             "SELECT rowid AS id, {RANK} AS score, bm25(terms, 1, 0, 0) < 0 AS Text,
@@ -116,7 +116,7 @@ impl<'t, D: Database> WordRanking<'t, D> {
     }
 
     /// The id behind the last chunk of the slice that begins at `from`.
-    fn slice_end(&self, from: u64, end: u64) -> Result<u64, Fault> {
+    fn slice_end(&self, from: u64, end: u64) -> Result<u64> {
         if end - from <= self.slice_matches() {
             return Ok(end);
         }
@@ -138,7 +138,7 @@ impl<'t, D: Database> WordRanking<'t, D> {
         filter: &str,
         spans: Option<&[Span]>,
         [from, to]: [u64; 2],
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let mut parameters: Vec<SqlValue> =
             vec![self.expression.as_str().into(), from.into(), to.into()];
         if let Some(spans) = spans {
@@ -154,7 +154,7 @@ impl<'t, D: Database> WordRanking<'t, D> {
             &parameters,
         )?;
         let ranked = |row: &Row| Ok((Reverse(row.get("score")?), row.get("id")?));
-        let ranked = rows.iter().map(ranked).collect::<Result<RankedChunks, Fault>>()?;
+        let ranked = rows.iter().map(ranked).collect::<Result<RankedChunks>>()?;
         // A slice that is ranked again replaces its former result.
         self.best.retain(|(_, id)| *id < from || *id >= to);
         self.best.extend(ranked);
@@ -165,9 +165,9 @@ impl<'t, D: Database> WordRanking<'t, D> {
 }
 
 /// The fields that a term is in, by the row of a match.
-fn matched_fields(row: &Row) -> Result<Vec<&'static str>, Fault> {
+fn matched_fields(row: &Row) -> Result<Vec<&'static str>> {
     let is_in = FIELDS.map(|field| Ok((field, row.get::<u8>(field)? == 1)));
-    let is_in = is_in.into_iter().collect::<Result<Vec<_>, Fault>>()?;
+    let is_in = is_in.into_iter().collect::<Result<Vec<_>>>()?;
     Ok(is_in.into_iter().filter(|(_, is_in)| *is_in).map(|(field, _)| field).collect())
 }
 

@@ -14,7 +14,7 @@ use super::chunking::{HARD_LIMIT_BYTES, Piece, pieces};
 use super::spans::Span;
 use super::tables::{CHUNK_WORK, STEP_CHUNKS, Tables};
 use super::terms::searchable;
-use crate::contract::{Document, Fault};
+use crate::contract::{Document, Fault, Result};
 use crate::encoding::{TextHashes, TextHashing, language_of};
 use crate::ports::{Database, SqlValue, insert};
 use crate::retrieval::work_budget::{Work, WorkBudget};
@@ -113,7 +113,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     /// Stores documents. Readers see each of them change in one step.
-    pub(crate) async fn upsert(&mut self, documents: &[Document]) -> Result<Vec<Upserted>, Fault> {
+    pub(crate) async fn upsert(&mut self, documents: &[Document]) -> Result<Vec<Upserted>> {
         self.sweep_leftovers().await?;
         let mut all = Vec::new();
         let (mut short, mut cost_of_short) = (Vec::new(), 0);
@@ -138,13 +138,13 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     /// Deletes the chunks that an earlier instance, or a write that failed, has left hidden.
-    pub(crate) async fn sweep_leftovers(&mut self) -> Result<(), Fault> {
+    pub(crate) async fn sweep_leftovers(&mut self) -> Result<()> {
         let leftovers = self.tables.step(self.generation, || self.tables.leftovers())?;
         self.sweep(leftovers).await
     }
 
     /// Removes the document at `path`, or all documents under it when it ends in `/`.
-    pub(crate) async fn remove(&mut self, path: &str) -> Result<Counts, Fault> {
+    pub(crate) async fn remove(&mut self, path: &str) -> Result<Counts> {
         // What a removal that failed has left is in no document any more, so its repetition finds it here alone.
         self.sweep_leftovers().await?;
         let (range, end) = range_of(path);
@@ -188,7 +188,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     async fn compare_with_stored<'d>(
         &mut self,
         document: &'d Document,
-    ) -> Result<(Upserted, Option<Change<'d>>), Fault> {
+    ) -> Result<(Upserted, Option<Change<'d>>)> {
         let mut hashing = TextHashing::of(&document.contents);
         let hashes = loop {
             self.budget.spend(step_work(document)).await;
@@ -241,7 +241,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     /// Stores the hash and length of a document whose chunks stay as they are.
-    fn update_hash(&self, document: &Document, hashes: &TextHashes) -> Result<(), Fault> {
+    fn update_hash(&self, document: &Document, hashes: &TextHashes) -> Result<()> {
         let statement = "UPDATE documents SET sha256 = ?, bytes = ? WHERE path = ?";
         let bounds = [
             hashes.sha256.as_str().into(),
@@ -252,7 +252,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     /// Writes documents of few chunks in one step.
-    async fn write_short(&mut self, changes: &[Change<'_>]) -> Result<(), Fault> {
+    async fn write_short(&mut self, changes: &[Change<'_>]) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -283,7 +283,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     /// Writes a document of many chunks. They are hidden until all of them are stored.
-    async fn write_long(&mut self, change: Change<'_>) -> Result<(), Fault> {
+    async fn write_long(&mut self, change: Change<'_>) -> Result<()> {
         let count = change.pieces.len();
         let first = self.tables.step(self.generation, || {
             let first = self.reserve_ids(count)?;
@@ -309,7 +309,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     /// Reserves the ids of `count` new chunks and returns the first.
-    fn reserve_ids(&self, count: usize) -> Result<u64, Fault> {
+    fn reserve_ids(&self, count: usize) -> Result<u64> {
         let first =
             self.tables.row("SELECT next_chunk FROM index_state", &[])?.get("next_chunk")?;
         let statement = "UPDATE index_state SET next_chunk = next_chunk + ?";
@@ -317,12 +317,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
         Ok(first)
     }
 
-    fn insert_chunks(
-        &self,
-        change: &Change<'_>,
-        pieces: &[Piece<'_>],
-        first: u64,
-    ) -> Result<(), Fault> {
+    fn insert_chunks(&self, change: &Change<'_>, pieces: &[Piece<'_>], first: u64) -> Result<()> {
         let path = change.document.path.as_str();
         let path_terms = searchable(path);
         for (id, piece) in (first..).zip(pieces) {
@@ -339,7 +334,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     /// Writes a document's own row and its properties.
-    fn insert_document(&self, change: &Change<'_>, first_chunk: u64) -> Result<(), Fault> {
+    fn insert_document(&self, change: &Change<'_>, first_chunk: u64) -> Result<()> {
         let path = change.document.path.as_str();
         insert!(self.tables.database, "INSERT OR REPLACE INTO" documents {
             path,
@@ -358,7 +353,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
 
     /// Deletes the chunks and properties of the document at `path`, if there is one. More chunks than one step deletes
     /// are only hidden: `sweep` deletes the span that is returned.
-    fn delete_contents(&self, path: &str) -> Result<Option<Span>, Fault> {
+    fn delete_contents(&self, path: &str) -> Result<Option<Span>> {
         let stored = "SELECT first_chunk, chunks FROM documents WHERE path = ? AND chunks > 0";
         let Some(row) = self.tables.database.first(stored, &[path.into()])? else {
             return Ok(None);
@@ -375,7 +370,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
     }
 
     /// Deletes hidden chunks, step by step.
-    async fn sweep(&mut self, spans: impl IntoIterator<Item = Span>) -> Result<(), Fault> {
+    async fn sweep(&mut self, spans: impl IntoIterator<Item = Span>) -> Result<()> {
         let spans: Vec<Span> = spans.into_iter().collect();
         self.hidden.extend(spans.iter().map(|[first, _]| *first));
         for [first, last] in spans {
@@ -394,16 +389,16 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
         Ok(())
     }
 
-    fn hide(&self, [first, last]: Span) -> Result<(), Fault> {
+    fn hide(&self, [first, last]: Span) -> Result<()> {
         insert!(self.tables.database, "INSERT INTO" hidden { first_chunk: first, last_chunk: last })
     }
 
-    fn unhide(&self, first: u64) -> Result<(), Fault> {
+    fn unhide(&self, first: u64) -> Result<()> {
         let statement = "DELETE FROM hidden WHERE first_chunk = ?";
         self.tables.database.execute(statement, &[first.into()])
     }
 
-    fn delete_chunks(&self, [first, last]: Span) -> Result<(), Fault> {
+    fn delete_chunks(&self, [first, last]: Span) -> Result<()> {
         let bounds: [SqlValue; 2] = [first.into(), last.into()];
         self.tables.delete_vectors([first, last])?;
         // A subquery names the ids, because the object's storage binds numbers as doubles, for which
@@ -431,7 +426,7 @@ fn language(document: &Document) -> String {
     language_of(document.language.as_deref(), &document.path)
 }
 
-fn properties_column(document: &Document) -> Result<String, Fault> {
+fn properties_column(document: &Document) -> Result<String> {
     serde_json::to_string(&document.properties)
         .map_err(|_| Fault::internal("A document's properties cannot be written."))
 }

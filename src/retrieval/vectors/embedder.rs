@@ -10,7 +10,7 @@ use super::embedding_service::{
 };
 use super::quantized_vector::QuantizedVector;
 use super::vector_tables::{PendingChunk, VectorSet};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::ports::{Database, Platform};
 use crate::retrieval::index::{CHUNK_WORK, STEP_CHUNKS, Tables, Writer};
 use crate::retrieval::work_budget::WorkBudget;
@@ -68,7 +68,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
     pub(crate) async fn embed(
         &mut self,
         services: &[EmbeddingService<'_>],
-    ) -> Result<EmbeddingOutcome, Fault> {
+    ) -> Result<EmbeddingOutcome> {
         if !self.tables.exist()? {
             return Ok(EmbeddingOutcome::Complete);
         }
@@ -101,7 +101,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
     }
 
     /// Embeds the next chunks.
-    async fn batch(&mut self, service: &EmbeddingService<'_>) -> Result<Batch, Fault> {
+    async fn batch(&mut self, service: &EmbeddingService<'_>) -> Result<Batch> {
         self.budget.spend(CHUNK_WORK.times(STEP_CHUNKS)).await;
         if self.is_erased() {
             return Ok(Batch::Empty);
@@ -200,7 +200,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
 
     /// Deletes the vectors of models for which there is no service. While a long document is written, chunks behind its
     /// hidden ones may lack the vectors of the new model, so the former ones stay.
-    async fn delete_other_sets(&mut self, services: &[EmbeddingService<'_>]) -> Result<(), Fault> {
+    async fn delete_other_sets(&mut self, services: &[EmbeddingService<'_>]) -> Result<()> {
         if self.is_erased() || !self.tables.state()?.hidden.is_empty() {
             return Ok(());
         }

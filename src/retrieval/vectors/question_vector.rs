@@ -6,7 +6,7 @@ use super::embedding_service::{
 use super::quantized_vector::QuantizedVector;
 use super::vector_tables::SearchVectors;
 use crate::catalog::Embeddings;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::ports::{Database, Platform, within};
 use crate::retrieval::index::Tables;
 use crate::retrieval::work_budget::WorkBudget;
@@ -53,7 +53,7 @@ pub(crate) async fn embed_question<D: Database, P: Platform, F: AsyncFn()>(
     platform: &P,
     limits: &LearnedLimits,
     question: Question<'_>,
-) -> Result<EmbeddedQuestion, Fault> {
+) -> Result<EmbeddedQuestion> {
     let Question { text, service, catalog } = question;
     if !tables.exist()? {
         return Ok(EmbeddedQuestion::default());

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use super::question_vector::QuestionVector;
 use super::vector_tables::ROW_CHUNKS;
-use crate::contract::{Fault, json_text};
+use crate::contract::{Result, json_text};
 use crate::ports::Database;
 use crate::retrieval::index::{RankedChunks, Selection, Span, Spans, Tables};
 use crate::retrieval::work_budget::{Work, WorkBudget};
@@ -52,7 +52,7 @@ impl<'q> VectorRanking<'q> {
         selection: &Selection,
         floor: u64,
         end: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let QuestionVector { set, vector, .. } = self.question;
         let length = vector.bytes().len();
         let row = ROW_WORK + BYTE_WORK.times(ROW_CHUNKS * length);

@@ -10,7 +10,7 @@
 use super::embedding_service::EmbeddingModel;
 use super::quantized_vector::QuantizedVector;
 use crate::catalog::Embeddings;
-use crate::contract::Fault;
+use crate::contract::{Fault, Result};
 use crate::ports::{Database, Row, SqlValue, insert};
 use crate::retrieval::index::{Span, Tables};
 
@@ -60,7 +60,7 @@ pub(super) struct SearchVectors {
 
 impl<D: Database> Tables<D> {
     /// All sets, the oldest first.
-    pub(crate) fn vector_sets(&self) -> Result<Vec<VectorSet>, Fault> {
+    pub(crate) fn vector_sets(&self) -> Result<Vec<VectorSet>> {
         let rows = self.database.query("SELECT * FROM vector_sets ORDER BY id", &[])?;
         let set = |row: &Row| {
             Ok(VectorSet {
@@ -74,13 +74,13 @@ impl<D: Database> Tables<D> {
     }
 
     /// The set of a service, if there is one.
-    pub(crate) fn find_set(&self, service: &Embeddings) -> Result<Option<VectorSet>, Fault> {
+    pub(crate) fn find_set(&self, service: &Embeddings) -> Result<Option<VectorSet>> {
         let sets = self.vector_sets()?;
         Ok(sets.into_iter().find(|known| known.is_by(service)))
     }
 
     /// The set of a service, which is created where it is missing.
-    pub(super) fn vector_set(&self, service: &Embeddings) -> Result<VectorSet, Fault> {
+    pub(super) fn vector_set(&self, service: &Embeddings) -> Result<VectorSet> {
         if let Some(known) = self.find_set(service)? {
             return Ok(known);
         }
@@ -96,7 +96,7 @@ impl<D: Database> Tables<D> {
         &self,
         catalog: &[&Embeddings],
         service: &Embeddings,
-    ) -> Result<SearchVectors, Fault> {
+    ) -> Result<SearchVectors> {
         let mut sets = self.vector_sets()?;
         sets.retain(|known| known.next_chunk > 1);
         let last: Option<u64> = self.row("SELECT MAX(id) AS last FROM chunks", &[])?.get("last")?;
@@ -116,7 +116,7 @@ impl<D: Database> Tables<D> {
         set: &VectorSet,
         most: usize,
         bytes: usize,
-    ) -> Result<Vec<PendingChunk>, Fault> {
+    ) -> Result<Vec<PendingChunk>> {
         let hidden = "SELECT MIN(first_chunk) AS first FROM hidden WHERE first_chunk >= ?";
         let next = SqlValue::from(set.next_chunk);
         let hidden: Option<u64> = self.row(hidden, std::slice::from_ref(&next))?.get("first")?;
@@ -146,7 +146,7 @@ impl<D: Database> Tables<D> {
         set: &VectorSet,
         chunks: &[PendingChunk],
         vectors: &[QuantizedVector],
-    ) -> Result<(), Fault> {
+    ) -> Result<()> {
         let embedded = chunks.iter().zip(vectors).filter(|(_, vector)| !vector.bytes().is_empty());
         let mut embedded = embedded.peekable();
         while let Some((first, vector)) = embedded.next() {
@@ -178,7 +178,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Deletes the vectors of chunks.
-    pub(crate) fn delete_vectors(&self, [first, last]: Span) -> Result<(), Fault> {
+    pub(crate) fn delete_vectors(&self, [first, last]: Span) -> Result<()> {
         self.database.execute(
             "DELETE FROM vectors WHERE vector_set IN (SELECT id FROM vector_sets)
                 AND first_chunk >= ? AND first_chunk <= ?",
@@ -187,7 +187,7 @@ impl<D: Database> Tables<D> {
     }
 
     /// Deletes some vectors of a set, and at last the set itself. Returns whether nothing is left.
-    pub(super) fn delete_part_of_set(&self, id: u64) -> Result<bool, Fault> {
+    pub(super) fn delete_part_of_set(&self, id: u64) -> Result<bool> {
         let page =
             "SELECT first_chunk FROM vectors WHERE vector_set = ? ORDER BY first_chunk LIMIT ?";
         let parameters: [SqlValue; 2] = [id.into(), STEP_ROWS.into()];

@@ -6,7 +6,7 @@ use super::super::erasure_memory::Received;
 use super::super::session_host::SessionHost;
 use super::copying::erased_meanwhile;
 use super::questions::{ForkQuestion, ForkReply};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::entry::object_question::{read, reply};
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::response::{Response, object_failed};
@@ -21,7 +21,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         &self,
         source: &IsolateSettings,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-    ) -> Result<Response<S>, Fault> {
+    ) -> Result<Response<S>> {
         let question: ForkQuestion = read(body).await?;
         let context = source.context(self.platform.as_ref(), "", None).await?;
         let forked = self.become_fork(&context, question).await;
@@ -32,7 +32,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         &self,
         context: &RequestContext,
         question: ForkQuestion,
-    ) -> Result<ForkReply, Fault> {
+    ) -> Result<ForkReply> {
         let generation = self.erasures.generation();
         // Equal requests at the same time register one fork, whose bytes count once.
         let turn = self.fork_begins.lock().await;
@@ -75,11 +75,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// What the session says to the question, once there is one.
-    fn known_fork(
-        &self,
-        question: &ForkQuestion,
-        replayed: bool,
-    ) -> Result<Option<ForkReply>, Fault> {
+    fn known_fork(&self, question: &ForkQuestion, replayed: bool) -> Result<Option<ForkReply>> {
         let Some(session) = self.store.session()? else { return Ok(None) };
         let fork = session.state.fork;
         let fork = fork.filter(|fork| fork.answers(&question.parent, &question.request));
@@ -92,11 +88,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Has the user's object know the session before it has a row; 0 for a session of the tenant's own. `bytes` are those
     /// that the user's object is to count.
-    pub(super) async fn register_fork(
-        &self,
-        plan: &ForkPlan,
-        bytes: Option<u64>,
-    ) -> Result<u64, Fault> {
+    pub(super) async fn register_fork(&self, plan: &ForkPlan, bytes: Option<u64>) -> Result<u64> {
         let question = Registration {
             session_id: plan.request.session_id.clone(),
             received_at: plan.received_at,

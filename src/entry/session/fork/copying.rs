@@ -8,7 +8,7 @@ use serde_json::json;
 use super::super::session_host::SessionHost;
 use super::questions::{PartQuestion, PartReply, SessionPart};
 use super::request::turn_not_ended;
-use crate::contract::{ErrorCode, Fault, no_session};
+use crate::contract::{ErrorCode, Fault, Result, no_session};
 use crate::entry::other_version::unanswered;
 use crate::entry::request_context::RequestContext;
 use crate::entry::response::{credential_expired, object_failed};
@@ -25,11 +25,7 @@ const ATTEMPTS: u32 = 10;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// Attempts to build the fork that is stored.
-    pub(crate) async fn attempt_fork(
-        &self,
-        context: &RequestContext,
-        task: &Task,
-    ) -> Result<Next, Fault> {
+    pub(crate) async fn attempt_fork(&self, context: &RequestContext, task: &Task) -> Result<Next> {
         let Some(mut build) = self.store.fork_build()? else { return Ok(Next::Done) };
         self.store.count_attempt(&mut build)?;
         let gives_up = build.attempts > ATTEMPTS && self.had_alarms(context, task, ATTEMPTS);
@@ -47,7 +43,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Drops the build of an incarnation of a user's session that ends.
-    pub(crate) fn drop_build(&self, incarnation: u64) -> Result<(), Fault> {
+    pub(crate) fn drop_build(&self, incarnation: u64) -> Result<()> {
         match self.store.fork_build()? {
             Some(build) if build.incarnation <= incarnation => self.store.drop_fork(),
             Some(_) | None => Ok(()),
@@ -60,7 +56,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &RequestContext,
         build: StoredCopy,
         gives_up: bool,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64> {
         if gives_up {
             self.store.drop_fork()?;
             let message = "The fork could not be completed, and was given up. Nothing of it is left: send the request again.";
@@ -124,7 +120,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Makes the session, unless the credential of its request was revoked meanwhile.
-    fn finish(&self, context: &RequestContext, build: &StoredCopy) -> Result<u64, Fault> {
+    fn finish(&self, context: &RequestContext, build: &StoredCopy) -> Result<u64> {
         let plan = &build.plan;
         let credentials_valid_from = self.store.credentials_valid_from()?;
         if (Revocation { credentials_valid_from }).revokes(plan.issued_at) {
@@ -145,7 +141,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &RequestContext,
         build: &StoredCopy,
         asked: &str,
-    ) -> Result<ForkContexts, Fault> {
+    ) -> Result<ForkContexts> {
         let catalog = context.catalog()?;
         let Some((id, conversation)) = catalog.goes_on_under(asked) else {
             let message =
@@ -165,7 +161,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Has all long outcomes name the new session.
-    async fn rename_outcomes(&self, build: &StoredCopy) -> Result<(), Fault> {
+    async fn rename_outcomes(&self, build: &StoredCopy) -> Result<()> {
         let mut place = OutcomePlace::default();
         loop {
             let session = &self.current(build.id)?.plan.request.session_id;
@@ -176,7 +172,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    async fn asked_head(&self, build: &StoredCopy) -> Result<ForkHead, Fault> {
+    async fn asked_head(&self, build: &StoredCopy) -> Result<ForkHead> {
         match self.ask_parent(build, SessionPart::Head).await? {
             PartReply::Head(head) => Ok(*head),
             other => Err(self.refused(build, other)),
@@ -184,7 +180,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Asks the parent, whose reply comes while the build is still the present one.
-    async fn ask_parent(&self, build: &StoredCopy, part: SessionPart) -> Result<PartReply, Fault> {
+    async fn ask_parent(&self, build: &StoredCopy, part: SessionPart) -> Result<PartReply> {
         let tenant = self.platform.tenant().ok_or_else(object_failed)?;
         let parent = build.plan.parent.as_str();
         let object = object_name(tenant, self.platform.user(), parent);
@@ -205,7 +201,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    fn begin_anew(&self, build: StoredCopy) -> Result<u64, Fault> {
+    fn begin_anew(&self, build: StoredCopy) -> Result<u64> {
         let build = build.anew(self.new_build());
         self.store.begin_fork(&build, self.platform.now_ms())?;
         Ok(build.id)
@@ -217,7 +213,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// The build as it is stored, while it is the present one.
-    fn current(&self, id: u64) -> Result<StoredCopy, Fault> {
+    fn current(&self, id: u64) -> Result<StoredCopy> {
         let present = self.store.fork_build()?.filter(|build| build.id == id);
         present.ok_or_else(erased_meanwhile)
     }

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use super::super::session_host::SessionHost;
 use super::questions::{PartQuestion, PartReply, SessionPart};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::entry::object_question::{read, reply};
 use crate::entry::response::Response;
 use crate::ports::{Database, HttpFault, Platform};
@@ -14,13 +14,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     pub(crate) async fn answer_with_a_part<S>(
         &self,
         body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-    ) -> Result<Response<S>, Fault> {
+    ) -> Result<Response<S>> {
         let asked: PartQuestion = read(body).await?;
         reply::<PartQuestion, _>(&self.hand_out(asked).await.unwrap_or_else(PartReply::Failed))
     }
 
     /// The part that a question is about.
-    async fn hand_out(&self, asked: PartQuestion) -> Result<PartReply, Fault> {
+    async fn hand_out(&self, asked: PartQuestion) -> Result<PartReply> {
         self.platform.yield_to_others().await;
         let PartQuestion { created_at, turns, part } = asked;
         let session = self.store.session()?.filter(|session| session.created_at == created_at);

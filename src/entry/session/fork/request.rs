@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use super::super::session_host::{SessionHost, find_session, find_turn};
 use super::questions::{ForkQuestion, ForkReply};
-use crate::contract::{ErrorCode, Fault, ForkRequest, Operation, SessionId, TurnId, parse_fork};
+use crate::contract::{
+    ErrorCode, Fault, ForkRequest, Operation, Result, SessionId, TurnId, parse_fork,
+};
 use crate::entry::other_version::unanswered;
 use crate::entry::request::{RequestHead, received_at};
 use crate::entry::request_context::RequestContext;
@@ -64,7 +66,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         request: &ForkRequest,
         grants: &Grants,
         received_at: u64,
-    ) -> Result<ForkPlan, Fault> {
+    ) -> Result<ForkPlan> {
         self.recover(context)?;
         let session = find_session(&self.store, parent)?;
         refuse_context(context, &session, request, grants)?;
@@ -98,8 +100,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         &self,
         parent: SessionId,
         request: ForkRequest,
-        planned: Result<ForkPlan, Fault>,
-    ) -> Result<Response<S>, Fault> {
+        planned: Result<ForkPlan>,
+    ) -> Result<Response<S>> {
         let tenant = self.platform.tenant().ok_or_else(object_failed)?;
         let new = request.session_id.clone();
         let object = object_name(tenant, self.platform.user(), new.as_str());
@@ -132,7 +134,7 @@ fn refuse_context(
     session: &Session,
     request: &ForkRequest,
     grants: &Grants,
-) -> Result<(), Fault> {
+) -> Result<()> {
     let unknown = || {
         let message = "The catalog has no ConversationContext of the id that the request or its session names.";
         Fault::new(ErrorCode::ContextNotFound, message).at("/ConversationContextId")

@@ -15,7 +15,7 @@ use std::fmt::{self, Debug, Formatter};
 use std::rc::Rc;
 
 use super::session_host::SessionHost;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::entry::request_context::RequestContext;
 use crate::object::{Attempt, Attempted, Next, Task, TaskHandler, TaskKind, TaskStart};
 use crate::ports::{Database, Platform};
@@ -48,7 +48,7 @@ impl<P: Platform, D: Database + 'static> TaskHandler for SessionTasks<P, D> {
 }
 
 impl<P: Platform, D: Database + 'static> TaskStart for SessionTasks<P, D> {
-    fn start(&self) -> Result<(), Fault> {
+    fn start(&self) -> Result<()> {
         self.host.start_tasks(&self.context)
     }
 }
@@ -67,16 +67,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     }
 
     /// Begins to attempt what a step outside a run has just made owed; the alarm repeats it.
-    pub(super) fn start_tasks(&self, context: &RequestContext) -> Result<(), Fault> {
+    pub(super) fn start_tasks(&self, context: &RequestContext) -> Result<()> {
         self.tasks.start(context.deployment.turn_alarm_ms, || self.session_tasks(context))
     }
 
     /// Makes the tasks of a kind due, and waits until none is under way; one that is under way is joined.
-    pub(super) async fn attempt_now(
-        &self,
-        context: &RequestContext,
-        kind: TaskKind,
-    ) -> Result<(), Fault> {
+    pub(super) async fn attempt_now(&self, context: &RequestContext, kind: TaskKind) -> Result<()> {
         self.store.tasks().hasten(kind, self.platform.now_ms())?;
         self.start_tasks(context)?;
         self.tasks.idle(kind).await;

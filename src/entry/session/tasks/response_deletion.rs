@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 
 use super::SessionTasks;
 use crate::catalog::Catalog;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::llm_call::{Deletion, Endpoint, delete_response};
 use crate::object::{Next, Task, TaskKind};
 use crate::persistence::{DELETION_ATTEMPTS, DeletionState, StoredResponse};
@@ -19,7 +19,7 @@ const PER_ATTEMPT: u32 = 200;
 impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     /// Asks the model service to delete some of the responses, and begins with no more of them after `TURN_ALARM_MS`. Those
     /// that it has not deleted are asked for again, the others first.
-    pub(super) async fn delete_responses(&self, task: &Task) -> Result<Next, Fault> {
+    pub(super) async fn delete_responses(&self, task: &Task) -> Result<Next> {
         // Cancellations that are under way end first: a response is cancelled before it is deleted.
         self.host.tasks.idle(TaskKind::Cancel).await;
         let (store, erasures) = (&self.host.store, &self.host.erasures);

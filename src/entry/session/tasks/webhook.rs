@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::SessionTasks;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::object::{Attempted, Next, Task};
 use crate::persistence::{MessagePlace, WebhookMessage};
 use crate::ports::{Database, Platform, failure_line, unreadable_column};
@@ -19,7 +19,7 @@ const AGAIN_MS: u64 = 300_000;
 
 impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     /// Attempts a message.
-    pub(super) async fn tell_webhook(&self, task: &Task) -> Result<Attempted, Fault> {
+    pub(super) async fn tell_webhook(&self, task: &Task) -> Result<Attempted> {
         let platform = self.host.platform.as_ref();
         let Ok(catalog) = &self.context.catalog else {
             return Ok(Next::Wait(platform.now_ms().saturating_add(AGAIN_MS)).into());

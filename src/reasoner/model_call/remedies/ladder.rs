@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::remediable;
 use crate::catalog::CompactionBy;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::llm_call::CallFailure;
 use crate::persistence::{CompactionReason, Rung};
 use crate::ports::{Database, Platform};
@@ -28,7 +28,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
         mut exchange: Exchange,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         while let Some(failure) = remediable(running, &exchange)
             && self.leads_up(running, failure)
         {
@@ -55,7 +55,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// The input on the next rung; `None` where each was refused.
-    async fn next_rung(&self, running: &mut RunningTurn<'_>) -> Result<Option<Input>, Fault> {
+    async fn next_rung(&self, running: &mut RunningTurn<'_>) -> Result<Option<Input>> {
         if running.session.return_to_rung()
             && let Some(input) = self.unless_refused(running).await?
         {
@@ -79,7 +79,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// What the next call sends; nothing if it is too long, or if the service has refused the same body in this step.
-    async fn unless_refused(&self, running: &RunningTurn<'_>) -> Result<Option<Input>, Fault> {
+    async fn unless_refused(&self, running: &RunningTurn<'_>) -> Result<Option<Input>> {
         let input = Input::unsent(&self.store, running)?;
         let request = self.output_request(running, &input);
         let body = self.compose(&request, &input).await?.map(|composed| composed.sha256);

@@ -3,7 +3,7 @@
 //! that were lost within minutes, the session begins no new one: the service keeps none. A chain that is lost
 //! later has expired, which says nothing about the next one.
 
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::llm_call::CallFailure;
 use crate::persistence::{ChainEnd, Session, SessionStore};
 use crate::ports::Database;
@@ -22,7 +22,7 @@ pub(super) fn new_input<D: Database>(
     failure: &CallFailure,
     input: &Input,
     now_ms: u64,
-) -> Result<Option<Input>, Fault> {
+) -> Result<Option<Input>> {
     let continued = input.previous_response_id.as_deref();
     if !continued.is_some_and(|id| failure.lost_chain(id)) {
         return Ok(None);

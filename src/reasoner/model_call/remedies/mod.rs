@@ -33,7 +33,7 @@ mod unsupported;
 use super::conversation_input::Input;
 use super::exchange::Exchange;
 use super::fall_back::can_fall_back;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::llm_call::CallFailure;
 use crate::persistence::EntrySeq;
 use crate::ports::{Database, Platform};
@@ -95,7 +95,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         input: Input,
         exchange: Exchange,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         let exchange = self.remedied_by_words(running, input, exchange).await?;
         let exchange = self.climb(running, exchange).await?;
         let exchange = self.climb_without_steers(running, exchange).await?;
@@ -116,7 +116,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         mut input: Input,
         mut exchange: Exchange,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         for remedy in IN_ORDER {
             let Some(failure) = remediable(running, &exchange) else { break };
             let next = match remedy {

@@ -2,7 +2,7 @@
 //! to blame, and not the turn: the session keeps it (AGN-034 §4.5), remembers that it was refused, and sends it no more
 //! until another one comes.
 
-use crate::contract::{Fault, UserWarning};
+use crate::contract::{Result, UserWarning};
 use crate::persistence::{EntrySeq, SessionStore};
 use crate::ports::Database;
 use crate::reasoner::model_call::conversation_input::Input;
@@ -20,7 +20,7 @@ pub(super) fn leave_out<D: Database>(
     store: &SessionStore<D>,
     running: &mut RunningTurn<'_>,
     refused: &Input,
-) -> Result<Option<LeftOut>, Fault> {
+) -> Result<Option<LeftOut>> {
     let session = &mut running.session;
     let newest = refused.entries.iter().map(|sent| sent.entry.seq).max();
     let Some(newest) = newest.filter(|_| session.solution_context.is_some()) else {

@@ -4,7 +4,7 @@
 //! context, one more without it. The turn's own words are blamed behind the ladder.
 
 use super::{blames, refused_context};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::llm_call::CallFailure;
 use crate::ports::{Database, Platform};
 use crate::reasoner::model_call::conversation_input::Input;
@@ -17,7 +17,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         input: Input,
         mut exchange: Exchange,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         let refused =
             |exchange: &Exchange| exchange.ending.as_ref().is_err_and(CallFailure::refused_input);
         exchange =
@@ -44,7 +44,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         input: &Input,
         mut exchange: Exchange,
         is_refused: impl Fn(&RunningTurn<'_>, &Exchange) -> bool,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         for blamed in blames(input.refusable_of_others(running)) {
             if !is_refused(running, &exchange) {
                 break;

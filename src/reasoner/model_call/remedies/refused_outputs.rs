@@ -2,7 +2,7 @@
 //! leave the conversation together with their outputs, the chain that waits for the outputs ends, and
 //! the call sends the rest of the conversation.
 
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::llm_call::CallFailure;
 use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
@@ -13,7 +13,7 @@ pub(super) fn new_input<D: Database>(
     session: &mut Session,
     failure: &CallFailure,
     input: &Input,
-) -> Result<Option<Input>, Fault> {
+) -> Result<Option<Input>> {
     if !failure.refused_input() || !input.holds_replacements() {
         return Ok(None);
     }

@@ -2,7 +2,7 @@
 //! reasoning any more, as after a change of the model. The call sends the whole conversation without the reasoning so
 //! far, and so does every later call that sends it: what was refused once is not paid for again.
 
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::llm_call::CallFailure;
 use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
@@ -12,7 +12,7 @@ pub(super) fn new_input<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     failure: &CallFailure,
-) -> Result<Option<Input>, Fault> {
+) -> Result<Option<Input>> {
     // The newest output of the model is the last entry that the service has received.
     let newest = session.acknowledged;
     if !failure.refused_sent_reasoning() || session.state.window.without_reasoning >= newest {

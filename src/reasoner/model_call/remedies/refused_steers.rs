@@ -3,7 +3,7 @@
 //! without it, too, the steer was not to blame, and stays.
 
 use super::{blames, remediable};
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::persistence::EntrySeq;
 use crate::ports::{Database, Platform};
 use crate::reasoner::model_call::conversation_input::Input;
@@ -19,7 +19,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         input: &Input,
         mut exchange: Exchange,
         is_refused: impl Fn(&Exchange) -> bool,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         let steers = input.unsent_steers(running);
         for blamed in blames(steers.into_iter().map(|steer| vec![steer]).collect()) {
             if !is_refused(&exchange) {
@@ -53,7 +53,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         &self,
         running: &mut RunningTurn<'_>,
         exchange: Exchange,
-    ) -> Result<Exchange, Fault> {
+    ) -> Result<Exchange> {
         let is_refused = remediable(running, &exchange)
             .is_some_and(|failure| !failure.too_long() && self.leads_up(running, failure));
         let input =
@@ -73,7 +73,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         refused: &Input,
         steers: &[EntrySeq],
-    ) -> Result<Input, Fault> {
+    ) -> Result<Input> {
         self.store.refuse_steers(&running.session, &mut running.turn, steers)?;
         match refused.previous_response_id.is_some() && running.session.chain_head.is_some() {
             true => Input::unsent(&self.store, running),

@@ -4,7 +4,7 @@
 
 use super::refused_context;
 use crate::catalog::CompactionBy;
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::llm_call::CallFailure;
 use crate::persistence::{CompactionReason, take_compactions_back};
 use crate::ports::{Database, Platform};
@@ -20,7 +20,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         mut input: Input,
         mut exchange: Exchange,
-    ) -> Result<(Input, Exchange), Fault> {
+    ) -> Result<(Input, Exchange)> {
         let was_chained = input.previous_response_id.is_some();
         (input, exchange) = self.reduce_until_it_fits(running, input, exchange).await?;
         let steers = input.unsent_steers(running);
@@ -50,7 +50,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &mut RunningTurn<'_>,
         mut input: Input,
         mut exchange: Exchange,
-    ) -> Result<(Input, Exchange), Fault> {
+    ) -> Result<(Input, Exchange)> {
         if running.agent.compaction.by == CompactionBy::None || !too_long(&exchange) {
             return Ok((input, exchange));
         }

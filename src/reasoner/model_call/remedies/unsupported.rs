@@ -1,7 +1,7 @@
 //! What the service does not do, and says so. The session goes on without it: a model that thinks anew after each call, or a
 //! call that a crash repeats, is better than a failed turn.
 
-use crate::contract::Fault;
+use crate::contract::Result;
 use crate::llm_call::CallFailure;
 use crate::persistence::{ChainEnd, SessionStore};
 use crate::ports::Database;
@@ -28,7 +28,7 @@ pub(super) fn storage<D: Database>(
     store: &SessionStore<D>,
     running: &mut RunningTurn<'_>,
     failure: &CallFailure,
-) -> Result<Option<Input>, Fault> {
+) -> Result<Option<Input>> {
     if !running.is_chained() || !failure.refused_storage() {
         return Ok(None);
     }
