@@ -3,10 +3,8 @@
 //! that were lost within minutes, the session begins no new one: the service keeps none. A chain that is lost
 //! later has expired, which says nothing about the next one.
 
-use crate::contract::Result;
 use crate::llm_call::CallFailure;
-use crate::persistence::{ChainEnd, Session, SessionStore};
-use crate::ports::Database;
+use crate::persistence::{ChainEnd, Session};
 use crate::reasoner::model_call::conversation_input::Input;
 
 /// The number of chains in a row that must be lost early before a service counts as keeping none. A single one
@@ -16,16 +14,16 @@ const LOST_IN_A_ROW: u32 = 2;
 /// The age up to which a chain is lost early, in milliseconds.
 const EARLY_MS: u64 = 300_000;
 
-pub(super) fn new_input<D: Database>(
-    store: &SessionStore<D>,
+/// Whether the failure says so.
+pub(super) fn applies(
     session: &mut Session,
     failure: &CallFailure,
     input: &Input,
     now_ms: u64,
-) -> Result<Option<Input>> {
+) -> bool {
     let continued = input.previous_response_id.as_deref();
     if !continued.is_some_and(|id| failure.lost_chain(id)) {
-        return Ok(None);
+        return false;
     }
     // It counts once, whatever becomes of the call that begins another.
     session.drop_chain();
@@ -36,5 +34,5 @@ pub(super) fn new_input<D: Database>(
             session.end_chain(ChainEnd::ChainsLost);
         }
     }
-    Input::rebuild(store, &session.state.window).map(Some)
+    true
 }

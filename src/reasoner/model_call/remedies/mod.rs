@@ -119,37 +119,27 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<Exchange> {
         for remedy in IN_ORDER {
             let Some(failure) = remediable(running, &exchange) else { break };
-            let next = match remedy {
-                Remedy::NoBackground => {
-                    if unsupported::background(running, failure) {
-                        exchange = self.call_again(running, exchange, &input).await?;
-                    }
-                    None
-                }
-                Remedy::NoStorage => unsupported::storage(&self.store, running, failure)?,
+            // Whether the remedy applies, and whether the session sends something else since.
+            let (applies, changes_input) = match remedy {
+                Remedy::NoBackground => (unsupported::background(running, failure), false),
+                Remedy::NoStorage => (unsupported::storage(running, failure), true),
                 Remedy::LostChain => {
                     let (session, now) = (&mut running.session, self.platform.now_ms());
-                    lost_chain::new_input(&self.store, session, failure, &input, now)?
+                    (lost_chain::applies(session, failure, &input, now), true)
                 }
-                Remedy::NoReasoning => {
-                    if unsupported::reasoning(running, failure) {
-                        exchange = self.call_again(running, exchange, &input).await?;
-                    }
-                    None
-                }
+                Remedy::NoReasoning => (unsupported::reasoning(running, failure), false),
                 Remedy::RefusedReasoning => {
-                    refused_reasoning::new_input(&self.store, &mut running.session, failure)?
+                    (refused_reasoning::applies(&mut running.session, failure), true)
                 }
-                Remedy::TooLong => {
-                    if failure.too_long() {
-                        (input, exchange) =
-                            self.compact_until_it_fits(running, input, exchange).await?;
-                    }
-                    None
+                Remedy::TooLong if failure.too_long() => {
+                    (input, exchange) =
+                        self.compact_until_it_fits(running, input, exchange).await?;
+                    continue;
                 }
+                Remedy::TooLong => continue,
                 Remedy::RefusedOutputs => {
                     let session = &mut running.session;
-                    refused_outputs::new_input(&self.store, session, failure, &input)?
+                    (refused_outputs::applies(&self.store, session, failure, &input)?, true)
                 }
                 Remedy::RefusedInput if failure.refused_input() => {
                     return self.call_without_unsent(running, input, exchange).await;
@@ -161,11 +151,13 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                     };
                     return self.call_without_others(running, &input, exchange, is_refused).await;
                 }
-                Remedy::RefusedInput => None,
+                Remedy::RefusedInput => continue,
             };
-            if let Some(next) = next {
-                exchange = self.call_again(running, exchange, &next).await?;
-                input = next;
+            if applies && changes_input {
+                input = Input::rebuild(&self.store, &running.session.state.window)?;
+            }
+            if applies {
+                exchange = self.call_again(running, exchange, &input).await?;
             }
         }
         Ok(exchange)

@@ -8,15 +8,16 @@ use crate::persistence::{Session, SessionStore};
 use crate::ports::Database;
 use crate::reasoner::model_call::conversation_input::Input;
 
-pub(super) fn new_input<D: Database>(
+/// Whether the failure says so.
+pub(super) fn applies<D: Database>(
     store: &SessionStore<D>,
     session: &mut Session,
     failure: &CallFailure,
     input: &Input,
-) -> Result<Option<Input>> {
-    if !failure.refused_input() || !input.holds_replacements() {
-        return Ok(None);
+) -> Result<bool> {
+    let is_refused = failure.refused_input() && input.holds_replacements();
+    if is_refused {
+        store.forget_refused_calls(session)?;
     }
-    store.forget_refused_calls(session)?;
-    Input::rebuild(store, &session.state.window).map(Some)
+    Ok(is_refused)
 }

@@ -2,24 +2,18 @@
 //! reasoning any more, as after a change of the model. The call sends the whole conversation without the reasoning so
 //! far, and so does every later call that sends it: what was refused once is not paid for again.
 
-use crate::contract::Result;
 use crate::llm_call::CallFailure;
-use crate::persistence::{Session, SessionStore};
-use crate::ports::Database;
-use crate::reasoner::model_call::conversation_input::Input;
+use crate::persistence::Session;
 
-pub(super) fn new_input<D: Database>(
-    store: &SessionStore<D>,
-    session: &mut Session,
-    failure: &CallFailure,
-) -> Result<Option<Input>> {
+/// Whether the failure says so.
+pub(super) fn applies(session: &mut Session, failure: &CallFailure) -> bool {
     // The newest output of the model is the last entry that the service has received.
     let newest = session.acknowledged;
     if !failure.refused_sent_reasoning() || session.state.window.without_reasoning >= newest {
-        return Ok(None);
+        return false;
     }
     session.state.window.without_reasoning = newest;
     // A service that misses something in its own chain would miss it again.
     session.drop_chain();
-    Input::rebuild(store, &session.state.window).map(Some)
+    true
 }

@@ -1,11 +1,8 @@
 //! What the service does not do, and says so. The session goes on without it: a model that thinks anew after each call, or a
 //! call that a crash repeats, is better than a failed turn.
 
-use crate::contract::Result;
 use crate::llm_call::CallFailure;
-use crate::persistence::{ChainEnd, SessionStore};
-use crate::ports::Database;
-use crate::reasoner::model_call::conversation_input::Input;
+use crate::persistence::ChainEnd;
 use crate::reasoner::running_turn::RunningTurn;
 
 /// No responses in the background: whether the failure says so. No later call of the session asks for one then.
@@ -24,14 +21,10 @@ pub(super) fn reasoning(running: &mut RunningTurn<'_>, failure: &CallFailure) ->
 
 /// No storage of responses, for an organization with zero data retention, or ever: the session goes on as with
 /// `"Continuation": "replay"`.
-pub(super) fn storage<D: Database>(
-    store: &SessionStore<D>,
-    running: &mut RunningTurn<'_>,
-    failure: &CallFailure,
-) -> Result<Option<Input>> {
-    if !running.is_chained() || !failure.refused_storage() {
-        return Ok(None);
+pub(super) fn storage(running: &mut RunningTurn<'_>, failure: &CallFailure) -> bool {
+    let is_refused = running.is_chained() && failure.refused_storage();
+    if is_refused {
+        running.session.end_chain(ChainEnd::StoreRefused);
     }
-    running.session.end_chain(ChainEnd::StoreRefused);
-    Input::rebuild(store, &running.session.state.window).map(Some)
+    is_refused
 }
