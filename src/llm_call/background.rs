@@ -5,9 +5,10 @@
 use super::failure::Cause;
 use super::reading::CallObserver;
 use super::{
-    CallFailure, Endpoint, ResponseForm, UsableOutput, ended, headers_of_call, without_body,
+    CallFailure, Endpoint, ResponseForm, UsableOutput, ended, headers_of_call, status_of,
+    without_body,
 };
-use crate::ports::{HttpMethod, Platform, with_timeout};
+use crate::ports::{HttpMethod, Platform};
 use crate::responses_api::{ResponseStream, StreamFault};
 
 /// The longest wait for the answer to a cancellation, in milliseconds.
@@ -101,30 +102,11 @@ pub async fn poll_response<P: Platform>(
     })
 }
 
-/// What became of a request to cancel a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cancellation {
-    /// The service has cancelled it, or has nothing to cancel.
-    Answered,
-    /// The service could not, may not, or gave no answer.
-    Unanswered,
-}
-
-/// Has the model service cancel a response.
-pub async fn cancel_response<P: Platform>(
-    platform: &P,
-    endpoint: &Endpoint,
-    id: &str,
-) -> Cancellation {
-    let Some(url) = endpoint.url_of_cancellation(id) else { return Cancellation::Answered };
-    let cancelling = platform.send(without_body(HttpMethod::Post, url, endpoint.headers()));
-    let most_ms = CANCELLATION_MS.min(endpoint.idle_timeout_ms);
-    match with_timeout(platform, most_ms, cancelling).await {
-        Some(Ok(response)) => match response.status {
-            // A response that has ended is refused with 400 or 409.
-            200..=299 | 400 | 404 | 405 | 409 | 410 | 422 | 501 => Cancellation::Answered,
-            _ => Cancellation::Unanswered,
-        },
-        Some(Err(_)) | None => Cancellation::Unanswered,
-    }
+/// Has the model service cancel a response: true where it has, or has nothing to cancel; false where it could not, may
+/// not, or gave no answer.
+pub async fn cancel_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> bool {
+    let Some(url) = endpoint.url_of_cancellation(id) else { return true };
+    let status = status_of(platform, endpoint, HttpMethod::Post, url, CANCELLATION_MS).await;
+    // A response that has ended is refused with 400 or 409.
+    matches!(status, Some(200..=299 | 400 | 404 | 405 | 409 | 410 | 422 | 501))
 }

@@ -25,7 +25,7 @@ use crate::contract::limits;
 use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody, with_timeout};
 use crate::responses_api::{FunctionCall, ModelOutput, ResponseEnd, ResponseStream};
 
-pub use background::{Cancellation, Reading, cancel_response, poll_response, read_response_on};
+pub use background::{Reading, cancel_response, poll_response, read_response_on};
 pub use endpoint::Endpoint;
 pub use failure::{CallFailure, Cause};
 pub use reading::CallObserver;
@@ -113,14 +113,24 @@ pub enum Deletion {
 /// not sent: it would name something else.
 pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> Deletion {
     let Some(url) = endpoint.url_of_response(id) else { return Deletion::Refused };
-    let deletion = platform.send(without_body(HttpMethod::Delete, url, endpoint.headers()));
-    match with_timeout(platform, endpoint.idle_timeout_ms, deletion).await {
-        Some(Ok(response)) => match response.status {
-            200..=299 | 404 => Deletion::Gone,
-            _ => Deletion::Refused,
-        },
-        Some(Err(_)) | None => Deletion::Unanswered,
+    match status_of(platform, endpoint, HttpMethod::Delete, url, u64::MAX).await {
+        Some(200..=299 | 404) => Deletion::Gone,
+        Some(_) => Deletion::Refused,
+        None => Deletion::Unanswered,
     }
+}
+
+/// How the service answers a request without a body; `None` where it does not within its idle time, or within `most_ms`.
+async fn status_of<P: Platform>(
+    platform: &P,
+    endpoint: &Endpoint,
+    method: HttpMethod,
+    url: String,
+    most_ms: u64,
+) -> Option<u16> {
+    let answer = platform.send(without_body(method, url, endpoint.headers()));
+    let answer = with_timeout(platform, endpoint.idle_timeout_ms.min(most_ms), answer).await?;
+    Some(answer.ok()?.status)
 }
 
 /// Sends the request and reads the response.

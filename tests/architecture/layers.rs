@@ -49,7 +49,7 @@ fn a_body_is_finished_where_it_is_composed() {
 #[test]
 fn only_the_reasoner_names_composition_the_model_call_and_the_tools() {
     // Entry has the model service delete what it stored for an erased session, and cancel what nobody reads.
-    let owed = ["Cancellation", "Deletion", "Endpoint", "cancel_response", "delete_response"];
+    let owed = ["Deletion", "Endpoint", "cancel_response", "delete_response"];
     assert_only(&[], |file| {
         let may = |item: &str| file.folder() == "entry" && owed.contains(&item);
         !["reasoner", "llm_call"].contains(&file.folder())

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::SessionTasks;
 use crate::catalog::Catalog;
-use crate::llm_call::{Cancellation, Endpoint, cancel_response};
+use crate::llm_call::{Endpoint, cancel_response};
 use crate::object::{Next, Task};
 use crate::ports::{Database, Platform};
 
@@ -37,9 +37,6 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
         let Ok(endpoint) = Endpoint::of(platform, &self.context.deployment, agent) else {
             return false;
         };
-        match cancel_response(platform, &endpoint, &task.id).await {
-            Cancellation::Answered => true,
-            Cancellation::Unanswered => false,
-        }
+        cancel_response(platform, &endpoint, &task.id).await
     }
 }
