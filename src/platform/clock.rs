@@ -1,14 +1,14 @@
 //! The runtime's clock and timers.
 
 use std::cell::{Cell, RefCell};
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use wasm_bindgen::prelude::Closure;
 use worker::js_sys::Date;
 
-use super::bindings::timers::{scheduler_wait, start, stop};
+use super::bindings::plain::{scheduler_wait, start, stop};
 use super::promise::settled;
 
 /// A timer's time has 31 bits.

@@ -10,12 +10,11 @@ use worker::web_sys::Response;
 use worker::worker_sys::DurableObjectNamespace;
 
 use super::bindings::messages::{self, ask_bytes, bytes_of, object_at};
-use super::bindings::namespace::WholeNamespace;
+use super::bindings::plain::WholeNamespace;
 use super::clock::now_ms;
 use super::promise::settled;
 use super::request_body::{Sending, SentBody};
-use super::tenants::tenants;
-use super::variables::binding;
+use super::variables::{binding, tenants};
 use crate::encoding::Jurisdiction;
 use crate::identity::ObjectPlace;
 use crate::ports::{

@@ -1,6 +1,5 @@
 //! Outgoing HTTP through the runtime's `fetch`.
 
-use std::future::Future;
 use std::pin::{Pin, pin};
 
 use futures_util::future::select;

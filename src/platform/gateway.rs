@@ -4,7 +4,7 @@ use wasm_bindgen::JsCast;
 use worker::Env;
 use worker::web_sys::{ReadableStream, Request, Response};
 
-use super::bindings::stub::Stub;
+use super::bindings::plain::Stub;
 use super::console::write_line;
 use super::durable_object::{ask, offers};
 use super::file_bucket::{contents_of, size_of};

@@ -54,7 +54,6 @@ mod response;
 mod runtime;
 mod signatures;
 mod span;
-mod tenants;
 mod values;
 mod variables;
 

@@ -7,8 +7,7 @@ use worker::{Env, State};
 
 use super::bindings::storage::ObjectStore;
 use super::console::write_line;
-use super::tenants::tenants;
-use super::variables::variable;
+use super::variables::{tenants, variable};
 use crate::ports::{LoggedUsers, ObjectClass, ObjectIdentity};
 
 pub(super) struct ObjectLog {

@@ -1,6 +1,5 @@
 //! A request to an object, in the form that `crate::entry` takes.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 

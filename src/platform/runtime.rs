@@ -1,7 +1,7 @@
 //! The [`Platform`] of an object.
 
 use std::cell::OnceCell;
-use std::future::Future;
+
 use std::pin::Pin;
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use worker::wasm_bindgen_futures::spawn_local;
 use worker::{Env, State};
 
-use super::bindings::metering::DataSet;
+use super::bindings::plain::DataSet;
 use super::bindings::storage::ObjectStore;
 use super::clock::{stepwise, yield_now, yield_to_others};
 use super::durable_object::id_at;
@@ -19,9 +19,8 @@ use super::machine::machine;
 use super::object_log::ObjectLog;
 use super::promise::settled;
 use super::span::{RuntimeSpan, staying};
-use super::tenants::tenants;
 use super::values::to_js;
-use super::variables::binding;
+use super::variables::{binding, tenants};
 use crate::contract::{Result, UserId};
 use crate::encoding::Jurisdiction;
 use crate::ports::{

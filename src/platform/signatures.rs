@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use wasm_bindgen::JsValue;
 use worker::js_sys::{Array, JSON};
 
-use super::bindings::crypto::{import_key, verify};
+use super::bindings::plain::{import_key, verify};
 use super::gateway::WorkerGateway;
 use super::promise::settled;
 use crate::ports::{PublicKey, SignatureCheck};

@@ -1,7 +1,7 @@
 //! The runtime's spans as `ports::TraceSpan`, and tasks that stay below the span that they began in.
 
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 

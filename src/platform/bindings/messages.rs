@@ -6,7 +6,7 @@ use worker::Env;
 use worker::js_sys::Promise;
 use worker::web_sys::{Request, Response};
 
-use super::stub::Stub;
+use super::plain::Stub;
 
 #[wasm_bindgen(module = "/src/platform/bindings/messages.js")]
 extern "C" {

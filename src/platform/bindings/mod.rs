@@ -7,23 +7,15 @@
 //! | file | declares |
 //! |---|---|
 //! | `console` | `log`, `warn` and `error` of `console` |
-//! | `crypto` | `importKey` and `verify` of `crypto.subtle` |
 //! | `messages` | heads and short bodies of requests and responses, `fetch` and objects' `fetch`, by `messages.js` |
-//! | `metering` | `writeDataPoint` of a data set |
-//! | `namespace` | `jurisdiction` of a `DurableObjectNamespace` |
+//! | `plain` | what needs no script: `crypto.subtle`, data sets, namespaces and stubs of objects, static assets, timers |
 //! | `storage` | an object's storage and its SQL, by `storage.js` |
 //! | `streams` | readers and pipes of byte streams, by `streams.js` |
-//! | `stub` | `fetch` of a `DurableObjectStub` and of static assets |
-//! | `timers` | `scheduler.wait`, and timers by number |
 //! | `tracing` | spans, by `tracing.js` |
 
 pub(super) mod console;
-pub(super) mod crypto;
 pub(super) mod messages;
-pub(super) mod metering;
-pub(super) mod namespace;
+pub(super) mod plain;
 pub(super) mod storage;
 pub(super) mod streams;
-pub(super) mod stub;
-pub(super) mod timers;
 pub(super) mod tracing;
