@@ -12,7 +12,6 @@ use crate::responses_api::{
 };
 
 /// What a model call is composed from.
-#[derive(Debug)]
 pub struct ModelRequest<'a> {
     pub model: &'a str,
     /// The mode layer; empty when the mode has none.
@@ -43,7 +42,6 @@ pub struct ModelRequest<'a> {
 
 /// The body of a model call but for the conversation's items, which can be many and long. Nothing else is
 /// missing from it: a body is finished where it is composed.
-#[derive(Debug)]
 pub struct ComposedRequest {
     head: String,
     tail: String,

@@ -30,7 +30,6 @@ pub struct RetrievedMaterial<'a> {
 }
 
 /// The message with what was retrieved.
-#[derive(Debug)]
 pub struct RecomposedMessage {
     /// The message; `None` when no chunk was added.
     pub user: Option<Box<RawValue>>,

@@ -42,7 +42,6 @@ follows it was said word for word.
 ";
 
 /// A request for a summary.
-#[derive(Debug)]
 pub(crate) struct SummaryRequest {
     /// What the model is to do.
     instructions: String,

@@ -8,7 +8,6 @@ use super::user_message::{ComposedMessages, compose_messages};
 use crate::contract::{ErrorCode, Fault, Result, UserTurn, Warning};
 
 /// What a turn adds to the conversation, what it offers, and what was left out of either.
-#[derive(Debug)]
 pub struct ComposedTurn {
     /// What it adds to the conversation.
     pub messages: ComposedMessages,

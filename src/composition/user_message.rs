@@ -16,7 +16,6 @@ use crate::encoding::language_of;
 use crate::responses_api::{ContentPart, system_message, user_message_json};
 
 /// The messages of a user turn.
-#[derive(Debug)]
 pub struct ComposedMessages {
     /// The system message, on the session's first turn.
     pub system: Option<Box<RawValue>>,
@@ -96,7 +95,6 @@ pub fn boot_message(conversation: &ConversationContext) -> Result<Option<String>
 }
 
 /// The message of a steer.
-#[derive(Debug)]
 pub struct ComposedSteer {
     /// The user message, JSON.
     pub user: String,

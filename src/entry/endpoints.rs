@@ -114,7 +114,6 @@ const VIEW_USERS: Option<Needs> = Some(Needs::key(Right::ActAs));
 const ERASE_USERS: Option<Needs> = Some(Needs::key(Right::EraseUsers));
 
 /// A row of the table.
-#[derive(Debug)]
 pub struct Endpoint {
     /// Method and path; a segment in braces stands for an id.
     pub label: &'static str,
@@ -136,7 +135,6 @@ enum ResponseForm {
 }
 
 /// What a request asks for, and the row that says so.
-#[derive(Debug)]
 pub(super) struct Found {
     pub(super) endpoint: &'static Endpoint,
     pub(super) route: Route,
@@ -284,23 +282,18 @@ mod tests {
 
     #[test]
     fn every_endpoint_is_found_by_its_method_and_path() {
-        let session = || SessionId::parse("s:1").unwrap();
-        let turn = || TurnId::parse("t.1").unwrap();
+        let turn_id = || TurnId::parse("t.1").unwrap();
+        let session = |route| Route::Session(SessionId::parse("s:1").unwrap(), route);
+        let turn = |route| Route::Turn(SessionId::parse("s:1").unwrap(), turn_id(), route);
+        let turns = |after, limit| session(SessionRoute::Turns(TurnPage { after, limit }));
+        let removed = "Path=a+b%20c%2Bd/";
+        let removal = WorkspaceRoute::Remove(RemovedPath::all_of(removed).unwrap());
+        let removal_path = format!("/workspaces/w/documents?{removed}");
+        let counts = Route::Workspace("\u{fffd}".to_owned(), WorkspaceRoute::Counts);
         for (method, path, route) in [
             ("GET", "/health", Route::Health),
-            (
-                "DELETE",
-                "/workspaces/w/documents?Path=a+b%20c%2Bd/",
-                Route::Workspace(
-                    "w".to_owned(),
-                    WorkspaceRoute::Remove(RemovedPath::all_of("Path=a+b%20c%2Bd/").unwrap()),
-                ),
-            ),
-            (
-                "GET",
-                "/workspaces/%EF%BF%BD",
-                Route::Workspace("\u{fffd}".to_owned(), WorkspaceRoute::Counts),
-            ),
+            ("DELETE", removal_path.as_str(), Route::Workspace("w".to_owned(), removal)),
+            ("GET", "/workspaces/%EF%BF%BD", counts),
             ("HEAD", "/health", Route::Health),
             ("GET", "/", Route::Playground),
             ("HEAD", "/playground/page-1A2B.js", Route::Playground),
@@ -308,49 +301,19 @@ mod tests {
             ("GET", "/openapi.json", Route::OpenApi),
             ("POST", "/execute", Route::Execute),
             ("POST", "/tickets", Route::Tickets),
-            ("DELETE", "/sessions/s:1", Route::Session(session(), SessionRoute::Erase)),
-            ("GET", "/sessions/s:1/export", Route::Session(session(), SessionRoute::Export)),
-            ("GET", "/sessions/s:1", Route::Session(session(), SessionRoute::View)),
-            (
-                "GET",
-                "/sessions/s:1/turns",
-                Route::Session(
-                    session(),
-                    SessionRoute::Turns(TurnPage { after: None, limit: 100 }),
-                ),
-            ),
-            (
-                "GET",
-                "/sessions/s:1/turns?Limit=7&After=t%2E1",
-                Route::Session(
-                    session(),
-                    SessionRoute::Turns(TurnPage { after: Some(turn()), limit: 7 }),
-                ),
-            ),
-            (
-                "GET",
-                "/sessions/s:1/turns/t.1/trace",
-                Route::Turn(session(), turn(), TurnRoute::Trace),
-            ),
-            ("GET", "/sessions/s%3A1", Route::Session(session(), SessionRoute::View)),
-            ("POST", "/sessions/s:1/fork", Route::Session(session(), SessionRoute::Fork)),
-            ("GET", "/sessions/s:1/modes", Route::Session(session(), SessionRoute::Modes)),
-            ("GET", "/sessions/s:1/turns/t.1", Route::Turn(session(), turn(), TurnRoute::View)),
-            (
-                "GET",
-                "/sessions/s:1/turns/t.1/stream",
-                Route::Turn(session(), turn(), TurnRoute::Stream),
-            ),
-            (
-                "POST",
-                "/sessions/s:1/turns/t.1/cancel",
-                Route::Turn(session(), turn(), TurnRoute::Cancel),
-            ),
-            (
-                "POST",
-                "/sessions/s:1/turns/t.1/steer",
-                Route::Turn(session(), turn(), TurnRoute::Steer),
-            ),
+            ("DELETE", "/sessions/s:1", session(SessionRoute::Erase)),
+            ("GET", "/sessions/s:1/export", session(SessionRoute::Export)),
+            ("GET", "/sessions/s:1", session(SessionRoute::View)),
+            ("GET", "/sessions/s:1/turns", turns(None, 100)),
+            ("GET", "/sessions/s:1/turns?Limit=7&After=t%2E1", turns(Some(turn_id()), 7)),
+            ("GET", "/sessions/s:1/turns/t.1/trace", turn(TurnRoute::Trace)),
+            ("GET", "/sessions/s%3A1", session(SessionRoute::View)),
+            ("POST", "/sessions/s:1/fork", session(SessionRoute::Fork)),
+            ("GET", "/sessions/s:1/modes", session(SessionRoute::Modes)),
+            ("GET", "/sessions/s:1/turns/t.1", turn(TurnRoute::View)),
+            ("GET", "/sessions/s:1/turns/t.1/stream", turn(TurnRoute::Stream)),
+            ("POST", "/sessions/s:1/turns/t.1/cancel", turn(TurnRoute::Cancel)),
+            ("POST", "/sessions/s:1/turns/t.1/steer", turn(TurnRoute::Steer)),
         ] {
             assert_eq!(Route::find(method, path).unwrap(), route);
         }

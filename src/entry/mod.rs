@@ -33,7 +33,7 @@ pub use endpoints::{ENDPOINTS, Endpoint};
 pub use object_host::ObjectHost;
 pub use page_query::TurnPage;
 pub use removed_path::RemovedPath;
-pub use request::RequestHead;
+pub use request::{ArrivingBody, RequestHead};
 pub use request_context::{IsolateSettings, RequestContext};
 pub use request_id::RequestId;
 pub use response::{Body, Header, PlainResponse, Response};

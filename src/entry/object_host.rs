@@ -1,17 +1,16 @@
 //! What every object that clients reach has in common: requests in, responses out, and an alarm.
 
-use std::future::Future;
 use std::rc::Rc;
 
 use super::logged_caller::refusal_line_of_object;
-use super::request::{RequestHead, forwarded_caller};
+use super::request::{ArrivingBody, RequestHead, forwarded_caller};
 use super::request_context::IsolateSettings;
 use super::request_id::RequestId;
 use super::response::Response;
 use crate::contract::{Fault, Result};
 use crate::identity::ForwardedCaller;
 use crate::object::{Alarm, NewerForm};
-use crate::ports::{Database, HttpFault, ObjectClass, Platform, failure_line};
+use crate::ports::{Database, ObjectClass, Platform, failure_line};
 
 /// An instance of an object, over the object's storage.
 pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
@@ -23,23 +22,19 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
     fn new(platform: Rc<P>, database: D) -> Self;
 
     /// Responds to a request. `body` is awaited only by an endpoint that has one.
-    fn response(
+    async fn response(
         &self,
         source: &IsolateSettings,
         head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-    ) -> impl Future<Output = Response<Self::Stream>>;
+        body: impl ArrivingBody,
+    ) -> Response<Self::Stream>;
 
     fn platform(&self) -> &P;
 
     fn alarm(&self) -> &Alarm;
 
     /// Does what is due when the alarm rings, and sets the alarm for what is left. `alarm_interval_ms` is `TURN_ALARM_MS`.
-    fn alarm_work(
-        &self,
-        source: &IsolateSettings,
-        alarm_interval_ms: u64,
-    ) -> impl Future<Output = Result<()>>;
+    async fn alarm_work(&self, source: &IsolateSettings, alarm_interval_ms: u64) -> Result<()>;
 
     /// The wait in milliseconds after which the alarm rings again whose work failed.
     fn again_ms(&self, alarm_interval_ms: u64) -> u64 {
@@ -57,22 +52,20 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
     ///
     /// # Errors
     /// The next alarm cannot be set: the runtime then repeats this one.
-    fn alarm_rang(&self, source: &IsolateSettings) -> impl Future<Output = Result<()>> {
-        async move {
-            let (platform, alarm) = (self.platform(), self.alarm());
-            alarm.forget();
-            let alarm_interval_ms = source.alarm_interval_ms(platform);
-            if let Some(away_ms) = away_ms(platform, alarm_interval_ms) {
-                return alarm.set_in(platform, away_ms);
-            }
-            let worked = self.alarm_work(source, alarm_interval_ms).await;
-            let Err(fault) = worked else { return Ok(()) };
-            if self.says_newer_form() {
-                return alarm.set_in(platform, NewerForm::WAIT_MS.max(alarm_interval_ms));
-            }
-            platform.log(failure_line("alarm_failed", "error", &fault));
-            alarm.set_in(platform, self.again_ms(alarm_interval_ms))
+    async fn alarm_rang(&self, source: &IsolateSettings) -> Result<()> {
+        let (platform, alarm) = (self.platform(), self.alarm());
+        alarm.forget();
+        let alarm_interval_ms = source.alarm_interval_ms(platform);
+        if let Some(away_ms) = away_ms(platform, alarm_interval_ms) {
+            return alarm.set_in(platform, away_ms);
         }
+        let worked = self.alarm_work(source, alarm_interval_ms).await;
+        let Err(fault) = worked else { return Ok(()) };
+        if self.says_newer_form() {
+            return alarm.set_in(platform, NewerForm::WAIT_MS.max(alarm_interval_ms));
+        }
+        platform.log(failure_line("alarm_failed", "error", &fault));
+        alarm.set_in(platform, self.again_ms(alarm_interval_ms))
     }
 }
 

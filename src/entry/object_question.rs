@@ -1,17 +1,13 @@
 //! How an object reads what another one asks, and replies. No client can ask it: an object looks for a question first, and
 //! whatever is none is a request.
 
-use std::future::Future;
-
+use super::request::ArrivingBody;
 use super::response::{Response, object_failed};
 use crate::contract::{ErrorCode, Fault, Result, json_text};
 use crate::object::Question;
-use crate::ports::HttpFault;
 
 /// Reads a question.
-pub(super) async fn read<Q: Question>(
-    body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
-) -> Result<Q> {
+pub(super) async fn read<Q: Question>(body: impl ArrivingBody) -> Result<Q> {
     let body = body.await.map_err(|_| object_failed())?;
     serde_json::from_slice(&body)
         .map_err(|_| Fault::internal("Another object's question is unreadable."))

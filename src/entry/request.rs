@@ -5,7 +5,12 @@ use std::borrow::Cow;
 use super::other_version::other_version;
 use crate::contract::{ErrorCode, Fault, Result};
 use crate::identity::ForwardedCaller;
-use crate::ports::{CALLER, Platform, RECEIVED_AT, caller_in_protocol};
+use crate::ports::{CALLER, HttpFault, Platform, RECEIVED_AT, caller_in_protocol};
+
+/// The body of a request, which is whole once it has come.
+pub trait ArrivingBody: Future<Output = Result<Vec<u8>, HttpFault>> {}
+
+impl<F: Future<Output = Result<Vec<u8>, HttpFault>>> ArrivingBody for F {}
 
 /// A request without its body, as the Worker and the objects both get it.
 pub struct RequestHead<'a> {

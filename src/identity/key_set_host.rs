@@ -39,7 +39,6 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS keys (
 )";
 
 /// The object that keeps the keys at one address.
-#[derive(Debug)]
 pub struct KeySetHost<D> {
     database: D,
     is_read: Cell<bool>,

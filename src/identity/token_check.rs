@@ -14,7 +14,6 @@ use crate::json::Node;
 use crate::ports::Gateway;
 
 /// The check of tokens by a deployment's providers, one for an isolate.
-#[derive(Debug)]
 pub struct TokenCheck {
     providers: Providers,
     keys: KeySetCache,

@@ -4,7 +4,6 @@
 use serde_json::Value;
 
 /// What an object is, and its members in their order.
-#[derive(Debug)]
 pub struct Declaration {
     /// The sentence of a schema.
     pub description: &'static str,
@@ -12,7 +11,6 @@ pub struct Declaration {
 }
 
 /// A member of an object.
-#[derive(Debug)]
 pub struct DeclaredMember {
     pub name: &'static str,
     pub is_required: bool,

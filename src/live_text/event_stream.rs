@@ -2,8 +2,6 @@
 //!
 //! Text that arrives during a write goes out with the next chunk.
 
-use std::fmt;
-use std::future::Future;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 
@@ -77,10 +75,4 @@ impl<P: Platform> EventStream<P> {
 fn sleep<P: Platform>(platform: &Rc<P>, ms: u64) -> Pin<Box<dyn Future<Output = ()>>> {
     let platform = Rc::clone(platform);
     Box::pin(async move { platform.sleep(ms).await })
-}
-
-impl<P> fmt::Debug for EventStream<P> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("EventStream").field("cursor", &self.cursor).finish_non_exhaustive()
-    }
 }

@@ -9,7 +9,6 @@ use super::submission_text::{LiveText, ProgressBuffer};
 use crate::contract::event_frames;
 
 /// One watcher's place in a [`LiveText`].
-#[derive(Debug)]
 pub(crate) struct TextCursor {
     position: Option<Position>,
     seen: u64,

@@ -5,8 +5,7 @@
 //! attempt is stored, so a crash repeats an attempt and loses none.
 
 use std::cell::RefCell;
-use std::fmt::{self, Debug, Formatter};
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
@@ -30,7 +29,7 @@ pub trait TaskHandler {
 pub type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Attempted>> + 'a>>;
 
 /// Begins to attempt what a step has made owed, for whoever does not know what the object does for its tasks.
-pub trait TaskStart: Debug {
+pub trait TaskStart {
     /// Begins to attempt what is due.
     ///
     /// # Errors
@@ -49,12 +48,6 @@ pub struct TaskRunner<P, D> {
     handler: RefCell<Option<Rc<dyn TaskHandler>>>,
     /// Those who wait until a kind is no longer under way.
     waiting: RefCell<Vec<Waker>>,
-}
-
-impl<P, D> Debug for TaskRunner<P, D> {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("TaskRunner").finish_non_exhaustive()
-    }
 }
 
 impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {

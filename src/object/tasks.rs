@@ -124,7 +124,6 @@ impl From<Next> for Attempted {
 /// The table of an object's tasks. An object without tasks neither reads nor writes anything here.
 ///
 /// A method fails with `internal` when the storage fails.
-#[derive(Debug)]
 pub struct Tasks<D> {
     database: Rc<D>,
     /// Whether the table is there, once that is known.

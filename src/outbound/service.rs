@@ -5,7 +5,6 @@
 //! address and no words of the service either.
 
 use std::borrow::Cow;
-use std::future::Future;
 
 use super::redaction::SentSecrets;
 use super::secret_headers::SecretHeaders;

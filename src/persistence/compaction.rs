@@ -10,7 +10,6 @@ use crate::contract::Result;
 use crate::ports::Database;
 
 /// A conversation that was compacted.
-#[derive(Debug)]
 pub(crate) struct CompactedConversation {
     pub(crate) record: CompactionRecord,
     pub(crate) window: Window,

@@ -99,7 +99,6 @@ sparse_object! {
 }
 
 /// What is known of a turn's tool that the server runs.
-#[derive(Debug)]
 pub(crate) struct ToolOnServer {
     /// As the model sees it.
     pub(crate) name: String,
@@ -150,7 +149,6 @@ shown! {
 
 /// Where the conversation's entries stand, by their turns. No index leads from a turn to its entries, so an export looks
 /// through the conversation once, and not once for each turn.
-#[derive(Debug)]
 pub(crate) struct EntryPlaces {
     /// Of each turn, a JSON array.
     of_turns: BTreeMap<u64, String>,

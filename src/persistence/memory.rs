@@ -9,7 +9,7 @@ use super::entry_seq::EntrySeq;
 use super::records::{Entry, EntryKind, Session, Turn};
 
 /// What is known without a query.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct SessionMemory {
     pub(super) tables: Tables,
     pub(super) session: Option<Session>,
@@ -43,7 +43,6 @@ pub(super) enum Tables {
 }
 
 /// The end of the conversation that the model service has not received. None of it is withheld.
-#[derive(Debug)]
 pub(super) struct UnsentEntries {
     /// The place of the entry before them.
     pub(super) after: EntrySeq,

@@ -22,7 +22,6 @@ use crate::ports::{Database, Row, SqlValue, read_row};
 ///
 /// A method fails with `internal` when the storage fails or lost a row. A method that writes is one
 /// durable step: when it fails, nothing was written.
-#[derive(Debug)]
 pub struct SessionStore<D> {
     pub(super) database: Rc<D>,
     /// What the session owes to the outside.

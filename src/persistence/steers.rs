@@ -51,7 +51,6 @@ pub(crate) struct NewSteer<'a> {
 }
 
 /// A steer that has no place in the conversation yet.
-#[derive(Debug)]
 pub(crate) struct UnplacedSteer {
     pub(crate) position: u32,
     pub(crate) steer_id: SteerId,

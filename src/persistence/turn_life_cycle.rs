@@ -20,7 +20,6 @@ use crate::files::OutputFile;
 use crate::ports::{Database, insert};
 
 /// A user turn that was accepted.
-#[derive(Debug)]
 pub(crate) struct NewTurn<'a> {
     /// One more than the newest turn of the session has.
     pub(crate) ordinal: u64,
@@ -40,7 +39,6 @@ pub(crate) struct NewTurn<'a> {
 }
 
 /// A message that joins the conversation.
-#[derive(Debug)]
 pub(crate) struct NewMessage {
     pub(crate) kind: EntryKind,
     /// Its one item, JSON.
@@ -48,7 +46,6 @@ pub(crate) struct NewMessage {
 }
 
 /// A model call's output, with its transcript.
-#[derive(Debug)]
 pub(crate) struct ModelOutputRecord<'a> {
     /// The output items, a JSON array.
     pub(crate) items: &'a str,

@@ -1,8 +1,6 @@
 //! The seam between the Worker in front of the objects and its machine, for one request. In
 //! production `crate::platform` implements it, in tests the bed.
 
-use std::future::Future;
-
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
@@ -79,10 +77,7 @@ impl ObjectRequest<'_> {
 pub trait Upload {
     /// The next bytes; `None` at the end. Fewer than `at_least`, which is at most
     /// [`super::CHUNK_BYTES`], are the last ones.
-    fn piece(
-        &mut self,
-        at_least: usize,
-    ) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
+    async fn piece(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault>;
 }
 
 /// The machine of the Worker in front.
@@ -97,10 +92,10 @@ pub trait Gateway: Machine + SignatureCheck {
 
     /// Counts a request against the rate of `key` and returns whether it is within the rate. Without a
     /// rate limiter every request is.
-    fn is_within_rate(&self, key: &str) -> impl Future<Output = Result<bool, HttpFault>>;
+    async fn is_within_rate(&self, key: &str) -> Result<bool, HttpFault>;
 
     /// Counts a request against the rate of a user, as [`Self::is_within_rate`] does for a key.
-    fn is_within_user_rate(&self, user: &str) -> impl Future<Output = Result<bool, HttpFault>>;
+    async fn is_within_user_rate(&self, user: &str) -> Result<bool, HttpFault>;
 
     /// 16 bytes that nobody can guess.
     ///
@@ -115,30 +110,30 @@ pub trait Gateway: Machine + SignatureCheck {
     fn offers(&self, jurisdiction: Jurisdiction) -> bool;
 
     /// Hands a request to an object, in the place of its tenant: one hop.
-    fn ask(
+    async fn ask(
         &self,
         request: &ObjectRequest<'_>,
         body: Option<impl RequestBody>,
-    ) -> impl Future<Output = Result<Self::ObjectResponse, HttpFault>>;
+    ) -> Result<Self::ObjectResponse, HttpFault>;
 
     /// The size of a file in bytes; `None` when there is no such file. `bucket` is the jurisdiction of the bucket, if it has
     /// one.
-    fn file_size(
+    async fn file_size(
         &self,
         bucket: Option<Jurisdiction>,
         key: &str,
-    ) -> impl Future<Output = Result<Option<u64>, FileFault>>;
+    ) -> Result<Option<u64>, FileFault>;
 
     /// The contents of a file, `length` bytes from `offset`; `None` when there is no such file.
-    fn file_contents(
+    async fn file_contents(
         &self,
         bucket: Option<Jurisdiction>,
         key: &str,
         offset: u64,
         length: u64,
-    ) -> impl Future<Output = Result<Option<Self::Contents>, FileFault>>;
+    ) -> Result<Option<Self::Contents>, FileFault>;
 
     /// The response to this request, GET or HEAD, with a file of the playground's page, by its path among
     /// them; `None` where there is no such file.
-    fn page_file(&self, path: &str) -> impl Future<Output = Option<Self::ObjectResponse>>;
+    async fn page_file(&self, path: &str) -> Option<Self::ObjectResponse>;
 }

@@ -1,6 +1,5 @@
 //! What an object and the Worker in front both need of the machine that they run on.
 
-use std::future::Future;
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
@@ -16,16 +15,16 @@ pub trait Machine {
     fn secret(&self, name: &str) -> Option<String>;
 
     /// Completes after `ms` milliseconds.
-    fn sleep(&self, ms: u64) -> impl Future<Output = ()>;
+    async fn sleep(&self, ms: u64);
 
     /// Posts a question to another object, by its name within its class and in the place of its tenant, and returns the
     /// response body.
-    fn ask_object(
+    async fn ask_object(
         &self,
         name: &str,
         question: ObjectQuestion,
         body: String,
-    ) -> impl Future<Output = Result<String, HttpFault>>;
+    ) -> Result<String, HttpFault>;
 
     /// Writes one structured line to the operator's log. Never content, never a secret.
     fn log(&self, line: serde_json::Value);

@@ -4,7 +4,6 @@
 //! Architecture Invariant: besides [`super::Gateway`], [`Machine`] and [`super::SignatureCheck`] no trait outside this
 //! file is asynchronous.
 
-use std::future::Future;
 use std::pin::Pin;
 
 use super::machine::{HttpFault, Machine};
@@ -27,10 +26,10 @@ pub trait Platform: Machine + 'static {
 
     /// Sends a request and returns the response as soon as its head is there. Dropping the future
     /// aborts the request. Redirects are not followed.
-    fn send(
+    async fn send(
         &self,
         request: HttpRequest<impl RequestBody>,
-    ) -> impl Future<Output = Result<HttpResponse<Self::Body>, HttpFault>>;
+    ) -> Result<HttpResponse<Self::Body>, HttpFault>;
 
     /// The tenant whose object it is; `None` where the machine does not know the object's name.
     fn tenant(&self) -> Option<&str>;
@@ -48,38 +47,34 @@ pub trait Platform: Machine + 'static {
     fn object_id(&self) -> String;
 
     /// Keeps a file in the bucket of the object's jurisdiction, in the place of the one with the same key.
-    fn keep_file(
-        &self,
-        key: &str,
-        contents: Vec<u8>,
-    ) -> impl Future<Output = Result<(), FileFault>>;
+    async fn keep_file(&self, key: &str, contents: Vec<u8>) -> Result<(), FileFault>;
 
     /// Deletes every file in a folder and returns their number. Writes that `keep_file` has begun
     /// complete first.
-    fn erase_files(&self, folder: &str) -> impl Future<Output = Result<u64, FileFault>>;
+    async fn erase_files(&self, folder: &str) -> Result<u64, FileFault>;
 
     /// Runs a task that outlives the request that started it.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()>>>);
 
     /// Completes when everything that was written to storage is durable.
-    fn durable(&self) -> impl Future<Output = ()>;
+    async fn durable(&self);
 
     /// The catalog that the operator keeps in place of the built-in one.
-    fn operator_catalog(&self) -> impl Future<Output = Result<OperatorCatalog, HttpFault>>;
+    async fn operator_catalog(&self) -> Result<OperatorCatalog, HttpFault>;
 
     /// Sets the object's only alarm. It is kept together with whatever is written to storage before
     /// or after it without an await in between.
     fn set_alarm(&self, at_ms: u64) -> Result<()>;
 
     /// Frees the object's storage: every row, and the alarm.
-    fn free_storage(&self) -> impl Future<Output = Result<()>>;
+    async fn free_storage(&self) -> Result<()>;
 
     /// Yields the thread: completes when no other task of the object is ready to run.
-    fn yield_now(&self) -> impl Future<Output = ()>;
+    async fn yield_now(&self);
 
     /// Yields the thread between pieces of work that may each take tens of milliseconds: completes when other requests
     /// have had time for several steps, and none of them has begun such a piece meanwhile.
-    fn yield_to_others(&self) -> impl Future<Output = ()>;
+    async fn yield_to_others(&self);
 
     /// Opens a span below the one inside of which it is called, else below the present request or alarm; `None` where
     /// nobody listens.
@@ -112,10 +107,7 @@ pub const CHUNK_BYTES: usize = 64 * 1024;
 pub trait ResponseBody {
     /// The next bytes, `None` at the end; a connection that broke is a fault. It may wait for
     /// `at_least` bytes, so that fewer reads cross into JavaScript.
-    fn chunk(
-        &mut self,
-        at_least: usize,
-    ) -> impl Future<Output = Result<Option<Vec<u8>>, HttpFault>>;
+    async fn chunk(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault>;
 
     /// Has the machine take the rest of the body as it comes and keep it, whether it is read or not. From
     /// here on a `chunk` returns all that has come since the last one, at the same cost for any number of
@@ -124,7 +116,7 @@ pub trait ResponseBody {
 
     /// Completes when a body that is gathered ought to be read: `true` when all of it has come, `false`
     /// when [`CHUNK_BYTES`] have, or when it broke off. The future may be dropped and called for again.
-    fn gathered(&mut self) -> impl Future<Output = bool>;
+    async fn gathered(&mut self) -> bool;
 
     /// Discards the end of a body, which is about to come, so that the connection can be used again.
     /// Dropping the body would abort the request.
@@ -164,7 +156,6 @@ pub const REQUEST_ID_HEADERS: [&str; 3] =
     ["x-request-id", "llm_provider-x-request-id", "x-litellm-call-id"];
 
 /// The head of a response, with its body still to come.
-#[derive(Debug)]
 pub struct HttpResponse<B> {
     pub status: u16,
     /// Headers, names in lower case.

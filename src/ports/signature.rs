@@ -1,7 +1,5 @@
 //! The seam to the machine's cryptography: the check of one signature (interface §13).
 
-use std::future::Future;
-
 /// A public key. Its members are those of a JWK (RFC 7517): numbers as bytes in base64url.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublicKey {
@@ -29,6 +27,5 @@ impl PublicKey {
 pub trait SignatureCheck {
     /// Whether the signature over these bytes is the key's. An ECDSA signature is `r` and `s`, 32 bytes each. A key that
     /// the machine refuses has made none.
-    fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8])
-    -> impl Future<Output = bool>;
+    async fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool;
 }

@@ -1,6 +1,6 @@
 //! The machine's tracing: a span stands for a piece of work, and what is opened or sent inside of it is below it.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 

@@ -36,7 +36,6 @@ pub(crate) struct RunTrace {
 }
 
 /// A span of a run's step. A run that is stopped in the middle of the step notes by what.
-#[derive(Debug)]
 pub(super) struct StepSpan<'a, S: TraceSpan> {
     span: Option<S>,
     stopped_by: &'a Cell<Option<ErrorCode>>,
@@ -58,7 +57,6 @@ impl<S: TraceSpan> Drop for StepSpan<'_, S> {
 }
 
 /// Runs one turn of a session (AGN-027 E), under the catalog at the time when the submission was accepted.
-#[derive(Debug)]
 pub struct Reasoner<P, D> {
     pub(crate) platform: Rc<P>,
     pub(crate) store: Rc<SessionStore<D>>,
@@ -93,7 +91,6 @@ pub(crate) struct RunMemory {
 }
 
 /// A turn that is stored as `running`, and that nobody runs yet.
-#[derive(Debug)]
 pub(crate) struct StartedTurn {
     pub(crate) turn: Turn,
     /// As it was just composed; `None` for a turn that goes on.
@@ -103,7 +100,6 @@ pub(crate) struct StartedTurn {
 }
 
 /// A running turn: its rows as the last durable step left them, and its surroundings.
-#[derive(Debug)]
 pub(crate) struct RunningTurn<'a> {
     pub(super) session: Session,
     pub(super) turn: Turn,

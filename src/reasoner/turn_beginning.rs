@@ -28,7 +28,6 @@ use crate::ports::Database;
 use crate::server_tools::FileSources;
 
 /// A new user turn, and what it is composed from.
-#[derive(Debug)]
 pub(crate) struct NewUserTurn<'a> {
     pub(crate) session: Session,
     pub(crate) request: &'a UserTurn,
@@ -52,7 +51,6 @@ pub(crate) struct NewUserTurn<'a> {
 }
 
 /// The tool results that a client sends for a paused turn.
-#[derive(Debug)]
 pub(crate) struct NewContinuation<'a> {
     pub(crate) session: Session,
     pub(crate) turn: Turn,

@@ -12,7 +12,7 @@ use crate::ports::{Database, Platform};
 use crate::webhooks::messages_of;
 
 /// The end of a submission.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct TurnEnd<'a> {
     /// What the turn is from here on.
     pub(crate) status: TurnStatus,

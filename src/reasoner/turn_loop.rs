@@ -3,7 +3,7 @@
 //! What a plain turn does not come to is boxed, here and on the rest of a turn's way: the code of a future becomes part of
 //! the function that awaits it, and the runtime compiles a function whole when it is first called.
 
-use std::future::{Future, pending, poll_fn};
+use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;

@@ -52,7 +52,6 @@ impl StreamLimits {
 
 /// Reads one response of the model, chunk by chunk: the body of one successful HTTP response, or of several, where
 /// the response is read on after a cut.
-#[derive(Debug)]
 pub struct ResponseStream {
     limits: StreamLimits,
     /// The bytes and the events read so far.

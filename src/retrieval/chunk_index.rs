@@ -24,7 +24,6 @@ const COUNTING_WORK: Work = Work::from_us(20);
 /// A workspace's index.
 ///
 /// A method fails with `internal` when the storage fails; then the step that failed wrote nothing.
-#[derive(Debug)]
 pub struct ChunkIndex<D> {
     tables: Tables<D>,
     limits: LearnedLimits,

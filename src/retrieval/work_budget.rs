@@ -53,7 +53,6 @@ impl Add for Work {
 }
 
 /// The budget of one request's work: it yields between slices.
-#[derive(Debug)]
 pub struct WorkBudget<F> {
     yield_now: F,
     left: Work,

@@ -31,7 +31,6 @@ const MAX_RESULT_BYTES: usize = 1_000_000;
 const MAX_TURN_BYTES: usize = 8_000_000;
 
 /// A tool of an MCP server, for a call.
-#[derive(Debug)]
 pub struct McpCall<'a> {
     /// `None` when the catalog no longer has it.
     pub server: Option<&'a McpServer>,

@@ -7,7 +7,6 @@ use crate::encoding::closed_list;
 use crate::ports::TraceSpan;
 
 /// A model call, when it begins.
-#[derive(Debug)]
 pub struct Chat<'a> {
     pub model: &'a str,
     pub base_url: &'a str,
@@ -25,7 +24,6 @@ pub struct Chat<'a> {
 }
 
 /// What became of it, as far as it has come.
-#[derive(Debug)]
 pub struct ChatEnd<'a> {
     pub attempts: u32,
     /// Times that a background response was read on.

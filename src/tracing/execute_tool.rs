@@ -6,7 +6,6 @@ use super::{names, text_if};
 use crate::ports::TraceSpan;
 
 /// A call of a tool, when it begins.
-#[derive(Debug)]
 pub struct ToolExecution<'a> {
     pub name: &'a str,
     pub tool_call_id: &'a str,

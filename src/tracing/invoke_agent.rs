@@ -7,7 +7,6 @@ use crate::contract::{ErrorCode, TraceContext, TurnStatus};
 use crate::ports::TraceSpan;
 
 /// A run of a submission, when it begins.
-#[derive(Debug)]
 pub struct AgentInvocation<'a> {
     pub tenant: &'a str,
     pub session_id: &'a str,
@@ -25,7 +24,6 @@ pub struct AgentInvocation<'a> {
 }
 
 /// What became of it.
-#[derive(Debug)]
 pub struct AgentInvocationEnd<'a> {
     /// `None` when the storage failed and left the turn as it was.
     pub status: Option<TurnStatus>,

@@ -5,7 +5,6 @@ use super::{TracedIds, names, text_if};
 use crate::ports::TraceSpan;
 
 /// A turn's retrieval, with its end.
-#[derive(Debug)]
 pub struct TurnRetrieval<'a> {
     pub tenant: &'a str,
     pub workspace_id: &'a str,
@@ -35,7 +34,6 @@ impl TurnRetrieval<'_> {
 }
 
 /// The embedding of a question, with its end.
-#[derive(Debug)]
 pub struct QuestionEmbedding<'a> {
     pub model: &'a str,
     pub base_url: &'a str,

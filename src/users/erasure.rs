@@ -100,10 +100,3 @@ impl UserErasure {
         }
     }
 }
-
-impl UserReceipt<'_> {
-    /// The sessions, by what became of them.
-    pub fn sessions(&self) -> SessionCounts {
-        self.sessions
-    }
-}

@@ -23,7 +23,6 @@ pub const LONGEST_CREDENTIAL_MS: u64 = (24 * 60 + 5) * 60 * 1000;
 const LARGEST: u64 = 1 << 53;
 
 /// The storage of one user's object.
-#[derive(Debug)]
 pub struct UserIndex<D> {
     pub(super) database: D,
     /// Whether there are tables; `None` before this instance has looked.

@@ -38,7 +38,6 @@ fn has_tool_results(body: &str) -> bool {
 }
 
 /// The order of a body's members, for faults that only the session can find.
-#[derive(Debug)]
 pub struct MemberOrder(Vec<String>);
 
 impl MemberOrder {

@@ -54,7 +54,6 @@ struct Slot {
 }
 
 /// A body in the room. Dropping it frees its slot.
-#[derive(Debug)]
 pub(super) struct HeldBody {
     room: Rc<BodyRoom>,
     slot: Rc<Slot>,

@@ -26,7 +26,6 @@ const TENANT: &str = "Aptix-Tenant";
 const NOT_FOR_A_URL: &str = "ticket: not for a URL";
 
 /// What the deployment knows credentials by.
-#[derive(Debug)]
 pub(super) struct Credentials {
     /// `None` while `AUTH` is `none`, and at no other value.
     keyring: Option<Keyring>,

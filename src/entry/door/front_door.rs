@@ -8,7 +8,6 @@ use futures_util::FutureExt;
 use serde_json::json;
 
 use super::addressee::addressee;
-use super::arrival::Arrival;
 use super::body_room::{BodyRoom, HeldBody, LONGEST_BYTES};
 use super::body_shares::Owner;
 use super::credentials::{Admitted, Barred, Credentials, refuse_ticket_in_url, warn};
@@ -20,7 +19,7 @@ use super::playground::{is_on, page_headers, page_path};
 use super::request_body::read_body;
 use super::revocation::refuse_revoked;
 use super::tenant_terms::{concerns_no_tenant, hold_to_terms};
-use super::tickets::mint_ticket;
+use super::tickets::{Arrival, mint_ticket};
 use crate::contract::{ErrorCode, Fault, InvokeResult, Result, dictionary, json_text};
 use crate::entry::endpoints::Found;
 use crate::entry::logged_caller::logged;
@@ -36,7 +35,6 @@ use crate::ports::{
 
 /// The settings that the Worker needs before it asks an object. Variables and secrets never change
 /// within an isolate, so an isolate reads them once.
-#[derive(Debug)]
 pub struct FrontDoor {
     credentials: Credentials,
     origins: AllowedOrigins,

@@ -4,7 +4,6 @@
 //! Names neither `session` nor `workspace`: a request reaches an object only through `ports::Gateway`.
 
 mod addressee;
-mod arrival;
 mod body_freed;
 mod body_room;
 mod body_shares;

@@ -3,15 +3,23 @@
 
 use serde_json::json;
 
-use super::arrival::Arrival;
 use super::credentials::{Admitted, Credentials};
 use crate::contract::{ErrorCode, Fault, InvokeResult, Result, parse_ticket_request};
 use crate::encoding::hex;
 use crate::entry::logged_caller::logged;
 use crate::entry::request::RequestHead;
+use crate::entry::request_id::RequestId;
 use crate::entry::response::Response;
 use crate::identity::{Credential, Needs, Subject, TicketSource, mint};
 use crate::ports::Gateway;
+
+/// A client's request as it came to the door.
+pub(super) struct Arrival<'a> {
+    pub(super) head: &'a RequestHead<'a>,
+    pub(super) id: &'a RequestId,
+    /// In milliseconds since the epoch.
+    pub(super) received_at: u64,
+}
 
 /// Mints the ticket that a body asks for.
 pub(super) fn mint_ticket<G: Gateway>(

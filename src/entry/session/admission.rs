@@ -27,7 +27,6 @@ use crate::reasoner::{
 };
 
 /// The decision on a submission that is not refused.
-#[derive(Debug)]
 pub(super) enum Admitted {
     /// The turn is stored as `running`, and the caller runs it.
     Run(StartedTurn),

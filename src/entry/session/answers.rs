@@ -1,14 +1,13 @@
 //! What other objects ask a session: the object of its user (interface §13), a fork and a parent (`fork`).
 
-use std::future::Future;
-
 use super::session_host::SessionHost;
 use crate::contract::Result;
 use crate::entry::object_question::{answered_elsewhere, read, reply};
+use crate::entry::request::ArrivingBody;
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::response::{Response, object_failed};
 use crate::object::TaskKind;
-use crate::ports::{Database, HttpFault, ObjectQuestion, Platform};
+use crate::ports::{Database, ObjectQuestion, Platform};
 use crate::users::{
     Collection, Done, Ending, EraseQuestion, EraseReply, Revocation, SummaryQuestion, SummaryReply,
 };
@@ -19,7 +18,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         &self,
         source: &IsolateSettings,
         asked: ObjectQuestion,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
     ) -> Result<Response<S>> {
         match asked {
             ObjectQuestion::Fork => self.answer_to_become_a_fork(source, body).await,

@@ -16,7 +16,6 @@ use crate::ports::Database;
 const PIECE_BYTES: usize = 500_000;
 
 /// The export of a session.
-#[derive(Debug)]
 pub struct Export<D> {
     store: Rc<SessionStore<D>>,
     /// When the session began, which tells it from a later session of the same id.
@@ -40,7 +39,6 @@ pub struct Export<D> {
 }
 
 /// What is sent of a turn behind its members.
-#[derive(Debug)]
 enum TurnPart {
     Words(&'static str),
     Submission(u32),

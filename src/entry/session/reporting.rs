@@ -30,7 +30,6 @@ const MOST_FAILURES: u32 = 10;
 const MOST_TOOLS: usize = 20;
 
 /// What a session of a user tells of itself. A session of the tenant's own tells nothing.
-#[derive(Debug)]
 pub(super) struct Reporter<P, D> {
     platform: Rc<P>,
     store: Rc<SessionStore<D>>,

@@ -25,36 +25,24 @@ pub(super) struct Running {
 #[derive(Clone, Debug)]
 pub(super) struct LiveTurn {
     ordinal: u64,
-    text: Rc<LiveText>,
+    /// Its text, which grows until the turn ends or pauses.
+    pub(super) text: Rc<LiveText>,
     cancellation: AbortHandle,
-    interruption: Rc<Interruption>,
-    caller_trace: CallerTrace,
+    /// Interrupts its model calls.
+    pub(super) interruption: Rc<Interruption>,
+    /// The place in its client's trace, which a later request about the turn replaces.
+    pub(super) caller_trace: CallerTrace,
 }
 
 /// The place in its client's trace of the newest request about a turn that named one.
 pub(super) type CallerTrace = Rc<RefCell<Option<TraceContext>>>;
 
 impl LiveTurn {
-    /// Its text, which grows until the turn ends or pauses.
-    pub(super) fn text(&self) -> &Rc<LiveText> {
-        &self.text
-    }
-
-    /// The place in its client's trace, which a later request about the turn replaces.
-    pub(super) fn caller_trace(&self) -> &CallerTrace {
-        &self.caller_trace
-    }
-
     /// Notes the place in its client's trace of a request about it, where the request names one.
     pub(super) fn note_caller(&self, caller: Option<&TraceContext>) {
         if caller.is_some() {
             self.caller_trace.replace(caller.cloned());
         }
-    }
-
-    /// Interrupts its model calls.
-    pub(super) fn interruption(&self) -> &Rc<Interruption> {
-        &self.interruption
     }
 
     /// Aborts the turn. Completes when its outcome is durable.

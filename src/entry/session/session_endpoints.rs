@@ -1,7 +1,6 @@
 //! The endpoints of a session: the object's response to each request that the front door passes on
 //! (interface §1, §2).
 
-use std::future::Future;
 use std::rc::Rc;
 
 use futures_util::FutureExt;
@@ -24,7 +23,7 @@ use crate::contract::{
 };
 use crate::entry::endpoints::Found;
 use crate::entry::object_question::answered_elsewhere;
-use crate::entry::request::{RequestHead, received_at};
+use crate::entry::request::{ArrivingBody, RequestHead, received_at};
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{JSON, Response, object_failed};
@@ -32,7 +31,7 @@ use crate::entry::route::{Route, SessionRoute, TurnRoute};
 use crate::entry::trace_header::trace_context;
 use crate::identity::ForwardedCaller;
 use crate::live_text::EventStream;
-use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectQuestion, Platform};
+use crate::ports::{CHUNK_BYTES, Database, ObjectQuestion, Platform};
 use crate::users::Ending;
 
 /// What an endpoint of a session replies with.
@@ -50,7 +49,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         source: &IsolateSettings,
         head: &RequestHead<'_>,
         caller: ForwardedCaller,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
         id: Option<&RequestId>,
         durations: &mut Durations,
     ) -> Result<Response<SessionStream<P, D>>, Vec<Fault>> {
@@ -146,7 +145,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// A submission, the order of its members, and its length in bytes.
     async fn read(
         &self,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
         durations: &mut Durations,
         since: &mut u64,
     ) -> Result<(ExecuteRequest, MemberOrder, usize), Vec<Fault>> {
@@ -223,7 +222,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             TurnRoute::View => view(views.turn(session, turn)),
             TurnRoute::Trace => {
                 let live = self.running.turn(&turn);
-                let step = live.and_then(|live| live.text().current_activity());
+                let step = live.and_then(|live| live.text.current_activity());
                 view(views.trace(session, turn, step))
             }
             TurnRoute::Stream => self.watch(context, &turn, progress).map(Reply::Turn),

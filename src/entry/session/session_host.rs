@@ -5,7 +5,6 @@
 //! responds to a request is in `session_endpoints`.
 
 use std::cell::RefCell;
-use std::future::Future;
 use std::rc::Rc;
 
 use futures_util::lock::Mutex;
@@ -21,7 +20,7 @@ use crate::contract::{
 };
 use crate::entry::logged_caller::logged_in_object;
 use crate::entry::object_host::{ObjectHost, responded};
-use crate::entry::request::RequestHead;
+use crate::entry::request::{ArrivingBody, RequestHead};
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{Response, credential_expired};
@@ -29,7 +28,7 @@ use crate::identity::ForwardedCaller;
 use crate::live_text::{LiveText, Timings};
 use crate::object::{Alarm, NewerForm, TaskKind, TaskRunner};
 use crate::persistence::{Session, SessionStore, Turn};
-use crate::ports::{Database, HttpFault, ObjectClass, Platform, TraceSpan, failure_line, within};
+use crate::ports::{Database, ObjectClass, Platform, TraceSpan, failure_line, within};
 use crate::reasoner::{Reasoner, RunMemory, RunSummary, RunTrace, StartedTurn};
 use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
 
@@ -37,7 +36,6 @@ use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
 const LONGEST_WAIT_MS: u64 = 600_000;
 
 /// The object that owns a session.
-#[derive(Debug)]
 pub struct SessionHost<P, D> {
     pub(super) platform: Rc<P>,
     pub(super) store: Rc<SessionStore<D>>,
@@ -106,7 +104,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
         &self,
         source: &IsolateSettings,
         head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
     ) -> Response<SessionStream<P, D>> {
         let mut durations = Durations::default();
         let respond = async |id: Option<&RequestId>, caller: ForwardedCaller| {
@@ -191,14 +189,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let caller = started.turn.progress.trace.caller.clone();
         let (live, registration) = self.running.begin(started.turn.ordinal, caller);
         if started.turn.progress.pending.is_some() {
-            live.interruption().expect_call();
+            live.interruption.expect_call();
         }
         let span = self.run_span(context, &session, &started);
         let own = span.as_ref().and_then(TraceSpan::context);
         let trace = RunTrace {
             is_traced: span.is_some(),
             id: own.map(|own| own.trace_id().to_owned()),
-            caller: Rc::clone(live.caller_trace()),
+            caller: Rc::clone(&live.caller_trace),
         };
         let names = RunNames {
             turn_id: started.turn.turn_id.clone(),
@@ -208,7 +206,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             // The line of a user's session names the user by itself.
             caller: CallerRecord { user: None, ..started.turn.progress.caller.clone() },
         };
-        let text = Rc::clone(live.text());
+        let text = Rc::clone(&live.text);
         let reasoner = Reasoner {
             platform: Rc::clone(&self.platform),
             store: Rc::clone(&self.store),
@@ -216,7 +214,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             deployment: Rc::clone(&context.deployment),
             connections: self.running.connections(),
             resting: Rc::clone(&context.resting),
-            interruption: Rc::clone(live.interruption()),
+            interruption: Rc::clone(&live.interruption),
             tasks: self.session_tasks(context),
             trace,
             run: RunMemory::default(),
@@ -229,7 +227,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 platform.yield_to_others().await;
             }
             let run = async {
-                let mut outcome = reasoner.run(started, live.text(), registration).await;
+                let mut outcome = reasoner.run(started, &live.text, registration).await;
                 // The outcome is durable before any client gets it.
                 let ended_at = platform.now_ms();
                 platform.durable().await;
@@ -245,11 +243,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             report.timings = outcome.timings;
             let duration_ms = now.saturating_sub(started_at);
             if let Some(span) = &span {
-                end_of(&report, live.caller_trace().borrow().as_ref()).describe(span);
+                end_of(&report, live.caller_trace.borrow().as_ref()).describe(span);
             }
             drop(span);
             let line = names.line(platform, &session, outcome.http_status, duration_ms, &report);
-            live.text().end(outcome);
+            live.text.end(outcome);
             if let Err(fault) = host.follow_end(&context, &session, Some(&report), Some(line)) {
                 platform.log(failure_line("tasks_stopped", "error", &fault));
             }

@@ -8,7 +8,6 @@ use crate::live_text::EventStream;
 use crate::ports::{Database, Platform};
 
 /// A body that a session's object sends piece by piece.
-#[derive(Debug)]
 pub enum SessionStream<P, D> {
     /// A turn's text and its result, as server-sent events.
     Events(EventStream<P>),

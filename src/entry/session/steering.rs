@@ -2,8 +2,6 @@
 //!
 //! It decides and stores; the reasoner puts the steer into the conversation at the next boundary.
 
-use std::future::Future;
-
 use serde::Serialize;
 
 use super::erasure_memory::{Generation, Received, was_erased};
@@ -12,12 +10,12 @@ use crate::contract::{
     ErrorCode, Fault, Progress, Result, SessionId, SteerId, SteerRequest, SteerState, SteerStep,
     TurnId, TurnStatus, parse_steer, steer_fingerprint,
 };
-use crate::entry::request::{RequestHead, received_at};
+use crate::entry::request::{ArrivingBody, RequestHead, received_at};
 use crate::entry::request_context::RequestContext;
 use crate::entry::response::{Response, object_failed};
 use crate::identity::ForwardedCaller;
 use crate::persistence::{NewSteer, Turn};
-use crate::ports::{Database, HttpFault, Platform};
+use crate::ports::{Database, Platform};
 
 /// The most bytes of a turn's steers that no model call has taken yet. One model call takes them all.
 const MAX_UNDELIVERED_BYTES: u64 = 8_000_000;
@@ -47,7 +45,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         &self,
         context: &RequestContext,
         head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
         steer: ReceivedSteer,
     ) -> Result<Response<S>, Vec<Fault>> {
         let body = body.await.map_err(|_| object_failed())?;
@@ -96,7 +94,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let live = self.running.turn(&turn);
         turn.progress.trace.note_caller(context.trace.as_ref());
         let interruption =
-            live.as_ref().filter(|_| request.interrupt).map(|live| live.interruption());
+            live.as_ref().filter(|_| request.interrupt).map(|live| &live.interruption);
         let new = NewSteer {
             request,
             fingerprint,
@@ -109,7 +107,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if let Some(live) = &live {
             live.note_caller(context.trace.as_ref());
             let (steer_id, state) = (request.steer_id.as_str(), SteerStep::Accepted);
-            live.text().progress(Progress::Steer { steer_id, state });
+            live.text.progress(Progress::Steer { steer_id, state });
         }
         if let Some(interruption) = interruption {
             interruption.request();

@@ -228,7 +228,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     fn attach(&self, context: &RequestContext, turn: &Turn) -> Result<Rc<LiveText>> {
         if let Some(live) = self.running.turn(turn) {
             live.note_caller(context.trace.as_ref());
-            return Ok(Rc::clone(live.text()));
+            return Ok(Rc::clone(&live.text));
         }
         // Recovery leaves a running turn only where it waits for the operator.
         if let Some(session) = self.store.session()? {

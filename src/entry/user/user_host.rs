@@ -5,14 +5,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::future::Future;
 use std::rc::Rc;
 
 use super::session_asking::ask_session;
 use crate::contract::{Fault, InvokeResult, Result, SessionId, parse_rename};
 use crate::entry::object_host::{ObjectHost, responded};
 use crate::entry::object_question::{answered_elsewhere, read, reply};
-use crate::entry::request::{RequestHead, received_at};
+use crate::entry::request::{ArrivingBody, RequestHead, received_at};
 use crate::entry::request_context::IsolateSettings;
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{PlainResponse, Response, credential_expired, object_failed};
@@ -20,7 +19,7 @@ use crate::entry::route::{Route, SessionRoute, UserRoute};
 use crate::identity::{ForwardedCaller, Grants};
 use crate::object::{Alarm, Backoff, NewerForm};
 use crate::persistence::ErasureReceipt;
-use crate::ports::{Database, Deployment, HttpFault, ObjectClass, ObjectQuestion, Platform};
+use crate::ports::{Database, Deployment, ObjectClass, ObjectQuestion, Platform};
 use crate::users::{
     Ending, LeaseQuestion, ListingState, Registering, Registration, RegistrationReply, Revocation,
     RevokedQuestion, SessionNews, SessionNewsReply, SessionSummary, SummaryQuestion, UserIndex,
@@ -30,7 +29,6 @@ use crate::users::{
 const MOST_ATTEMPTS: u32 = 3;
 
 /// The object of one user.
-#[derive(Debug)]
 pub struct UserHost<P, D> {
     pub(super) platform: Rc<P>,
     pub(super) index: UserIndex<D>,
@@ -64,7 +62,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
         &self,
         source: &IsolateSettings,
         head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
     ) -> PlainResponse {
         let respond = async |_: Option<&RequestId>, caller: ForwardedCaller| {
             self.respond(source, head, &caller.grants, body).await
@@ -101,7 +99,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         source: &IsolateSettings,
         head: &RequestHead<'_>,
         grants: &Grants,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
     ) -> Result<PlainResponse, Vec<Fault>> {
         let platform = self.platform.as_ref();
         let target = head.target();
@@ -145,7 +143,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         &self,
         source: &IsolateSettings,
         asked: ObjectQuestion,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
     ) -> Result<PlainResponse> {
         let platform = self.platform.as_ref();
         match asked {

@@ -24,7 +24,6 @@ use crate::retrieval::{
 const EMBEDDINGS_FAILED: &str = "embeddings_failed";
 
 /// A workspace's index, whose chunks are embedded in the background.
-#[derive(Debug)]
 pub(super) struct EmbeddedIndex<P, D> {
     platform: Rc<P>,
     index: ChunkIndex<D>,

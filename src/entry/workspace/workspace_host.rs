@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::future::Future;
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -16,7 +15,7 @@ use crate::contract::{
 };
 use crate::entry::endpoints::Found;
 use crate::entry::object_host::{ObjectHost, responded};
-use crate::entry::request::RequestHead;
+use crate::entry::request::{ArrivingBody, RequestHead};
 use crate::entry::request_context::IsolateSettings;
 use crate::entry::request_id::RequestId;
 use crate::entry::residence::refuse_elsewhere;
@@ -24,7 +23,7 @@ use crate::entry::response::{PlainResponse, Response, object_failed};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
 use crate::identity::{ForwardedCaller, Grants};
 use crate::object::Alarm;
-use crate::ports::{CHUNK_BYTES, Database, HttpFault, ObjectClass, ObjectQuestion, Platform};
+use crate::ports::{CHUNK_BYTES, Database, ObjectClass, ObjectQuestion, Platform};
 use crate::retrieval::{
     RetrievalQuery, RetrievalTarget, Search, Work, WorkBudget, budget_of, read_turn_search,
     retrieve,
@@ -35,7 +34,6 @@ const BYTE_WORK: Work = Work::from_ps(2_500);
 const READING_WORK: Work = Work::from_us(800);
 
 /// The object that owns a workspace's index.
-#[derive(Debug)]
 pub struct WorkspaceHost<P, D> {
     platform: Rc<P>,
     index: EmbeddedIndex<P, D>,
@@ -63,7 +61,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D
         &self,
         source: &IsolateSettings,
         head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
     ) -> PlainResponse {
         let respond = async |_: Option<&RequestId>, caller: ForwardedCaller| {
             Ok(Response::result(&self.respond(source, head, &caller.grants, body).await?))
@@ -90,7 +88,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         source: &IsolateSettings,
         head: &RequestHead<'_>,
         grants: &Grants,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
     ) -> Result<InvokeResult, Vec<Fault>> {
         let platform = self.platform.as_ref();
         if head.target() == ObjectQuestion::Search.as_str() {

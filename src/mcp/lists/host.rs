@@ -35,7 +35,6 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS tool_list (
 )";
 
 /// The object that keeps the tools of one MCP server for a tenant.
-#[derive(Debug)]
 pub struct McpListHost<D> {
     database: D,
     has_table: Cell<bool>,
@@ -44,7 +43,7 @@ pub struct McpListHost<D> {
 }
 
 /// This instance's knowledge of the server.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct ServerMemory {
     /// The fingerprint of the server's definition for which the rest holds; empty at first.
     server: String,
@@ -54,7 +53,6 @@ struct ServerMemory {
     retry_at: u64,
 }
 
-#[derive(Debug)]
 struct KnownList {
     fresh_until: u64,
     /// A [`StoredToolList`].

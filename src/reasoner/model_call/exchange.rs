@@ -3,7 +3,7 @@
 //! which waits is in `patience.rs`.
 
 use std::borrow::Cow;
-use std::future::Future;
+
 use std::pin::pin;
 
 use futures_util::FutureExt;

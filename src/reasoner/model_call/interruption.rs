@@ -2,7 +2,6 @@
 //! stands around one call, never around the turn: tools are not cut, and no durable step is.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
 
 use futures_util::future::{AbortHandle, Abortable};
 

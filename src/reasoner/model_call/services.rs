@@ -55,7 +55,6 @@ impl RestingServices {
 }
 
 /// What services have failed with that a call was tried at, and that another one took over from.
-#[derive(Debug)]
 pub(crate) struct FailedServices {
     /// The failure of the first.
     first: Fault,
@@ -109,7 +108,6 @@ pub(crate) struct Service<'a> {
 }
 
 /// The services of a running turn.
-#[derive(Debug)]
 pub(crate) struct Services<'a> {
     own: Service<'a>,
     /// At the places from 1 on.

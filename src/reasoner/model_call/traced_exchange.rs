@@ -2,7 +2,6 @@
 //! attributes are what the transcript records, also of a call that is cut in its middle.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -16,7 +16,6 @@ use super::document_kind::{AskedKinds, tested_files};
 const LENT_PERCENT: i64 = 30;
 
 /// A chunk that matches.
-#[derive(Debug)]
 pub(crate) struct Candidate {
     pub(crate) id: u64,
     pub(crate) path: String,

@@ -29,7 +29,6 @@ const STATE: &str =
     FROM hidden) AS hidden FROM index_state";
 
 /// The tables in a database.
-#[derive(Debug)]
 pub(crate) struct Tables<D> {
     pub(crate) database: D,
     /// Whether the tables are known to exist in their present form.

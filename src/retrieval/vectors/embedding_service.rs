@@ -52,7 +52,6 @@ pub(super) struct EmbeddingRequest<'a> {
 }
 
 /// The limits of services, as this instance has learned them from their refusals.
-#[derive(Debug)]
 pub(crate) struct LearnedLimits {
     /// The most chunks of the next batch.
     pub(super) batch_chunks: Cell<usize>,
@@ -62,7 +61,6 @@ pub(crate) struct LearnedLimits {
     models: RefCell<Vec<LearnedModel>>,
 }
 
-#[derive(Debug)]
 struct LearnedModel {
     model: String,
     dimensions: usize,

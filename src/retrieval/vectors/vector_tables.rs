@@ -42,7 +42,6 @@ impl VectorSet {
 }
 
 /// A chunk without a vector.
-#[derive(Debug)]
 pub(super) struct PendingChunk {
     pub(super) id: u64,
     pub(super) path: String,
@@ -50,7 +49,6 @@ pub(super) struct PendingChunk {
 }
 
 /// The vectors that a search uses.
-#[derive(Debug)]
 pub(super) struct SearchVectors {
     /// `None` where no model has vectors.
     pub(super) set: Option<VectorSet>,

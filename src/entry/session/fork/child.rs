@@ -1,18 +1,17 @@
 //! The new session's object: it begins a fork, joins one that is being built, or shows the one that it is.
 
-use std::future::Future;
-
 use super::super::erasure_memory::Received;
 use super::super::session_host::SessionHost;
 use super::copying::erased_meanwhile;
 use super::questions::{ForkQuestion, ForkReply};
 use crate::contract::Result;
 use crate::entry::object_question::{read, reply};
+use crate::entry::request::ArrivingBody;
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::entry::response::{Response, object_failed};
 use crate::object::TaskKind;
 use crate::persistence::{ForkPlan, StoredCopy};
-use crate::ports::{Database, HttpFault, Platform};
+use crate::ports::{Database, Platform};
 use crate::users::Registration;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -20,7 +19,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     pub(crate) async fn answer_to_become_a_fork<S>(
         &self,
         source: &IsolateSettings,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
     ) -> Result<Response<S>> {
         let question: ForkQuestion = read(body).await?;
         let context = source.context(self.platform.as_ref(), "", None).await?;

@@ -1,19 +1,18 @@
 //! What a session gives out of itself to its fork: a page for each question, so that others go on between two of them.
 
-use std::future::Future;
-
 use super::super::session_host::SessionHost;
 use super::questions::{PartQuestion, PartReply, SessionPart};
 use crate::contract::Result;
 use crate::entry::object_question::{read, reply};
+use crate::entry::request::ArrivingBody;
 use crate::entry::response::Response;
-use crate::ports::{Database, HttpFault, Platform};
+use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The reply to a fork's question for a part of the session.
     pub(crate) async fn answer_with_a_part<S>(
         &self,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
     ) -> Result<Response<S>> {
         let asked: PartQuestion = read(body).await?;
         reply::<PartQuestion, _>(&self.hand_out(asked).await.unwrap_or_else(PartReply::Failed))

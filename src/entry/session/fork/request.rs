@@ -1,8 +1,6 @@
 //! `POST /sessions/{SessionId}/fork` in the parent's object: it decides which turn is the last one of the fork, and waits
 //! for the new session's object.
 
-use std::future::Future;
-
 use serde::Serialize;
 
 use super::super::session_host::{SessionHost, find_session, find_turn};
@@ -11,13 +9,13 @@ use crate::contract::{
     ErrorCode, Fault, ForkRequest, Operation, Result, SessionId, TurnId, parse_fork,
 };
 use crate::entry::other_version::unanswered;
-use crate::entry::request::{RequestHead, received_at};
+use crate::entry::request::{ArrivingBody, RequestHead, received_at};
 use crate::entry::request_context::RequestContext;
 use crate::entry::response::{Response, object_failed};
 use crate::identity::{ForwardedCaller, Grants, Subject};
 use crate::object::ask;
 use crate::persistence::{ForkPlan, Session};
-use crate::ports::{Database, HttpFault, Platform, object_name};
+use crate::ports::{Database, Platform, object_name};
 
 /// A request to fork a session.
 pub(crate) struct ReceivedFork {
@@ -42,7 +40,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         &self,
         context: &RequestContext,
         head: &RequestHead<'_>,
-        body: impl Future<Output = Result<Vec<u8>, HttpFault>>,
+        body: impl ArrivingBody,
         fork: ReceivedFork,
     ) -> Result<Response<S>, Vec<Fault>> {
         let request = parse_fork(&body.await.map_err(|_| object_failed())?)?;

@@ -11,7 +11,6 @@ mod response_cancellation;
 mod response_deletion;
 mod webhook;
 
-use std::fmt::{self, Debug, Formatter};
 use std::rc::Rc;
 
 use super::session_host::SessionHost;
@@ -24,12 +23,6 @@ use crate::ports::{Database, Platform};
 pub(super) struct SessionTasks<P, D> {
     host: SessionHost<P, D>,
     context: RequestContext,
-}
-
-impl<P, D> Debug for SessionTasks<P, D> {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("SessionTasks").finish_non_exhaustive()
-    }
 }
 
 impl<P: Platform, D: Database + 'static> TaskHandler for SessionTasks<P, D> {
