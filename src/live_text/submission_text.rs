@@ -4,7 +4,6 @@
 //! Architecture Invariant: memory only. Everything here can be built again from the persistence layer.
 
 use std::cell::RefCell;
-
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 

@@ -1,7 +1,6 @@
 //! The [`Platform`] of an object.
 
 use std::cell::OnceCell;
-
 use std::pin::Pin;
 use std::rc::Rc;
 

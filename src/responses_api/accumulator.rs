@@ -63,6 +63,8 @@ struct Item {
     annotated: usize,
     /// The item as the service wrote it, once it is whole.
     whole: Option<Box<RawValue>>,
+    /// The whole item lacks all that has come of it, so the deltas make it.
+    is_hollow: bool,
 }
 
 impl ResponseAccumulator {
@@ -211,9 +213,9 @@ impl ResponseAccumulator {
             }
             self.text.close(index);
         }
-        if is_hollow && let Some(item) = self.items.get_mut(&index) {
-            item.arguments_done = !is_cut;
-            item.whole = draft(index, item, &self.text);
+        if let Some(item) = self.items.get_mut(&index) {
+            // It is made once, with the response's end: a service may end an item in each event.
+            (item.is_hollow, item.arguments_done) = (is_hollow, !is_cut);
         }
         Ok(())
     }
@@ -222,8 +224,7 @@ impl ResponseAccumulator {
     fn is_hollow(&self, index: u64, whole: &OutputItem<'_>) -> bool {
         match whole {
             OutputItem::Message(message) => {
-                message.parts.iter().all(|part| part.text.is_empty())
-                    && self.text.parts(index).any(|(_, text, _)| !text.is_empty())
+                message.parts.iter().all(|part| part.text.is_empty()) && self.text.has_text(index)
             }
             OutputItem::FunctionCall(call) => {
                 let known = self.items.get(&index);
@@ -348,7 +349,8 @@ impl ResponseAccumulator {
     /// never repeated the whole item. A call whose arguments never ended counts as cut.
     fn streamed_items(&self) -> Vec<Box<RawValue>> {
         let item = |(index, item): (&u64, &Item)| {
-            item.whole.clone().or_else(|| draft(*index, item, &self.text))
+            let whole = item.whole.as_ref().filter(|_| !item.is_hollow);
+            whole.cloned().or_else(|| draft(*index, item, &self.text))
         };
         self.items.iter().filter_map(item).collect()
     }

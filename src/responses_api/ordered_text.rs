@@ -261,6 +261,11 @@ impl OrderedText {
         parts.map(|(number, part)| (*number, part.text.as_str(), part.refusal))
     }
 
+    /// Whether any text of a message has come.
+    pub(super) fn has_text(&self, index: u64) -> bool {
+        self.messages.get(&index).is_some_and(|message| message.bytes > 0)
+    }
+
     /// How many bytes of text a part has so far.
     pub(super) fn part_bytes(&self, index: u64, part: u64) -> usize {
         let part = self.messages.get(&index).and_then(|message| message.parts.get(&part));

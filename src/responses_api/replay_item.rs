@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::output_item::{FunctionCall, ItemHead, ItemKind, Message, OutputItem, Phase};
-
 use crate::json::{Node, Object, first_member, from_object};
 
 /// Writes the input items for the items of one output. Left out are cut calls, tools that ran in state which the

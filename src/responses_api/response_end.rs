@@ -16,7 +16,6 @@ use super::ordered_text::BLANK_LINE;
 use super::output_item::{FunctionCall, Message, OutputItem, Phase};
 use super::response_facts::{ResponseFacts, usable_id};
 use super::token_counts::{TokenCounts, token_counts};
-
 use crate::json::{Object, from_object};
 
 /// The end of a model call.

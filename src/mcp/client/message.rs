@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::connection::{MODERN, spoken_version};
 use crate::contract::TraceContext;
 use crate::json::{Node, first_member, for_each_element, is_json};
-
 use crate::ports::{TRACE_PARENT, TRACE_STATE};
 
 /// The client's name and version, in requests of both eras.

@@ -3,7 +3,6 @@
 //! which waits is in `patience.rs`.
 
 use std::borrow::Cow;
-
 use std::pin::pin;
 
 use futures_util::FutureExt;

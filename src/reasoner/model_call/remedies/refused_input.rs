@@ -18,8 +18,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         input: Input,
         mut exchange: Exchange,
     ) -> Result<Exchange> {
-        let refused =
-            |exchange: &Exchange| exchange.ending.as_ref().is_err_and(CallFailure::refused_input);
+        // Where the service has refused the reading of a response, that one may still come.
+        let refused = |exchange: &Exchange| {
+            exchange.transcript.goes_on.is_none()
+                && exchange.ending.as_ref().is_err_and(CallFailure::refused_input)
+        };
         exchange =
             self.call_without_others(running, &input, exchange, |_, last| refused(last)).await?;
         if exchange.ending.is_ok() {
@@ -50,7 +53,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 break;
             }
             let next = input.sent_within(&running.session.state.window).without(&blamed);
-            exchange = self.call_again(running, exchange, &next).await?;
+            // As on a rung, a 409 that has stayed after its repetitions is not repeated again.
+            running.tries_rung = true;
+            let called = self.call_again(running, exchange, &next).await;
+            running.tries_rung = false;
+            exchange = called?;
             if exchange.ending.is_ok() {
                 self.store.withhold(&mut running.session, &blamed)?;
             }
