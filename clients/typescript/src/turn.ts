@@ -261,6 +261,8 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
   async *#events(left = new AbortController()): AsyncGenerator<TurnEvent, void, void> {
     const { signal, dispose } = this.#ends(left, this.#http.deadlineMs);
     this.runner.watches();
+    // A watching that ends between two events may be asked for no further one.
+    onAbort(left.signal, () => void this.runner.left());
     try {
       for await (const event of this.#submissions(left.signal)) {
         for (const listener of this.#listeners) listener(event);

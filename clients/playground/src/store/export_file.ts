@@ -1,10 +1,9 @@
 // A session's export as the service writes it: the client reads JSON, which would hand numbers on as doubles.
 import { AptixError } from '../../../typescript/src/index.js';
-import { onTheLine } from '../breaking/line.js';
-import { headersOfUser } from './service.js';
+import { ask, headersOfUser } from './service.js';
 
 export async function exportFile(session: string): Promise<Blob> {
-  const response = await onTheLine(`/sessions/${session}/export`, { headers: await headersOfUser() });
+  const response = await ask(`/sessions/${session}/export`, { headers: await headersOfUser() });
   if (!response.ok) throw new AptixError(response.status, (await response.json()).Errors);
   return response.blob();
 }

@@ -17,6 +17,14 @@ let key: string | undefined;
 let isRefused = false;
 let actingFor: string | undefined;
 
+/** A request of this page, by the client or without it: it takes note of a key that is refused. */
+export async function ask(url: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> {
+  const response = noteDate(await onTheLine(url, init));
+  const held = new Headers(headersOfTenant());
+  isRefused ||= response.status === 401 && new Headers(init?.headers).get('Authorization') === held.get('Authorization');
+  return response;
+}
+
 /** Every attempt of a request, newest last. */
 export const attempts = signal<readonly (LogEntry & { at: number })[]>([]);
 const KEPT_ATTEMPTS = 500;
@@ -24,11 +32,7 @@ const KEPT_ATTEMPTS = 500;
 const options: AptixOptions = {
   baseUrl: location.origin,
   credential: () => key,
-  fetch: async (url, init) => {
-    const response = noteDate(await onTheLine(url, init));
-    isRefused ||= response.status === 401 && new Headers(init?.headers).get('Authorization') === (headersOfTenant().Authorization ?? null);
-    return response;
-  },
+  fetch: ask,
   onLog: (entry) => {
     attempts.value = [...attempts.value.slice(1 - KEPT_ATTEMPTS), { ...entry, at: Date.now() }];
     noteAttempt(entry);

@@ -86,7 +86,8 @@ class Shared:
     runs: WeakValueDictionary[str, Run] = field(default_factory=WeakValueDictionary[str, Run])
     watching: dict[str, set[Answerer]] = field(default_factory=dict[str, "set[Answerer]"])
     """Who watches, by the turn's key."""
-    guard: threading.Lock = field(default_factory=threading.Lock)
+    guard: threading.RLock = field(default_factory=threading.RLock)
+    """Taken once more within itself where the collector closes a reading that nobody holds."""
 
 
 class Answerer:
@@ -170,7 +171,7 @@ class Answerer:
     async def ended(self) -> None:
         """The turn has ended: nothing of it will be asked for again, save by those who watch it now."""
         with self._shared.guard:
-            for each in self._shared.watching.get(self._key, ()):
+            for each in [*self._shared.watching.get(self._key, ())]:
                 each._has_ended = True
         await self.left()
 

@@ -49,9 +49,11 @@ class _Reading:
         self._end = self._end or anyio.Event()
         if self._is_stopped:
             return None
+        found: T | None = None
         with anyio.CancelScope() as self._scope:
-            return await function()
-        return None
+            found = await function()
+        # An event that was there already is found although the scope is cancelled.
+        return None if self._is_stopped else found
 
     async def stop(self) -> None:
         self._is_stopped = True

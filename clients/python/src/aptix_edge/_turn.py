@@ -102,7 +102,8 @@ class AsyncTurn(Generic[T]):
     @property
     def text(self) -> str:
         """The text so far of the submission that is being read, without what was discarded."""
-        return "".join(piece for pieces in self._segments.values() for piece in pieces)
+        # A copy at once: another thread may read the turn meanwhile.
+        return "".join(["".join(pieces) for pieces in [*self._segments.values()]])
 
     @property
     def position(self) -> str | None:
