@@ -38,6 +38,7 @@ fn other_content_has_another_fingerprint() {
         turn_with(r#""RagScope":{"Conditions":[{"Key":"a","Operator":"!=","Values":["bc"]}]}"#),
         turn_with(r#""ToolsJson":"[{\"type\":\"function\",\"name\":\"n\"}]""#),
         turn_with(r#""ToolsJson":"[{\"type\":\"function\",\"name\":\"n\",\"strict\":false}]""#),
+        turn_with(r#""ToolsJson":"[{\"type\":\"function\",\"name\":\"n\",\"strict\":true}]""#),
         artifacts(artifact),
         artifacts(&artifact.replace("ide\"", "ide\",\"Encoding\":\"base64\"")),
         artifacts(&format!("{artifact},{artifact}")),

@@ -242,6 +242,7 @@ fn a_response_that_is_too_long_or_not_text_is_refused() {
     let long = "x".repeat(4_000_000);
     let one_line = format!("data: {long}");
     let notes: Vec<Piece> = (0..17).map(|_| Piece::text(&(": x\n".repeat(250_000)))).collect();
+    let endless_refusal = [Piece::text(&format!(r#"{{"a":"{long}"#)), Piece::EndlessSilence];
     for (reply, expected) in [
         (HttpReply::new(200, &format!(r#"{{"id":$id,"result":"{long}"}}"#)), too_large(4_000_000)),
         (stream(&format!("{one_line}{long}")), too_large(4_000_000)),
@@ -254,6 +255,10 @@ fn a_response_that_is_too_long_or_not_text_is_refused() {
         (
             HttpReply::in_pieces(200, [Piece::Bytes(b"{\"id\":\"\xff\"}".to_vec())]),
             Err(McpFailure::NoResult),
+        ),
+        (
+            HttpReply::in_pieces(500, endless_refusal),
+            Err(ServiceFailure::Status { status: 500, retry_after_ms: None }.into()),
         ),
         (HttpReply::new(200, ""), Err(McpFailure::NoResult)),
         (HttpReply::new(202, ""), Err(McpFailure::NoResult)),

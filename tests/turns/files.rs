@@ -65,6 +65,21 @@ fn the_response_lists_files_of_all_tools_and_iterations_in_order_and_equal_ones_
 }
 
 #[test]
+fn a_result_for_which_the_turn_has_no_room_hands_out_no_files() {
+    let bed = Bed::new();
+    bed.world.tools.think(|call| {
+        let file =
+            json!({ "Name": "own.txt", "MimeType": "text/plain", "Text": call["ToolCallId"] });
+        ToolAnswer::Json(json!({ "long": "x".repeat(980_000), "Files": [file] }))
+    });
+    bed.world.model.script([says(vec![call("fragile", json!({})); 9]).into()]);
+    let heard = bed.post(&turn("t1", "Make"));
+    assert_eq!(heard.result()["Files"].as_array().unwrap().len(), 8);
+    let outputs = bed.world.model.conversation().outputs();
+    assert!(outputs[8].1.contains("more than 8000000 bytes"), "{}", outputs[8].1);
+}
+
+#[test]
 fn no_interruption_loses_a_file_or_lists_one_twice() {
     let names = |heard: &Heard| -> Vec<Value> {
         heard.result()["Files"]

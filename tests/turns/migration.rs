@@ -266,6 +266,27 @@ fn a_session_of_a_newer_form_is_erased_where_nothing_of_it_is_to_be_deleted_else
 }
 
 #[test]
+fn what_came_before_the_erasure_of_a_session_of_a_newer_form_begins_it_no_more() {
+    let mut refused = 0;
+    for seed in 0..20 {
+        let bed = of_a_newer_version();
+        bed.world.shake(seed);
+        bed.world.late_bodies.set(true);
+        let late = bed.send(&turn("late", "Five"));
+        bed.step();
+        bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 1);
+        bed.try_erase().unwrap().result();
+        let late = bed.wait(&late).unwrap();
+        if late.failure() != (500, "internal") {
+            assert!(late.text.contains("erased before this request was accepted"), "{}", late.text);
+            refused += 1;
+        }
+        assert_eq!(bed.session().failure(), (404, "session_not_found"));
+    }
+    assert!(refused > 3, "{refused}");
+}
+
+#[test]
 fn a_view_of_a_pinned_session_of_any_form_writes_nothing() {
     for pinned in [PINNED, WITHOUT_CALL_TABLES] {
         let bed = plain();

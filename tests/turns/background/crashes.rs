@@ -188,6 +188,25 @@ fn a_response_is_read_through_five_lost_instances_and_then_the_turn_fails() {
 }
 
 #[test]
+fn a_failed_turn_that_is_sent_again_is_read_through_as_many_lost_instances_again() {
+    let bed = in_background();
+    bed.world.model.script([long().paced(1_000).silent_after(4).into()]);
+    let _ = bed.send(&streamed());
+    bed.run_until(is_pending, "the id is durable");
+    lose_instances(&bed, 3);
+    let fault = http_error(401, json!({ "code": "invalid_api_key" }), &[]);
+    bed.world.model.background.script([ReadAgain::Reply(fault)]);
+    assert_eq!(bed.post(&streamed()).failure(), (502, "upstream_rejected"));
+    bed.world.model.background.script([ReadAgain::Silent(2)]);
+    let _ = bed.send(&streamed());
+    bed.run_at_once();
+    lose_instances(&bed, 3);
+    assert_eq!(bed.post(&streamed()).final_text(), TEXT);
+    assert_eq!((bed.world.model.requests(), cancels(&bed).len()), (1, 0));
+    assert_settled(&bed);
+}
+
+#[test]
 fn a_response_that_is_given_up_hides_no_lost_call_from_the_receipt() {
     let bed = in_background();
     bed.configure(ask_for_deletion);

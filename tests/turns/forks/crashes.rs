@@ -11,8 +11,9 @@ fn parent(bed: &Bed) {
     bed.say("p", "t3", "Three").final_text();
 }
 
-/// The same, with a text that needs rows of its own.
+/// The same, with a message and an outcome that need rows of their own.
 fn long_parent(bed: &Bed) {
+    bed.world.model.script([say(&"Wort".repeat(115_000)).into()]);
     bed.say("p", "t0", &format!("Zero {}", "Wort ".repeat(91_000))).final_text();
     parent(bed);
 }
