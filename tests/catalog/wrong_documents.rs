@@ -401,9 +401,7 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced("/McpServers/crm/OnError", json!("Report"), "must be \"FailTurn\" or \"ReportToModel\""),
         hidden("/Modes/1/Tools/2", json!("docz/search"), "the catalog has no MCP server \"docz\"; did you mean \"docs\"?"),
         hidden("/Modes/1/Tools/2", json!("docs/"), "must have * behind its /, or the tool's name"),
-        replaced(&at(conversation, "Tools/2"), json!("crm/find_customer"), "").with_faults(vec![
-            fault(&at(conversation, "Tools/2"), "the tool \"crm/find_customer\" is already taken above"),
-        ]),
+        hidden(&at(conversation, "Tools/2"), json!("crm/find_customer"), "the tool \"crm/find_customer\" is already taken above"),
         hidden(&at(conversation, "Tools/1"), json!("x/y"), "the catalog has no MCP server \"x\"; declare it or remove it here"),
         replaced(&at(conversation, "Tools/1"), json!("lookup"), "must be a client tool, or \"server/tool\" or \"server/*\" of an MCP server; server tools are named by modes"),
         hidden("/McpServers", json!({}), "").with_faults(vec![
