@@ -39,12 +39,22 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 break;
             };
             self.log_rung(running, why);
-            running.tries_rung = true;
-            let called = self.call_again(running, exchange, &input).await;
-            running.tries_rung = false;
-            exchange = called?;
+            exchange = self.call_on_rung(running, exchange, &input).await?;
         }
         Ok(exchange)
+    }
+
+    /// Makes a refused call again with less. A 409 that has stayed after its repetitions is not repeated again.
+    pub(super) async fn call_on_rung(
+        &self,
+        running: &mut RunningTurn<'_>,
+        refused: Exchange,
+        input: &Input,
+    ) -> Result<Exchange> {
+        running.tries_rung = true;
+        let called = self.call_again(running, refused, input).await;
+        running.tries_rung = false;
+        called
     }
 
     /// Whether a refusal is one after which less is sent. What is too long is not, where the operator wants nothing left

@@ -153,12 +153,13 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 }
                 Remedy::RefusedInput => continue,
             };
-            if applies && changes_input {
+            if !applies {
+                continue;
+            }
+            if changes_input {
                 input = Input::rebuild(&self.store, &running.session.state.window)?;
             }
-            if applies {
-                exchange = self.call_again(running, exchange, &input).await?;
-            }
+            exchange = self.call_again(running, exchange, &input).await?;
         }
         Ok(exchange)
     }

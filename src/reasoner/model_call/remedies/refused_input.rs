@@ -53,11 +53,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 break;
             }
             let next = input.sent_within(&running.session.state.window).without(&blamed);
-            // As on a rung, a 409 that has stayed after its repetitions is not repeated again.
-            running.tries_rung = true;
-            let called = self.call_again(running, exchange, &next).await;
-            running.tries_rung = false;
-            exchange = called?;
+            exchange = self.call_on_rung(running, exchange, &next).await?;
             if exchange.ending.is_ok() {
                 self.store.withhold(&mut running.session, &blamed)?;
             }
