@@ -87,11 +87,19 @@ async fn ended<P: Platform>(
         reported: RefCell::new(stream.reported().clone()),
     };
     let request_id = Cell::new(None);
-    let exchange = pin!(exchange(&reader, request, form, &request_id, stream, observer));
-    let ending = match select(exchange, pin!(reader.silence())).await {
-        Either::Left((end, _)) => end.and_then(usable),
-        Either::Right((after_ms, _)) => Err(Cause::Silent { after_ms }),
+    let heard = {
+        let exchange = pin!(exchange(&reader, request, form, &request_id, stream, observer));
+        match select(exchange, pin!(reader.silence())).await {
+            Either::Left((end, _)) => Ok(end),
+            Either::Right((after_ms, _)) => Err(Cause::Silent { after_ms }),
+        }
     };
+    let ending = match heard {
+        Ok(end) => end,
+        // A service that lets its connection stand may have ended the response: only the blank line is missing.
+        Err(silent) => reader.end(stream, observer).await.map_err(|_| silent),
+    };
+    let ending = ending.and_then(usable);
     ending.map_err(|cause| {
         let failure = CallFailure::new(cause, request_id.take(), endpoint.secrets());
         CallFailure { reported: reader.reported.take(), ..failure }

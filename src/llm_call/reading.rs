@@ -145,10 +145,8 @@ impl<P: Platform> Reader<'_, P> {
             }
         }
         body.drain();
-        let finished = stream.finish();
-        self.report(stream, observer).await;
         // A response whose last event has come is whole, however the connection ended behind it.
-        let (progress, end) = finished.map_err(|fault| match is_broken {
+        let end = self.end(stream, observer).await.map_err(|fault| match is_broken {
             true => Cause::BrokenOff,
             false => Cause::Unreadable(fault),
         })?;
@@ -156,6 +154,18 @@ impl<P: Platform> Reader<'_, P> {
             // Reading a large output was one piece of work; what becomes of the output is another.
             self.platform.yield_to_others().await;
         }
+        Ok(end)
+    }
+
+    /// Takes the end of a response of which nothing more comes, and passes on the text that only the end has.
+    pub(super) async fn end(
+        &self,
+        stream: &mut ResponseStream,
+        observer: &mut dyn CallObserver,
+    ) -> Result<ResponseEnd, StreamFault> {
+        let finished = stream.finish();
+        self.report(stream, observer).await;
+        let (progress, end) = finished?;
         if end.output().is_some() && progress != TextProgress::Nothing {
             observer.on_text(progress);
         }

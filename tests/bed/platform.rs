@@ -92,15 +92,17 @@ impl TestPlatform {
                         rendered.events.iter().map(|event| event.clone().into_bytes()).collect()
                     }
                 };
+                let mut short = |bytes: usize| {
+                    let last = chunks.last_mut().expect("a response has bytes");
+                    last.truncate(last.len() - bytes);
+                    chunks.len()
+                };
                 let (count, end) = match answer.connection {
                     Connection::Whole => (chunks.len(), None),
                     Connection::Ends(count) => (count, None),
                     Connection::Breaks(count) => (count, Some(Piece::Broken)),
-                    Connection::BreaksShort(bytes) => {
-                        let last = chunks.last_mut().expect("a response has bytes");
-                        last.truncate(last.len() - bytes);
-                        (chunks.len(), Some(Piece::Broken))
-                    }
+                    Connection::BreaksShort(bytes) => (short(bytes), Some(Piece::Broken)),
+                    Connection::SilentShort(bytes) => (short(bytes), Some(Piece::EndlessSilence)),
                     Connection::Silent(count) => (count, Some(Piece::EndlessSilence)),
                 };
                 let mut coming = VecDeque::new();

@@ -54,6 +54,8 @@ pub enum Connection {
     Breaks(usize),
     /// Breaks this many bytes before its end.
     BreaksShort(usize),
+    /// Stays open without data this many bytes before its end.
+    SilentShort(usize),
     /// Ends properly after this many chunks.
     Ends(usize),
     /// Stays open without data after this many chunks.
@@ -171,6 +173,10 @@ impl Answer {
 
     pub fn breaks_short_by(self, bytes: usize) -> Self {
         Self { connection: Connection::BreaksShort(bytes), ..self }
+    }
+
+    pub fn silent_short_by(self, bytes: usize) -> Self {
+        Self { connection: Connection::SilentShort(bytes), ..self }
     }
 
     pub fn ends_after(self, chunks: usize) -> Self {

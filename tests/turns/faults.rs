@@ -470,31 +470,35 @@ fn a_fault_of_a_server_tool_fails_the_turn_and_the_session_stays_usable() {
 }
 
 #[test]
-fn a_response_that_is_known_whole_is_not_made_again_though_the_connection_breaks_behind_it() {
-    let answer = || say("One two.");
-    for lacks in 1..=2 {
-        for background in [false, true] {
-            for streaming in [false, true] {
-                let bed = Bed::new();
-                if background {
-                    bed.configure(|catalog| {
-                        catalog["AgentContexts"]["default"]["Background"] = json!("Always");
-                    });
-                }
-                // All but the end of the last event's blank line.
-                let reply = answer().breaks_short_by(lacks);
-                bed.world.model.script([reply.into()]);
-                let heard = bed.post(&with(turn("t1", "Hello"), json!({ "Streaming": streaming })));
-                assert_eq!(heard.final_text(), "One two.");
-                assert_eq!(bed.world.model.requests(), 1, "it is paid once");
-                assert!(bed.world.model.background.reads.borrow().is_empty());
-                bed.post(&turn("t2", "More")).final_text();
-                bed.assert_chain_held();
+fn a_response_that_is_known_whole_is_not_made_again_whatever_the_connection_does_behind_it() {
+    let mut cases = Vec::new();
+    for background in [false, true] {
+        for streaming in [false, true] {
+            // All but the end of the last event's blank line.
+            for lacks in 1..=2 {
+                cases.push((background, streaming, say("One two.").breaks_short_by(lacks)));
+                cases.push((background, streaming, say("One two.").silent_short_by(lacks)));
             }
         }
     }
-    let bed = Bed::new();
-    bed.world.model.script([answer().in_one_json().breaks_after(1).into()]);
-    assert_eq!(bed.post(&turn("t1", "Hello")).final_text(), "One two.");
-    assert_eq!(bed.world.model.requests(), 1, "it is paid once");
+    for streaming in [false, true] {
+        cases.push((false, streaming, say("One two.").in_one_json().breaks_after(1)));
+        cases.push((false, streaming, say("One two.").in_one_json().silent_after(1)));
+    }
+    for (background, streaming, reply) in cases {
+        let bed = Bed::new();
+        if background {
+            bed.configure(|catalog| {
+                catalog["AgentContexts"]["default"]["Background"] = json!("Always");
+            });
+        }
+        let connection = reply.connection;
+        bed.world.model.script([reply.into()]);
+        let heard = bed.post(&with(turn("t1", "Hello"), json!({ "Streaming": streaming })));
+        assert_eq!(heard.final_text(), "One two.", "{connection:?}");
+        assert_eq!(bed.world.model.requests(), 1, "it is paid once: {connection:?}");
+        assert!(bed.world.model.background.reads.borrow().is_empty());
+        bed.post(&turn("t2", "More")).final_text();
+        bed.assert_chain_held();
+    }
 }

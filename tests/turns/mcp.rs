@@ -220,7 +220,10 @@ fn a_turn_that_is_refused_asks_no_server_but_for_the_tool_that_it_chooses() {
     // What it chooses is said beside the rest.
     let chooses = json!({ "ConversationContextId": "missing", "ToolChoiceName": "nothing" });
     assert_eq!(ask("t2", all.clone(), chooses), (400, 2));
-    assert_eq!(ask("t2", all, json!({})), (200, 2));
+    assert_eq!(ask("t2", all.clone(), json!({})), (200, 2));
+    later(&bed, KEPT_MS);
+    bed.deploy("MAX_TURNS", "2");
+    assert_eq!(ask("t3", all, json!({})), (403, 2));
 }
 
 #[test]

@@ -60,8 +60,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let Some((mode, conversation)) = drafted else { return Ok(Vec::new()) };
         let mut keys = catalog.named_servers(mode, conversation);
         if let Some(session) = session.filter(|_| !keys.is_empty()) {
+            let is_beyond = || -> Result<bool> {
+                Ok(self.store.newest_ordinal()? >= context.deployment.max_turns)
+            };
             let waits = session.open_turn.is_some();
-            if waits || self.store.turn(&turn.turn_id)?.is_some() {
+            if waits || self.store.turn(&turn.turn_id)?.is_some() || is_beyond()? {
                 keys.clear();
             }
         }
