@@ -71,7 +71,9 @@ test-steps:
 test-native:
 	$(step) 'lints, native' nice cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(step) 'lints, WebAssembly' nice tools/setup/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
-	$(step) 'native tests' nice cargo test --locked --workspace
+	$(step) 'native tests' nice cargo test --locked --workspace --exclude aptix-edge
+	@# Unit tests compute little, and the crate is compiled for them alone.
+	$(step) 'unit tests' nice cargo test --locked --lib --config 'profile.dev.package.aptix-edge.opt-level=0'
 
 test-worker:
 	$(step) 'release build' $(MAKE) build client build-server/.complete
@@ -83,8 +85,8 @@ test-worker:
 	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(filter-out $(timed),$(scripts))
 
 test-long: build client build-server/.complete ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, one whose process is ended KILLS=30 times, the end-to-end tests over the package's server, and the release before with this one (APTIX_SEED=… repeats one)
-	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture walk:: interleavings:: rows::
-	APTIX_LONG_TESTS=1 cargo test --locked --test native -- --nocapture fuzz::
+	APTIX_LONG_TESTS=1 cargo test --locked -p native -- --nocapture walk:: interleavings:: rows::
+	APTIX_LONG_TESTS=1 cargo test --locked -p native -- --nocapture fuzz::
 	APTIX_LONG_TESTS=1 node --test --test-concurrency=1 tests/e2e/erased_any_time.test.mjs tests/e2e/hostile_bytes.test.mjs $(client)/test/never_wrong_about_an_end.test.mjs $(client)/test/ag_ui_streams.test.mjs $(client)/test/ignored.test.mjs $(python)/test/python.test.mjs tests/browser/playground.test.mjs
 	node tests/long/mixed_load.mjs
 	node tests/long/kills.mjs
@@ -106,7 +108,7 @@ tests/bench/node_modules/.installed-lock: tests/bench/package-lock.json
 	@cp $< $@
 
 bench-retrieval: build ## how good and how fast retrieval is, against FTS5 with stems and paths (CORPORA=folder: over these, too), and what it costs in workerd, with and without embeddings
-	cargo test --locked --profile native-bench --test native retrieval::bench:: -- --ignored --nocapture --test-threads=1
+	cargo test --locked --profile native-bench -p native retrieval::bench:: -- --ignored --nocapture --test-threads=1
 	@node tests/bench/retrieval.mjs
 
 build: setup build/.complete build-playground/index.html ## the Worker, release, in build/ (index.js and index_bg.wasm), and the playground's page in build-playground/

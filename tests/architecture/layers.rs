@@ -1,7 +1,7 @@
 //! The tasks that belong to one layer alone (AGN-027 §3.1).
 
 use super::assert_only;
-use super::sources::{Source, sources};
+use super::sources::{Source, root, sources};
 
 /// The names of the items that write a request to the model service.
 const WRITERS: [&str; 7] = [
@@ -38,7 +38,7 @@ fn only_composition_writes_what_the_model_sees() {
 fn a_body_is_finished_where_it_is_composed() {
     // The texts of a composed request have no writer outside of the file that composes it.
     let composing = "composition/model_request.rs";
-    let written = std::fs::read_to_string(format!("src/{composing}")).unwrap();
+    let written = std::fs::read_to_string(root().join("src").join(composing)).unwrap();
     let (_, fields) = written.split_once("pub struct ComposedRequest {").unwrap();
     let (fields, _) = fields.split_once('}').unwrap();
     assert!(fields.contains("head:") && !fields.contains("pub "), "{fields}");

@@ -103,7 +103,7 @@ pub(crate) fn files_under(folder: &str, endings: &[&str]) -> Vec<(String, String
 }
 
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
 fn add_files(folder: &Path, found: &mut Vec<PathBuf>) {

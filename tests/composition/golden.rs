@@ -1,7 +1,7 @@
 //! Compares a request body with its golden file, and both with the model service's own schema.
 //!
 //! A golden holds the body's members in the order in which they are sent, one to a line. It is
-//! written anew only on demand: `UPDATE_GOLDENS=1 cargo test --test native composition::`.
+//! written anew only on demand: `UPDATE_GOLDENS=1 cargo test -p native composition::`.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use bed::assert_published;
 /// The body is what `goldens/composition/{name}.json` says, and the published schema accepts it.
 pub(crate) fn assert_golden(name: &str, body: &str) {
     assert_published(body);
-    let path = in_crate(&format!("tests/goldens/composition/{name}.json"));
+    let path = in_crate(&format!("goldens/composition/{name}.json"));
     let body = indented(body);
     if std::env::var("UPDATE_GOLDENS").is_ok_and(|update| update == "1") {
         std::fs::write(&path, &body).unwrap();

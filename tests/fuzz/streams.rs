@@ -18,7 +18,7 @@ pub(crate) const MET: [&str; 6] =
 
 /// The bodies under `fixtures/streams/`.
 pub(crate) fn corpus() -> Vec<Vec<u8>> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/streams");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/streams");
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> =
         paths.filter(|path| path.extension().is_some_and(|extension| extension == "sse")).collect();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 const INDEX: &str = "README.md";
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/contract/interface")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../src/contract/interface")
 }
 
 /// The pages of the sections, in order: name of the file and text. The index is none of them.

@@ -48,7 +48,7 @@ fn sources() -> Vec<String> {
         }
     }
     let mut files = Vec::new();
-    under(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    under(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../src"), &mut files);
     let code = |path| {
         let text = std::fs::read_to_string(path).unwrap();
         text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned()

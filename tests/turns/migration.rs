@@ -103,7 +103,7 @@ fn pin(name: &str, bed: &Bed) {
             text.push_str(&format!("INSERT INTO {name} ({columns}) VALUES ({values});\n"));
         }
     }
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/storage");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/storage");
     std::fs::write(format!("{folder}/{name}.sql"), text).unwrap();
 }
 

@@ -118,5 +118,5 @@ pub(crate) fn document(path: String, contents: String) -> Document {
 }
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
