@@ -403,14 +403,18 @@ def test_both_clients_have_the_same_methods_with_the_same_parameters_and_words(n
 
 
 def test_an_address_that_is_none_is_said_at_once() -> None:
-    for wrong in ("127.0.0.1:8787", "localhost", "ftp://x", ""):
-        with pytest.raises(ValueError, match="base_url is a URL"):
+    # It may have a password all the same, which no words show.
+    with_password = ("ftp://ann:secret@x", "ann:secret@x", "//ann:secret@x", "https:///ann:secret@x")
+    unread = ("https://ann:secret@x:port", "https://ann:secret/@x", "https://ann:secret@x\n")
+    for wrong in ("127.0.0.1:8787", "localhost", "ftp://x", "", *with_password, *unread):
+        with pytest.raises(ValueError, match="base_url is a URL") as refused:
             Aptix(wrong)
+        assert "secret" not in f"{refused.value} {refused.value.__context__}"
     # They would be sent in the place of the key.
     for named in ("https://ann:secret@x", "https://ann@x/agent", "http://:secret@x"):
         with pytest.raises(ValueError, match="no user and no password") as refused:
             Aptix(named, "key")
-        assert "secret" not in str(refused.value)
+        assert "secret" not in f"{refused.value} {refused.value.__context__}"
     assert issubclass(AptixError, Exception)
 
 
