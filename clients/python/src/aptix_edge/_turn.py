@@ -126,8 +126,8 @@ class AsyncTurn(Generic[T]):
         return events
 
     async def final(self) -> FinalResponse:
-        """The final response; another task that reads the turn is waited for. Raises the `AptixError` that ended the
-        turn, or the watching.
+        """The final response; another task that reads the turn is waited for, and nothing is read beside it. Raises the
+        `AptixError` that ended the turn, or the watching.
         """
         if self._events is None:
             async with aclosing(self.events()) as events:
