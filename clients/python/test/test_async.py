@@ -148,6 +148,83 @@ def test_another_thread_waits_for_a_turn_that_is_being_read_or_ends_its_watching
             opening.join()
 
 
+TEXT = b'event: output_text.delta\nid: 0.3\ndata: {"Segment":0,"Delta":"One"}\n\n'
+
+
+async def test_a_reader_that_comes_back_while_another_task_closes_the_turn_is_at_its_end() -> None:
+    came, closing, back = anyio.Event(), anyio.Event(), anyio.Event()
+
+    class SlowToClose(httpx.AsyncByteStream):
+        def __init__(self) -> None:
+            self._pieces = [TEXT]
+
+        def __aiter__(self) -> Any:
+            return self
+
+        async def __anext__(self) -> bytes:
+            if not self._pieces:
+                await anyio.sleep_forever()
+            return self._pieces.pop()
+
+        async def aclose(self) -> None:
+            closing.set()
+            with anyio.move_on_after(5):
+                await back.wait()
+
+    headers = {"Content-Type": "text/event-stream"}
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, stream=SlowToClose()))
+    async with (
+        httpx.AsyncClient(transport=transport) as http_client,
+        anyio.create_task_group() as tasks,
+    ):
+        turn = AsyncAptix("http://service", http_client=http_client).session("s").turn("Hello")
+
+        async def read() -> None:
+            async for _ in turn:
+                came.set()
+                await closing.wait()
+            back.set()
+
+        tasks.start_soon(read)
+        await came.wait()
+        await turn.close()
+        assert back.is_set()
+        with pytest.raises(RuntimeError, match="Attach to it"):
+            await turn.final()
+
+
+def test_a_reader_that_comes_back_while_another_thread_closes_the_turn_is_at_its_end() -> None:
+    came, closing, back = threading.Event(), threading.Event(), threading.Event()
+
+    class SlowToClose(httpx.SyncByteStream):
+        def __iter__(self) -> Any:
+            yield TEXT
+            raise AssertionError("It is read no further.")
+
+        def close(self) -> None:
+            closing.set()
+            back.wait(5)
+
+    headers = {"Content-Type": "text/event-stream"}
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, stream=SlowToClose()))
+    with httpx.Client(transport=transport) as http_client, ThreadPoolExecutor(1) as pool:
+        turn = Aptix("http://service", http_client=http_client).session("s").turn("Hello")
+
+        def read() -> None:
+            for _ in turn:
+                came.set()
+                closing.wait(5)
+            back.set()
+
+        reading = pool.submit(read)
+        came.wait(5)
+        turn.close()
+        reading.result(10)
+        assert back.is_set()
+        with pytest.raises(RuntimeError, match="Attach to it"):
+            turn.final()
+
+
 async def test_tools_may_wait_and_plain_ones_have_a_thread(bed: Bed) -> None:
     async def fetch(url: str, context: ToolContext) -> str:
         await anyio.sleep(0)
@@ -326,14 +403,18 @@ def test_both_clients_have_the_same_methods_with_the_same_parameters_and_words(n
 
 
 def test_an_address_that_is_none_is_said_at_once() -> None:
-    for wrong in ("127.0.0.1:8787", "localhost", "ftp://x", ""):
-        with pytest.raises(ValueError, match="base_url is a URL"):
+    # It may have a password all the same, which no words show.
+    with_password = ("ftp://ann:secret@x", "ann:secret@x", "//ann:secret@x", "https:///ann:secret@x")
+    unread = ("https://ann:secret@x:port", "https://ann:secret/@x", "https://ann:secret@x\n")
+    for wrong in ("127.0.0.1:8787", "localhost", "ftp://x", "", *with_password, *unread):
+        with pytest.raises(ValueError, match="base_url is a URL") as refused:
             Aptix(wrong)
+        assert "secret" not in f"{refused.value} {refused.value.__context__}"
     # They would be sent in the place of the key.
     for named in ("https://ann:secret@x", "https://ann@x/agent", "http://:secret@x"):
         with pytest.raises(ValueError, match="no user and no password") as refused:
             Aptix(named, "key")
-        assert "secret" not in str(refused.value)
+        assert "secret" not in f"{refused.value} {refused.value.__context__}"
     assert issubclass(AptixError, Exception)
 
 

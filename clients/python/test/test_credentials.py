@@ -142,6 +142,10 @@ def test_what_has_no_end_is_asked_for_each_time_and_what_fails_is_a_lost_connect
         for _ in range(3):
             aptix.session("s").get()
         assert shown[-3:] == ["Bearer one", "Bearer two", None]
+    # An end that is later than any number of Python's is none.
+    keys[:] = [endless := f"e.{encoded({'exp': 10**400})}.s"]
+    aptix.session("s").get()
+    assert shown[-1] == f"Bearer {endless}"
     # A back end that leaves out the end of a ticket, or the ticket.
     keys[:] = [{"Ticket": "three"}]
     aptix.session("s").get()

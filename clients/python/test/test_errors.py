@@ -94,13 +94,15 @@ def test_text_without_its_position_is_no_answer(position: str, world: World) -> 
     assert error.code == "connection_lost"
 
 
-def test_json_that_is_too_deep_to_be_read_is_no_answer(world: World) -> None:
-    deep = "[" * 200_000
-    for text, kind in ((deep, "application/json"), (f"event: result\ndata: {deep}\n\n", "text/event-stream")):
-        error, _ = thrown(world, text=text, headers={"content-type": kind}, max_reconnects=0)
+@pytest.mark.parametrize("text", ["[" * 200_000, "9" * 5000], ids=["deep", "digits"])
+def test_json_that_python_does_not_read_is_no_answer(text: str, world: World) -> None:
+    json_type, stream_type = {"content-type": "application/json"}, {"content-type": "text/event-stream"}
+    sent = [(f"event: {name}\ndata: {text}\n\n", stream_type) for name in ("progress", "result")]
+    for body, headers in ((text, json_type), *sent):
+        error, _ = thrown(world, text=body, headers=headers, max_reconnects=0)
         assert error.code == "connection_lost"
-    with pytest.raises(ValueError, match="too deep"):
-        read_output(deep, None)
+    with pytest.raises(ValueError, match=r"too deep|limit"):
+        read_output(text, None)
 
 
 @pytest.mark.parametrize(("status", "requests"), [(502, 3), (429, 3), (200, 3), (408, 3), (403, 1), (302, 3)], ids=str)

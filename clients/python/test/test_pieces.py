@@ -143,6 +143,10 @@ def test_json_is_laid_out_by_its_tokens_and_what_cannot_be_seen_is_shown() -> No
     assert _json_text.members_of('{ "a" : {"a":1} , "b":[1,2.0] }') == {"a": '{"a":1}', "b": "[1,2.0]"}
     assert _json_text.is_same_json('{"a":1.0}', '{ "a": 1.0 }')
     assert not _json_text.is_same_json('{"a":1.0}', '{"a":1}')
+    # Of more digits than Python makes an integer of.
+    long = "9" * 5000
+    assert format_json(f'{{"a":{long}}}') == f'{{\n  "a": {long}\n}}'
+    assert _json_text.members_of(f'{{"a":{long}}}') == {"a": long}
 
 
 def test_a_webhook_that_the_library_signs_is_taken_and_any_other_is_not() -> None:

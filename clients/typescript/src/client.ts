@@ -45,6 +45,15 @@ export interface StreamOptions extends RequestOptions {
   signal?: Signal;
 }
 
+/** An address as `fetch` reads it, on whatever page. */
+function addressOf(baseUrl: string): URL | undefined {
+  try {
+    return new URL(baseUrl, "http://page");
+  } catch {
+    return undefined;
+  }
+}
+
 /** A client of one deployment. It holds no connection, and no state but the results of running tools. */
 export class Aptix {
   /** Whom its key acts for. */
@@ -56,10 +65,11 @@ export class Aptix {
 
   constructor(options: AptixOptions) {
     const { baseUrl, user, credential, apiKey, store } = options;
-    // "localhost:8787" would be a path of the page, or a scheme of its own.
-    if (!/^(https?:\/)?\//i.test(baseUrl)) throw new TypeError(`The baseUrl has to begin with http:// or https://, which "${baseUrl}" does not.`);
+    // "localhost:8787" would be a path of the page, or a scheme of its own. No words repeat an address: it may have a password.
+    const address = /^(https?:\/)?\//i.test(baseUrl) && addressOf(baseUrl);
+    if (!address) throw new TypeError("The baseUrl has to be an address that begins with http:// or https://.");
     // `fetch` takes none, and says so at each attempt, with the password.
-    if (/^https?:\/\/[^/?#]*@/i.test(baseUrl)) throw new TypeError("The baseUrl has no user and no password: what is shown to the service is the credential.");
+    if (address.username || address.password) throw new TypeError("The baseUrl has no user and no password: what is shown to the service is the credential.");
     this.#http = { ...options, bearer: new Bearer(credential ?? apiKey), learnt: {} };
     if (user !== undefined) this.#http.headers = { ...options.headers, "Aptix-User": encodeURIComponent(user) };
     this.user = user;

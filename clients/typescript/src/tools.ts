@@ -113,12 +113,18 @@ export const toolsJson = (tools: Omit<Tool, "run">[]) =>
     tools.map(({ name, description, parameters, strict }) => ({ type: "function", name, description, parameters, strict })),
   );
 
+/** Who watches a turn, and whether one of them has seen its end: who comes later leaves a turn that has ended. */
+interface Watch {
+  readonly runners: Set<ToolRunner>;
+  hasEnded: boolean;
+}
+
 /** What all turns of a client share: two that watch the same one share its runs, and their results. */
 export class Runs {
   /** By the keys of turn and call. */
   readonly running = new Map<string, Promise<SubmittedToolResult>>();
-  /** Who watches, by the turn's key. */
-  readonly watching = new Map<string, Set<ToolRunner>>();
+  /** By the turn's key. */
+  readonly watching = new Map<string, Watch>();
 }
 
 /** Answers the calls of one turn. */
@@ -130,8 +136,6 @@ export class ToolRunner {
     private readonly runs: Runs,
     private readonly key: string,
   ) {}
-
-  #hasEnded = false;
 
   /** Of questions the decision that the service did not take, and why. */
   readonly #refused = new Map<string, [why: string | undefined, sent: SubmittedToolResult["ResultJson"]]>();
@@ -171,22 +175,24 @@ export class ToolRunner {
 
   /** From now on this one may come to calls of the turn, however late: their results are kept until it has `left`. */
   watches(): void {
-    const { watching } = this.runs;
-    watching.set(this.key, (watching.get(this.key) ?? new Set()).add(this));
+    const watch = this.runs.watching.get(this.key) ?? { runners: new Set(), hasEnded: false };
+    watch.runners.add(this);
+    this.runs.watching.set(this.key, watch);
   }
 
   /** The turn has ended: nothing of it will be asked for again, save by those who watch it now. */
   async ended(): Promise<void> {
-    for (const each of this.runs.watching.get(this.key) ?? []) each.#hasEnded = true;
+    const watch = this.runs.watching.get(this.key);
+    if (watch) watch.hasEnded = true;
     await this.left();
   }
 
   /** Asks for nothing more. The last one forgets a turn that has ended. */
   async left(): Promise<void> {
-    const others = this.runs.watching.get(this.key);
-    if (!others?.delete(this) || others.size > 0) return;
+    const watch = this.runs.watching.get(this.key);
+    if (!watch?.runners.delete(this) || watch.runners.size > 0) return;
     this.runs.watching.delete(this.key);
-    if (this.#hasEnded) await this.forget();
+    if (watch.hasEnded) await this.forget();
   }
 
   /** Removes what is kept. However the store fails at the end of a turn, that has ended as it has. */

@@ -123,7 +123,10 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
     return this.#events();
   }
 
-  /** The final response. Rejects with the `AptixError` that ended the turn, or the watching. */
+  /**
+   * The final response; a loop over the turn is waited for, and nothing is read beside it. Rejects with the `AptixError`
+   * that ended the turn, or the watching.
+   */
   async final(): Promise<FinalResponse> {
     if (!this.#isRead) for await (const _ of this);
     return this.#final;

@@ -273,6 +273,13 @@ test('wrong usage, a service that is not there, and a key that does not hold are
   for (const args of [[], ['nothing'], ['turns'], ['turns', 'a', 'b'], ['search', 'x'], ['chat', '--key', 'k'], ['sync', 'nowhere', '--workspace', 'w'], ['turns', 'x', '--nope'], ['turns', 'x', '--url', 'localhost:1']]) {
     assert.equal((await run(args)).code, 2, args.join(' '));
   }
+  // An address may have a password, which no words show.
+  for (const url of ['ftp://ann:secret@x', 'ann:secret@x', 'http://ann:secret@127.0.0.1:9', 'https://ann:secret@x:port', 'https:///ann:secret@x']) {
+    for (const args of [['turns', 'x'], ['login'], ['turns', 'x', '--json']]) {
+      const named = await run(args, { env: { ...env, APTIX_URL: url } });
+      assert.deepEqual([named.code, /no user and no password/.test(named.err), /secret/.test(named.err)], [2, true, false], named.err);
+    }
+  }
   assert.match((await run(['chat', '--api-key=k'])).err, /APTIX_KEY/);
   const odd = await run(['turns', 'x'], { env: { ...env, APTIX_KEY: 'secret\nkey' } });
   assert.deepEqual([odd.code, /APTIX_KEY/.test(odd.err), /secret/.test(odd.err)], [2, true, false], odd.err);

@@ -77,6 +77,14 @@ class Run:
 
 
 @dataclass
+class Watch:
+    """Who watches a turn, and whether one of them has seen its end: who comes later leaves a turn that has ended."""
+
+    answerers: set[Answerer] = field(default_factory=set["Answerer"])
+    has_ended: bool = False
+
+
+@dataclass
 class Shared:
     """What the turns of one client share."""
 
@@ -84,8 +92,8 @@ class Shared:
     user: str | None = None
     """Whose turns they are, where a key acts for somebody."""
     runs: WeakValueDictionary[str, Run] = field(default_factory=WeakValueDictionary[str, Run])
-    watching: dict[str, set[Answerer]] = field(default_factory=dict[str, "set[Answerer]"])
-    """Who watches, by the turn's key."""
+    watching: dict[str, Watch] = field(default_factory=dict[str, Watch])
+    """By the turn's key."""
     guard: threading.RLock = field(default_factory=threading.RLock)
     """Taken once more within itself where the collector closes a reading that nobody holds."""
 
@@ -115,7 +123,6 @@ class Answerer:
         self._on_approval = on_approval
         # Of questions the decision that the service did not take, and why.
         self._refused: dict[str, tuple[str | None, str]] = {}
-        self._has_ended = False
 
     @property
     def answers(self) -> bool:
@@ -166,24 +173,24 @@ class Answerer:
         `left`.
         """
         with self._shared.guard:
-            self._shared.watching.setdefault(self._key, set()).add(self)
+            self._shared.watching.setdefault(self._key, Watch()).answerers.add(self)
 
     async def ended(self) -> None:
         """The turn has ended: nothing of it will be asked for again, save by those who watch it now."""
         with self._shared.guard:
-            for each in [*self._shared.watching.get(self._key, ())]:
-                each._has_ended = True
+            if (watch := self._shared.watching.get(self._key)) is not None:
+                watch.has_ended = True
         await self.left()
 
     async def left(self) -> None:
         """Asks for nothing more. The last one forgets a turn that has ended."""
         with self._shared.guard:
-            others = self._shared.watching.get(self._key, set())
-            is_last = others == {self}
-            others.discard(self)
+            watch = self._shared.watching.get(self._key, Watch())
+            is_last = watch.answerers == {self}
+            watch.answerers.discard(self)
             if is_last:
                 del self._shared.watching[self._key]
-        if is_last and self._has_ended:
+        if is_last and watch.has_ended:
             await self.forget()
 
     async def forget(self) -> None:

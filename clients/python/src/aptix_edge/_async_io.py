@@ -43,6 +43,7 @@ class _Reading:
         self._reader: int | None = None
         self._scope: anyio.CancelScope | None = None
         self._is_stopped = False
+        self._is_left = False
 
     async def step(self, function: Callable[[], Awaitable[T | None]]) -> T | None:
         self._reader = anyio.get_current_task().id
@@ -50,16 +51,22 @@ class _Reading:
         if self._is_stopped:
             return None
         found: T | None = None
-        with anyio.CancelScope() as self._scope:
-            found = await function()
+        try:
+            with anyio.CancelScope() as self._scope:
+                found = await function()
+        finally:
+            self._scope = None
         # An event that was there already is found although the scope is cancelled.
         return None if self._is_stopped else found
 
-    async def stop(self) -> None:
+    async def stop(self) -> bool:
         self._is_stopped = True
         if self._scope is not None:
             self._scope.cancel()
-        await self.ended()
+            await self.ended()
+            return False
+        is_first, self._is_left = not self._is_left, True
+        return is_first
 
     def ends(self) -> None:
         if self._end is not None:

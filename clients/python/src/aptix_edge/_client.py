@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 from typing_extensions import ParamSpec, Self
@@ -82,10 +82,11 @@ class AsyncAptix:
         on_log: Callable[[LogEntry], object] | None = None,
         _io: Io | None = None,
     ) -> None:
-        split = urlsplit(base_url)
-        if split.scheme not in ("http", "https") or not split.netloc:
-            raise ValueError(f"base_url is a URL such as https://agent.example.com, not {base_url!r}.")
-        if "@" in split.netloc:
+        # No words repeat an address: it may have a password.
+        url = _address_of(base_url)
+        if url is None or url.scheme not in ("http", "https") or not url.host:
+            raise ValueError("base_url is a URL such as https://agent.example.com.")
+        if url.userinfo:
             # httpx would send them in the place of the credential.
             raise ValueError("base_url has no user and no password: what is shown to the service is `api_key`.")
         io = _io or AsyncIo(http_client)
@@ -250,6 +251,13 @@ class AsyncAptix:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _address_of(base_url: str) -> httpx.URL | None:
+    try:
+        return httpx.URL(base_url)
+    except httpx.InvalidURL:
+        return None
 
 
 def _json(data: bytes) -> Any:

@@ -89,5 +89,5 @@ def _end_of(text: str | None) -> float:
         middle = (text or "").split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))
         return float(claims["X"] if "X" in claims else claims["exp"])
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, OverflowError):
         return 0.0

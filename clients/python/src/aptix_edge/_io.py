@@ -41,8 +41,11 @@ class Reading(Protocol):
         """Runs a coroutine of this package; `None` once the reading was stopped."""
         ...
 
-    async def stop(self) -> None:
-        """Ends a step that is being waited for: at once in a loop, in a thread when it ends by itself."""
+    async def stop(self) -> bool:
+        """Lets no further step begin. Whether it is the caller's to close what was read: of several callers the first
+        one's, save while a step is under way. That ends at once in a loop, in a thread when it ends by itself, and its
+        reader stops the reading once more.
+        """
         ...
 
     def ends(self) -> None: ...

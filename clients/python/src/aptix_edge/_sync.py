@@ -63,8 +63,8 @@ class Turn(Generic[T]):
         return iterate(self._turn.events())
 
     def final(self) -> wire.FinalResponse:
-        """The final response; another task that reads the turn is waited for. Raises the `AptixError` that ended the
-        turn, or the watching.
+        """The final response; another task that reads the turn is waited for, and nothing is read beside it. Raises the
+        `AptixError` that ended the turn, or the watching.
         """
         return run(self._turn.final())
 

@@ -59,14 +59,22 @@ class _Reading:
         self._end = threading.Event()
         self._reader: int | None = None
         self._is_stopped = False
+        # A step has it, and for good who stops the reading. Nobody waits for it: the collector may be in any thread.
+        self._gate = threading.Lock()
 
     async def step(self, function: Callable[[], Awaitable[T | None]]) -> T | None:
         self._reader = threading.get_ident()
-        found = await function()
+        if self._is_stopped or not self._gate.acquire(blocking=False):
+            return None
+        try:
+            found = await function()
+        finally:
+            self._gate.release()
         return None if self._is_stopped else found
 
-    async def stop(self) -> None:
+    async def stop(self) -> bool:
         self._is_stopped = True
+        return self._gate.acquire(blocking=False)
 
     def ends(self) -> None:
         self._end.set()

@@ -80,9 +80,10 @@ class AsyncTurn(Generic[T]):
         # In pieces: to join a growing text takes its length each time.
         self._segments: dict[int, list[str]] = {}
         self._position = first.position
-        # Weakly: the generator holds the turn. In a circle, the collector would find it together with those within it,
-        # and close them all at once, each under the other.
+        # The reader's generator, and what it reads. Weakly: they hold the turn. In a circle, the collector would find
+        # them together with those within them, and close them all at once, each under the other.
         self._events: weakref.ref[AsyncGenerator[TurnEvent, None]] | None = None
+        self._source: weakref.ref[AsyncGenerator[TurnEvent, None]] | None = None
         self._reading = http.io.reading()
         # `async with` holds it, and closes it at its end.
         self._is_held = False
@@ -117,15 +118,16 @@ class AsyncTurn(Generic[T]):
         """The events, once: what `async for` over the turn gives."""
         if self._events is not None:
             raise RuntimeError("This turn is being read already. Attach to it to read it once more.")
-        events = self._watched()
-        self._events = weakref.ref(events)
+        source = self._submissions()
+        events = self._watched(source)
+        self._events, self._source = weakref.ref(events), weakref.ref(source)
         if self._is_held:
             self._held = events
         return events
 
     async def final(self) -> FinalResponse:
-        """The final response; another task that reads the turn is waited for. Raises the `AptixError` that ended the
-        turn, or the watching.
+        """The final response; another task that reads the turn is waited for, and nothing is read beside it. Raises the
+        `AptixError` that ended the turn, or the watching.
         """
         if self._events is None:
             async with aclosing(self.events()) as events:
@@ -228,8 +230,12 @@ class AsyncTurn(Generic[T]):
     async def close(self) -> None:
         """Ends the watching; the turn runs on. Another thread that reads ends with its next event."""
         events: Any = None if self._events is None else self._events()
-        if events is not None:
-            await (self._reading.stop() if events.ag_running else events.aclose())
+        source = None if self._source is None else self._source()
+        if source is not None:
+            await self._left(source)
+        # This waits for nothing any more: in a loop the reader cannot come back meanwhile. In another thread it could.
+        if events is not None and self._http.io.has_loop and not events.ag_running:
+            await events.aclose()
         self._held = None
 
     async def __aenter__(self) -> Self:
@@ -249,13 +255,11 @@ class AsyncTurn(Generic[T]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.turn_id} of {self.session_id}, {len(self.text)} characters>"
 
-    async def _watched(self) -> AsyncGenerator[TurnEvent, None]:
-        self._answerer.watches()
+    async def _watched(self, source: AsyncGenerator[TurnEvent, None]) -> AsyncGenerator[TurnEvent, None]:
         try:
-            async with aclosing(self._submissions()) as events:
-                event: TurnEvent | None
-                while (event := await self._reading.step(lambda: anext(events, None))) is not None:
-                    yield event
+            event: TurnEvent | None
+            while (event := await self._reading.step(lambda: anext(source, None))) is not None:
+                yield event
         except GeneratorExit:
             raise
         except BaseException as error:
@@ -266,6 +270,15 @@ class AsyncTurn(Generic[T]):
             if isinstance(error, AptixError) and error.code == "turn_aborted":
                 await self._answerer.ended()
             raise
+        finally:
+            await self._left(source)
+
+    async def _left(self, source: AsyncGenerator[TurnEvent, None]) -> None:
+        """Ends the watching, once: the reader and who closes may come here at the same time."""
+        if not await self._reading.stop():
+            return
+        try:
+            await source.aclose()
         finally:
             self._reading.ends()
             await self._answerer.left()
@@ -298,6 +311,7 @@ class AsyncTurn(Generic[T]):
             await self._http.io.sleep(wait_s if deadline is None else max(0, min(wait_s, deadline.left_s)))
 
     async def _submissions(self) -> AsyncGenerator[TurnEvent, None]:
+        self._answerer.watches()
         http = self._watched_http()
         submission = self._first
         self._is_sent = True

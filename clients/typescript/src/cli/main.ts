@@ -464,7 +464,8 @@ async function main(args: string[]): Promise<number> {
     const [least, most] = command.takes;
     if (positionals.length < least || positionals.length > most) throw new UsageError(`Usage: aptix-edge ${command.usage}`);
     url = optional(values, "url") ?? url;
-    if (!/^https?:\/\//.test(url)) throw new UsageError(`The address of the service begins with https:// or http://, and ${url} does not.`);
+    // The words do not repeat it: it may have a password.
+    if (!isAddress(url)) throw new UsageError("The address of the service begins with https:// or http://, and has no user and no password.");
     if (isOpenToOthers(url) && process.env.APTIX_ALLOW_HTTP !== "1" && name !== "login" && name !== "logout") {
       const question = `${url} is another machine, and http:// shows the key and all words to whoever is on the way. Go on? APTIX_ALLOW_HTTP=1 always does.`;
       const otherwise = `${url} is another machine, to which http:// carries the key and all words for anybody to read. Use https://, or say APTIX_ALLOW_HTTP=1.`;
@@ -485,9 +486,15 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
+function isAddress(url: string): boolean {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return false;
+  const { username, password } = new URL(url);
+  return username === "" && password === "";
+}
+
 /** Whether others on the way can read what goes to this address. */
 function isOpenToOthers(url: string): boolean {
-  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
+  const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !/^(?:localhost|(?:.+\.)localhost|127(?:\.\d+){3}|\[::1\])\.?$/i.test(hostname);
 }
 
