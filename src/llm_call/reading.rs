@@ -145,6 +145,9 @@ impl<P: Platform> Reader<'_, P> {
             }
         }
         body.drain();
+        // The end is heard, too: no silence cuts the reading of what has come, whose end can be taken once.
+        self.last_heard.set(self.platform.now_ms());
+        self.has_events.set(true);
         // A response whose last event has come is whole, however the connection ended behind it.
         let end = self.end(stream, observer).await.map_err(|fault| match is_broken {
             true => Cause::BrokenOff,

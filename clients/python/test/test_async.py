@@ -405,8 +405,10 @@ def test_both_clients_have_the_same_methods_with_the_same_parameters_and_words(n
 def test_an_address_that_is_none_is_said_at_once() -> None:
     # It may have a password all the same, which no words show.
     with_password = ("ftp://ann:secret@x", "ann:secret@x", "//ann:secret@x", "https:///ann:secret@x")
-    unread = ("https://ann:secret@x:port", "https://ann:secret/@x", "https://ann:secret@x\n")
-    for wrong in ("127.0.0.1:8787", "localhost", "ftp://x", "", *with_password, *unread):
+    unread = ("https://ann:secret@x:port", "https://ann:secret/@x", "https://ann:secret@x\n", "https://a:secret@xn--a")
+    # As of a variable of the environment that is not set.
+    unset: Any = None
+    for wrong in (unset, "127.0.0.1:8787", "localhost", "ftp://x", "", *with_password, *unread):
         with pytest.raises(ValueError, match="base_url is a URL") as refused:
             Aptix(wrong)
         assert "secret" not in f"{refused.value} {refused.value.__context__}"

@@ -84,7 +84,7 @@ class AsyncAptix:
     ) -> None:
         # No words repeat an address: it may have a password.
         url = _address_of(base_url)
-        if url is None or url.scheme not in ("http", "https") or not url.host:
+        if url is None or url.scheme not in ("http", "https"):
             raise ValueError("base_url is a URL such as https://agent.example.com.")
         if url.userinfo:
             # httpx would send them in the place of the credential.
@@ -255,8 +255,9 @@ class AsyncAptix:
 
 def _address_of(base_url: str) -> httpx.URL | None:
     try:
-        return httpx.URL(base_url)
-    except httpx.InvalidURL:
+        url = httpx.URL(base_url)
+        return url if url.host else None
+    except (httpx.InvalidURL, TypeError, UnicodeError):  # The last two: no text, and a name that cannot be shown.
         return None
 
 
