@@ -46,6 +46,23 @@ test('the list of components has every crate and package of the locks, and says 
   assert.ok(dependencies.find(({ ref }) => ref === own).dependsOn.some((ref) => ref.startsWith('pkg:cargo/worker@')));
 });
 
+test('the native tests run with the features of dependencies that the Worker has, so that both do the same', () => {
+  const crates = (...args) => {
+    const tree = execFileSync('cargo', ['tree', '--locked', '--prefix=none', '--format={p}|{f}', ...args], { cwd: ROOT, encoding: 'utf8' });
+    return tree.trim().split('\n').map((line) => line.replace(' (*)', '').split('|'));
+  };
+  const worker = new Map(crates('--package=aptix-edge', '--edges=normal,no-proc-macro', '--target=wasm32-unknown-unknown'));
+  // They add to what a crate has, and change nothing of what it does.
+  const more = ['alloc', 'default', 'i128', 'result', 'std', 'sys_rng'];
+  const others = crates('--workspace', '--edges=normal,dev,no-proc-macro').flatMap(([name, features]) => {
+    if (!worker.has(name)) return [];
+    const known = [...worker.get(name).split(','), ...more, ''];
+    return features.split(',').filter((feature) => !known.includes(feature)).map((feature) => `${name}: ${feature}`);
+  });
+  assert.ok(worker.size > 50, `${worker.size} crates`);
+  assert.deepEqual([...new Set(others)], []);
+});
+
 test('every crate and every package inside has a permitted licence, and the crates come from one registry', () => {
   const rules = read('deny.toml');
   const names = (text) => [...text.matchAll(/"(.+?)"/g)].map(([, name]) => name);

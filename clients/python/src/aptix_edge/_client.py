@@ -256,9 +256,10 @@ class AsyncAptix:
 def _address_of(base_url: str) -> httpx.URL | None:
     try:
         url = httpx.URL(base_url)
-        return url if url.host else None
+        host = url.host
     except (httpx.InvalidURL, TypeError, UnicodeError):  # The last two: no text, and a name that cannot be shown.
         return None
+    return url if host else None
 
 
 def _json(data: bytes) -> Any:
