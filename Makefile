@@ -21,6 +21,9 @@ python := clients/python
 commit = $(shell git describe --always --dirty --abbrev=8 --exclude '*' 2>/dev/null || cat .commit 2>/dev/null)
 tells_commit := $(filter deploy package packages release,$(MAKECMDGOALS))
 
+# The unit tests compute little, and the crate is compiled for them alone.
+export UNIT_TESTS := --lib --config profile.dev.package.aptix-edge.opt-level=0
+
 # The tools live in one per-user cache, so that a second checkout reuses those of the first.
 export APTIX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aptix-edge
 export WORKER_VERSION := $(call locked,worker)
@@ -72,8 +75,7 @@ test-native:
 	$(step) 'lints, native' nice cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(step) 'lints, WebAssembly' nice tools/setup/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
 	$(step) 'native tests' nice cargo test --locked --workspace --exclude aptix-edge
-	@# Unit tests compute little, and the crate is compiled for them alone.
-	$(step) 'unit tests' nice cargo test --locked --lib --config 'profile.dev.package.aptix-edge.opt-level=0'
+	$(step) 'unit tests' nice cargo test --locked $(UNIT_TESTS)
 
 test-worker:
 	$(step) 'release build' $(MAKE) build client build-server/.complete

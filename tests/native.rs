@@ -1,6 +1,16 @@
 //! The native tests: one program, so that the crate and SQLite are linked once. Each folder is a module, named after the
 //! folder of `src/` that it tests, or after a kind of test.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and its seed is part of what it says"
+)]
+
 mod architecture;
 mod catalog;
 mod composition;

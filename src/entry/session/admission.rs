@@ -92,7 +92,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
             return repeated.ok_or_else(|| conflict(request.turn_id.as_str()).into());
         }
         self.refuse_when_live(&session)?;
-        self.begin(session, new(self.next_ordinal()?))
+        self.begin(session, new(self.host.next_ordinal(self.context)?))
     }
 
     /// Admits a tool continuation.
@@ -302,11 +302,13 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
             .with("TurnId", turn.turn_id.as_str())
             .with("ToolCalls", calls))
     }
+}
 
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The ordinal of the next turn. `MAX_TURNS` bounds a session's storage.
-    fn next_ordinal(&self) -> Result<u64> {
-        let most = self.context.deployment.max_turns;
-        let newest = self.host.store.newest_ordinal()?;
+    pub(super) fn next_ordinal(&self, context: &RequestContext) -> Result<u64> {
+        let most = context.deployment.max_turns;
+        let newest = self.store.newest_ordinal()?;
         if newest < most {
             return Ok(newest + 1);
         }

@@ -60,11 +60,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let Some((mode, conversation)) = drafted else { return Ok(Vec::new()) };
         let mut keys = catalog.named_servers(mode, conversation);
         if let Some(session) = session.filter(|_| !keys.is_empty()) {
-            let is_beyond = || -> Result<bool> {
-                Ok(self.store.newest_ordinal()? >= context.deployment.max_turns)
-            };
+            let is_beyond = || self.next_ordinal(context).is_err();
             let waits = session.open_turn.is_some();
-            if waits || self.store.turn(&turn.turn_id)?.is_some() || is_beyond()? {
+            if waits || self.store.turn(&turn.turn_id)?.is_some() || is_beyond() {
                 keys.clear();
             }
         }
