@@ -109,6 +109,17 @@ impl Executor {
         drop(gone);
     }
 
+    /// Drops all tasks, and those that their destructors add.
+    pub fn drop_tasks(&self) {
+        loop {
+            // Destructors of the tasks may call the executor, so the borrow has to end before they run.
+            let tasks = self.tasks.take();
+            if tasks.is_empty() {
+                return;
+            }
+        }
+    }
+
     /// Polls one ready task, or moves the clock to the next timer if `move_clock` permits it. False
     /// when neither was possible. `alive` says whether an instance is alive.
     pub fn step(&self, move_clock: bool, alive: impl Fn(u64) -> bool) -> bool {

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::rc::Rc;
+use std::thread;
 
 use aptix_edge::encoding::sha256_hex;
 use aptix_edge::entry::{Body, FrontDoor, FrontResponse, IsolateSettings, ObjectHost, RequestHead};
@@ -469,6 +470,16 @@ impl Pending {
     /// The response, once it is there.
     pub fn heard(&self) -> Option<Heard> {
         self.heard.borrow().clone()
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        // Where a test fails, a second panic would hide the first.
+        if !thread::panicking() {
+            self.life.borrow().0.end();
+            self.world.end();
+        }
     }
 }
 

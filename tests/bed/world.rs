@@ -217,6 +217,16 @@ impl World {
         }
     }
 
+    /// Lets go of all tasks and objects. Each of them holds the world, so neither would ever be freed.
+    pub fn end(&self) {
+        self.executor.drop_tasks();
+        self.sessions.take();
+        self.users.take();
+        self.workspaces.take();
+        self.mcp_lists.take();
+        self.player.take();
+    }
+
     /// The model service behind a URL.
     pub fn service(&self, url: &str) -> &ModelService {
         match url {
