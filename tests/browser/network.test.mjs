@@ -240,8 +240,11 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'completed');
     await page.getByRole('button', { name: 'Inspector' }).click();
     await page.getByText('Raw events').click();
-    const pieces = await page.locator('.events tr').filter({ has: page.getByRole('cell', { name: 'text', exact: true }) }).locator('td:last-child').allInnerTexts();
-    assert.equal(pieces.map((each) => JSON.parse(each)).join(''), await turn.locator('.answer .markdown').innerText());
+    const rows = page.locator('.events tr').filter({ has: page.getByRole('cell', { name: 'text', exact: true }) });
+    const pieces = async () => (await rows.locator('td:last-child').allInnerTexts()).map((each) => JSON.parse(each)).join('');
+    const words = await turn.locator('.answer .markdown').innerText();
+    // The list waits for its frame, too.
+    await eventually(async () => (await pieces()) === words, 'each piece is listed, and once');
   });
 
   test('a page that finds no service knocks again by itself', async () => {
