@@ -34,8 +34,6 @@ impl CallFailure {
             && blames_no_other(error)
             && !names_model(error, model)
             && self.refused_tool().is_none()
-            && !self.refused_storage()
-            && !self.refused_background()
     }
 
     /// The service's code for the failure, if it is a plain name.
@@ -99,6 +97,10 @@ mod tests {
             (refused(409, error("", "", "previous_response_id", "")), true),
             (refused(400, error("", "", "messages", "")), true),
             (refused(413, error("", "", "", "")), true),
+            (
+                refused(404, error("", "", "", "Items are not persisted when `store` is false.")),
+                true,
+            ),
             (refused(401, error("", "", "", said)), false),
             (refused(403, error("", "", "", said)), false),
             (refused(429, error("", "", "", said)), false),

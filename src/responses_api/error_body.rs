@@ -343,8 +343,9 @@ pub(super) fn mentions(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
 
+/// A text that says something: LiteLLM writes Python's `None` where it knows no type and no param.
 fn text(value: &str) -> Option<String> {
-    (!value.is_empty()).then(|| value.to_owned())
+    (!matches!(value, "" | "None")).then(|| value.to_owned())
 }
 
 #[cfg(test)]
@@ -365,6 +366,10 @@ mod tests {
             (
                 r#"{"error":{"message":"m","type":"t","param":null,"code":null},"status":401}"#,
                 error("", "t", "", "m"),
+            ),
+            (
+                r#"{"error":{"message":"m","type":"None","param":"None","code":"400"}}"#,
+                error("400", "", "", "m"),
             ),
             (r#"{"code":"invalid-argument","error":"m"}"#, error("invalid-argument", "", "", "m")),
             (r#"{"detail":"m"}"#, error("", "", "", "m")),

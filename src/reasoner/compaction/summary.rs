@@ -110,6 +110,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         summary: &mut Summary,
     ) -> Result<SummaryReply> {
         let input = Input::default();
+        let began_at = running.services.fallback();
         let exchange = loop {
             self.take_lease(running).await?;
             let request = request.to_model(self.model(running), running.safety_identifier());
@@ -135,6 +136,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             Err(failure) => {
                 let too_long = failure.too_long();
                 self.record_failure(running, transcript, failure)?;
+                // The next call is another one: it begins with the first service that does not rest, and may ask all.
+                if running.services.fallback() != began_at {
+                    self.choose_service(running)?;
+                }
                 Ok(if too_long { SummaryReply::TooLong } else { SummaryReply::Failed })
             }
         }

@@ -247,3 +247,21 @@ fn a_summary_is_made_at_another_service_and_the_turn_stays_there() {
     );
     assert_rebuilds_at(&bed);
 }
+
+#[test]
+fn a_call_behind_a_summary_that_no_service_has_made_begins_with_the_first_again() {
+    let bed = with_fallbacks();
+    let long = "word ".repeat(400);
+    for id in ["t1", "t2", "t3"] {
+        bed.post(&turn(id, &format!("{id} {long}"))).final_text();
+    }
+    let too_long = http_error(400, json!({ "code": "context_length_exceeded" }), &[]);
+    bed.world.model.script([too_long, down(), down()]);
+    bed.world.spare.script([down(), down()]);
+    bed.world.third.script([down(), down(), down()]);
+    let heard = bed.post(&turn("t4", "Four"));
+    assert_eq!((heard.final_text(), warnings(&heard)), ("Answer to Four.", vec![]));
+    assert_eq!((bed.world.spare.requests(), bed.world.third.requests()), (2, 3));
+    assert_rebuilds_at(&bed);
+    assert_eq!(bed.post(&turn("t5", "Five")).final_text(), "Answer to Five.");
+}

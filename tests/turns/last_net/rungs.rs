@@ -85,6 +85,50 @@ fn a_refusal_that_quotes_the_conversation_at_any_length_is_one_like_any_other() 
     assert_eq!(reduced(&bed, "t5"), ["items"]);
 }
 
+#[test]
+fn words_about_what_a_call_has_not_asked_for_concern_what_it_has_sent() {
+    let of_storage =
+        "Item with id 'fc_1' not found. Items are not persisted when `store` is set to false.";
+    let of_background = "An item of background mode is unknown.";
+    for context in ["default", "replay"] {
+        for (status, words) in [(404, of_storage), (400, of_storage), (400, of_background)] {
+            let bed = Bed::new();
+            three_turns(&bed, context);
+            bed.world.model.rules.refuse_by(move |_, items| {
+                let refusal = || http_error(status, json!({ "message": words }), &[]);
+                of_kind(items, "function_call").then(refusal)
+            });
+            bed.post(&turn_in(context, "t4", "Fourth")).final_text();
+            assert_eq!(
+                reduced(&bed, "t4").last().unwrap(),
+                "plain",
+                "{context}, {status}: {words}"
+            );
+            bed.post(&turn_in(context, "t5", "Fifth")).final_text();
+            assert_eq!(reduced(&bed, "t5"), ["plain"], "{context}, {status}: {words}");
+            assert_replays(&bed, context);
+        }
+    }
+}
+
+#[test]
+fn what_a_gateway_does_not_know_is_no_place_in_a_request() {
+    let said = json!({ "message": "no", "type": "None", "param": "None", "code": "400" });
+    let in_a_stream = format!("data: {}\n\n", json!({ "error": said }));
+    for refusal in [http_error(400, said, &[]), raw(&[&in_a_stream])] {
+        let bed = Bed::new();
+        three_turns(&bed, "replay");
+        bed.world
+            .model
+            .rules
+            .refuse_by(move |_, items| of_kind(items, "reasoning").then(|| refusal.clone()));
+        bed.post(&turn_in("replay", "t4", "Fourth")).final_text();
+        assert_eq!(reduced(&bed, "t4"), ["-", "items"]);
+        bed.post(&turn_in("replay", "t5", "Fifth")).final_text();
+        assert_eq!(reduced(&bed, "t5"), ["items"]);
+    }
+}
+
 /// A second turn whose final text comes when a steer has, and a service that refuses what `breaks` says from then on.
 fn steered(bed: &Bed, words: &str, breaks: fn(&Value) -> bool) -> Heard {
     bed.post(&turn("t1", "First.")).final_text();

@@ -58,10 +58,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Whether a refusal is one after which less is sent. What is too long is not, where the operator wants nothing left
-    /// out.
+    /// out. Nor is one that says what the service does not do, where the call has asked for that: words about storage in a
+    /// call that stores nothing concern what it has sent.
     pub(super) fn leads_up(&self, running: &RunningTurn<'_>, failure: &CallFailure) -> bool {
         let is_final = failure.too_long() && running.agent.compaction.by == CompactionBy::None;
-        !is_final && failure.may_concern_conversation(self.model(running))
+        let of_storage = running.is_chained() && failure.refused_storage();
+        let of_background = running.asks_background() && failure.refused_background();
+        !(is_final || of_storage || of_background)
+            && failure.may_concern_conversation(self.model(running))
     }
 
     /// The input on the next rung; `None` where each was refused.
