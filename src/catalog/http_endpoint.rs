@@ -145,8 +145,8 @@ pub(super) fn is_host(host: &str) -> bool {
     }
 }
 
-/// Labels of letters, digits, `-` and `_`; a dot may end the name. URL parsers take a name that ends
-/// in digits for an IPv4 address, so it must be one.
+/// Labels of letters, digits, `-` and `_`; a dot may end the name. URL parsers take a name whose last label is
+/// a number, in digits or hexadecimal behind `0x`, for an IPv4 address, so it must be one.
 fn is_host_name(host: &str) -> bool {
     let label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -154,10 +154,13 @@ fn is_host_name(host: &str) -> bool {
     };
     let name = host.strip_suffix('.').unwrap_or(host);
     let last = name.rsplit('.').next().unwrap_or_default();
-    let ends_in_digits = last.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = match last.strip_prefix("0x").or_else(|| last.strip_prefix("0X")) {
+        Some(number) => number.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => last.bytes().all(|byte| byte.is_ascii_digit()),
+    };
     host.len() <= 253
         && name.split('.').all(label)
-        && (!ends_in_digits || name.parse::<Ipv4Addr>().is_ok())
+        && (!is_number || name.parse::<Ipv4Addr>().is_ok())
 }
 
 /// The port after a colon, which may be left out.
@@ -255,6 +258,8 @@ mod tests {
             "https://host_1.internal./a@b",
             "https://example.com?x=1",
             "https://example.com:/",
+            "https://0x7f.example",
+            "https://example.0xg",
         ] {
             assert_eq!(url_problem(url), None, "{url}");
         }
@@ -281,6 +286,10 @@ mod tests {
             ("https://[nope]", host),
             ("https://10.0.0.256", host),
             ("https://example.443", host),
+            // Other readers take these for 127.0.0.1, or for no address at all.
+            ("https://0x7f000001", host),
+            ("https://127.0.0.0X1", host),
+            ("https://example.0x", host),
             ("https://{host}/", host),
             ("https://a:0", port),
             ("https://a:65536", port),

@@ -10,6 +10,10 @@ use super::texts;
 use crate::contract::{Fault, Result};
 use crate::ports::{Database, Row, insert, read_row, unreadable_column};
 
+/// The most entries of which one statement tells. A row takes ten times the memory of the entry that is made of it, and a long
+/// session has hundreds of thousands.
+const LISTED_AT_ONCE: usize = 1_000;
+
 impl<D: Database> SessionStore<D> {
     /// The entries of the conversation after `seq`, oldest first. Entries that the model service refused
     /// are left out, except tool outputs.
@@ -18,11 +22,18 @@ impl<D: Database> SessionStore<D> {
         {
             return Ok(known.entries.iter().map(|(entry, _)| entry.clone()).collect());
         }
-        self.list(
-            "seq > ? AND kind <> 'stand_in'
-             AND (entry_state = 'kept' OR (entry_state = 'withheld' AND kind = 'tool_outputs'))",
-            seq,
-        )
+        let which = "seq > ? AND kind <> 'stand_in'
+             AND (entry_state = 'kept' OR (entry_state = 'withheld' AND kind = 'tool_outputs'))";
+        let (mut entries, mut after) = (Vec::new(), seq);
+        loop {
+            let page = self.list(which, after)?;
+            let is_last = page.len() < LISTED_AT_ONCE;
+            after = page.last().map_or(after, |entry| entry.seq);
+            entries.extend(page);
+            if is_last {
+                return Ok(entries);
+            }
+        }
     }
 
     /// The entry at a place, if it is sent as it is stored.
@@ -35,10 +46,10 @@ impl<D: Database> SessionStore<D> {
             "SELECT seq, turn, kind, entry_state, service, OCTET_LENGTH(items) AS bytes,
                 COUNT(part) AS kept_parts, SUM(OCTET_LENGTH(text)) AS kept_bytes
              FROM conversation LEFT JOIN texts ON hash = {}
-             WHERE {which} GROUP BY seq ORDER BY seq",
+             WHERE {which} GROUP BY seq ORDER BY seq LIMIT ?",
             texts::NAME_IN_ITEMS
         );
-        let rows = self.database.query(&statement, &[seq.0.into()])?;
+        let rows = self.database.query(&statement, &[seq.0.into(), LISTED_AT_ONCE.into()])?;
         rows.iter().map(entry).collect()
     }
 

@@ -296,9 +296,8 @@ impl<D: Database> SessionStore<D> {
         let lost = match session.state.lost_calls {
             lost if lost > 0 && lost_calls_too => {
                 // An instance that is lost leaves no transcript, but the id that it has kept.
-                let kept = self.kept_responses()?;
-                let known = kept.iter().filter(|id| !transcribed.contains_key(*id)).count();
-                lost.saturating_sub(known as u64)
+                let is_lost = |id: &String| !transcribed.contains_key(id);
+                lost.saturating_sub(self.count_kept_responses(is_lost)?)
             }
             _ => 0,
         };

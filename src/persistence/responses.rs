@@ -11,6 +11,9 @@ use crate::ports::{Database, Row, insert};
 /// How often the model service is asked to delete a response at least before that is given up.
 pub(crate) const DELETION_ATTEMPTS: u32 = 10;
 
+/// The ids of kept responses that are read at once: a long session has hundreds of thousands.
+const KEPT_AT_ONCE: u32 = 1_000;
+
 /// Whether a response's session lives.
 const LIVES: &str = "standing IN ('kept', 'background')";
 
@@ -80,12 +83,23 @@ impl<D: Database> SessionStore<D> {
         self.database.execute(pass, &[id.into()])
     }
 
-    /// The ids of the living session's responses whose calls an instance may have lost.
-    pub(super) fn kept_responses(&self) -> Result<Vec<String>> {
+    /// The number of those of the living session's responses whose calls an instance may have lost, by their ids.
+    pub(super) fn count_kept_responses(&self, is_lost: impl Fn(&String) -> bool) -> Result<u64> {
         self.ensure_responses()?;
-        let statement = "SELECT response_id FROM responses WHERE standing = 'kept'";
-        let rows = self.database.query(statement, &[])?;
-        rows.iter().map(|row| row.get("response_id")).collect()
+        let statement = "SELECT response_id FROM responses
+             WHERE standing = 'kept' AND response_id > ? ORDER BY response_id LIMIT ?";
+        let (mut count, mut last) = (0, String::new());
+        loop {
+            let parameters = [last.as_str().into(), KEPT_AT_ONCE.into()];
+            let rows = self.database.query(statement, &parameters)?;
+            let ids: Vec<String> =
+                rows.iter().map(|row| row.get("response_id")).collect::<Result<_>>()?;
+            count += ids.iter().filter(|id| is_lost(id)).count() as u64;
+            match ids.into_iter().next_back() {
+                Some(id) => last = id,
+                None => return Ok(count),
+            }
+        }
     }
 
     /// The number of responses that are to be deleted, and of those among them whom nobody can be asked

@@ -108,6 +108,11 @@ fn tools_that_no_model_service_would_accept_are_left_out_and_the_others_stay() {
             format!(r#"{{"type":"object","title":"{}"}}"#, "x".repeat(65_536)),
             "its description and schema are too long",
         ),
+        (
+            "endless",
+            r#"{"type":"object","properties":{"n":{"maximum":1e400}}}"#.to_owned(),
+            "its input schema holds a number out of range, or half a character",
+        ),
         ("good", nested(64), ""),
         ("braces", r#"{"type":"object","title":"\"{[{[\\"}"#.to_owned(), ""),
     ];

@@ -600,3 +600,23 @@ fn a_service_that_names_another_response_in_each_event_has_few_of_them_kept() {
         assert!(written < 100, "background: {background}, {written} writes");
     }
 }
+
+#[test]
+fn the_kept_ids_of_a_long_session_are_read_in_pages() {
+    let bed = deleting(Reply::Silence);
+    bed.send(&turn("t1", "One"));
+    bed.run_until(|bed| bed.world.model.requests() == 1, "the call is made");
+    bed.restart();
+    bed.try_alarm().unwrap();
+    bed.settle();
+    bed.disk.write(
+        "WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 2500)
+         INSERT INTO responses SELECT 'r' || id, 'default', 'kept', 0 FROM n",
+    );
+    bed.disk.watch();
+    bed.try_erase().unwrap().result();
+    let read = bed.disk.statements();
+    let of_kept = read.iter().filter(|(statement, _)| statement.contains("standing = 'kept'"));
+    let most = of_kept.map(|(_, cost)| (cost.runs, cost.most_rows)).collect::<Vec<_>>();
+    assert_eq!(most, [(4, 1_000)]);
+}

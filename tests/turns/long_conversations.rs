@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use aptix_edge::encoding::sha256_hex;
+use aptix_edge::persistence::{EntrySeq, SessionStore};
 use aptix_edge::responses_api::for_replay;
 use bed::*;
 use serde_json::value::RawValue;
@@ -301,4 +302,21 @@ fn a_turn_of_many_long_outcomes_is_exported_without_their_being_read_at_once() {
     for (statement, seen) in bed.disk.statements() {
         assert!(seen.most_bytes < PART_BYTES + 100_000, "{statement}: {seen:?}");
     }
+}
+
+#[test]
+fn the_entries_of_a_long_conversation_are_listed_some_at_once() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One")).final_text();
+    bed.disk.write(
+        "WITH RECURSIVE n (seq) AS (SELECT 101 UNION ALL SELECT seq + 1 FROM n WHERE seq < 2100)
+         INSERT INTO conversation (seq, turn, kind, entry_state, items)
+         SELECT seq, 1, 'user', 'kept', '[]' FROM n",
+    );
+    let store = SessionStore::new(bed.disk.database());
+    bed.disk.watch();
+    let entries = store.entries_after(EntrySeq::at(100)).unwrap();
+    let places: Vec<u64> = entries.iter().map(|entry| entry.seq.number()).collect();
+    assert_eq!(places, (101..=2100).collect::<Vec<_>>());
+    assert!(bed.disk.statements().values().all(|cost| cost.most_rows <= 1_000));
 }

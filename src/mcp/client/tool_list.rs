@@ -2,6 +2,7 @@
 //! list is used.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::connection::Connection;
@@ -170,6 +171,10 @@ fn input_schema(tool: &str) -> Result<Box<RawValue>, &'static str> {
     }
     if !is_bounded(schema) {
         return Err("its input schema is too deep or too large");
+    }
+    // A turn offers what is made of its tree, which holds neither.
+    if serde_json::from_str::<Value>(schema).is_err() {
+        return Err("its input schema holds a number out of range, or half a character");
     }
     if repeats_a_member(schema) {
         return Err("its input schema names a member twice");

@@ -15,6 +15,10 @@ use crate::persistence::session_store::SessionStore;
 use crate::persistence::{schema, texts};
 use crate::ports::{Database, Row, SqlValue, insert, unreadable_column};
 
+/// The most ancestors that a session knows, the nearest ones. Each turn stores them, and a repeat of a copied turn is
+/// compared under the id of each.
+const MOST_ANCESTORS: usize = 100;
+
 /// What is stored of a fork that is built.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -360,6 +364,7 @@ impl Session {
         let ForkPlan { parent, turn_id, turns, request, .. } = &build.plan;
         let mut ancestors = vec![parent.clone()];
         ancestors.extend(self.state.fork.take().into_iter().flat_map(|fork| fork.ancestors));
+        ancestors.truncate(MOST_ANCESTORS);
         self.session_id = request.session_id.clone();
         (self.created_at, self.updated_at) = (now_ms, now_ms);
         self.state.incarnation = build.incarnation;

@@ -29,7 +29,7 @@ pub struct ForkOrigin {
     pub model_calls: u64,
     /// The request that the fork answers.
     pub request: ForkRequest,
-    /// The sessions to which requests of the copied turns were sent: the parent, and those before it.
+    /// The sessions to which requests of the copied turns were sent: the parent, and those before it, up to a bound.
     pub ancestors: Vec<SessionId>,
 }
 

@@ -422,3 +422,20 @@ fn a_long_progress_is_copied_whole() {
     assert_eq!(warnings("f").as_array().unwrap().len(), 1000);
     assert_eq!(warnings("f"), warnings("p"));
 }
+
+#[test]
+fn a_chain_of_forks_costs_its_newest_session_no_more_the_longer_it_is() {
+    let bed = Bed::new();
+    bed.say("f0", "t1", "One").final_text();
+    for number in 0..102 {
+        let body = json!({ "SessionId": format!("f{}", number + 1) }).to_string();
+        let forked = bed.ask("POST", &format!("/sessions/f{number}/fork"), &[], &body);
+        assert_eq!(bed.wait(&forked).unwrap().status, 201);
+    }
+    let session = bed.object("f102").disk.session().unwrap();
+    let ancestors = session["state"]["fork"]["ancestors"].as_array().unwrap();
+    assert_eq!(
+        (ancestors.len(), &ancestors[0], &ancestors[99]),
+        (100, &json!("f101"), &json!("f2"))
+    );
+}
