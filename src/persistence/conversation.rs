@@ -143,6 +143,22 @@ impl<D: Database> SessionStore<D> {
         let Some(row) = self.database.first(statement, &[turn.into()])? else { return Ok(None) };
         texts::from_column(self.database.as_ref(), row.get("items")?).map(Some)
     }
+
+    /// Has calls send the latest message of a user turn again in its own place, where it was refused before the model had
+    /// it: in a step that saves the session. False where calls leave the message out all the same.
+    pub(crate) fn readmit_message(&self, turn: u64, acknowledged: EntrySeq) -> Result<bool> {
+        let statement = "SELECT seq, entry_state FROM conversation
+             WHERE turn = ? AND kind = 'user' ORDER BY seq DESC LIMIT 1";
+        let Some(row) = self.database.first(statement, &[turn.into()])? else { return Ok(true) };
+        if row.get::<String>("entry_state")? == "kept" {
+            return Ok(true);
+        }
+        let seq: EntrySeq = row.get("seq")?;
+        if seq > acknowledged {
+            self.mark(&[seq], "kept")?;
+        }
+        Ok(seq > acknowledged)
+    }
 }
 
 impl Entry {

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use super::approval::{is_made_again, question};
 use super::model_call::{Exchange, Input, Transcript, can_fall_back};
 use super::run_ending::warn_of_contents;
-use super::running_turn::{Reasoner, RunningTurn};
+use super::running_turn::{Reasoner, RunningTurn, SEGMENTS_OF_AN_ATTEMPT};
 use super::settlement::missing_result;
 use super::sources::sources;
 use super::tool_step::warn_of_mode_changes;
@@ -93,8 +93,13 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             return Ok(running.turn.progress.pending.take());
         }
         let (session, turn) = (&running.session, &mut running.turn);
+        // Watchers may have text of it, which that of another response must not grow behind.
+        turn.progress.next_segment += SEGMENTS_OF_AN_ATTEMPT;
         let now = self.platform.now_ms();
-        self.store.durable_step(|| self.store.give_up_pending(session, turn, now))?;
+        self.store.durable_step(|| {
+            self.store.give_up_pending(session, turn, now)?;
+            self.store.save_progress(turn)
+        })?;
         Ok(None)
     }
 

@@ -67,6 +67,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         transcript.interrupted = true;
         estimate_cost(&self.store, &running.session, &mut transcript)?;
         self.run.report.borrow_mut().interrupts += 1;
+        self.return_to_service(running)?;
         self.record_attempt(running, &transcript)
     }
 }

@@ -21,8 +21,9 @@ use crate::encoding::sha256_hex;
 use crate::identity::ForwardedCaller;
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
-    Call, ContextChange, Contexts, EntryKind, NewContexts, NewMessage, NewMode, NewSubmission,
-    NewTurn, OpenCalls, Session, SessionStore, StoredSchema, Turn, TurnProgress, TurnTrace,
+    Call, ContextChange, Contexts, Entry, EntryKind, NewContexts, NewMessage, NewMode,
+    NewSubmission, NewTurn, OpenCalls, Session, SessionStore, StoredSchema, Turn, TurnProgress,
+    TurnTrace,
 };
 use crate::ports::Database;
 use crate::server_tools::FileSources;
@@ -263,15 +264,20 @@ pub(crate) fn resume_turn<D: Database>(
             settle_open_calls(store, &mut session, Abandonment::Overtaken)?;
         }
         let owed = store.entries_after(session.acknowledged)?;
-        let owes_its_own =
-            owed.iter().any(|entry| entry.turn == turn.ordinal && entry.kind != EntryKind::System);
+        let is_own = |entry: &&Entry| entry.turn == turn.ordinal && entry.kind != EntryKind::System;
+        let mut own = owed.iter().filter(is_own).peekable();
         // A turn that lost its instance between a final text and the steers after it owes those.
         let goes_on_with_steers =
             turn.status == TurnStatus::Running && store.has_unplaced_steers(&turn);
-        let repeated_message = if own_calls || owes_its_own || goes_on_with_steers {
-            None
-        } else {
-            store.message_of(turn.ordinal)?
+        let owes_its_own = own.peek().is_some() || goes_on_with_steers;
+        // The model service may have refused the message before the steers came that were kept.
+        let owes_steers_alone =
+            owes_its_own && !own_calls && own.all(|entry| entry.kind == EntryKind::Steer);
+        let sends_message =
+            !owes_steers_alone || store.readmit_message(turn.ordinal, session.acknowledged)?;
+        let repeated_message = match own_calls || owes_its_own && sends_message {
+            true => None,
+            false => store.message_of(turn.ordinal)?,
         };
         let repeated_message = repeated_message.as_deref();
         store.begin_attempt(

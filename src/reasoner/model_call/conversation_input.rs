@@ -341,6 +341,14 @@ impl Input {
         entries.filter(is_unsent).map(|entry| entry.seq).collect()
     }
 
+    /// The longest of some of its entries.
+    pub(super) fn longest_of(&self, some: &[EntrySeq]) -> Vec<EntrySeq> {
+        let entries = self.entries.iter().map(|sent| &sent.entry);
+        let longest =
+            entries.filter(|entry| some.contains(&entry.seq)).max_by_key(|entry| entry.bytes);
+        longest.map(|entry| entry.seq).into_iter().collect()
+    }
+
     /// Whether it holds replacements of tool outputs that the service refused before.
     pub(crate) fn holds_replacements(&self) -> bool {
         let is_one = |form| form == SentForm::Replacements || form == SentForm::PlainReplacements;

@@ -68,12 +68,13 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     /// Has the session know the service again that has answered last, where a turn fails after calls that came to nothing at
-    /// another one.
+    /// another one, or a call there is interrupted.
     pub(crate) fn return_to_service(&self, running: &mut RunningTurn<'_>) -> Result<()> {
         if running.comes_anew {
             let (stored, session) = (self.store.session_of_turn()?, &mut running.session);
             if session.turn_to(stored.state.window.service.as_deref()) {
                 session.know_again(&stored, running.turn.ordinal);
+                running.comes_anew = false;
             }
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! A crash at every durable step around a fall-back: the turn ends once, with the service that its row names.
 
+use aptix_edge::live_text::Position;
+
 use super::*;
 
 fn services_of_row(bed: &Bed) -> Vec<Value> {
@@ -83,4 +85,31 @@ fn a_turn_stays_with_the_service_that_its_row_names_though_the_first_is_well_aga
         bed.post(&turn("t2", "Two")).final_text();
         assert_eq!(bed.world.model.requests(), 2);
     }
+}
+
+#[test]
+fn a_background_response_of_a_service_that_has_left_is_made_again_in_a_segment_of_its_own() {
+    let bed = with_fallbacks();
+    bed.configure(|catalog| {
+        add_fallbacks(catalog);
+        catalog["AgentContexts"]["spare"]["Background"] = json!("Always");
+    });
+    bed.world.model.spoil_after(0, down());
+    bed.world.spare.script([say("One two three four five six.").paced(1_000).into()]);
+    let request = with(turn("t1", "Hello"), json!({ "Streaming": true }));
+    let _ = bed.send(&request);
+    bed.run_until(|bed| bed.world.spare.requests() == 1, "the other service is called");
+    let began = bed.world.executor.now_ms();
+    bed.run_until(|bed| bed.world.executor.now_ms() >= began + 8_000, "its text has begun");
+    bed.run_at_once();
+    bed.restart();
+    // The operator takes the other service out of the catalog meanwhile.
+    bed.world.model.mend();
+    bed.configure(|_| ());
+    let heard = bed.wait(&bed.send_from(&request, Position::parse("0.14"))).unwrap();
+    assert_eq!(heard.final_text(), "Answer to Hello.");
+    let frames = heard.frames.unwrap();
+    assert!(frames.contains("event: output_text.discard\ndata: {\"Segment\":0}"), "{frames}");
+    assert_eq!(watched(&frames.replace(": keep-alive\n\n", "")).0, "Answer to Hello.");
+    assert_eq!(bed.world.spare.requests(), 1);
 }

@@ -245,3 +245,22 @@ fn an_outage_of_all_services_costs_a_session_nothing_of_what_it_knows() {
     assert_eq!(sent["input"].as_array().unwrap().len(), 2, "{sent}");
     assert_replays(&bed, "an outage");
 }
+
+#[test]
+fn an_interrupt_of_a_call_at_another_service_costs_a_session_nothing_of_what_it_knows() {
+    let bed = with_fallbacks();
+    bed.deploy("FALLBACK_REST_MS", "0");
+    bed.post(&turn("t1", "One [plan: server]")).final_text();
+    bed.world.model.spoil_after(0, down());
+    bed.world.spare.script([say("A long answer.").paced(1_000).into()]);
+    let pending = bed.send(&turn("t2", "Two"));
+    bed.run_until(|bed| bed.world.spare.requests() == 1, "the other service is called");
+    bed.world.model.mend();
+    let interrupting = with(steer("s1", "Rather this."), json!({ "Interrupt": true }));
+    assert_eq!(bed.steer("t2", &interrupting).status, 202);
+    bed.wait(&pending).unwrap().final_text();
+    assert_eq!(bed.world.spare.requests(), 1);
+    let sent = bed.world.model.bodies().pop().unwrap();
+    assert!(sent["previous_response_id"].is_string(), "{sent}");
+    assert_eq!(sent["input"].as_array().unwrap().len(), 2, "{sent}");
+}

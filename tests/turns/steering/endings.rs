@@ -69,6 +69,33 @@ fn a_failed_turn_that_is_repeated_goes_on_with_its_steers() {
     }
 }
 
+#[test]
+fn a_refused_turn_that_is_repeated_sends_its_message_before_the_steer_that_was_kept() {
+    for (code, failure) in [
+        ("invalid_image", (502, "upstream_rejected")),
+        ("context_length_exceeded", (413, "context_window_exceeded")),
+    ] {
+        for context in ["default", "replay"] {
+            let bed = Bed::new();
+            let refusal = http_error(400, json!({ "code": code, "param": "input" }), &[]);
+            let Reply::Http(refusal) = refusal else { panic!("it is an HTTP error") };
+            // The refusal is slow enough for a steer.
+            bed.world.model.script([Reply::Http(refusal.after(1_000))]);
+            let request = with(turn("t1", "Words"), json!({ "ConversationContextId": context }));
+            let pending = bed.send(&request);
+            bed.run_until(|bed| bed.world.model.requests() == 1, "the model is called");
+            assert_eq!(bed.steer("t1", &steer("s1", "Rather this.")).status, 202);
+            assert_eq!(bed.wait(&pending).unwrap().failure(), failure);
+            assert_eq!(states(&bed, "t1"), [state("s1", "kept")]);
+            bed.post(&request).final_text();
+            assert_eq!(states(&bed, "t1"), [state("s1", "delivered")]);
+            assert_each_once(&bed, &["Words", "Rather this."]);
+            let texts = bed.world.model.conversation().user_texts();
+            assert!(texts[0].ends_with("Words") && texts[1].ends_with("Rather this."), "{texts:?}");
+        }
+    }
+}
+
 /// A turn that fails while calls wait for their outputs keeps its steer behind those.
 #[test]
 fn a_kept_steer_stands_behind_the_outputs_of_the_calls_that_were_open() {
@@ -164,6 +191,32 @@ fn a_steer_with_which_the_input_is_too_long_leaves_the_conversation_and_the_turn
     assert_eq!(bed.world.model.conversation().heard("Long"), 0);
     assert_eq!(bed.world.model.conversation().heard("Before"), 1);
     bed.assert_chain_held();
+}
+
+#[test]
+fn of_steers_that_are_too_long_together_the_longest_leaves_or_else_all() {
+    for (long, refused) in [(1..2, vec!["s1"]), (0..2, vec!["s0", "s1", "s2"])] {
+        let bed = Bed::new();
+        let calls = says(vec![call("lookup", json!({}))]).paced(5);
+        let pending = under_way(&bed, "Words", calls.into());
+        for number in 0..3 {
+            let words = match long.contains(&number) {
+                true => format!("Long{number} {}", "word ".repeat(4_000)),
+                false => format!("Short{number}."),
+            };
+            assert_eq!(bed.steer("t1", &steer(&format!("s{number}"), &words)).status, 202);
+        }
+        let too_long = http_error(400, json!({ "code": "context_length_exceeded" }), &[]);
+        bed.world.model.narrow(6_000, too_long);
+        bed.wait(&pending).unwrap().final_text();
+        let expected = ["s0", "s1", "s2"]
+            .map(|id| state(id, if refused.contains(&id) { "refused" } else { "delivered" }));
+        assert_eq!(states(&bed, "t1"), expected);
+        let conversation = bed.world.model.conversation();
+        assert_eq!(conversation.heard("Long"), 0);
+        assert_eq!(conversation.heard("Short"), 3 - refused.len());
+        bed.assert_chain_held();
+    }
 }
 
 #[test]

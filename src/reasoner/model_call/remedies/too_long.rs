@@ -1,6 +1,6 @@
 //! The input does not fit into the model's context window. The conversation is compacted, step by step, until
-//! it does (interface §10). When the turn does not fit even alone and brings steers, the same begins anew without them,
-//! and then without the solution context.
+//! it does (interface §10). When the turn does not fit even alone and brings steers, the same begins anew without the
+//! longest of them, then without all, and then without the solution context.
 
 use super::refused_context;
 use crate::catalog::CompactionBy;
@@ -23,10 +23,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<(Input, Exchange)> {
         let was_chained = input.previous_response_id.is_some();
         (input, exchange) = self.reduce_until_it_fits(running, input, exchange).await?;
-        let steers = input.unsent_steers(running);
-        if too_long(&exchange) && !steers.is_empty() {
+        for blames_all in [false, true] {
+            let steers = input.unsent_steers(running);
+            if steers.is_empty() || !too_long(&exchange) {
+                break;
+            }
+            let blamed = if blames_all { steers } else { input.longest_of(&steers) };
             take_compactions_back(&mut running.session, &mut running.turn);
-            input = self.refuse_steers(running, &input, &steers)?;
+            input = self.refuse_steers(running, &input, &blamed)?;
             exchange = self.call_again(running, exchange, &input).await?;
             (input, exchange) = self.reduce_until_it_fits(running, input, exchange).await?;
         }
