@@ -4,7 +4,7 @@ import { AbstractAgent, type AgentConfig, type AgentSubscriberParams, type BaseE
 import { Observable } from "rxjs";
 import type { Aptix, AptixError, ExecuteRequest, LogEntry, Session, SessionView, Store, StreamEvent, TurnRequest } from "./index.js";
 import { answersTo, deserted, identifier, userTurn, writtenOn } from "./ag-ui/input.js";
-import { isShown, lacksAnswer, withoutPart } from "./ag-ui/shown.js";
+import { hasTaken, isBehindAnswers, isShown, lacksAnswer, withoutPart } from "./ag-ui/shown.js";
 import { RunWriter } from "./ag-ui/run_writer.js";
 import { inTime } from "./arrival.js";
 import { saidIn } from "./said.js";
@@ -138,16 +138,21 @@ export class AptixAgent extends AbstractAgent {
   private async submission(input: RunAgentInput, signal: AbortSignal): Promise<Submission> {
     const sessionId = await identifier(input.threadId);
     const session = this.client.session(sessionId);
-    const { LiveTurn } = await session.get().catch(unlessUnknown);
+    const turnId = await identifier(input.runId);
+    const { LiveTurn, LatestTurn } = await session.get().catch(unlessUnknown);
+    // A run that comes again, as after a lost connection, brings words that the turn has.
+    const isSaid = async ({ TurnId }: LiveTurn) => isBehindAnswers(input) && hasTaken(await session.getTurn(TurnId), input);
     if (LiveTurn) {
       const continued = await this.continued(sessionId, LiveTurn, input, signal);
       if (continued) return continued;
       // What is not answered yet is put again; a user who writes on gives the turn up.
-      if (!deserted(input)) return this.attached(sessionId, LiveTurn, input, signal);
+      const isLeft = deserted(input) && LiveTurn.TurnId !== turnId && !(await isSaid(LiveTurn));
+      if (!isLeft) return this.attached(sessionId, LiveTurn, input, signal);
       await session.cancel(LiveTurn.TurnId);
+    } else if (LatestTurn?.Status === "completed" && (await isSaid(LatestTurn))) {
+      return this.attached(sessionId, LatestTurn, input, signal);
     }
     const { request } = this;
-    const turnId = await identifier(input.runId);
     const asked = { ...(typeof request === "function" ? request() : request), ...userTurn(input) };
     const body = { ...asked, SessionId: sessionId, TurnId: turnId, Streaming: true };
     return { sessionId, turnId, ...this.sent(body, signal) };

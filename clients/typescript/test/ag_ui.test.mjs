@@ -7,7 +7,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { Rig, eventually, httpTool } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix, memoryStore } from '../dist/index.js';
-import { FRONT_END, VERSIONS, agentsIn, run, texts, toTheEnd } from './agents.mjs';
+import { FRONT_END, VERSIONS, agentsIn, answerCalls, run, texts, toTheEnd } from './agents.mjs';
 import { TURNS, asScripted } from './turns.mjs';
 import { sendMail, withApproval } from './approvals.mjs';
 
@@ -159,6 +159,47 @@ for (const version of Object.keys(VERSIONS)) {
     await agent.detachActiveRun();
     await gone;
     await eventually(async () => rig.model.leftovers.length === 0 && (await session.get()).LatestTurn.Status === 'completed', 'the words arrive');
+  });
+
+  test(`${version}: a run that comes again goes on with its turn, also where its words were added to the turn`, async () => {
+    const slow = new Gate();
+    rig.model.script(answer(text('Slow ', slow, 'and whole.')));
+    const agent = newAgent(version);
+    const { threadId } = agent;
+    say(agent, 'Slowly.');
+    const asked = [...agent.messages];
+    const left = run(agent, { runId: 'again' });
+    await eventually(() => texts(agent).at(-1) === 'Slow ', 'it runs');
+    await agent.detachActiveRun();
+    await left;
+    const again = newAgent(version, { threadId, initialMessages: asked });
+    const repeated = run(again, { runId: 'again' });
+    await eventually(() => texts(again).at(-1) === 'Slow ', 'it is watched');
+    slow.open();
+    assert.ok((await repeated).isFinished);
+    assert.equal(texts(again).at(-1), 'Slow and whole.');
+
+    const gate = new Gate();
+    rig.model.script(answer(call('read', { path: 'a' })), answer(text('Both ', gate, 'heard.')));
+    say(again, 'Read a.');
+    await run(again, { tools: FRONT_END });
+    answerCalls(again);
+    say(again, 'And be quick.');
+    const said = [...again.messages];
+    const lost = run(again, { tools: FRONT_END });
+    await eventually(() => texts(again).at(-1) === 'Both ', 'it runs');
+    await again.detachActiveRun();
+    await lost;
+    const back = newAgent(version, { threadId, initialMessages: said });
+    const found = run(back, { tools: FRONT_END });
+    await eventually(() => texts(back).at(-1) === 'Both ', 'it is watched');
+    gate.open();
+    assert.ok((await found).isFinished);
+    const late = newAgent(version, { threadId, initialMessages: said });
+    assert.ok((await run(late, { tools: FRONT_END })).isFinished);
+    const { TurnCount } = await new Aptix({ baseUrl: `${rig.url}` }).session(threadId).get();
+    assert.deepEqual([back, late].map((each) => texts(each).at(-1)), ['Both heard.', 'Both heard.']);
+    assert.deepEqual([TurnCount, rig.model.requests.length], [2, 3]);
   });
 
   test(`${version}: a run that is aborted on its way to the service is cancelled once it has arrived`, async () => {

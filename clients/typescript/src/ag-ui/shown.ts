@@ -46,19 +46,29 @@ export function withoutPart(messages: readonly Message[], turnId: string): Messa
   return kept.length < messages.length ? kept : undefined;
 }
 
+/** Whether the newest words of the user stand behind answers to a pause, with which they may have been added to its turn. */
+export const isBehindAnswers = ({ messages }: RunAgentInput): boolean =>
+  messages.at(messages.findLastIndex(({ role }) => role !== "user"))?.role === "tool";
+
+/** Whether the newest words of the user were added to a turn. */
+export async function hasTaken({ Steers = [] }: TurnView, { messages }: RunAgentInput): Promise<boolean> {
+  const words = messages.findLast(({ role }) => role === "user");
+  const steerId = words && (await identifier(words.id));
+  return Steers.some(({ SteerId }) => SteerId === steerId);
+}
+
 /** Whether the messages end with a turn, the newest one, whose answer they lack or have in part. */
-export async function lacksAnswer({ messages }: RunAgentInput, turnId: string, view: () => PromiseLike<TurnView>): Promise<boolean> {
+export async function lacksAnswer(input: RunAgentInput, turnId: string, view: () => PromiseLike<TurnView>): Promise<boolean> {
+  const { messages } = input;
   const own = messages.filter((message) => message.role === "assistant" && isOf(turnId)(message));
   const last = messages.findLast(({ role }) => role !== "reasoning" && role !== "activity");
   // Results of the service's own tools come with the answer.
   if (own.length === 0) return last?.role === "user" || (last?.role === "tool" && last.id !== resultId(last.toolCallId));
   const words = messages.findLast(({ role }) => role === "user");
-  const { Outcome, Steers = [] } = await view();
+  const turn = await view();
   // A turn in front of the user's newest words is not theirs, unless these were added to it.
-  if (words && messages.findLastIndex(isOf(turnId)) < messages.indexOf(words)) {
-    const steerId = await identifier(words.id);
-    return Steers.some(({ SteerId }) => SteerId === steerId);
-  }
+  if (words && messages.findLastIndex(isOf(turnId)) < messages.indexOf(words)) return hasTaken(turn, input);
+  const { Outcome } = turn;
   const text = Outcome?.Successful === true && Outcome.Result?.Kind === "final" ? Outcome.Result.PrimaryOutputText : "";
   return text !== "" && !own.some(({ content }) => content === text);
 }
