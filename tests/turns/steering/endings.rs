@@ -96,6 +96,27 @@ fn a_refused_turn_that_is_repeated_sends_its_message_before_the_steer_that_was_k
     }
 }
 
+#[test]
+fn a_message_that_stood_in_for_refused_steers_is_not_sent_again_beside_them() {
+    let bed = Bed::new();
+    let refusal = http_error(400, json!({ "code": "invalid_image", "param": "input" }), &[]);
+    let failure = || http_error(401, json!({}), &[]);
+    // The steer is refused, and the call with the message in its place fails for another reason.
+    let pending = under_way(&bed, "Words", say("Done.").paced(5).into());
+    bed.world.model.script([refusal, failure()]);
+    assert_eq!(bed.steer("t1", &steer("s1", "Rather this.")).status, 202);
+    assert_eq!(bed.wait(&pending).unwrap().failure().0, 502);
+    assert_eq!(bed.world.model.requests(), 3);
+    // A repeat takes the steer, and fails with another one.
+    let pending = under_way(&bed, "Words", say("Done again.").paced(5).into());
+    bed.world.model.script([failure()]);
+    assert_eq!(bed.steer("t1", &steer("s2", "And this.")).status, 202);
+    assert_eq!(bed.wait(&pending).unwrap().failure().0, 502);
+    bed.post(&turn("t1", "Words")).final_text();
+    assert_eq!(states(&bed, "t1"), [state("s1", "delivered"), state("s2", "delivered")]);
+    assert_each_once(&bed, &["Words", "Rather this.", "And this."]);
+}
+
 /// A turn that fails while calls wait for their outputs keeps its steer behind those.
 #[test]
 fn a_kept_steer_stands_behind_the_outputs_of_the_calls_that_were_open() {
