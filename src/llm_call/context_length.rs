@@ -136,6 +136,10 @@ const OTHER_NAMES: &[&str] = &[
     "too_many_requests",
 ];
 
+/// A code that blames the whole input, and behind which OpenRouter tells its length in words alone:
+/// openrouter.ai/docs/api_reference/responses/error-handling.
+const OF_ANY_INPUT: &str = "invalid_prompt";
+
 /// Beginnings of parameters that can stand for the whole input, or for its length beside the output's.
 const WHOLE_INPUT: &[&str] = &["contents", "input", "max_", "messages", "prompt"];
 
@@ -148,8 +152,9 @@ pub(super) fn concerns_length(error: &ErrorBody) -> bool {
     if names().any(|name| names_length(name)) {
         return true;
     }
+    let blames_a_part = |name: &str| name != OF_ANY_INPUT && code_concerns_input(name);
     let names_another =
-        names().any(|name| OTHER_NAMES.contains(&name.as_str()) || code_concerns_input(name));
+        names().any(|name| OTHER_NAMES.contains(&name.as_str()) || blames_a_part(name));
     let param = error.param.as_deref().unwrap_or_default();
     let is_whole_input = param.is_empty() || WHOLE_INPUT.iter().any(|name| param.starts_with(name));
     !names_another
@@ -324,6 +329,7 @@ mod tests {
                 json!({ "message": message, "type": "invalid_request_error", "code": null }),
                 json!({ "message": message, "type": "server_error", "code": 400 }),
                 json!({ "message": message, "param": "input", "code": "BadRequest" }),
+                json!({ "message": message, "code": "invalid_prompt" }),
                 json!({ "message": "Provider returned error", "metadata": { "raw": message } }),
             ] {
                 failures(&error).into_iter().for_each(|failure| assert_too_long(failure, message));
@@ -341,6 +347,10 @@ mod tests {
             let cause = Cause::Incomplete { reason: Some((*name).to_owned()) };
             assert_too_long(cause.into(), name);
         }
+        let error = json!({ "code": "invalid_prompt", "message": "no" });
+        let failed = json!({ "status": "failed", "error": error, "error_type": NAMES[0] });
+        let event = json!({ "type": "response.failed", "response": failed });
+        assert_too_long(streamed(&event), "OpenRouter's");
         assert_too_long(refused(413, "<h1>Request Entity Too Large</h1>"), "a proxy's");
     }
 

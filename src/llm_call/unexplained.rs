@@ -16,6 +16,10 @@ const OF_POLICIES: &[&str] =
 const OF_OPERATOR: &[&str] =
     &["api_key", "authentication", "billing", "credit", "permission", "quota", "rate_limit"];
 
+/// A place in the input, as OpenRouter gives it without white space: behind it, a policy's code (`invalid_prompt`) means the
+/// form of an item. CherryHQ/cherry-studio#10477.
+const PLACE_IN_INPUT: &str = r#""path":["input""#;
+
 /// The members of a request that hold the conversation.
 const OF_CONVERSATION: [&str; 3] = ["input", "messages", "previous_response_id"];
 
@@ -53,7 +57,9 @@ fn fails_for_good(error: &ErrorBody) -> bool {
 }
 
 fn blames_no_other(error: &ErrorBody) -> bool {
-    let mut names = [&error.code, &error.kind].into_iter().flatten();
+    let said = error.message.as_deref().unwrap_or_default();
+    let is_of_form = said.split_whitespace().collect::<String>().contains(PLACE_IN_INPUT);
+    let mut names = [&error.code, &error.kind].into_iter().flatten().filter(|_| !is_of_form);
     let is_named = names.any(|name| {
         let name = name.to_ascii_lowercase();
         OF_POLICIES.iter().chain(OF_OPERATOR).any(|part| name.contains(part))
@@ -62,7 +68,6 @@ fn blames_no_other(error: &ErrorBody) -> bool {
         let rest = OF_CONVERSATION.iter().find_map(|name| param.strip_prefix(name));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '.']))
     };
-    let said = error.message.as_deref().unwrap_or_default();
     let is_of_a_key = said.to_ascii_lowercase().contains("api key");
     !is_named && !is_of_a_key && error.param.as_deref().is_none_or(is_of_conversation)
 }
@@ -84,6 +89,19 @@ mod tests {
 
     fn failed(error: ErrorBody) -> CallFailure {
         Cause::Failed(Box::new(error)).into()
+    }
+
+    #[test]
+    fn a_refusal_of_an_item_s_form_may_concern_the_conversation_though_its_code_is_a_policy_s() {
+        for raw in [
+            r#"[{"code":"invalid_type","path":["input",1,"id"],"message":"Required"}]"#,
+            r#""[\n  {\n    \"path\": [\n      \"input\",\n      1\n    ]\n  }\n]""#,
+        ] {
+            let error = r#"{"code":"invalid_prompt","message":"Invalid Responses API request"}"#;
+            let body = format!(r#"{{"error":{error},"metadata":{{"raw":{raw}}}}}"#);
+            let failure = refused(400, ErrorBody::read(body.as_bytes()));
+            assert!(failure.may_concern_conversation("gpt-9"), "{raw}");
+        }
     }
 
     #[test]
@@ -110,6 +128,7 @@ mod tests {
             (refused(400, error("", "", "tools[3].parameters", "")), false),
             (refused(400, error("", "", "", "Invalid schema for function 'f'.")), false),
             (refused(404, error("model_not_found", "", "", "")), false),
+            (refused(404, error("DeploymentNotFound", "", "", "The API deployment …")), false),
             (refused(404, error("", "", "", "The model `gpt-9` does not exist.")), false),
             (refused(400, error("content_filter", "", "", "")), false),
             (refused(400, error("invalid_prompt", "", "input", "")), false),

@@ -166,7 +166,10 @@ pub fn concerns_storage(status: Option<u16>, error: &ErrorBody) -> bool {
         return false;
     }
     let message = own_words(error).to_ascii_lowercase();
-    error.param.as_deref() == Some("store") || mentions(&message, WORDS_OF_NO_STORAGE)
+    let packed: String = message.split_whitespace().collect();
+    error.param.as_deref() == Some("store")
+        || mentions(&message, WORDS_OF_NO_STORAGE)
+        || packed.contains(PATH_OF_STORE)
 }
 
 /// Whether the service refuses to give out reasoning that can be sent back. The remedy is not to ask for it.
@@ -178,10 +181,17 @@ pub fn concerns_encrypted_reasoning(status: Option<u16>, error: &ErrorBody) -> b
     match error.param.as_deref() {
         // It is the first of the list; others are the operator's, and their refusal lists it as well.
         Some(param) if param.starts_with("include") => matches!(param, "include" | "include[0]"),
-        // Llama Stack 0.7.3: "reasoning.encrypted_content is not supported by Llama Stack."
-        _ => own_words(error).contains(ENCRYPTED_REASONING),
+        _ => mentions(&own_words(error).to_ascii_lowercase(), WORDS_OF_NO_REASONING),
     }
 }
+
+/// The words of services that give out no reasoning, in lower case.
+const WORDS_OF_NO_REASONING: &[&str] = &[
+    // Llama Stack 0.7.3: "reasoning.encrypted_content is not supported by Llama Stack."
+    ENCRYPTED_REASONING,
+    // OpenAI and Azure, of a model that does not reason; LiteLLM passes that on without its param: pydantic/pydantic-ai#3326.
+    "encrypted content is not supported",
+];
 
 /// Whether the service refuses to make a response in the background. The remedy is to ask without. `status` is
 /// absent inside a successful response.
@@ -211,20 +221,24 @@ const WORDS_OF_NO_STORAGE: &[&str] = &[
     "store must be set to false",
     // vLLM: vllm-project/vllm#22137.
     "`store=true`",
-    // OpenRouter: BerriAI/litellm#30851.
-    r#""path":["store"]"#,
     // Services that do not know the member, or want it false.
     "'store'",
     "`store`",
 ];
 
+/// OpenRouter's place of the member, in JSON (BerriAI/litellm#30851), or in a text of JSON with white space
+/// (CherryHQ/cherry-studio#10477).
+const PATH_OF_STORE: &str = r#""path":["store"]"#;
+
 /// Whether an error names the model that was called.
 pub fn names_model(error: &ErrorBody, model: &str) -> bool {
     let message = error.message.as_deref().unwrap_or_default();
     let of_models = |code: &str| {
-        ["model_not", "invalid_model", "unknown_model", "unsupported_model"]
-            .iter()
-            .any(|begin| code.starts_with(begin))
+        // Azure calls a model by its deployment, and says no name: chatboxai/chatbox#646.
+        code == "DeploymentNotFound"
+            || ["model_not", "invalid_model", "unknown_model", "unsupported_model"]
+                .iter()
+                .any(|begin| code.starts_with(begin))
     };
     error.code.as_deref().is_some_and(of_models)
         || ["'", "`", "\""].iter().any(|mark| message.contains(&format!("{mark}{model}{mark}")))
@@ -488,17 +502,26 @@ mod tests {
         ] {
             assert_eq!(concerns_storage(status, &body), expected, "{status:?} {body:?}");
         }
-        let body = r#"{"error":{"code":"invalid_prompt","message":"m"},"metadata":{"raw":[{"values":[false],"path":["store"]}]}}"#;
-        assert!(concerns_storage(Some(400), &ErrorBody::read(body.as_bytes())));
+        for raw in [
+            r#"[{"values":[false],"path":["store"]}]"#,
+            r#""[\n  {\n    \"path\": [\n      \"store\"\n    ]\n  }\n]""#,
+        ] {
+            let error = r#"{"code":"invalid_prompt","message":"m"}"#;
+            let body = format!(r#"{{"error":{error},"metadata":{{"raw":{raw}}}}}"#);
+            assert!(concerns_storage(Some(400), &ErrorBody::read(body.as_bytes())), "{raw}");
+        }
     }
 
     #[test]
     fn a_service_that_gives_no_reasoning_is_told_from_one_that_refuses_another_addition() {
         let unsupported = "reasoning.encrypted_content is not supported by Llama Stack.";
+        let gateway = "litellm.BadRequestError: OpenAIException - {\n  \"error\": {\n    \"message\": \"Encrypted content is not supported with this model.\",\n    \"param\": \"include\"\n  }\n}";
         let listed = "Invalid value: 'x'. Supported values are: 'reasoning.encrypted_content'.";
         for (status, body, expected) in [
             (Some(400), error("", "", "", unsupported), true),
             (None, error("", "", "", unsupported), true),
+            (Some(400), error("400", "", "", gateway), true),
+            (Some(400), error("", "", "", "The encrypted content could not be verified."), false),
             (Some(400), error("unknown_parameter", "", "include", ""), true),
             (Some(400), error("invalid_value", "", "include[0]", ""), true),
             (Some(400), error("invalid_value", "", "include[1]", listed), false),

@@ -41,7 +41,7 @@ pub(super) enum ResponseEvent<'a> {
     Progress(&'a RawValue),
     /// The terminal event, with its status and the response object.
     Terminal(TerminalStatus, &'a RawValue),
-    /// An `error` event, which ends the response.
+    /// An `error` event, or a failure that tells no more, which ends the response.
     Error(ErrorBody),
     /// The literal `[DONE]`, which some services send last.
     Done,
@@ -146,8 +146,15 @@ impl<'a> ResponseEvent<'a> {
             Some("response.created" | "response.queued" | "response.in_progress") => {
                 members.response.map_or(Self::Ignored, Self::Progress)
             }
-            Some("error") => Self::Error(members.error(data)),
+            // OpenRouter names some `response.error`: openrouter.ai/docs/api/reference/errors-and-debugging.
+            Some("error" | "response.error") => Self::Error(members.error(data)),
             Some(other) => match other.strip_prefix("response.").and_then(TerminalStatus::parse) {
+                // Perplexity's failures have an error and no response: its schema of `ResponseFailedEvent`.
+                Some(TerminalStatus::Failed)
+                    if members.response.is_none() && members.error.is_some() =>
+                {
+                    Self::Error(members.error(data))
+                }
                 Some(status) => Self::Terminal(
                     status,
                     members.response.ok_or(StreamFault::Malformed("a terminal event"))?,
@@ -347,6 +354,8 @@ mod tests {
         for (event, data, error) in [
             (None, r#"{"type":"error","error":{"type":"t","code":"x"}}"#, body("x", "t", "")),
             (None, r#"{"error":"m"}"#, body("", "", "m")),
+            (None, r#"{"type":"response.error","error":{"code":"x"}}"#, body("x", "", "")),
+            (None, r#"{"type":"response.failed","error":{"message":"m"}}"#, body("", "", "m")),
             (Some("error"), r#"{"code":"x"}"#, body("x", "", "")),
             (None, r#"{"type":"error","error":null,"code":"x"}"#, body("x", "", "")),
         ] {

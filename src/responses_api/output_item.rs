@@ -210,7 +210,8 @@ impl<'a> Message<'a> {
                     continue;
                 }
             };
-            let text = read(text.ok_or_else(malformed)?, WHAT)?;
+            // LiteLLM gives the message beside calls a part whose text is null, or absent: its `OutputText(text=message.content)`.
+            let text = text.map(|text| read(text, WHAT)).transpose()?.unwrap_or_default();
             message.parts.push(MessagePart { text, refusal });
         }
         Ok(message)
@@ -315,11 +316,25 @@ mod tests {
     }
 
     #[test]
+    fn a_part_without_a_text_is_empty() {
+        for wire in ["", r#","text":null"#] {
+            let json =
+                format!(r#"{{"type":"message","content":[{{"type":"output_text"{wire}}}]}}"#);
+            let read = item(&json);
+            let Ok(OutputItem::Message(message)) = read else { panic!("{read:?}") };
+            assert_eq!(message.parts, [MessagePart::default()]);
+        }
+    }
+
+    #[test]
     fn a_call_without_an_id_or_a_name_and_an_unreadable_message_are_faults() {
         for (json, what) in [
             (r#"{"type":"function_call","name":"f","arguments":"{}"}"#, "a function_call item"),
             (r#"{"type":"function_call","call_id":"c"}"#, "a function_call item"),
-            (r#"{"type":"message","content":[{"type":"output_text"}]}"#, "a message's content"),
+            (
+                r#"{"type":"message","content":[{"type":"output_text","text":7}]}"#,
+                "a message's content",
+            ),
             (r#"{"id":"m"}"#, "an output item"),
             ("7", "an output item"),
         ] {

@@ -116,6 +116,8 @@ pub(super) struct ResponseView<'a> {
     model: Option<&'a RawValue>,
     output: Option<BoundedList<&'a RawValue>>,
     error: Option<&'a RawValue>,
+    /// OpenRouter's name for the error, whose code says less.
+    error_type: Option<&'a RawValue>,
     incomplete_details: Option<Object<IncompleteDetails>>,
     usage: Option<&'a RawValue>,
 }
@@ -161,7 +163,11 @@ impl<'a> ResponseView<'a> {
         {
             let is_cancelled = status == TerminalStatus::Cancelled;
             return Ok(ResponseEnd::Failed(match self.error {
-                Some(error) => ErrorBody::of_error(error.get()),
+                Some(error) => {
+                    let error = ErrorBody::of_error(error.get());
+                    let named = || serde_json::from_str(self.error_type?.get()).ok();
+                    ErrorBody { kind: error.kind.or_else(named), ..error }
+                }
                 None => ErrorBody {
                     kind: is_cancelled.then(|| "cancelled".to_owned()),
                     ..ErrorBody::default()

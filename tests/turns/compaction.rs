@@ -12,11 +12,14 @@ use serde_json::json;
 use super::*;
 
 /// The ways in which a service says that the input is too long.
-fn refusals() -> [(&'static str, Reply); 5] {
+fn refusals() -> [(&'static str, Reply); 6] {
     let worded = json!({ "message": "This model's maximum context length is 8192 tokens." });
+    let mut behind_another = worded.clone();
+    behind_another["code"] = json!("invalid_prompt");
     [
         ("by code", http_error(400, json!({ "code": "context_length_exceeded" }), &[])),
         ("by wording", http_error(400, worded, &[])),
+        ("by wording behind a code of any input", http_error(400, behind_another, &[])),
         ("as a body that is too large", http_error(413, json!({}), &[])),
         ("failed in the stream", failed_at_once("context_length_exceeded")),
         ("an error event in the stream", error_event_at_once("context_length_exceeded")),

@@ -122,7 +122,9 @@ fn chains_that_expire_or_are_lost_now_and_then_are_begun_again() {
 #[test]
 fn a_service_that_gives_no_reasoning_to_send_back_is_asked_for_it_once() {
     let unsupported = "reasoning.encrypted_content is not supported by Llama Stack.";
+    let of_model = "litellm.BadRequestError: OpenAIException - Encrypted content is not supported with this model.";
     for refusal in [
+        http_error(400, json!({ "message": of_model, "type": null, "code": "400" }), &[]),
         Reply::Http(HttpReply::new(400, &json!({ "detail": unsupported }).to_string())),
         http_error(400, json!({ "param": "include", "code": "unknown_parameter" }), &[]),
     ] {
