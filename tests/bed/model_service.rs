@@ -53,7 +53,7 @@ pub struct ModelService {
     pub keeps_everything: Cell<bool>,
     /// Deletions get no answer.
     pub answers_no_deletion: Cell<bool>,
-    pub(super) numbers: Cell<u64>,
+    pub numbers: Cell<u64>,
     /// The ids of the next function calls, in place of the service's own.
     pub call_ids: RefCell<VecDeque<&'static str>>,
     /// Calls that have neither ended nor been aborted.

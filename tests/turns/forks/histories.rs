@@ -79,6 +79,8 @@ fn client_tool(name: &str) -> String {
 fn bed(context: &str) -> Bed {
     let bed = Bed::new();
     bed.world.model.counts.set(true);
+    // All ids have one length, since what the conversation counts includes them.
+    bed.world.model.numbers.set(10_000);
     bed.configure(|catalog| {
         for context in ["default", "replay"] {
             catalog["AgentContexts"][context]["Compaction"] = json!({ "Threshold": 1_500 });
