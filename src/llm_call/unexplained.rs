@@ -3,7 +3,7 @@
 
 use super::failure::{CallFailure, Cause, can_pass};
 use super::refusal::{is_plain, needs_operator};
-use crate::responses_api::{ErrorBody, names_model};
+use crate::responses_api::{ErrorBody, code_concerns_input, names_model};
 
 /// The statuses of a request that is refused for what it holds.
 const STATUSES: [u16; 5] = [400, 404, 409, 413, 422];
@@ -16,9 +16,17 @@ const OF_POLICIES: &[&str] =
 const OF_OPERATOR: &[&str] =
     &["api_key", "authentication", "billing", "credit", "permission", "quota", "rate_limit"];
 
-/// A place in the input, as OpenRouter gives it without white space: behind it, a policy's code (`invalid_prompt`) means the
-/// form of an item. CherryHQ/cherry-studio#10477.
+/// OpenRouter's code for every request that is refused: a policy's, unless it gives the place of an item or
+/// [`OF_A_REQUEST`].
+const OF_ANY_INPUT: &str = "invalid_prompt";
+
+/// A place in the input, as OpenRouter gives it without white space: behind it, [`OF_ANY_INPUT`] means the form of an item.
+/// CherryHQ/cherry-studio#10477.
 const PLACE_IN_INPUT: &str = r#""path":["input""#;
+
+/// OpenRouter's type for an invalid request, where its code says less:
+/// openrouter.ai/docs/api/reference/responses/error-handling.
+const OF_A_REQUEST: &str = "invalid_request";
 
 /// The members of a request that hold the conversation.
 const OF_CONVERSATION: [&str; 3] = ["input", "messages", "previous_response_id"];
@@ -50,7 +58,10 @@ impl CallFailure {
 fn fails_for_good(error: &ErrorBody) -> bool {
     match (error.kind.as_deref(), error.code.as_deref()) {
         _ if can_pass(error) || needs_operator(error) => false,
-        (Some(kind), _) => kind == "invalid_request_error",
+        // OpenRouter's types name what its codes do, images among them.
+        (Some(kind), _) => {
+            matches!(kind, "invalid_request_error" | OF_A_REQUEST) || code_concerns_input(kind)
+        }
         (None, Some(code)) => code.parse().map_or(true, |status| STATUSES.contains(&status)),
         (None, None) => false,
     }
@@ -58,9 +69,13 @@ fn fails_for_good(error: &ErrorBody) -> bool {
 
 fn blames_no_other(error: &ErrorBody) -> bool {
     let said = error.message.as_deref().unwrap_or_default();
-    let is_of_form = said.split_whitespace().collect::<String>().contains(PLACE_IN_INPUT);
-    let mut names = [&error.code, &error.kind].into_iter().flatten().filter(|_| !is_of_form);
+    let is_of_form = error.kind.as_deref() == Some(OF_A_REQUEST)
+        || said.split_whitespace().collect::<String>().contains(PLACE_IN_INPUT);
+    let mut names = [&error.code, &error.kind].into_iter().flatten();
     let is_named = names.any(|name| {
+        if is_of_form && name == OF_ANY_INPUT {
+            return false;
+        }
         let name = name.to_ascii_lowercase();
         OF_POLICIES.iter().chain(OF_OPERATOR).any(|part| name.contains(part))
     });
@@ -141,6 +156,12 @@ mod tests {
             (failed(error("server_error", "", "", "")), false),
             (failed(error("unsupported_item", "server_error", "", "")), false),
             (failed(error("bio_policy", "", "", "")), false),
+            (failed(error("invalid_prompt", "invalid_request", "", said)), true),
+            (failed(error("invalid_image", "invalid_image", "", "")), true),
+            (failed(error("invalid_prompt", "invalid_prompt", "", "")), false),
+            (failed(error("invalid_prompt", "content_policy_violation", "", "")), false),
+            (failed(error("server_error", "invalid_request", "", "")), false),
+            (refused(400, error("content_filter", "", "", r#""path":["input""#)), false),
             (failed(error("", "", "", said)), false),
             (Cause::Unreachable.into(), false),
         ] {

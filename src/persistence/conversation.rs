@@ -144,22 +144,18 @@ impl<D: Database> SessionStore<D> {
         texts::from_column(self.database.as_ref(), row.get("items")?).map(Some)
     }
 
-    /// Has calls send the latest message of a user turn before the first steer that it owes again in its own place, where it
-    /// was refused before the model had it: in a step that saves the session. False where calls leave the message out all
-    /// the same.
-    pub(crate) fn readmit_message(
-        &self,
-        turn: u64,
-        acknowledged: EntrySeq,
-        first_steer: Option<EntrySeq>,
-    ) -> Result<bool> {
-        // The message may have been sent once more in the place of refused steers, and been taken out with their return:
-        // such a copy stands behind those steers, and the model has the message itself.
+    /// Has calls send the latest message of a user turn before the first steer that the model has not got again in its own
+    /// place, where it was refused before the model had it: in a step that saves the session. False where calls leave the
+    /// message out all the same.
+    pub(crate) fn readmit_message(&self, turn: u64, acknowledged: EntrySeq) -> Result<bool> {
+        // The message may have been sent once more in the place of refused steers, and been refused like them, or been taken
+        // out with their return: such a copy stands behind those steers, and the model has the message itself.
         let statement = "SELECT seq, entry_state FROM conversation
-             WHERE turn = ?1 AND kind = 'user' AND (?2 IS NULL OR seq < ?2)
-             ORDER BY seq > ?3 DESC, entry_state = 'kept' DESC, seq DESC LIMIT 1";
-        let first_steer = first_steer.map(|seq| seq.0);
-        let parameters = [turn.into(), first_steer.into(), acknowledged.0.into()];
+             WHERE turn = ?1 AND kind = 'user' AND seq < IFNULL(
+                (SELECT MIN(seq) FROM conversation WHERE turn = ?1 AND kind = 'steer' AND seq > ?2),
+                seq + 1)
+             ORDER BY seq > ?2 DESC, entry_state = 'kept' DESC, seq DESC LIMIT 1";
+        let parameters = [turn.into(), acknowledged.0.into()];
         let Some(row) = self.database.first(statement, &parameters)? else { return Ok(true) };
         if row.get::<String>("entry_state")? == "kept" {
             return Ok(true);

@@ -266,16 +266,15 @@ pub(crate) fn resume_turn<D: Database>(
         let owed = store.entries_after(session.acknowledged)?;
         let is_own = |entry: &&Entry| entry.turn == turn.ordinal && entry.kind != EntryKind::System;
         let mut own = owed.iter().filter(is_own).peekable();
-        let first_owed = own.peek().map(|entry| entry.seq);
         // A turn that lost its instance between a final text and the steers after it owes those.
         let goes_on_with_steers =
             turn.status == TurnStatus::Running && store.has_unplaced_steers(&turn);
-        let owes_its_own = first_owed.is_some() || goes_on_with_steers;
+        let owes_its_own = own.peek().is_some() || goes_on_with_steers;
         // The model service may have refused the message before the steers came that were kept.
         let owes_steers_alone =
             owes_its_own && !own_calls && own.all(|entry| entry.kind == EntryKind::Steer);
-        let sends_message = !owes_steers_alone
-            || store.readmit_message(turn.ordinal, session.acknowledged, first_owed)?;
+        let sends_message =
+            !owes_steers_alone || store.readmit_message(turn.ordinal, session.acknowledged)?;
         let repeated_message = match own_calls || owes_its_own && sends_message {
             true => None,
             false => store.message_of(turn.ordinal)?,

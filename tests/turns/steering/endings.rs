@@ -117,6 +117,27 @@ fn a_message_that_stood_in_for_refused_steers_is_not_sent_again_beside_them() {
     assert_each_once(&bed, &["Words", "Rather this.", "And this."]);
 }
 
+#[test]
+fn a_message_that_was_refused_in_the_place_of_steers_is_not_sent_again_beside_itself() {
+    let bed = Bed::new();
+    let refusal = http_error(400, json!({ "code": "invalid_image", "param": "input" }), &[]);
+    let Reply::Http(refusal) = refusal else { panic!("it is an HTTP error") };
+    // The model has the message. The steer is refused, and so is whatever stands in for it.
+    let pending = under_way(&bed, "Words", say("Done.").paced(5).into());
+    bed.world.model.spoil_after(0, Reply::Http(refusal.after(1_000)));
+    assert_eq!(bed.steer("t1", &steer("s1", "Rather this.")).status, 202);
+    bed.run_until(|bed| bed.world.model.requests() == 2, "the steer is sent");
+    assert_eq!(bed.steer("t1", &steer("s2", "And this.")).status, 202);
+    assert_eq!(bed.wait(&pending).unwrap().failure().0, 502);
+    assert_eq!(states(&bed, "t1"), [state("s1", "refused"), state("s2", "kept")]);
+    bed.world.model.mend();
+    bed.post(&turn("t1", "Words")).final_text();
+    let conversation = bed.world.model.conversation();
+    for (words, times) in [("Words", 1), ("Rather this.", 0), ("And this.", 1)] {
+        assert_eq!(conversation.heard(words), times, "{words}: {:?}", conversation.said());
+    }
+}
+
 /// A turn that fails while calls wait for their outputs keeps its steer behind those.
 #[test]
 fn a_kept_steer_stands_behind_the_outputs_of_the_calls_that_were_open() {
