@@ -99,7 +99,7 @@ fn a_legacy_server_gets_a_handshake_first_and_its_session_continues() {
 }
 
 #[test]
-fn any_other_4xx_but_that_of_a_modern_server_leads_to_the_handshake() {
+fn a_refusal_that_is_not_that_of_a_modern_server_leads_to_the_handshake() {
     let html = "<html><body>Bad request</body></html>";
     for refusal in [
         HttpReply::new(400, ""),
@@ -113,6 +113,9 @@ fn any_other_4xx_but_that_of_a_modern_server_leads_to_the_handshake() {
         error_reply(404, -32601),
         error_reply(406, -32000),
         error_reply(422, -32602),
+        // As Quarkus refuses whatever comes before the handshake.
+        error_reply(200, -32601),
+        error_reply(200, -32600),
     ] {
         let [agreed, noted] = handshake("2025-11-25", None);
         let mut server = Server::replying([refusal.clone(), agreed, noted, text_reply("a")]);
@@ -122,16 +125,27 @@ fn any_other_4xx_but_that_of_a_modern_server_leads_to_the_handshake() {
 }
 
 #[test]
-fn statuses_401_403_and_5xx_are_no_evidence_of_an_era() {
-    for code in [401, 403, 500, 502, 503, 529] {
+fn statuses_of_keys_limits_and_outages_are_no_evidence_of_an_era() {
+    for code in [401, 403, 408, 413, 429, 500, 502, 503, 529] {
         let mut server = Server::replying([HttpReply::new(code, ""), text_reply("a")]);
         assert_eq!(server.call("{}"), status(code));
         assert_eq!(server.connection, Connection::default());
         assert_eq!(server.request_lines(), ["2026-07-28 tools/call"]);
         // An error in the body of such a status is no evidence either.
-        let mut server = Server::known("legacy 2025-11-25 s", [error_reply(401, -32000)]);
+        let mut server = Server::known("legacy 2025-11-25", [error_reply(401, -32000)]);
         assert_eq!(server.call("{}"), status(401));
-        assert_eq!(server.known_connection(), "legacy 2025-11-25 s");
+        assert_eq!(server.known_connection(), "legacy 2025-11-25");
+    }
+}
+
+#[test]
+fn a_request_too_many_or_too_large_costs_no_session_and_no_other_request() {
+    for known in ["modern", "legacy 2025-11-25", "legacy 2025-11-25 s"] {
+        for code in [408, 413, 429] {
+            let mut server = Server::known(known, [HttpReply::new(code, "Slow down.")]);
+            assert_eq!(server.call("{}"), status(code), "{known}");
+            assert_eq!(server.known_connection(), known, "{code}");
+        }
     }
 }
 
@@ -173,6 +187,16 @@ fn the_newest_version_that_both_sides_speak_is_used() {
     assert_eq!(server.call("{}"), text("a"));
     assert_eq!(server.bodies()[1]["params"]["protocolVersion"], "2025-06-18");
     assert_eq!(server.request_lines()[3], "2025-06-18 s tools/call");
+
+    // The refusal of a handshake in the revisions that have one.
+    let refusal = r#"{"jsonrpc":"2.0","id":$id,"error":{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2024-11-05","2025-06-18"],"requested":"2025-11-25"}}}"#;
+    for status in [200, 400] {
+        let [agreed, noted] = handshake("2025-06-18", Some("s"));
+        let replies = [HttpReply::new(status, refusal), agreed, noted, text_reply("a")];
+        let mut server = Server::known("legacy", replies);
+        assert_eq!(server.call("{}"), text("a"));
+        assert_eq!(server.bodies()[1]["params"]["protocolVersion"], "2025-06-18");
+    }
 
     // A server that is modern by now, whether a session is remembered of it or a handshake is due.
     for (known, requests) in [("legacy", 2), ("legacy 2025-11-25 s", 2), ("legacy 2025-03-26", 2)] {
@@ -229,7 +253,8 @@ fn a_handshake_ends_in_the_version_that_the_server_chose_or_not_at_all() {
 #[test]
 fn a_session_that_the_server_lost_is_restarted_once() {
     let lost = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#;
-    for (code, body) in [(400, lost), (404, ""), (503, "")] {
+    let unauthorized = "Unauthorized: Session not found";
+    for (code, body) in [(400, lost), (401, unauthorized), (404, ""), (503, "")] {
         let [agreed, noted] = handshake("2025-11-25", Some("new"));
         let replies = [HttpReply::new(code, body), agreed, noted, text_reply("a")];
         let mut server = Server::known("legacy 2025-11-25 old", replies);
@@ -253,9 +278,14 @@ fn a_session_that_the_server_lost_is_restarted_once() {
 
         let mut server = Server::known("legacy 2025-11-25", [gone(), text_reply("a")]);
         assert!(server.call("{}").is_err(), "without a session there is none to lose");
-        let known = if code == 503 { "legacy 2025-11-25" } else { "" };
+        let known = if matches!(code, 401 | 503) { "legacy 2025-11-25" } else { "" };
         assert_eq!(server.known_connection(), known, "it is asked anew");
     }
+    // A key that is refused is refused by the handshake, too.
+    let refused = [HttpReply::new(401, ""), HttpReply::new(401, ""), text_reply("a")];
+    let mut server = Server::known("legacy 2025-11-25 old", refused);
+    assert_eq!(server.call("{}"), status(401));
+    assert_eq!((server.replies_left(), server.known_connection().as_str()), (1, "legacy"));
     let mut server =
         Server::known("legacy 2025-11-25 old", [HttpReply::new(500, ""), text_reply("a")]);
     assert_eq!(server.call("{}"), status(500));

@@ -13,8 +13,9 @@ pub(super) const MODERN: &str = "2026-07-28";
 /// The versions with a handshake, newest first.
 pub(super) const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
-/// The longest id of a session, in bytes.
-const SESSION_ID_BYTES: usize = 1024;
+/// The longest id of a session, in bytes: about what servers take in a header. A gateway writes the sessions of all
+/// servers behind it into its own id.
+const SESSION_ID_BYTES: usize = 7 * 1024;
 
 closed_list! {
     /// The two ways in which servers speak the protocol.
@@ -79,10 +80,10 @@ mod tests {
 
     #[test]
     fn a_session_s_id_is_one_that_a_header_can_hold() {
-        for id in ["a", "29cdfcb6-1469", &"x".repeat(1024)] {
+        for id in ["a", "29cdfcb6-1469", &"x".repeat(7 * 1024)] {
             assert_eq!(valid_session_id(id).as_deref(), Some(id));
         }
-        for id in ["", "a b", "\u{e9}", "a\r\nX-Evil: 1", &"x".repeat(1025)] {
+        for id in ["", "a b", "\u{e9}", "a\r\nX-Evil: 1", &"x".repeat(7 * 1024 + 1)] {
             assert_eq!(valid_session_id(id), None, "{id}");
         }
     }

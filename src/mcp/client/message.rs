@@ -100,13 +100,16 @@ impl<'m> ServerMessage<'m> {
         if !is_json(json) {
             return Self::Other;
         }
-        let member = |name| first_member(json, name);
-        let their_id = member("id").filter(|id| *id != "null");
+        // Some servers write every member that there is: null says that it is not.
+        let member = |name| first_member(json, name).filter(|json| *json != "null");
+        let their_id = member("id");
         if let Some(method) = member("method") {
             let request = |id| Self::Request { response: response_to(id, method) };
             return their_id.map_or(Self::Other, request);
         }
-        let is_ours = their_id.is_some_and(|theirs| theirs == id.to_string());
+        // Some servers repeat a number as a string or a fraction, which the official clients read.
+        let theirs = their_id.and_then(|theirs| number(theirs.trim_matches('"')));
+        let is_ours = theirs == Some(f64::from(id));
         match (member("error"), member("result")) {
             (Some(error), _) if is_ours || (is_only_message && their_id.is_none()) => {
                 Self::Error(RpcError::read(error))
@@ -176,8 +179,19 @@ mod tests {
                 false,
                 ServerMessage::Result(r#"{"a":1}"#),
             ),
+            (
+                r#"{"id":7,"method":null,"error":null,"result":{"a":1}}"#,
+                false,
+                ServerMessage::Result(r#"{"a":1}"#),
+            ),
+            (r#"{"id":7,"result":null,"error":{"code":-1,"message":"m"}}"#, false, error(-1)),
             (r#"{"id":8,"result":{}}"#, true, ServerMessage::Other),
-            (r#"{"id":"7","result":{}}"#, true, ServerMessage::Other),
+            (r#"{"id":"7","result":{}}"#, false, ServerMessage::Result("{}")),
+            (r#"{"id":7.0,"result":{}}"#, false, ServerMessage::Result("{}")),
+            (r#"{"id":"7.0","error":{"code":-1,"message":"m"}}"#, false, error(-1)),
+            (r#"{"id":"8","result":{}}"#, true, ServerMessage::Other),
+            (r#"{"id":"seven","result":{}}"#, true, ServerMessage::Other),
+            (r#"{"id":[7],"result":{}}"#, true, ServerMessage::Other),
             (r#"{"result":{}}"#, true, ServerMessage::Other),
             (r#"{"id":7,"error":{"code":-1,"message":"m"}}"#, false, error(-1)),
             (r#"{"id":null,"error":{"code":-1,"message":"m"}}"#, true, error(-1)),

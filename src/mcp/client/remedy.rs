@@ -7,11 +7,18 @@ use super::failure::McpFailure;
 use super::message::RpcError;
 use crate::outbound::ServiceFailure;
 
+/// By which the revisions with a handshake refuse its version, with a list of those that the server speaks.
+const INVALID_PARAMS: i64 = -32602;
+
 /// The codes of errors that only modern servers return.
 pub(super) const HEADER_MISMATCH: i64 = -32020;
 const MISSING_CAPABILITY: i64 = -32021;
 /// Comes with the versions that the server speaks.
 const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// The codes of JSON-RPC by which a server says that it has run nothing.
+const INVALID_REQUEST: i64 = -32600;
+const METHOD_NOT_FOUND: i64 = -32601;
 
 /// A response without a result.
 pub(super) struct Refusal {
@@ -48,14 +55,16 @@ impl Remedies {
     ) -> Result<(), McpFailure> {
         let Refusal { status, error } = refusal;
         let code = error.as_ref().map(|error| error.code);
-        // 401, 403 and 5xx do not show which protocol the server speaks.
-        let is_no_evidence = matches!(status, 401 | 403 | 500..);
+        // These show neither which protocol the server speaks nor that it has lost a session.
+        let is_no_evidence = matches!(status, 401 | 403 | 408 | 413 | 429 | 500..);
         let is_of_protocol = (400..500).contains(&status) && !is_no_evidence;
         let is_handshake = connection.needs_handshake();
         let is_legacy = connection.era == Some(ProtocolEra::Legacy);
         let has_session = is_legacy && connection.session_id.is_some();
 
-        let common = common_version(error.as_ref()).filter(|_| code == Some(UNSUPPORTED_VERSION));
+        let is_of_version =
+            code == Some(UNSUPPORTED_VERSION) || (is_handshake && code == Some(INVALID_PARAMS));
+        let common = common_version(error.as_ref()).filter(|_| is_of_version);
         if let Some(version) = common.filter(|_| !self.has_negotiated) {
             self.has_negotiated = true;
             let legacy = find_version(version, &LEGACY);
@@ -69,12 +78,20 @@ impl Remedies {
         });
         // Do not fall back once the server is known to be modern, unless it returned no error of the protocol.
         let may_be_legacy = !is_legacy && (connection.era.is_none() || error.is_none());
-        if is_of_protocol && may_be_legacy && !is_of_modern_server && !self.has_fallen_back {
+        let is_of_legacy_server = is_of_protocol && may_be_legacy && !is_of_modern_server;
+        // Some legacy servers refuse what comes before the handshake with a success. With any other code the tool may
+        // have run, so the call is not made again.
+        let has_run_nothing =
+            code.is_some_and(|code| [INVALID_REQUEST, METHOD_NOT_FOUND].contains(&code));
+        let is_before_handshake =
+            connection.era.is_none() && (200..300).contains(&status) && has_run_nothing;
+        if (is_of_legacy_server || is_before_handshake) && !self.has_fallen_back {
             self.has_fallen_back = true;
             *connection = Connection::of_era(Some(ProtocolEra::Legacy));
             return Ok(());
         }
-        if has_session && matches!(status, 400 | 404 | 503) && !self.has_restarted {
+        // Some servers say 401 of a session that they no longer know, whatever the key.
+        if has_session && matches!(status, 400 | 401 | 404 | 503) && !self.has_restarted {
             self.has_restarted = true;
             *connection = Connection::of_era(Some(ProtocolEra::Legacy));
             return Ok(());

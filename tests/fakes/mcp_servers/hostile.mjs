@@ -49,7 +49,7 @@ const SERVERS = {
   /** Answers to nobody's questions before its own. */
   wrong_ids: {
     call: (exchange) => {
-      const strange = [String(exchange.message.id), exchange.message.id + 1, null, { a: 1 }];
+      const strange = [String(exchange.message.id + 1), exchange.message.id + 1, null, { a: 1 }];
       exchange.stream(strange.map((id) => exchange.event(text('not yours'), { id })).join(''));
       exchange.write(exchange.event(text('yours'))).end();
     },
