@@ -153,14 +153,22 @@ pub(super) async fn read<B: ResponseBody>(
     Ok(body)
 }
 
-/// The redirect's target, if scheme, host and port stay the same.
+/// The redirect's target, if host and port stay the same. A service behind a proxy that ends TLS knows nothing of it and
+/// calls itself http; it is asked by https all the same.
 fn same_host(from: &str, location: &str) -> Option<String> {
     let origin = origin(from)?;
     if location.starts_with('/') && !location.starts_with("//") && !location.starts_with("/\\") {
         return Some(format!("{origin}{location}"));
     }
     let there = self::origin(location)?;
-    there.eq_ignore_ascii_case(origin).then(|| location.to_owned())
+    if there.eq_ignore_ascii_case(origin) {
+        return Some(location.to_owned());
+    }
+    let (scheme, host) = there.split_once("://")?;
+    let is_unaware = scheme.eq_ignore_ascii_case("http")
+        && origin.strip_prefix("https://").is_some_and(|known| known.eq_ignore_ascii_case(host));
+    let rest = location.get(there.len()..)?;
+    is_unaware.then(|| format!("{origin}{rest}"))
 }
 
 /// `scheme://authority` of an absolute URL.
@@ -182,7 +190,10 @@ mod tests {
             ("https://tools.example:8443/b", Some("https://tools.example:8443/b")),
             ("https://TOOLS.example:8443/b", Some("https://TOOLS.example:8443/b")),
             ("https://tools.example/b", None),
-            ("http://tools.example:8443/b", None),
+            ("http://tools.example:8443/b?y=2", Some("https://tools.example:8443/b?y=2")),
+            ("http://tools.example/b", None),
+            ("ftp://tools.example:8443/b", None),
+            ("http://tools.example:8443@evil.example/b", None),
             ("//evil.example/b", None),
             ("/\\evil.example", None),
             ("https://tools.example:8443@evil.example/b", None),
@@ -195,5 +206,7 @@ mod tests {
         ] {
             assert_eq!(same_host(from, location).as_deref(), target, "{location}");
         }
+        // Only a service that is known by https is.
+        assert_eq!(same_host("http://127.0.0.1:1/a", "https://127.0.0.1:1/a"), None);
     }
 }

@@ -216,8 +216,14 @@ impl EmbeddingService<'_> {
             let body = form.body(model, inputs);
             let timeout_ms = self.embeddings.timeout_ms;
             let response = post_to(&service, timeout_ms, body, MAX_RESPONSE_BYTES).await;
-            let is_refused =
-                matches!(response, Err(ServiceFailure::Status { status: 400 | 422, .. }));
+            let is_refused = match response {
+                Err(ServiceFailure::Status { status: 400 | 422, .. }) => true,
+                // LiteLLM refuses members so. Of a model that has embedded in this form it is a fault.
+                Err(ServiceFailure::Status { status: 500, .. }) => {
+                    limits.embedded_bytes(model) == 0
+                }
+                _ => false,
+            };
             match form.reduced().filter(|_| is_refused && is_wanted()) {
                 Some(reduced) => form = reduced,
                 None => break response?,
@@ -266,7 +272,8 @@ async fn read_vectors<F: AsyncFn()>(
         budget.spend(NUMBER_WORK.times(dimensions)).await;
         // A vector of another text would be found for the wrong words, and nobody would see why.
         let index = match is_numbered {
-            true => first_member(item, "index").and_then(|index| index.parse().ok()),
+            // Services that write protocol buffers as JSON leave out a 0. The other places show whether it is one.
+            true => first_member(item, "index").unwrap_or("0").parse().ok(),
             false => Some(place),
         };
         let slot = index.and_then(|index: usize| vectors.get_mut(index));
