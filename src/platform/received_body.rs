@@ -2,7 +2,7 @@
 //! once, any other is read piece by piece.
 //!
 //! A body that is read from its stream takes some calls into the runtime more (`tests/goldens/turn_counts.json`).
-//! The runtime keeps a body to the length that it announces.
+//! The runtime keeps a body to the length that it announces, unless it comes in chunks.
 
 use worker::web_sys::Request;
 
@@ -25,7 +25,9 @@ impl ReceivedBody {
     /// The body of a request with this head; `None` when it has none.
     pub(super) fn of(request: &Request, head: &ReceivedHead) -> Result<Option<Self>, HttpFault> {
         let announced = head.header("Content-Length").and_then(|length| length.parse().ok());
-        if announced.is_some_and(|length: usize| length <= CHUNK_BYTES) {
+        // Beside chunks a length announces nothing: the runtime reads all of the chunks.
+        let is_chunked = head.header("Transfer-Encoding").is_some();
+        if !is_chunked && announced.is_some_and(|length: usize| length <= CHUNK_BYTES) {
             return Ok(Some(Self::Short(Clone::clone(request))));
         }
         let reader = request.body().as_ref().map(ByteReader::new).transpose()?;

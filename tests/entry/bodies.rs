@@ -43,6 +43,8 @@ fn a_body_over_the_cap_is_refused_by_its_announced_length_or_while_it_is_read() 
     }
     let short = turn("t", "Hello").to_string();
     assert_eq!(posted(&bed, &[("Content-Length", "100")], &short).status, 200);
+    let chunked = [("Content-Length", "101"), ("Transfer-Encoding", "chunked")];
+    assert_eq!(posted(&bed, &chunked, &short).status, 200, "the length beside chunks says nothing");
 }
 
 #[test]

@@ -37,7 +37,10 @@ pub(super) async fn read_body<G: Gateway>(
     }
     let most_bytes = deployment.max_body_bytes;
     let timeout_ms = deployment.body_timeout_ms;
-    let announced = head.header("Content-Length").and_then(|length| length.parse::<usize>().ok());
+    // Beside chunks a length announces nothing: the runtime reads all of the chunks.
+    let length =
+        head.header("Content-Length").filter(|_| head.header("Transfer-Encoding").is_none());
+    let announced = length.and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > most_bytes) {
         return Err(too_large(most_bytes));
     }
