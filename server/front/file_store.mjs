@@ -1,6 +1,6 @@
 // The bucket for files, which workerd lacks: an object for each folder of keys, with the bytes in its rows. Owns the five
 // calls that the Worker makes of a bucket (src/platform/file_bucket.rs).
-import { DurableObject } from 'cloudflare:workers';
+import { DurableObject, waitUntil } from 'cloudflare:workers';
 
 /** The bytes of one row: rows of more than 2 MB are refused elsewhere, and a range reads whole rows. */
 const ROW_BYTES = 1 << 20;
@@ -87,7 +87,10 @@ export class FileStore extends DurableObject {
   }
 }
 
-/** A bucket of at most `most` bytes over the namespace of `FileStore`; `state.filesBytes` counts what it holds. */
+/**
+ * A bucket of at most `most` bytes over the namespace of `FileStore`; `state.filesBytes` counts what it holds, and `state.open` has
+ * the downloads that are under way.
+ */
 export function bucketOver(namespace, state, most = Infinity) {
   const store = (key) => namespace.getByName(key.slice(0, key.indexOf('/') + 1));
   return {
@@ -105,9 +108,14 @@ export function bucketOver(namespace, state, most = Infinity) {
       if (found === null) return null;
       // A stream that comes from an object does not know its length, which a response tells.
       const { readable, writable } = new FixedLengthStream(found.bytes);
-      found.body.pipeTo(writable).catch(() => {
+      const passed = found.body.pipeTo(writable).catch(() => {
         // Whoever reads the stream sees it break.
       });
+      // An end in order waits for its last byte. Also where its reader leaves, this has to be counted.
+      state.open += 1;
+      waitUntil(passed.finally(() => {
+        state.open -= 1;
+      }));
       return { key, body: readable };
     },
     list: async ({ prefix, limit }) => ({ objects: await store(prefix).list(prefix, limit) }),

@@ -112,6 +112,11 @@ test("every event of one's own server stands in the table of its log, and no oth
   assert.deepEqual(named.toSorted(), [...new Set(told)].toSorted());
 });
 
+test("the unit for systemd sends its signal to the server alone, and not to the runtime beside it, which would end at once", () => {
+  const unit = sectionOf(all.find(({ name }) => name === 'docs/own-server.md'), 'systemd');
+  assert.ok(unit.includes('KillMode=mixed'));
+});
+
 test('no line of prose is longer than a reader wants', () => {
   const isExempt = (text) => text.startsWith('|') || text.startsWith('<img') || /\]\([^)]{60,}\)/.test(text);
   const long = ({ name, prose }) => prose.filter(({ text }) => [...text].length > LINE && !isExempt(text)).map(({ at }) => `${name}:${at}`);

@@ -5,11 +5,14 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
+import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Gate, ScriptedModel, answer, call, text } from '../e2e/scripted_model.mjs';
 import { EventStream } from '../e2e/event_stream.mjs';
+import { exchange } from '../e2e/raw_http.mjs';
 import { Ratelimit } from '../../server/front/rate_limit.mjs';
 import { DataFolder } from '../../server/src/data_folder.mjs';
 import { Database } from '../../server/src/sqlite.mjs';
@@ -245,6 +248,16 @@ test('a server that ends while a catalog is judged leaves nothing of that behind
   assert.deepEqual([readdirSync(TMPDIR), run.err], [[], '']);
 });
 
+test('a body in chunks is refused as soon as it is too long, whatever length stands beside them', async () => {
+  const server = await starts(newServer(), { settings: { Variables: { ...Variables, MAX_BODY_BYTES: 100_000 } } });
+  const head = 'POST /execute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 10\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const chunk = `${(120_000).toString(16)}\r\n${' '.repeat(120_000)}\r\n`;
+  // Its last chunk never comes.
+  const refused = await exchange(server.url, Buffer.from(`${head}${chunk}`));
+  assert.deepEqual([refused.status, refused.json.Errors[0].ErrorCode], [413, 'body_too_large']);
+  await server.kill();
+});
+
 test('a clock that is set back shuts nobody out', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 2) });
   const limiter = new Ratelimit({ Limit: 1, PeriodS: 60 });
@@ -273,6 +286,36 @@ test('without room on the disk what writes is refused, and reading and deleting 
   assert.equal((await ask(server, '/sessions/full')).status, 404);
   assert.equal((await ask(server, '/sessions/full')).json.Errors[0].ErrorCode, 'rate_limited');
   await server.kill();
+});
+
+test('a download that is under way has the whole time of the end in order', async () => {
+  const contents = 'x'.repeat(8 << 20);
+  const tool = await serve((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ Files: [{ Name: 'a.txt', MimeType: 'text/plain', Text: contents }] })));
+  const made = catalog((one) => {
+    one.ServerTools.push({ Name: 'make', Description: 'Makes a file.', Http: { Url: tool.origin } });
+    one.Modes[0].Tools.push('make');
+  });
+  try {
+    const server = await starts(newServer(), { catalog: made, drain: '30s' });
+    model.script(answer(call('make', {})), answer(text('Made.')));
+    const { json } = await post(server, turnOf('one'));
+    const begun = async () => (await once(http.get(json.Result.Files[0].Url, { agent: false }), 'response'))[0];
+    // Its reader leaves, and nobody waits for it.
+    (await begun()).destroy();
+    const response = await begun();
+    // Nothing of it is read for longer than the runtime has to end.
+    server.signal('SIGTERM');
+    await server.told('stopping');
+    await pause(4000);
+    let bytes = 0;
+    for await (const chunk of response) bytes += chunk.length;
+    assert.equal(bytes, contents.length);
+    const read = Date.now();
+    assert.deepEqual(await server.ended, [0, null]);
+    assert.ok(Date.now() - read < 15_000, 'it ends when the last one has ended');
+  } finally {
+    await tool.close();
+  }
 });
 
 test('files of an erased session take no room any more, and nothing of them is left on the disk', async () => {
