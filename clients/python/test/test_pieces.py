@@ -19,7 +19,20 @@ from typing import Annotated, Any, Literal
 import pytest
 from standardwebhooks import Webhook
 
-from aptix_edge import FileStore, ToolContext, WebhookError, _json_text, _sse, format_json, tool, verify_webhook
+from aptix_edge import (
+    AptixError,
+    FileStore,
+    MemoryStore,
+    ToolContext,
+    WebhookError,
+    _answers,
+    _json_text,
+    _sse,
+    _sync_io,
+    format_json,
+    tool,
+    verify_webhook,
+)
 from conftest import Bed
 from wire_types import wire_types
 
@@ -58,6 +71,25 @@ def test_events_are_the_same_however_their_bytes_come() -> None:
     reader = _sse.EventReader()
     marked = [event for byte in codecs.BOM_UTF8 + b"event: a\ndata: b\n\n" for event in reader.feed(bytes([byte]))]
     assert [(each.name, each.data) for each in marked] == [("a", "b")]
+
+
+def test_a_decision_that_was_made_meanwhile_is_kept_where_the_one_before_is_refused() -> None:
+    io, store = _sync_io.SyncIo(None), MemoryStore()
+    answerer = _answers.Answerer(io, _answers.Shared(store), ("s", "t"), None, lambda *_: True)
+    call: Any = {"ToolCallId": "1", "Name": _answers.APPROVAL, "ArgumentsJson": "{}"}
+    sent: Any = {"ToolCallId": "1", "ExecutionMs": 0, "ResultJson": '{"Approved":true,"Arguments":1}'}
+    newer: Any = {**sent, "ResultJson": '{"Approved":true}'}
+    entry: Any = {
+        "ErrorCode": "invalid_field",
+        "Message": "No.",
+        "Path": "/ToolResults/0/ResultJson",
+        "SystemError": False,
+    }
+    for kept, left in ((newer, {"1": newer}), (sent, None)):
+        store.update("aptix:s/t", {"1": kept})
+        _sync_io.run(answerer.refused([call], [sent], AptixError(400, [entry])))
+        assert store.get("aptix:s/t") == left
+    _sync_io.run(io.close())
 
 
 class Color(enum.Enum):

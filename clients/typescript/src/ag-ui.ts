@@ -140,8 +140,12 @@ export class AptixAgent extends AbstractAgent {
     const session = this.client.session(sessionId);
     const turnId = await identifier(input.runId);
     const { LiveTurn, LatestTurn } = await session.get().catch(unlessUnknown);
-    // A run that comes again, as after a lost connection, brings words that the turn has.
+    // A run that comes again, as after a lost connection, brings words that the turn has, or answers.
     const isSaid = async ({ TurnId }: LiveTurn) => isBehindAnswers(input) && hasTaken(await session.getTurn(TurnId), input);
+    const isAnswered = async ({ TurnId }: LiveTurn) => {
+      const last = input.messages.at(-1)?.role;
+      return last === "tool" ? lacksAnswer(input, TurnId, () => session.getTurn(TurnId)) : last !== "user" && (input.resume ?? []).length > 0;
+    };
     if (LiveTurn) {
       const continued = await this.continued(sessionId, LiveTurn, input, signal);
       if (continued) return continued;
@@ -149,7 +153,7 @@ export class AptixAgent extends AbstractAgent {
       const isLeft = deserted(input) && LiveTurn.TurnId !== turnId && !(await isSaid(LiveTurn));
       if (!isLeft) return this.attached(sessionId, LiveTurn, input, signal);
       await session.cancel(LiveTurn.TurnId);
-    } else if (LatestTurn?.Status === "completed" && (await isSaid(LatestTurn))) {
+    } else if (LatestTurn?.Status === "completed" && ((await isAnswered(LatestTurn)) || (await isSaid(LatestTurn)))) {
       return this.attached(sessionId, LatestTurn, input, signal);
     }
     const { request } = this;

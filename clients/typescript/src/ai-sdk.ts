@@ -1,6 +1,7 @@
 // A chat transport for Vercel's AI SDK, 6 and 7: `useChat` over a service that keeps the conversation. It needs nothing of
 // the SDK but the shapes, so `ai` is no dependency.
 import type { Aptix } from "./client.js";
+import type { LogEntry } from "./http.js";
 import type { Session, TurnRequest } from "./session.js";
 import type { Chunk, WrittenArguments, WrittenResult } from "./ai-sdk/chunk.js";
 import { ChunkWriter, type Before } from "./ai-sdk/chunks.js";
@@ -172,12 +173,14 @@ export class AptixChatTransport {
     const { sessionId } = session;
     for (let id = turnId, attempts = 0; ; attempts += 1) {
       let begun = false;
+      let isTaken = false;
+      const onLog = ({ status }: LogEntry) => void (isTaken ||= status === 200);
       try {
         const turnId = id;
         const { cancelOnStop } = this.options;
         // Of the turn that is on its way only this watching knows; whoever leaves otherwise leaves it to itself.
         const stops = { get cancelOnAbort() { return cancelOnStop === true && signal?.aborted === true && signal.reason !== GONE; } };
-        const watch = new Watch(turnId, (ends) => session.turn(request, Object.assign(stops, { turnId, ...this.#watching(ends) })));
+        const watch = new Watch(turnId, (ends) => session.turn(request, Object.assign(stops, { turnId, onLog, ...this.#watching(ends) })));
         for await (const chunk of this.#watched(session, { sessionId, turnId }, watch, signal)) {
           begun = true;
           yield chunk;
@@ -196,8 +199,8 @@ export class AptixChatTransport {
         }
         // Whoever writes on has given up the turn that was stopped, or that waits for an answer.
         if ((code === "turn_awaiting_tools" || code === "turn_in_progress") && details?.TurnId) await session.cancel(details.TurnId);
-        // An edited message is another turn, and so is one that was stopped.
-        else if (code === "turn_conflict" || code === "turn_aborted") id = turnId + suffix();
+        // An edited message is another turn, and so is one that was stopped before; what is stopped now stays so.
+        else if (code === "turn_conflict" || (code === "turn_aborted" && !isTaken)) id = turnId + suffix();
         else throw error;
       }
     }

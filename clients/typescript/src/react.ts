@@ -203,6 +203,9 @@ class WatchedSession {
       // What the service did not take stays to be seen, until it is sent again.
       const failed = this.#shown.messages.filter(({ id, role, state }) => role === "user" && state === "failed" && !messages.some((message) => message.id === id));
       this.#show({ messages: [...messages, ...failed] });
+      // What has ended meanwhile is shown. Sent again, it would replay its first pause, and lose the words that were added to it.
+      const sent = exported.Turns.find(({ TurnId }) => TurnId === this.#sent?.turnId);
+      if (sent?.Status === "completed" || sent?.Status === "aborted") this.#sent = undefined;
       const last = exported.Turns.at(-1);
       return last && isLive(last.Status) ? last.TurnId : undefined;
     } catch (error) {

@@ -202,6 +202,33 @@ for (const version of Object.keys(VERSIONS)) {
     assert.deepEqual([TurnCount, rig.model.requests.length], [2, 3]);
   });
 
+  test(`${version}: answers that come again once their turn has ended begin no new one`, async () => {
+    rig.tools.on('/send_mail', '{"sent":true}');
+    rig.model.script(answer(call('read', { path: 'a' })), answer(text('It is read.')), answer(sendMail({ to: 'Ann' })), answer(text('It is sent.')));
+    const agent = newAgent(version);
+    const { threadId } = agent;
+    say(agent, 'Read a.');
+    await run(agent, { tools: FRONT_END });
+    answerCalls(agent);
+    const answered = [...agent.messages];
+    await run(agent, { tools: FRONT_END });
+    const repeated = newAgent(version, { threadId, initialMessages: answered });
+    assert.ok((await run(repeated, { tools: FRONT_END })).isFinished);
+    assert.equal(texts(repeated).at(-1), 'It is read.');
+
+    say(agent, 'Mail Ann.');
+    const paused = await run(agent, { tools: FRONT_END });
+    const [{ id }] = paused.events.at(-1).outcome.interrupts;
+    const params = { tools: FRONT_END, resume: [{ interruptId: id, status: 'resolved', payload: { approved: true } }] };
+    const asked = [...agent.messages];
+    await run(agent, params);
+    const decided = newAgent(version, { threadId, initialMessages: asked });
+    assert.ok((await run(decided, params)).isFinished);
+    assert.equal(texts(decided).at(-1), 'It is sent.');
+    const { TurnCount } = await new Aptix({ baseUrl: `${rig.url}` }).session(threadId).get();
+    assert.deepEqual([TurnCount, rig.model.requests.length, rig.tools.requests.length], [2, 4, 1]);
+  });
+
   test(`${version}: a run that is aborted on its way to the service is cancelled once it has arrived`, async () => {
     const asked = [];
     let [arrive, sent] = [];

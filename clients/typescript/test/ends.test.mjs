@@ -55,6 +55,31 @@ test('a chat whose stream is cancelled ends the watching at once, and not the tu
   assert.deepEqual(signals.map(({ url, signal }) => [new URL(url).pathname, signal.aborted]), [['/execute', true]]);
 });
 
+test('words that are added behind a stream that was left between two events find the turn anew', { timeout: 10_000 }, async () => {
+  const asked = [];
+  const text = 'id: 0.3\nevent: output_text.delta\ndata: {"Segment":0,"Delta":"One"}\n\n';
+  const streamed = (events) => new Response(new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(events)) }), { headers: { 'Content-Type': 'text/event-stream' } });
+  const runs = [{ ErrorCode: 'turn_in_progress', Message: 'It runs.', Details: { TurnId: 'm' }, SystemError: false }];
+  const fetch = async (url, { method, body }) => {
+    const { pathname } = new URL(url);
+    asked.push(`${method} ${pathname}`);
+    if (pathname.endsWith('/steer')) return Response.json({ Successful: true, Result: { SteerId: 'n', State: 'pending' }, Errors: [], Warnings: [] });
+    if (method === 'POST' && JSON.parse(body).TurnId !== 'm') return Response.json({ Successful: false, Errors: runs, Warnings: [] }, { status: 409 });
+    return streamed(text);
+  };
+  const transport = new AptixChatTransport({ client: new Aptix({ baseUrl: 'http://service.invalid', fetch }), steer: 'add' });
+  const send = async (id) => (await transport.sendMessages({ trigger: 'submit-message', chatId: 'c', messages: [{ id, role: 'user', parts: [{ type: 'text', text: id }] }] })).getReader();
+  const left = await send('m');
+  // What follows has come, and waits for the reader that leaves.
+  for (let type; type !== 'text-start'; ) ({ type } = (await left.read()).value);
+  await soon();
+  await left.cancel();
+  const added = await send('n');
+  assert.equal((await added.read()).value.messageId, 'answer:m/n');
+  await added.cancel();
+  assert.deepEqual(asked, ['POST /execute', 'POST /execute', 'POST /sessions/c/turns/m/steer', 'GET /sessions/c/turns/m/stream']);
+});
+
 test('a signal that is aborted behind the end of a stream, as some servers do with each request, cancels nothing', { timeout: 10_000 }, async () => {
   const asked = [];
   const asks = { Kind: 'client_tool_continuation', SessionId: 'c', TurnId: 'm', ToolCalls: [{ ToolCallId: '1', Name: 'look', ArgumentsJson: '{}' }] };
@@ -100,6 +125,25 @@ test('a turn that is being detached is given up with its signal, and words that 
   assert.deepEqual([stored.Status, steered.State, asked], ['running', 'pending', ['/execute', '/sessions/s/turns/t/steer']]);
 });
 
+test('a chat whose turn is cancelled elsewhere before it has said anything begins it no second time', { timeout: 10_000 }, async () => {
+  const asked = [];
+  const failed = JSON.stringify({ Successful: false, Errors: [{ ErrorCode: 'turn_aborted', Message: 'It was cancelled.', SystemError: false }], Warnings: [] });
+  const send = async (answered) => {
+    asked.length = 0;
+    const fetch = async (url, { body }) => {
+      asked.push(JSON.parse(body).TurnId);
+      return asked.length > 1 ? new Response(`event: result\nid: end\ndata: ${failed}\n\n`, { headers: { 'Content-Type': 'text/event-stream' } }) : answered();
+    };
+    const transport = new AptixChatTransport({ client: new Aptix({ baseUrl: 'http://service.invalid', fetch }), progress: false });
+    const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }];
+    const reader = (await transport.sendMessages({ trigger: 'submit-message', chatId: 'c', messages })).getReader();
+    await assert.rejects(reader.read(), { code: 'turn_aborted' });
+    return asked.length;
+  };
+  assert.equal(await send(() => new Response(`event: result\nid: end\ndata: ${failed}\n\n`, { headers: { 'Content-Type': 'text/event-stream' } })), 1);
+  assert.equal(await send(() => new Response(failed, { status: 409, headers: { 'Content-Type': 'application/json' } })), 2, 'what was stopped before is another turn');
+});
+
 test('a command goes on where nobody reads its standard error, and an answer that no stream has brought is its result', { timeout: 30_000 }, async () => {
   const final = { Kind: 'final', SessionId: 's', TurnId: 't', PrimaryOutputText: 'Done.', UserWarnings: ['One.'] };
   const told = (Result, Errors = []) => JSON.stringify({ Successful: Errors.length === 0, Result, Errors, Warnings: [] });
@@ -114,6 +158,29 @@ test('a command goes on where nobody reads its standard error, and an answer tha
     chat.process.stderr.destroy();
     assert.equal(await chat.ended, 0);
     assert.equal(chat.out, 'Done.\n');
+  } finally {
+    await service.close();
+  }
+});
+
+test('a chat goes on with the turn of which it has lost sight before it says what comes next', { timeout: 30_000 }, async () => {
+  const told = (Result, Errors = []) => JSON.stringify({ Successful: Errors.length === 0, Result, Errors, Warnings: [] });
+  const final = (PrimaryOutputText) => told({ Kind: 'final', SessionId: 's', TurnId: 't', PrimaryOutputText });
+  const asked = [];
+  const service = await serve(async (request, response) => {
+    const { method, path } = await recorded(request, response);
+    asked.push(`${method} ${path.replace(/[?].*/, '')}`);
+    const isLost = asked.includes('POST /execute');
+    if (path.startsWith('/execute')) asked.filter((each) => each === 'POST /execute').length > 1 ? response.end(final('Two.')) : response.writeHead(403).end('<html>');
+    else if (path.includes('/stream')) response.end(final('One.'));
+    else if (isLost) response.end(told({ SessionId: 's', LiveTurn: { TurnId: 't', Status: 'running' } }));
+    else response.writeHead(404).end(told(undefined, [{ ErrorCode: 'session_not_found', Message: 'No.', SystemError: false }]));
+  });
+  try {
+    const chat = new Command(['chat', '--session', 's', '--no-tools', '--url', service.origin], { input: 'One?\nTwo?\n' });
+    assert.equal(await chat.ended, 0);
+    assert.equal(chat.out, 'One.\nTwo.\n');
+    assert.deepEqual(asked, ['GET /sessions/s', 'POST /execute', 'GET /sessions/s', 'GET /sessions/s/turns/t/stream', 'POST /execute']);
   } finally {
     await service.close();
   }

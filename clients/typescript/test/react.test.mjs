@@ -150,6 +150,33 @@ test('what the network has lost is sent again as the same turn, by a click or wh
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
+test('what has ended while the network was away is shown as the service has it, and is not sent again', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(answer(text('It is blue', gate, '.')), answer(text('And green.')));
+  const { page, until, texts } = await bare('ended-unseen');
+  const at = new URL('/sessions/ended-unseen', rig.url);
+  const post = (url, body) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const live = async () => (await (await fetch(at)).json()).Result?.LiveTurn;
+  // The words arrive, and nothing of what follows comes back.
+  let sent;
+  const lost = /\/(execute|turns)\b/;
+  await page.route(lost, async (route) => {
+    if (route.request().method() === 'POST') sent ??= post(new URL('/execute', rig.url), route.request().postData());
+    await route.abort();
+  });
+  await page.evaluate(() => window.hook.send('Which colour?'));
+  await eventually(async () => (await live()) !== undefined, 'the turn runs');
+  await post(`${at}/turns/${(await live()).TurnId}/steer`, JSON.stringify({ SteerId: 'second', Instruction: 'Two, please.' }));
+  gate.open();
+  await (await sent).text();
+  await page.waitForFunction("window.hook.error?.code === 'connection_lost'", undefined, { timeout: 60_000 });
+  await page.unroute(lost);
+  await page.evaluate(() => window.hook.resume());
+  await until("window.hook.status === 'ready' && window.hook.messages.length > 1");
+  assert.deepEqual(await texts(), ['Which colour? done', 'It is blue. done', 'Two, please. done', 'And green. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
 /** The bare page of a session, as soon as it is ready; `until(expression)` waits for something of `hook`. */
 async function bare(session) {
   const page = await open(`bare.html?session=${session}`);

@@ -159,7 +159,8 @@ class Answerer:
         if place >= len(calls) or calls[place]["Name"] != APPROVAL:
             return False
         call_id, sent = calls[place]["ToolCallId"], results[place].get("ResultJson")
-        records = await self._records()
+        # A copy: what a store in memory gives is what it keeps.
+        records = {**await self._records()}
         kept = records.pop(call_id, None)
         # Where another watcher has asked again meanwhile, the record is of that.
         if kept is not None and kept.get("ResultJson") == sent:

@@ -31,7 +31,11 @@ export class Watch {
 
   /** The watching ends with this signal, whoever reads. */
   endsWith(signal: AbortSignal | undefined): void {
-    const end = () => this.#controller.abort(signal!.reason);
+    // Over at once: words that come before the reader hears of it are to find no turn that is read.
+    const end = () => {
+      this.isOver = true;
+      this.#controller.abort(signal!.reason);
+    };
     if (signal?.aborted) end();
     else signal?.addEventListener("abort", end, { once: true });
   }
@@ -52,12 +56,16 @@ export class Watch {
           return this.#heirs.shift()?.begin();
         }
         this.#next = undefined;
-        this.isOver = got.value.type === "result";
+        this.isOver ||= got.value.type === "result";
         yield got.value;
       }
     } finally {
-      // Whoever leaves the reading closes the connection.
-      if (isLeft) this.#controller.abort();
+      // Whoever leaves the reading closes the connection, also between two events; who waits behind is to hear of that.
+      if (isLeft) {
+        this.isOver = true;
+        this.#controller.abort();
+        this.#heirs.shift()?.begin();
+      }
     }
   }
 

@@ -63,25 +63,34 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
       if (person) person.running = undefined;
     }
   };
-  // Nothing else ends the wait for a message.
-  const unlisten = onAbort(terminal.signal, () => person?.close());
-  try {
+  const live = async () => {
     const { LiveTurn } = await unlessAborted(session.get(), terminal.signal).catch((error: AptixError) => {
       if (error.code !== "session_not_found") throw error;
       return { LiveTurn: undefined };
     });
+    return LiveTurn?.TurnId;
+  };
+  const goOn = (turnId: string) => {
+    if (!terminal.json) terminal.err(`Going on with the turn ${turnId}.\n`);
+    return run((signal) => session.attach(turnId, { ...answers, signal }));
+  };
+  // Nothing else ends the wait for a message.
+  const unlisten = onAbort(terminal.signal, () => person?.close());
+  try {
+    const begun = await live();
     await store.update(newest, sessionId);
     if (!terminal.json) terminal.err(`Session ${sessionId}${options.tools ? `, with the files of ${folder}` : ""}\n${options.words === undefined ? HELP : ""}`);
-    if (LiveTurn) {
-      if (!terminal.json) terminal.err(`Going on with the turn ${LiveTurn.TurnId}.\n`);
-      await run((signal) => session.attach(LiveTurn.TurnId, { ...answers, signal }));
-    }
+    let code: number = begun === undefined ? EXIT.done : await goOn(begun);
     const send = (Instruction: string) => run((signal) => session.turn({ ...options.turn, Instruction }, { ...answers, signal }));
     if (options.words !== undefined) return await send(options.words);
-    let code: number = EXIT.done;
     for (let line; (line = await person!.message()) !== undefined && line.trim() !== "/quit"; ) {
       if (line.trim() === "/help") terminal.err(HELP);
-      else if (line.trim() !== "") code = await send(line.trimEnd());
+      else if (line.trim() !== "") {
+        // A turn of which sight was lost, as with a connection, runs or waits on, and no other one is taken before its end.
+        const left = code === EXIT.done ? undefined : await live().catch(() => undefined);
+        if (left !== undefined) await goOn(left);
+        code = await send(line.trimEnd());
+      }
     }
     terminal.signal.throwIfAborted();
     if (!terminal.json) terminal.err(`\nIt goes on with: aptix-edge chat --session ${sessionId}\n`);
