@@ -110,7 +110,8 @@ impl<'m> ServerMessage<'m> {
         // Some servers repeat a number as a string or a fraction, which the official clients read.
         let theirs = their_id.and_then(|theirs| number(theirs.trim_matches('"')));
         let is_ours = theirs == Some(f64::from(id));
-        match (member("error"), member("result")) {
+        // A result of null is one all the same: the tool has run, and a stream may say nothing else.
+        match (member("error"), first_member(json, "result")) {
             (Some(error), _) if is_ours || (is_only_message && their_id.is_none()) => {
                 Self::Error(RpcError::read(error))
             }
@@ -185,6 +186,7 @@ mod tests {
                 ServerMessage::Result(r#"{"a":1}"#),
             ),
             (r#"{"id":7,"result":null,"error":{"code":-1,"message":"m"}}"#, false, error(-1)),
+            (r#"{"id":7,"error":null,"result":null}"#, false, ServerMessage::Result("null")),
             (r#"{"id":8,"result":{}}"#, true, ServerMessage::Other),
             (r#"{"id":"7","result":{}}"#, false, ServerMessage::Result("{}")),
             (r#"{"id":7.0,"result":{}}"#, false, ServerMessage::Result("{}")),

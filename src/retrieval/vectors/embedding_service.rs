@@ -66,6 +66,8 @@ struct LearnedModel {
     dimensions: usize,
     /// What the model's service does not refuse.
     form: RequestForm,
+    /// Whether the model has embedded anything, a question or a chunk.
+    has_embedded: bool,
     /// The bytes of the longest text of a chunk that the model has embedded.
     embedded_bytes: usize,
 }
@@ -94,8 +96,16 @@ impl LearnedLimits {
         self.learned(model, |known| known.form)
     }
 
+    /// Notes that the model has embedded something in this form.
     fn learn_form(&self, model: EmbeddingModel<'_>, form: RequestForm) {
-        self.learned(model, |known| known.form = form);
+        self.learned(model, |known| {
+            known.form = form;
+            known.has_embedded = true;
+        });
+    }
+
+    fn has_embedded(&self, model: EmbeddingModel<'_>) -> bool {
+        self.learned(model, |known| known.has_embedded)
     }
 
     /// The bytes of the longest text of a chunk that the model has embedded.
@@ -119,7 +129,9 @@ impl LearnedLimits {
         }
         let EmbeddingModel { name, dimensions } = model;
         let form = RequestForm::default();
-        let mut new = LearnedModel { model: name.to_owned(), dimensions, form, embedded_bytes: 0 };
+        let (has_embedded, embedded_bytes) = (false, 0);
+        let model = name.to_owned();
+        let mut new = LearnedModel { model, dimensions, form, has_embedded, embedded_bytes };
         let looked = look(&mut new);
         models.push(new);
         looked
@@ -210,8 +222,7 @@ impl EmbeddingService<'_> {
     ) -> Result<Vec<QuantizedVector>, EmbeddingFailure> {
         let EmbeddingRequest { model, inputs, is_wanted } = request;
         let service = self.service(platform)?;
-        let known = limits.form(model);
-        let mut form = known;
+        let mut form = limits.form(model);
         let response = loop {
             let body = form.body(model, inputs);
             let timeout_ms = self.embeddings.timeout_ms;
@@ -219,9 +230,7 @@ impl EmbeddingService<'_> {
             let is_refused = match response {
                 Err(ServiceFailure::Status { status: 400 | 422, .. }) => true,
                 // LiteLLM refuses members so. Of a model that has embedded in this form it is a fault.
-                Err(ServiceFailure::Status { status: 500, .. }) => {
-                    limits.embedded_bytes(model) == 0
-                }
+                Err(ServiceFailure::Status { status: 500, .. }) => !limits.has_embedded(model),
                 _ => false,
             };
             match form.reduced().filter(|_| is_refused && is_wanted()) {
@@ -231,9 +240,7 @@ impl EmbeddingService<'_> {
         };
         let vectors = read_vectors(budget, &response, model.dimensions, inputs.len()).await?;
         // Remember omitted members only after success: the refusal may have had another cause.
-        if form != known {
-            limits.learn_form(model, form);
-        }
+        limits.learn_form(model, form);
         Ok(vectors)
     }
 

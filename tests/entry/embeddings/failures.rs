@@ -267,6 +267,18 @@ fn members_that_a_service_refuses_are_omitted_while_its_vectors_have_the_right_l
 }
 
 #[test]
+fn a_fault_of_a_service_that_has_embedded_a_question_has_it_asked_once() {
+    let bed = embedded(&DOCUMENTS);
+    // The new instance embeds no chunk: all have their vectors.
+    bed.restart_workspace("w", None);
+    assert_eq!(found(&bed, json!({ "Query": "car" })).1, Vec::<String>::new());
+    bed.world.embeddings.think(|_| Some(EmbeddingsFault::status(500)));
+    let before = bed.world.embeddings.requests().len();
+    assert_eq!(found(&bed, json!({ "Query": "soup" })).1, [FAILED]);
+    assert_eq!(bed.world.embeddings.requests().len(), before + 1);
+}
+
+#[test]
 fn the_member_that_a_service_accepts_is_kept() {
     let bed = Bed::new();
     configure(&bed, by("m"));
