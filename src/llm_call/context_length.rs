@@ -136,9 +136,9 @@ const OTHER_NAMES: &[&str] = &[
     "too_many_requests",
 ];
 
-/// A code that blames the whole input, and behind which OpenRouter tells its length in words alone:
+/// OpenRouter's code for every request that is refused, also for its length, which it tells in words alone:
 /// openrouter.ai/docs/api_reference/responses/error-handling.
-const OF_ANY_INPUT: &str = "invalid_prompt";
+pub(super) const OF_ANY_INPUT: &str = "invalid_prompt";
 
 /// Beginnings of parameters that can stand for the whole input, or for its length beside the output's.
 const WHOLE_INPUT: &[&str] = &["contents", "input", "max_", "messages", "prompt"];

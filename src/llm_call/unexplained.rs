@@ -1,9 +1,10 @@
 //! Refusals that may concern the conversation though nothing in them says how (interface §4): with less of it the same
 //! call may be taken. What the operator has to mend, and what a service will not hear, is none of them.
 
+use super::context_length::OF_ANY_INPUT;
 use super::failure::{CallFailure, Cause, can_pass};
 use super::refusal::{is_plain, needs_operator};
-use crate::responses_api::{ErrorBody, code_concerns_input, names_model};
+use crate::responses_api::{ErrorBody, code_concerns_input, names_model, names_place};
 
 /// The statuses of a request that is refused for what it holds.
 const STATUSES: [u16; 5] = [400, 404, 409, 413, 422];
@@ -16,15 +17,11 @@ const OF_POLICIES: &[&str] =
 const OF_OPERATOR: &[&str] =
     &["api_key", "authentication", "billing", "credit", "permission", "quota", "rate_limit"];
 
-/// OpenRouter's code for every request that is refused: a policy's, unless it gives the place of an item or
-/// [`OF_A_REQUEST`].
-const OF_ANY_INPUT: &str = "invalid_prompt";
-
-/// A place in the input, as OpenRouter gives it without white space: behind it, [`OF_ANY_INPUT`] means the form of an item.
+/// A place in the input, as OpenRouter gives it: beside it, [`OF_ANY_INPUT`] means the form of an item, and no policy.
 /// CherryHQ/cherry-studio#10477.
 const PLACE_IN_INPUT: &str = r#""path":["input""#;
 
-/// OpenRouter's type for an invalid request, where its code says less:
+/// OpenRouter's type for an invalid request, beside which [`OF_ANY_INPUT`] is no policy's code either:
 /// openrouter.ai/docs/api/reference/responses/error-handling.
 const OF_A_REQUEST: &str = "invalid_request";
 
@@ -69,8 +66,8 @@ fn fails_for_good(error: &ErrorBody) -> bool {
 
 fn blames_no_other(error: &ErrorBody) -> bool {
     let said = error.message.as_deref().unwrap_or_default();
-    let is_of_form = error.kind.as_deref() == Some(OF_A_REQUEST)
-        || said.split_whitespace().collect::<String>().contains(PLACE_IN_INPUT);
+    let is_of_form =
+        error.kind.as_deref() == Some(OF_A_REQUEST) || names_place(said, PLACE_IN_INPUT);
     let mut names = [&error.code, &error.kind].into_iter().flatten();
     let is_named = names.any(|name| {
         if is_of_form && name == OF_ANY_INPUT {

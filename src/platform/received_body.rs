@@ -10,7 +10,7 @@ use super::bindings::messages::{bytes_of, whole_body};
 use super::byte_stream::ByteReader;
 use super::promise::settled;
 use super::request_head::ReceivedHead;
-use crate::ports::{CHUNK_BYTES, HttpFault, Upload};
+use crate::ports::{CHUNK_BYTES, HttpFault, Upload, announced_length};
 
 /// A body as it arrives.
 pub(super) enum ReceivedBody {
@@ -24,10 +24,8 @@ pub(super) enum ReceivedBody {
 impl ReceivedBody {
     /// The body of a request with this head; `None` when it has none.
     pub(super) fn of(request: &Request, head: &ReceivedHead) -> Result<Option<Self>, HttpFault> {
-        let announced = head.header("Content-Length").and_then(|length| length.parse().ok());
-        // Beside chunks a length announces nothing: the runtime reads all of the chunks.
-        let is_chunked = head.header("Transfer-Encoding").is_some();
-        if !is_chunked && announced.is_some_and(|length: usize| length <= CHUNK_BYTES) {
+        let announced = announced_length(|name| head.header(name));
+        if announced.is_some_and(|length| length <= CHUNK_BYTES) {
             return Ok(Some(Self::Short(Clone::clone(request))));
         }
         let reader = request.body().as_ref().map(ByteReader::new).transpose()?;

@@ -73,6 +73,13 @@ impl ObjectRequest<'_> {
     }
 }
 
+/// The length that the head of a request announces of its body, in bytes. Beside chunks a length announces nothing, since
+/// the runtime reads all of the chunks.
+pub fn announced_length<V: AsRef<str>>(header: impl Fn(&str) -> Option<V>) -> Option<usize> {
+    let length = header("Content-Length").filter(|_| header("Transfer-Encoding").is_none())?;
+    length.as_ref().parse().ok()
+}
+
 /// A body as it arrives. Dropping it before its end cancels the rest.
 pub trait Upload {
     /// The next bytes; `None` at the end. Fewer than `at_least`, which is at most

@@ -24,6 +24,7 @@ pub use deployment::Deployment;
 pub use failure_line::failure_line;
 pub use gateway::{
     CALLER, Gateway, ObjectRequest, RECEIVED_AT, REQUEST_ID, TRACE_PARENT, TRACE_STATE, Upload,
+    announced_length,
 };
 pub use inner_protocol::{INNER_PROTOCOL, caller_in_protocol};
 pub use logged_users::LoggedUsers;

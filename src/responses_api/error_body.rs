@@ -166,10 +166,9 @@ pub fn concerns_storage(status: Option<u16>, error: &ErrorBody) -> bool {
         return false;
     }
     let message = own_words(error).to_ascii_lowercase();
-    let packed: String = message.split_whitespace().collect();
     error.param.as_deref() == Some("store")
         || mentions(&message, WORDS_OF_NO_STORAGE)
-        || packed.contains(PATH_OF_STORE)
+        || names_place(&message, PLACE_OF_STORE)
 }
 
 /// Whether the service refuses to give out reasoning that can be sent back. The remedy is not to ask for it.
@@ -226,9 +225,13 @@ const WORDS_OF_NO_STORAGE: &[&str] = &[
     "`store`",
 ];
 
-/// OpenRouter's place of the member, in JSON (BerriAI/litellm#30851), or in a text of JSON with white space
-/// (CherryHQ/cherry-studio#10477).
-const PATH_OF_STORE: &str = r#""path":["store"]"#;
+/// OpenRouter's place of the member: BerriAI/litellm#30851.
+const PLACE_OF_STORE: &str = r#""path":["store"]"#;
+
+/// Whether a text has a place in the request, as OpenRouter gives it: in JSON, or in a text of JSON with white space.
+pub(crate) fn names_place(text: &str, place: &str) -> bool {
+    text.split_whitespace().collect::<String>().contains(place)
+}
 
 /// Whether an error names the model that was called.
 pub fn names_model(error: &ErrorBody, model: &str) -> bool {

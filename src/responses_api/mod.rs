@@ -34,11 +34,11 @@ mod stream;
 mod token_counts;
 mod unanswered_call;
 
-pub(crate) use error_body::code_concerns_input;
 pub use error_body::{
     ErrorBody, concerns_background, concerns_encrypted_reasoning, concerns_input,
     concerns_previous_response, concerns_storage, names_model,
 };
+pub(crate) use error_body::{code_concerns_input, names_place};
 pub use foreign_item::{foreign_output, with_plain_call_id};
 pub use hosted_items::{Citation, HostedCall, Picture, pictures};
 pub use ordered_text::TextProgress;

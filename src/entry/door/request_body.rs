@@ -11,7 +11,7 @@ use super::body_room::{BodyRoom, HeldBody, PACE_BYTES, SHORT_BYTES};
 use super::body_shares::Owner;
 use crate::contract::{ErrorCode, Fault, Result};
 use crate::entry::request::RequestHead;
-use crate::ports::{Deployment, Gateway, RequestBody, Upload};
+use crate::ports::{Deployment, Gateway, RequestBody, Upload, announced_length};
 
 /// How often the reading of a long body looks whether its room was given to another one, in milliseconds. Nobody else may
 /// end it: what belongs to one request cannot be touched from another.
@@ -37,10 +37,7 @@ pub(super) async fn read_body<G: Gateway>(
     }
     let most_bytes = deployment.max_body_bytes;
     let timeout_ms = deployment.body_timeout_ms;
-    // Beside chunks a length announces nothing: the runtime reads all of the chunks.
-    let length =
-        head.header("Content-Length").filter(|_| head.header("Transfer-Encoding").is_none());
-    let announced = length.and_then(|length| length.parse::<usize>().ok());
+    let announced = announced_length(|name| head.header(name));
     if announced.is_some_and(|length| length > most_bytes) {
         return Err(too_large(most_bytes));
     }

@@ -225,8 +225,8 @@ fn a_fall_back_has_its_own_settings_and_the_session_s_context_the_others() {
     assert_eq!(count(&first), count(&other) + 1);
 }
 
-#[test]
-fn a_summary_is_made_at_another_service_and_the_turn_stays_there() {
+/// A session whose conversation is too long for the first service, which goes down then.
+fn too_long_and_down() -> Bed {
     let bed = with_fallbacks();
     let long = "word ".repeat(400);
     for id in ["t1", "t2", "t3"] {
@@ -234,6 +234,12 @@ fn a_summary_is_made_at_another_service_and_the_turn_stays_there() {
     }
     let too_long = http_error(400, json!({ "code": "context_length_exceeded" }), &[]);
     bed.world.model.script([too_long, down(), down()]);
+    bed
+}
+
+#[test]
+fn a_summary_is_made_at_another_service_and_the_turn_stays_there() {
+    let bed = too_long_and_down();
     let heard = bed.post(&turn("t4", "Four"));
     assert_eq!(heard.final_text(), "Answer to Four.");
     assert_eq!(warnings(&heard), ["fallback_used"]);
@@ -250,13 +256,7 @@ fn a_summary_is_made_at_another_service_and_the_turn_stays_there() {
 
 #[test]
 fn a_call_behind_a_summary_that_no_service_has_made_begins_with_the_first_again() {
-    let bed = with_fallbacks();
-    let long = "word ".repeat(400);
-    for id in ["t1", "t2", "t3"] {
-        bed.post(&turn(id, &format!("{id} {long}"))).final_text();
-    }
-    let too_long = http_error(400, json!({ "code": "context_length_exceeded" }), &[]);
-    bed.world.model.script([too_long, down(), down()]);
+    let bed = too_long_and_down();
     bed.world.spare.script([down(), down()]);
     bed.world.third.script([down(), down(), down()]);
     let heard = bed.post(&turn("t4", "Four"));
