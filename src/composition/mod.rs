@@ -45,4 +45,4 @@ pub(crate) use tool_output::{Abandonment, NoResult, missing_outcome, replacement
 pub use trace::Block;
 pub use turn::{ComposedTurn, compose_turn};
 pub use turn_material::TurnMaterial;
-pub use user_message::{ChunksEnd, ComposedMessages, ComposedSteer, boot_message, compose_steer};
+pub use user_message::{ChunksEnd, ComposedMessages, boot_message, compose_steer};

@@ -67,19 +67,9 @@ pub(super) fn compose_messages(
         "none, or unchanged since it was last sent",
     ));
     blocks.add_clipboard_images(&turn.clipboard_images);
-
-    let mut parts = vec![ContentPart::text(with_instruction(opening, turn.instruction.as_deref()))];
-    if !blocks.context.chunks.is_empty() {
-        parts.push(ContentPart::written(&blocks.context));
-    }
-    if let Some(context) = solution_context {
-        parts.push(ContentPart::text(format!("{SOLUTION_CONTEXT}{context}")));
-    }
-    parts.extend(media(blocks.images, blocks.documents));
-    let unwritable = |_| Fault::unwritable("A message to the model");
     Ok(ComposedMessages {
-        system: boot_prompt.map(system_message).transpose().map_err(unwritable)?,
-        user: user_message_json(&parts).map_err(unwritable)?,
+        system: boot_prompt.map(system_message).transpose().map_err(|_| unwritable())?,
+        user: blocks.message(opening, turn.instruction.as_deref(), solution_context)?,
         user_warnings: blocks.user_warnings,
         trace: blocks.trace,
         chunks_end,
@@ -90,32 +80,18 @@ pub(super) fn compose_messages(
 pub fn boot_message(conversation: &ConversationContext) -> Result<Option<String>> {
     let prompt = Some(conversation.boot_prompt.as_str()).filter(|prompt| !prompt.is_empty());
     let message = prompt.map(system_message).transpose();
-    let message = message.map_err(|_| Fault::unwritable("A message to the model"))?;
+    let message = message.map_err(|_| unwritable())?;
     Ok(message.map(|message| Box::<str>::from(message).into()))
 }
 
-/// The message of a steer.
-pub struct ComposedSteer {
-    /// The user message, JSON.
-    pub user: String,
-    /// One for each artifact that the model cannot read.
-    pub user_warnings: Vec<String>,
-}
-
-/// Composes the message of a steer in the mode of that moment. Its chunks are numbered from 1.
-pub fn compose_steer(steer: &SteerContent, mode: &str) -> Result<ComposedSteer> {
+/// Composes the message of a steer in the mode of that moment, JSON, with a user warning for each artifact that the model
+/// cannot read. Its chunks are numbered from 1.
+pub fn compose_steer(steer: &SteerContent, mode: &str) -> Result<(String, Vec<String>)> {
     let mut blocks = Blocks::default();
     blocks.add_artifacts(&steer.input_artifacts);
     blocks.add_clipboard_images(&steer.clipboard_images);
-    let instruction = steer.instruction.as_deref();
-    let mut parts = vec![ContentPart::text(with_instruction(opening(mode), instruction))];
-    if !blocks.context.chunks.is_empty() {
-        parts.push(ContentPart::written(&blocks.context));
-    }
-    parts.extend(media(blocks.images, blocks.documents));
-    let user =
-        user_message_json(&parts).map_err(|_| Fault::unwritable("A message to the model"))?;
-    Ok(ComposedSteer { user, user_warnings: blocks.user_warnings })
+    let user = blocks.message(opening(mode), steer.instruction.as_deref(), None)?;
+    Ok((user, blocks.user_warnings))
 }
 
 /// The first line of a user message.
@@ -123,20 +99,8 @@ fn opening(mode: &str) -> String {
     format!("[MODE: {mode}]")
 }
 
-fn with_instruction(opening: String, instruction: Option<&str>) -> String {
-    match instruction {
-        Some(instruction) => format!("{opening}\n\n[INSTRUCTION]\n{instruction}"),
-        None => opening,
-    }
-}
-
-/// The parts behind those that are text.
-fn media<'a>(
-    images: Vec<String>,
-    documents: Vec<(&'a str, String)>,
-) -> impl Iterator<Item = ContentPart<'a>> {
-    let documents = documents.into_iter().map(|(name, url)| ContentPart::file(name, url));
-    images.into_iter().map(ContentPart::image).chain(documents)
+fn unwritable() -> Fault {
+    Fault::unwritable("A message to the model")
 }
 
 /// The blocks of a user message while they are gathered, and what the trace says of each.
@@ -196,5 +160,29 @@ impl<'a> Blocks<'a> {
     fn add_image(&mut self, source: String, url: String) {
         self.trace.push(Block::sent("image", source, url.len()));
         self.images.push(url);
+    }
+
+    /// The user message, JSON. Blocks without content are omitted.
+    fn message(
+        &self,
+        opening: String,
+        instruction: Option<&str>,
+        solution_context: Option<&str>,
+    ) -> Result<String> {
+        let begin = match instruction {
+            Some(instruction) => format!("{opening}\n\n[INSTRUCTION]\n{instruction}"),
+            None => opening,
+        };
+        let mut parts = vec![ContentPart::text(begin)];
+        if !self.context.chunks.is_empty() {
+            parts.push(ContentPart::written(&self.context));
+        }
+        if let Some(context) = solution_context {
+            parts.push(ContentPart::text(format!("{SOLUTION_CONTEXT}{context}")));
+        }
+        parts.extend(self.images.iter().map(|url| ContentPart::image(url.as_str())));
+        let documents = self.documents.iter();
+        parts.extend(documents.map(|(name, url)| ContentPart::file(*name, url.as_str())));
+        user_message_json(&parts).map_err(|_| unwritable())
     }
 }

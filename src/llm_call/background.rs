@@ -36,7 +36,7 @@ pub enum Reading {
 impl CallFailure {
     /// The end of a response that the service no longer has.
     pub(super) fn lost() -> Self {
-        Self { cause: Cause::Lost, ..Self::interrupt() }
+        Cause::Lost.into()
     }
 
     /// What became of the reading of a background response. Whoever asks knows its id.
@@ -65,38 +65,26 @@ impl CallFailure {
     }
 }
 
-/// Reads a response on behind the newest event that `stream` has taken, or from its first event.
-pub async fn read_response_on<P: Platform>(
+/// Reads a response on behind the newest event that `stream` has taken, or from its first event. Where `polls` says so, it
+/// asks for the response as it stands: one that has not ended is a failure then, too, [`Reading::GoesOn`]; so is one that
+/// the service does not show, which is [`Cause::Lost`].
+pub async fn read_response<P: Platform>(
     platform: &P,
     endpoint: &Endpoint,
     id: &str,
+    polls: bool,
     stream: &mut ResponseStream,
     observer: &mut dyn CallObserver,
 ) -> Result<UsableOutput, CallFailure> {
-    let Some(url) = endpoint.url_of_events(id, stream.newest_event()) else {
-        return Err(CallFailure::lost());
+    let (url, form) = match polls {
+        false => (endpoint.url_of_events(id, stream.newest_event()), ResponseForm::Events),
+        true => (endpoint.url_of_response(id), ResponseForm::Object),
     };
+    let Some(url) = url else { return Err(CallFailure::lost()) };
     stream.read_on(id);
-    let headers = headers_of_call(endpoint, "text/event-stream");
-    let request = without_body(HttpMethod::Get, url, headers);
-    ended(platform, endpoint, request, ResponseForm::Events, stream, observer).await
-}
-
-/// Asks for a response as it stands. One that has not ended is a failure, too, [`Reading::GoesOn`]; so is one that the
-/// service does not show, which is [`Cause::Lost`].
-pub async fn poll_response<P: Platform>(
-    platform: &P,
-    endpoint: &Endpoint,
-    id: &str,
-    stream: &mut ResponseStream,
-    observer: &mut dyn CallObserver,
-) -> Result<UsableOutput, CallFailure> {
-    let Some(url) = endpoint.url_of_response(id) else { return Err(CallFailure::lost()) };
-    stream.read_on(id);
-    let headers = headers_of_call(endpoint, "application/json");
-    let request = without_body(HttpMethod::Get, url, headers);
-    let ending = ended(platform, endpoint, request, ResponseForm::Object, stream, observer).await;
-    ending.map_err(|failure| match failure.denies_response() {
+    let request = without_body(HttpMethod::Get, url, headers_of_call(endpoint, form));
+    let ending = ended(platform, endpoint, request, form, stream, observer).await;
+    ending.map_err(|failure| match polls && failure.denies_response() {
         true => CallFailure { cause: Cause::Lost, ..failure },
         false => failure,
     })

@@ -77,16 +77,6 @@ impl Endpoint {
     pub(super) fn url_of_cancellation(&self, id: &str) -> Option<String> {
         is_name(id).then(|| address(&self.base_url, &["responses", id, "cancel"], &self.query))
     }
-
-    /// The headers of every call.
-    pub(super) fn headers(&self) -> Vec<(String, String)> {
-        self.headers.clone()
-    }
-
-    /// Every secret that a call carries.
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.secrets.iter().map(String::as_str)
-    }
 }
 
 /// Whether a path can name a response by this id.

@@ -86,16 +86,19 @@ impl Cause {
     }
 }
 
+/// A failure of which the service has said nothing.
+impl From<Cause> for CallFailure {
+    fn from(cause: Cause) -> Self {
+        Self { cause, request_id: None, reported: ResponseFacts::default() }
+    }
+}
+
 impl CallFailure {
     /// A failure in which no name holds a secret of the call: a gateway may quote a key where a code is
     /// expected.
-    pub(super) fn new<'s>(
-        cause: Cause,
-        request_id: Option<String>,
-        secrets: impl Iterator<Item = &'s str>,
-    ) -> Self {
+    pub(super) fn new(cause: Cause, request_id: Option<String>, secrets: &[String]) -> Self {
         let mut failure = Self { cause, request_id, reported: ResponseFacts::default() };
-        let secrets: Vec<&str> = secrets.filter_map(as_repeated).collect();
+        let secrets: Vec<&str> = secrets.iter().filter_map(|secret| as_repeated(secret)).collect();
         let (error, reason) = match &mut failure.cause {
             Cause::Refused(refusal) => (Some(&mut refusal.body), None),
             Cause::Failed(error) => (Some(error.as_mut()), None),
@@ -114,20 +117,6 @@ impl CallFailure {
             name.take_if(|name| secrets.iter().any(|secret| name.contains(secret)));
         }
         failure
-    }
-
-    /// The end of a call that the caller has dropped.
-    pub fn interrupt() -> Self {
-        Self::own(Cause::Interrupt)
-    }
-
-    /// The end of a call that was not made, since its request would have been too large.
-    pub fn too_large() -> Self {
-        Self::own(Cause::TooLarge)
-    }
-
-    fn own(cause: Cause) -> Self {
-        Self { cause, request_id: None, reported: ResponseFacts::default() }
     }
 
     /// Whether nothing was sent.
@@ -343,12 +332,6 @@ fn sentence(fault: StreamFault) -> String {
 mod tests {
     use super::*;
 
-    impl From<Cause> for CallFailure {
-        fn from(cause: Cause) -> Self {
-            Self { cause, request_id: None, reported: ResponseFacts::default() }
-        }
-    }
-
     /// Words of the service that may hold a prompt or a key.
     const WORDS: &str = "Incorrect key sk-live-1 in: tell me";
 
@@ -475,7 +458,7 @@ mod tests {
     #[test]
     fn a_name_that_holds_a_secret_stays_here_whatever_the_secret_looks_like() {
         let key = "0123456789abcdef0123456789abcdef";
-        let sent = format!("{key} ");
+        let sent = ["another".to_owned(), format!("{key} ")];
         let said = || Some(format!("key-{key}"));
         let body = || ErrorBody { code: said(), kind: said(), ..ErrorBody::default() };
         let refusal = Refusal { status: 401, body: body(), ..Refusal::default() };
@@ -484,12 +467,12 @@ mod tests {
             Cause::Failed(Box::new(body())),
             Cause::Incomplete { reason: said() },
         ] {
-            let failure = CallFailure::new(cause, said(), ["another", &sent].into_iter());
+            let failure = CallFailure::new(cause, said(), &sent);
             let fault = serde_json::to_string(&failure.into_fault(1)).unwrap();
             assert!(!fault.contains(key), "{fault}");
         }
-        let short = ["req"].into_iter();
-        let other = CallFailure::new(Cause::BrokenOff, Some("req_1".to_owned()), short);
+        let short = ["req".to_owned()];
+        let other = CallFailure::new(Cause::BrokenOff, Some("req_1".to_owned()), &short);
         assert_eq!(other.into_fault(1).details.unwrap()["RequestId"], "req_1");
     }
 

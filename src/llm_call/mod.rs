@@ -25,7 +25,7 @@ use crate::contract::limits;
 use crate::ports::{HttpMethod, HttpRequest, Platform, RequestBody, with_timeout};
 use crate::responses_api::{FunctionCall, ModelOutput, ResponseEnd, ResponseStream};
 
-pub use background::{Reading, cancel_response, poll_response, read_response_on};
+pub use background::{Reading, cancel_response, read_response};
 pub use endpoint::Endpoint;
 pub use failure::{CallFailure, Cause};
 pub use reading::CallObserver;
@@ -52,7 +52,7 @@ pub async fn call<P: Platform>(
     let request = HttpRequest {
         method: HttpMethod::Post,
         url: endpoint.url(),
-        headers: headers_of_call(endpoint, "text/event-stream"),
+        headers: headers_of_call(endpoint, ResponseForm::Events),
         body,
         reads: &[],
     };
@@ -87,21 +87,20 @@ async fn ended<P: Platform>(
         reported: RefCell::new(stream.reported().clone()),
     };
     let request_id = Cell::new(None);
-    let heard = {
+    let mut end = {
         let exchange = pin!(exchange(&reader, request, form, &request_id, stream, observer));
         match select(exchange, pin!(reader.silence())).await {
-            Either::Left((end, _)) => Ok(end),
+            Either::Left((end, _)) => end,
             Either::Right((after_ms, _)) => Err(Cause::Silent { after_ms }),
         }
     };
-    let ending = match heard {
-        Ok(end) => end,
+    if matches!(end, Err(Cause::Silent { .. })) {
         // A service that lets its connection stand may have ended the response: only the blank line is missing.
-        Err(silent) => reader.end(stream, observer).await.map_err(|_| silent),
-    };
-    let ending = ending.and_then(usable);
+        end = reader.end(stream, observer).await.or(end);
+    }
+    let ending = end.and_then(usable);
     ending.map_err(|cause| {
-        let failure = CallFailure::new(cause, request_id.take(), endpoint.secrets());
+        let failure = CallFailure::new(cause, request_id.take(), &endpoint.secrets);
         CallFailure { reported: reader.reported.take(), ..failure }
     })
 }
@@ -136,7 +135,7 @@ async fn status_of<P: Platform>(
     url: String,
     most_ms: u64,
 ) -> Option<u16> {
-    let answer = platform.send(without_body(method, url, endpoint.headers()));
+    let answer = platform.send(without_body(method, url, endpoint.headers.clone()));
     let answer = with_timeout(platform, endpoint.idle_timeout_ms.min(most_ms), answer).await?;
     Some(answer.ok()?.status)
 }
@@ -172,11 +171,15 @@ fn without_body(
     HttpRequest { method, url, headers, body: String::new(), reads: &[] }
 }
 
-fn headers_of_call(endpoint: &Endpoint, accepted: &str) -> Vec<(String, String)> {
+fn headers_of_call(endpoint: &Endpoint, form: ResponseForm) -> Vec<(String, String)> {
+    let accepted = match form {
+        ResponseForm::Events => "text/event-stream",
+        ResponseForm::Object => "application/json",
+    };
     // A compressed body would be as small as a request and as large as its bound.
     let own = [("Accept", accepted), ("Accept-Encoding", "identity")];
     let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    own.into_iter().chain(endpoint.headers()).collect()
+    own.into_iter().chain(endpoint.headers.iter().cloned()).collect()
 }
 
 /// Accepts a complete output, and text that was cut off. A call in an incomplete output is never

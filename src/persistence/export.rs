@@ -82,30 +82,21 @@ sparse_object! {
     /// A tool of a turn's list; it is stored with other names.
     #[derive(Debug, Serialize, Deserialize)]
     #[serde(rename_all(serialize = "PascalCase"))]
-    struct ExportedTool {
-        name: String,
+    pub(crate) struct ExportedTool {
+        /// As the model sees it.
+        pub(crate) name: String,
         on_server: bool,
         /// The model service runs it by itself.
         hosted?: bool,
         /// How a human is asked before the server runs it.
         approval?: Option<Box<RawValue>>,
         /// Calls of it may run beside others that may.
-        parallel?: bool,
-        /// Where a tool of an MCP server is called.
-        mcp?: Option<Box<RawValue>>,
+        pub(crate) parallel?: bool,
+        /// Where a tool of an MCP server is called: JSON.
+        pub(crate) mcp?: Option<Box<RawValue>>,
         /// As the model service takes it.
         definition: Box<RawValue>,
     }
-}
-
-/// What is known of a turn's tool that the server runs.
-pub(crate) struct ToolOnServer {
-    /// As the model sees it.
-    pub(crate) name: String,
-    /// Calls of it may run beside others that may.
-    pub(crate) parallel: bool,
-    /// Where a tool of an MCP server is called: JSON.
-    pub(crate) mcp: Option<Box<RawValue>>,
 }
 
 shown! {
@@ -166,11 +157,10 @@ impl ExportedTurn {
 
 impl<D: Database> SessionStore<D> {
     /// The turn's tools that the server runs.
-    pub(crate) fn tools_on_server(&self, turn: &Turn) -> Result<Vec<ToolOnServer>> {
-        let tools: Vec<ExportedTool> = from_json("tools", &self.text(&turn.tools)?)?;
-        let on_server = tools.into_iter().filter(|tool| tool.on_server);
-        let known = |ExportedTool { name, parallel, mcp, .. }| ToolOnServer { name, parallel, mcp };
-        Ok(on_server.map(known).collect())
+    pub(crate) fn tools_on_server(&self, turn: &Turn) -> Result<Vec<ExportedTool>> {
+        let mut tools: Vec<ExportedTool> = from_json("tools", &self.text(&turn.tools)?)?;
+        tools.retain(|tool| tool.on_server);
+        Ok(tools)
     }
 
     /// Where the entries stand that the conversation has now.

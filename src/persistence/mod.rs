@@ -40,7 +40,7 @@ pub(crate) use compaction::{CompactedConversation, take_compactions_back};
 pub use entry_seq::EntrySeq;
 pub(crate) use erasure::StoredAtServices;
 pub use erasure::{ErasureReceipt, StoredResponses};
-pub(crate) use export::{EntryPlaces, ToolOnServer};
+pub(crate) use export::{EntryPlaces, ExportedTool};
 pub(crate) use fork::{
     ForkContexts, ForkHead, ForkPlan, ForkStep, OutcomePlace, RowPage, RowPlace, StoredCopy,
     TextPage, TextPlace,
@@ -64,6 +64,6 @@ pub(crate) use steers::{NewSteer, UnplacedSteer};
 pub(crate) use submission_origin::SubmissionOrigin;
 pub(crate) use turn_life_cycle::{ModelOutputRecord, NewMessage, NewTurn};
 pub use turn_life_cycle::{NewMode, NewSubmission};
-pub use webhooks::{DueWebhook, Ending, WebhookRecord, WebhookState};
+pub use webhooks::{DueWebhook, WebhookRecord, WebhookState};
 pub(crate) use webhooks::{MessagePlace, WebhookMessage};
 pub use window::{CompactionReason, CompactionRecord, Ladder, Rung, Shortening, Window};

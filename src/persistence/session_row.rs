@@ -53,33 +53,7 @@ impl Session {
 
     /// Whether it and another one differ by [`Changes`] at most.
     fn differs_by_changes(&self, other: &Self) -> bool {
-        let Self {
-            session_id,
-            created_at,
-            agent_context,
-            conversation_context,
-            mode,
-            client_tools,
-            solution_context,
-            solution_context_sent,
-            tools_sent,
-            open_calls,
-            updated_at: _,
-            chain_head: _,
-            acknowledged: _,
-            open_turn: _,
-            state: _,
-        } = self;
-        *session_id == other.session_id
-            && *created_at == other.created_at
-            && *agent_context == other.agent_context
-            && *conversation_context == other.conversation_context
-            && *mode == other.mode
-            && *client_tools == other.client_tools
-            && *solution_context == other.solution_context
-            && *solution_context_sent == other.solution_context_sent
-            && *tools_sent == other.tools_sent
-            && *open_calls == other.open_calls
+        other.clone().changed(Changes::of(self)) == *self
     }
 
     fn from_own_row(row: &Row) -> Result<Self> {

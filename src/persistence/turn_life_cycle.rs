@@ -13,7 +13,7 @@ use super::records::{EntryKind, Session, StoredOutcome, Turn, to_json};
 use super::session_store::SessionStore;
 use super::submission_origin::SubmissionOrigin;
 use super::texts;
-use super::webhooks::Ending;
+use super::webhooks::DueWebhook;
 use super::window::{CompactionRecord, Window};
 use crate::contract::{CallerRecord, CatalogStamp, Result, TurnId, TurnStatus};
 use crate::files::OutputFile;
@@ -314,15 +314,16 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Ends the running submission; the caller has set `turn.status`. `last`, the model output with
-    /// the final text, is recorded in the same step.
+    /// the final text, and the messages that tell of the end are recorded in the same step.
     pub(crate) fn end_submission(
         &self,
         session: &mut Session,
         turn: &mut Turn,
+        outcome: &StoredOutcome,
         last: Option<&ModelOutputRecord<'_>>,
-        ending: Ending<'_>,
+        webhooks: &[DueWebhook],
+        now_ms: u64,
     ) -> Result<()> {
-        let Ending { outcome, webhooks, now_ms } = ending;
         if turn.status != TurnStatus::AwaitingTools && session.open_turn == Some(turn.ordinal) {
             session.open_turn = None;
             session.return_contexts();

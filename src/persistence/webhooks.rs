@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::SessionStore;
-use super::records::{StoredOutcome, Turn, to_json};
+use super::records::{Turn, to_json};
 use crate::contract::closed_list;
 use crate::contract::{Fault, Result, TurnId};
 use crate::object::{TaskKind, TaskRecord, TaskState};
@@ -31,15 +31,6 @@ pub struct DueWebhook {
     pub event: &'static str,
     /// JSON text, which stays the same.
     pub body: String,
-}
-
-/// The end of a submission.
-#[derive(Clone, Copy, Debug)]
-pub struct Ending<'a> {
-    pub outcome: &'a StoredOutcome,
-    /// The messages that tell it.
-    pub webhooks: &'a [DueWebhook],
-    pub now_ms: u64,
 }
 
 /// What the task of a message has to do.

@@ -126,11 +126,11 @@ struct ComposedSteers {
 
 impl ComposedSteers {
     fn add(&mut self, steer: &UnplacedSteer, session: &Session, turn: &mut Turn) -> Result<()> {
-        let composed = compose_steer(&steer.content, &session.mode)?;
-        for warning in composed.user_warnings {
+        let (message, warnings) = compose_steer(&steer.content, &session.mode)?;
+        for warning in warnings {
             UserWarning::add_text_once(warning, &mut turn.progress.user_warnings);
         }
-        self.messages.push((steer.position, composed.user));
+        self.messages.push((steer.position, message));
         self.ids.push(steer.steer_id.clone());
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::steering::keep_steers;
 use crate::catalog::Catalog;
 use crate::composition::Abandonment;
 use crate::contract::{ErrorCode, Fault, Result, TurnStatus};
-use crate::persistence::{Ending, ModelOutputRecord, Session, SessionStore, StoredOutcome, Turn};
+use crate::persistence::{ModelOutputRecord, Session, SessionStore, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
 use crate::webhooks::messages_of;
 
@@ -62,8 +62,7 @@ pub(crate) fn end_turn<P: Platform, D: Database>(
                 keep_steers(store, session, turn)?;
             }
         }
-        let ending = Ending { outcome, webhooks: &webhooks, now_ms };
-        store.end_submission(session, turn, last, ending)
+        store.end_submission(session, turn, outcome, last, &webhooks, now_ms)
     })
 }
 

@@ -305,16 +305,6 @@ mod tests {
     }
 
     #[test]
-    fn where_the_data_name_no_type_the_event_line_does() {
-        let data = r#"{"delta":"a","content_index":1}"#;
-        assert_eq!(
-            seen(Some("response.refusal.delta"), data),
-            "TextDelta(PartEvent { place: ItemPlace { output_index: None, item_id: None }, \
-             content_index: 1, part: MessagePart { text: \"a\", refusal: true } })"
-        );
-    }
-
-    #[test]
     fn unknown_types_are_ignored_and_keep_alives_too() {
         assert_eq!(seen(None, r#"{"type":"response.new.thing","delta":{"a":[1,2]}}"#), "Ignored");
         for data in ["", "{}", "ping", "[1]", "{'ts': 1}", r#"{"type":1}"#] {

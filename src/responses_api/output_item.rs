@@ -5,16 +5,15 @@
 //! Source: the Responses API's output items, by recordings of several services.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::StreamFault;
 use super::bounded_list::MAX_ITEMS;
 use super::message_content::Content;
-use crate::json::{Object, from_object};
+use crate::json::{Object, first_member, from_object};
 
 /// A function call of the model. Its serialized form is the call's input item, without the type.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -121,32 +120,8 @@ impl ItemKind {
     /// The kind of an item, from its first members: the type stands among them, and the rest may be as long as an
     /// output.
     pub(super) fn of(item: &RawValue) -> Self {
-        let mut kind = Self::Other;
-        let mut reader = serde_json::Deserializer::from_str(item.get());
-        // The reading ends with a fault where the type has come.
-        let _ = reader.deserialize_map(UpToType(&mut kind));
-        kind
-    }
-}
-
-struct UpToType<'a>(&'a mut ItemKind);
-
-impl<'de> Visitor<'de> for UpToType<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an output item")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        while let Some(name) = members.next_key::<Cow<'_, str>>()? {
-            if name == "type" {
-                *self.0 = members.next_value()?;
-                return Err(A::Error::custom("the rest says nothing"));
-            }
-            members.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
+        let kind = first_member(item.get(), "type");
+        kind.and_then(|kind| serde_json::from_str(kind).ok()).unwrap_or_default()
     }
 }
 

@@ -380,40 +380,20 @@ mod tests {
     }
 
     #[test]
-    fn a_message_keeps_its_text_and_phase_and_loses_what_refers_to_the_service_s_state() {
-        assert_eq!(
-            replayed(
-                r#"{"id":"msg_1","type":"message","status":"completed","role":"assistant","phase":"final_answer",
-                "content":[{"type":"output_text","text":"a\n","annotations":[],"logprobs":[]},
-                {"type":"refusal","refusal":"b"}]}"#
-            )
-            .as_deref(),
-            Some(r#"{"type":"message","role":"assistant","content":"a\nb","phase":"final_answer"}"#)
-        );
-        assert_eq!(
-            replayed(r#"{"type":"message","phase":"new","content":"a"}"#).as_deref(),
-            Some(r#"{"type":"message","role":"assistant","content":"a"}"#)
-        );
-    }
-
-    #[test]
-    fn a_call_is_replayed_without_its_item_id_and_a_cut_one_not_at_all() {
-        let call = |status: &str| {
-            replayed(&format!(
-                r#"{{"id":"fc_1","type":"function_call","status":"{status}","call_id":"c","name":"f","arguments":"{{}}"}}"#
-            ))
-        };
-        assert_eq!(
-            call("completed").as_deref(),
-            Some(r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#)
-        );
-        assert_eq!(call("incomplete"), None);
-    }
-
-    #[test]
-    fn a_compaction_is_replayed_as_it_is() {
-        let item = r#"{ "type":"compaction", "id":"cmp_1", "encrypted_content":"e", "new":1.50 }"#;
-        assert_eq!(replayed(item).as_deref(), Some(item));
+    fn what_is_replayed_alone_loses_what_refers_to_the_service_s_state_and_a_compaction_nothing() {
+        let cut_call = CALL.replace("completed", "incomplete");
+        let unknown_phase = r#"{"type":"message","phase":"new","content":"a"}"#;
+        let compaction =
+            r#"{ "type":"compaction", "id":"cmp_1", "encrypted_content":"e", "new":1.50 }"#;
+        for (item, expected) in [
+            (MESSAGE, Some(MESSAGE_WITHOUT_ID)),
+            (unknown_phase, Some(r#"{"type":"message","role":"assistant","content":"a"}"#)),
+            (CALL, Some(CALL_WITHOUT_ID)),
+            (cut_call.as_str(), None),
+            (compaction, Some(compaction)),
+        ] {
+            assert_eq!(replayed(item).as_deref(), expected, "{item}");
+        }
     }
 
     #[test]

@@ -58,11 +58,6 @@ impl ResponsesRequest<'_> {
     pub fn template(&self) -> serde_json::Result<String> {
         exact_json(&Self { call: CallMembers::default(), ..self.clone() })
     }
-
-    /// The body's JSON text before its input items, and behind them.
-    pub fn around_input(&self) -> serde_json::Result<(String, String)> {
-        self.call.around_input(&self.template()?)
-    }
 }
 
 sparse_object! {
@@ -330,7 +325,7 @@ mod tests {
 
     fn json(request: &ResponsesRequest<'_>, input: &[&RawValue]) -> String {
         let items: Vec<&str> = input.iter().map(|item| item.get()).collect();
-        let (head, tail) = request.around_input().unwrap();
+        let (head, tail) = request.call.around_input(&request.template().unwrap()).unwrap();
         head + &items.join(",") + &tail
     }
 

@@ -3,13 +3,10 @@
 //!
 //! Nothing here is a fault: what cannot be read is no report.
 
-use std::fmt;
-
-use serde::Deserializer;
-use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::token_counts::{TokenCounts, token_counts};
+use crate::json::{first_member, for_each_member};
 
 /// What a service has reported about a response so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,10 +43,16 @@ impl ResponseFacts {
     pub(super) fn read_object(&mut self, response: &str) {
         let end = response.ceil_char_boundary(response.len().saturating_sub(END_BYTES));
         let end = response.get(end..).unwrap_or_default();
-        let only_id = NO_USAGE.iter().any(|none| end.contains(none));
-        let mut reader = serde_json::Deserializer::from_str(response);
-        // The reading ends with a fault where the object is cut, and where it need not be read on.
-        let _ = reader.deserialize_map(Members { reported: self, only_id });
+        let id = |json: &str| serde_json::from_str::<String>(json).ok();
+        if NO_USAGE.iter().any(|none| end.contains(none)) {
+            return self.add(first_member(response, "id").and_then(id).as_deref(), None);
+        }
+        // The reading ends with a fault where the object is cut.
+        let _ = for_each_member(response, |name, json| match name.as_ref() {
+            "id" => self.add(id(json).as_deref(), None),
+            "usage" => self.add(None, token_counts(json)),
+            _ => {}
+        });
     }
 
     /// Adds the members of a response object.
@@ -64,37 +67,6 @@ impl ResponseFacts {
     pub(super) fn set_model(&mut self, json: &RawValue) {
         let model: Option<String> = serde_json::from_str(json.get()).ok();
         self.model = model.filter(|model| (1..=MODEL_BYTES).contains(&model.len()));
-    }
-}
-
-struct Members<'a> {
-    reported: &'a mut ResponseFacts,
-    only_id: bool,
-}
-
-impl<'de> Visitor<'de> for Members<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a response object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        while let Some(name) = members.next_key::<String>()? {
-            match name.as_str() {
-                "id" => {
-                    let id: &RawValue = members.next_value()?;
-                    let id: Option<String> = serde_json::from_str(id.get()).ok();
-                    self.reported.add(id.as_deref(), None);
-                    if self.only_id {
-                        return Err(A::Error::custom("the rest says nothing"));
-                    }
-                }
-                "usage" => self.reported.add(None, token_counts(members.next_value()?)),
-                _ => _ = members.next_value::<IgnoredAny>()?,
-            }
-        }
-        Ok(())
     }
 }
 

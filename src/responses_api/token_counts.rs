@@ -1,7 +1,6 @@
 //! The token counts of a response, as services report them.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::json::{Object, from_object};
 
@@ -41,8 +40,8 @@ struct OutputDetails {
 
 /// Reads the token counts of a response. Counts that cannot be read count as not reported: they must not cost the
 /// reader a good output.
-pub(super) fn token_counts(raw: &RawValue) -> Option<TokenCounts> {
-    let view: UsageView = from_object(raw.get()).ok()?;
+pub(super) fn token_counts(json: &str) -> Option<TokenCounts> {
+    let view: UsageView = from_object(json).ok()?;
     let input = view.input_tokens.unwrap_or(0);
     let output = view.output_tokens.unwrap_or(0);
     let reasoning = view.output_tokens_details.and_then(|Object(details)| details.reasoning_tokens);
@@ -63,13 +62,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_total_that_the_service_leaves_out_or_at_zero_is_the_sum_of_its_parts() {
+    fn a_total_that_is_left_out_or_zero_is_the_sum_of_its_parts_and_unreadable_counts_are_none() {
         for (total, expected) in
             [("", 12), (r#","total_tokens":0"#, 12), (r#","total_tokens":9"#, 9)]
         {
             let usage = format!(r#"{{"input_tokens":10,"output_tokens":2{total}}}"#);
-            let raw = RawValue::from_string(usage).unwrap();
-            assert_eq!(token_counts(&raw).unwrap().total, expected, "{total}");
+            assert_eq!(token_counts(&usage).unwrap().total, expected, "{total}");
+        }
+        for unreadable in ["null", r#"{"input_tokens":-1}"#] {
+            assert_eq!(token_counts(unreadable), None, "{unreadable}");
         }
     }
 }

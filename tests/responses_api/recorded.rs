@@ -139,7 +139,7 @@ fn every_recorded_item_that_can_be_replayed_is_valid_input() {
             context_management: None,
             parameters: &[],
         };
-        let (head, tail) = request.around_input().unwrap();
+        let (head, tail) = request.call.around_input(&request.template().unwrap()).unwrap();
         assert_published(&format!("{head}{}{tail}", items.join(",")));
         replayed += items.len();
         dropped += output.items.len() - items.len();

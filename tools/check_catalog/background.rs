@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use aptix_edge::catalog::AgentContext;
 use aptix_edge::llm_call::{
-    CallObserver, Endpoint, UsableOutput, call, cancel_response, delete_response, read_response_on,
+    CallObserver, Endpoint, UsableOutput, call, cancel_response, delete_response, read_response,
 };
 use aptix_edge::ports::Deployment;
 use aptix_edge::responses_api::{ResponseFacts, ResponseStream, StreamLimits, TextProgress};
@@ -81,7 +81,7 @@ fn read(
     asked.push(id.clone());
     let read_on = |stream: &mut ResponseStream| -> Option<UsableOutput> {
         let mut nobody = Nobody;
-        let reading = read_response_on(&step.platform, endpoint, &id, stream, &mut nobody);
+        let reading = read_response(&step.platform, endpoint, &id, false, stream, &mut nobody);
         step.run(reading).ok()
     };
     let (Some(rest), Some(whole)) =

@@ -14,8 +14,8 @@ use crate::entry::page_query::TurnPage;
 use crate::entry::request_context::RequestContext;
 use crate::live_text::Activity;
 use crate::persistence::{
-    Call, CompactionRecord, ContextChange, Decision, ForkParent, ModeChange, Session, SessionStore,
-    Steer, SubmissionOrigin, ToolOnServer, Turn, WebhookRecord,
+    Call, CompactionRecord, ContextChange, Decision, ExportedTool, ForkParent, ModeChange, Session,
+    SessionStore, Steer, SubmissionOrigin, Turn, WebhookRecord,
 };
 use crate::ports::Database;
 use crate::reasoner::pending_calls;
@@ -364,7 +364,7 @@ fn traced_steer(mut steer: Steer) -> TracedSteer {
 
 /// Of each call of a turn the number of those that ran at once with it, counted from 1 through the turn. Behind a call of
 /// its response that the server has still to run, none has begun.
-fn parallel_groups(calls: &[Call], tools: &[ToolOnServer]) -> Vec<Option<u32>> {
+fn parallel_groups(calls: &[Call], tools: &[ExportedTool]) -> Vec<Option<u32>> {
     let is_parallel = |name: &str| tools.iter().any(|tool| tool.name == name && tool.parallel);
     let (mut groups, mut newest) = (Vec::with_capacity(calls.len()), 0);
     for of_response in calls.chunk_by(|call, next| call.model_call == next.model_call) {

@@ -9,9 +9,7 @@ use super::live_segment::LiveSegment;
 use super::patience::{MAX_RETRY_AFTER_MS, spread_ms, wait_ms};
 use super::transcript::{GoingResponse, Transcript};
 use crate::contract::{Progress, Result};
-use crate::llm_call::{
-    CallFailure, Endpoint, Reading, UsableOutput, poll_response, read_response_on,
-};
+use crate::llm_call::{CallFailure, Endpoint, Reading, UsableOutput, read_response};
 use crate::persistence::PendingResponse;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn, SEGMENTS_OF_AN_ATTEMPT};
@@ -126,10 +124,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             }
             platform.sleep(step.wait_ms).await;
             self.hold_if_stopped().await;
-            ending = match step.polls {
-                true => poll_response(platform, endpoint, &id, stream, recorder).await,
-                false => read_response_on(platform, endpoint, &id, stream, recorder).await,
-            };
+            ending = read_response(platform, endpoint, &id, step.polls, stream, recorder).await;
         }
     }
 
@@ -189,20 +184,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             .unless_interrupted(true, async {
                 let mut stream = ResponseStream::resumable(StreamLimits::RESPONSE);
                 let id = &pending.response_id;
-                let ending = match self.since(pending.created_at) >= STREAMED_MS {
-                    true => {
-                        poll_response(platform, &endpoint, id, &mut stream, &mut recorder).await
-                    }
-                    false => {
-                        read_response_on(platform, &endpoint, id, &mut stream, &mut recorder).await
-                    }
-                };
+                let polls = self.since(pending.created_at) >= STREAMED_MS;
+                let ending =
+                    read_response(platform, &endpoint, id, polls, &mut stream, &mut recorder).await;
                 self.read_on(&endpoint, &mut stream, ending, &mut recorder).await
             })
             .await;
-        if !ending.as_ref().err().is_some_and(CallFailure::is_interrupt) {
-            self.note_ended();
-        }
         self.hold_if_stopped().await;
         self.judge_service(running, ending.as_ref().err(), None, &mut recorder);
         self.conclude(recorder, ending, 1)

@@ -18,7 +18,7 @@ use super::streamed_request::{ReadRequest, StreamedRequest};
 use super::transcript::Transcript;
 use crate::composition::{ModelRequest, compose_request};
 use crate::contract::{Fault, Progress, Result};
-use crate::llm_call::{self, CallFailure, Endpoint, Reading, UsableOutput};
+use crate::llm_call::{self, CallFailure, Cause, Endpoint, Reading, UsableOutput};
 use crate::persistence::Session;
 use crate::ports::{Database, Platform, RequestBody};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
@@ -77,9 +77,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             if ending.as_ref().err().is_none_or(|failure| !failure.may_hide_response()) {
                 self.note_under_way(|call| call.awaits_id = false);
             }
-            if !ending.as_ref().err().is_some_and(CallFailure::is_interrupt) {
-                self.note_ended();
-            }
             self.hold_if_stopped().await;
             let Err(failure) = &ending else { break ending };
             if self.going_response().is_some() && failure.of_reading() != Reading::Ended {
@@ -98,7 +95,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             if !is_for_output {
                 waiting.await;
             } else if self.interruption.unless_requested(waiting).await.is_none() {
-                break Err(CallFailure::interrupt());
+                break Err(Cause::Interrupt.into());
             }
             let again = self.compose(&request, input).await?.map(|composed| composed.body);
             body = again.ok_or_else(|| Fault::internal("A request has grown by itself."))?;
@@ -159,27 +156,25 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
     }
 
-    /// Waits for a call. An interrupt drops a call for an output, and none for a summary. Where the model service
-    /// is to cancel the dropped response, or to delete it with the session, its id is waited for.
+    /// Waits for a call, and notes that it has ended by itself. An interrupt drops a call for an output, and none for a
+    /// summary. Where the model service is to cancel the dropped response, or to delete it with the session, its id is
+    /// waited for.
     pub(super) async fn unless_interrupted(
         &self,
         is_for_output: bool,
         call: impl Future<Output = Result<UsableOutput, CallFailure>>,
     ) -> Result<UsableOutput, CallFailure> {
-        if is_for_output && self.interruption.is_requested() {
-            return Err(CallFailure::interrupt());
-        }
         let mut call = pin!(call);
-        if !is_for_output {
-            return call.await;
-        }
-        match self.interruption.unless_requested(call.as_mut()).await {
-            Some(ending) => ending,
-            None => {
-                self.wait_for_id(call).boxed_local().await;
-                Err(CallFailure::interrupt())
-            }
-        }
+        let ended = match is_for_output {
+            true => self.interruption.unless_requested(call.as_mut()).await,
+            false => Some(call.as_mut().await),
+        };
+        let Some(ending) = ended else {
+            self.wait_for_id(call).boxed_local().await;
+            return Err(Cause::Interrupt.into());
+        };
+        self.note_under_way(|call| call.in_flight = false);
+        ending
     }
 
     /// Records a call that failed, with what it has cost, and returns its fault.
@@ -308,7 +303,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         input: &Input,
     ) -> Result<Exchange> {
         let transcript = self.new_transcript(running, request, input, None)?;
-        let ending = Err(CallFailure::too_large());
+        let ending = Err(Cause::TooLarge.into());
         Ok(Exchange { transcript, ending, shown: false, welcomed: false })
     }
 
@@ -378,11 +373,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         if let Some(call) = self.run.under_way.borrow_mut().as_mut() {
             note(call);
         }
-    }
-
-    /// Notes that an attempt has ended by itself.
-    pub(super) fn note_ended(&self) {
-        self.note_under_way(|call| call.in_flight = false);
     }
 
     /// Notes that what a call has cost is counted, durably.

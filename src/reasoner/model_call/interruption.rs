@@ -39,11 +39,6 @@ impl Interruption {
         }
     }
 
-    /// Whether the call is to be dropped.
-    pub(super) fn is_requested(&self) -> bool {
-        self.requested.get()
-    }
-
     /// Begins the calls between two boundaries, the first of which has taken all steers.
     pub(crate) fn begin(&self) -> Calling<'_> {
         self.requested.set(false);

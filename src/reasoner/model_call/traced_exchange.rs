@@ -8,7 +8,6 @@ use serde_json::value::RawValue;
 
 use super::exchange::{Exchange, ModelCall};
 use super::transcript::Transcript;
-use crate::composition::ModelRequest;
 use crate::contract::{Fault, Result};
 use crate::llm_call::{CallFailure, UsableOutput};
 use crate::persistence::PendingResponse;
@@ -51,36 +50,6 @@ impl<P: Platform, D> Drop for OpenChat<'_, P, D> {
     }
 }
 
-/// What a call asks of the model service, as far as its span tells it.
-struct Asked<'a> {
-    model: &'a str,
-    previous_response_id: Option<&'a str>,
-    reasoning: Option<&'a RawValue>,
-    max_output_tokens: Option<&'a RawValue>,
-    summary: bool,
-}
-
-impl<'a> Asked<'a> {
-    fn by(request: &ModelRequest<'a>) -> Self {
-        let member = |name| request.parameters.member(name);
-        Self {
-            model: request.model,
-            previous_response_id: request.previous_response_id,
-            reasoning: member("reasoning"),
-            max_output_tokens: member("max_output_tokens"),
-            summary: request.own_item.is_some(),
-        }
-    }
-
-    fn reasoning_level(&self) -> Option<String> {
-        #[derive(Deserialize)]
-        struct Reasoning {
-            effort: Option<String>,
-        }
-        serde_json::from_str::<Reasoning>(self.reasoning?.get()).ok()?.effort
-    }
-}
-
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Makes a call with its retries, inside of a span where the run is traced.
     pub(crate) async fn exchange(
@@ -88,8 +57,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         running: &RunningTurn<'_>,
         call: ModelCall<'_>,
     ) -> Result<Exchange> {
-        self.note_call(running, call.request.model, call.request.parameters.text_is_json);
-        let chat = self.open_chat(running, &Asked::by(&call.request));
+        let request = &call.request;
+        self.note_call(running, request.model, request.parameters.text_is_json);
+        let (previous, summary) = (request.previous_response_id, request.own_item.is_some());
+        let member = |name: &str| request.parameters.member(name);
+        let chat = self.open_chat(running, request.model, previous, summary, member);
         OpenChat::around(chat, self.exchange_with_retries(running, call)).await
     }
 
@@ -107,14 +79,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let model = members.get("model").and_then(|json| serde_json::from_str(json.get()).ok());
         let model: String = model.ok_or_else(unreadable_template)?;
         self.note_call(running, &model, self.parameters(running).text_is_json);
-        let asked = Asked {
-            model: &model,
-            previous_response_id: transcript.previous_response_id.as_deref(),
-            reasoning: members.get("reasoning").copied(),
-            max_output_tokens: members.get("max_output_tokens").copied(),
-            summary: transcript.summary,
-        };
-        let chat = self.open_chat(running, &asked);
+        let previous = transcript.previous_response_id.as_deref();
+        let member = |name: &str| members.get(name).copied();
+        let chat = self.open_chat(running, &model, previous, transcript.summary, member);
         OpenChat::around(chat, self.read_again(running, pending, transcript)).await
     }
 
@@ -127,31 +94,42 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         report.text_is_json |= text_is_json;
     }
 
-    /// Opens the span of a call; `None` where nobody listens.
-    fn open_chat(
+    /// Opens the span of a call; `None` where nobody listens. `member` gives a member of the call's body by its name.
+    fn open_chat<'r>(
         &self,
         running: &RunningTurn<'_>,
-        asked: &Asked<'_>,
+        model: &str,
+        previous_response_id: Option<&str>,
+        summary: bool,
+        member: impl Fn(&str) -> Option<&'r RawValue>,
     ) -> Option<OpenChat<'_, P, D>> {
-        let span = self.step_span(|| Chat::name(asked.model));
+        let span = self.step_span(|| Chat::name(model));
         let open = span.open()?;
         let base_url = running.service().base_url.as_deref().unwrap_or(&self.deployment.base_url);
         let tenant = self.platform.tenant().unwrap_or_default();
         let session = self.traced_ids().name(tenant, running.session.session_id.as_str());
         let chat = Chat {
-            model: asked.model,
+            model,
             base_url,
             conversation: session.as_deref(),
-            previous_response_id: asked.previous_response_id,
-            reasoning_level: asked.reasoning_level(),
-            max_tokens: asked.max_output_tokens.and_then(|json| json.get().parse().ok()),
+            previous_response_id,
+            reasoning_level: member("reasoning").and_then(effort_in),
+            max_tokens: member("max_output_tokens").and_then(|json| json.get().parse().ok()),
             compacted: !running.turn.progress.compactions.is_empty(),
-            summary: asked.summary,
+            summary,
             fallback_from: running.services.fallback_from(),
         };
         chat.describe(open);
         Some(OpenChat { reasoner: self, span })
     }
+}
+
+fn effort_in(reasoning: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Reasoning {
+        effort: Option<String>,
+    }
+    serde_json::from_str::<Reasoning>(reasoning.get()).ok()?.effort
 }
 
 fn unreadable_template() -> Fault {
