@@ -32,8 +32,13 @@ const UNWRITABLE: &str = concat!(
 );
 
 impl InvokeResult {
-    /// A successful invocation. Warnings never make it unsuccessful.
-    pub fn success(result: impl Serialize, warnings: Vec<Warning>) -> Self {
+    /// A successful invocation.
+    pub fn success(result: impl Serialize) -> Self {
+        Self::success_with(result, Vec::new())
+    }
+
+    /// The same with warnings, which never make it unsuccessful.
+    pub fn success_with(result: impl Serialize, warnings: Vec<Warning>) -> Self {
         match to_raw_value(&result) {
             Ok(result) => {
                 Self { successful: true, result: Some(result), errors: Vec::new(), warnings }
@@ -99,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_success_keeps_its_warnings_and_the_order_of_members() {
-        let result = InvokeResult::success(
+        let result = InvokeResult::success_with(
             BTreeMap::from([("Deleted", true)]),
             vec![Warning::new("late", "Late.")],
         );
@@ -129,10 +134,7 @@ mod tests {
     #[test]
     fn a_success_in_pieces_is_the_same_as_in_one() {
         let (opening, ending) = InvokeResult::around_success();
-        assert_eq!(
-            format!("{opening}[1]{ending}"),
-            InvokeResult::success([1], Vec::new()).to_json()
-        );
+        assert_eq!(format!("{opening}[1]{ending}"), InvokeResult::success([1]).to_json());
     }
 
     #[test]
@@ -155,7 +157,7 @@ mod tests {
     fn what_cannot_be_written_is_an_internal_failure_in_status_and_text() {
         // A map whose keys are not strings has no JSON form.
         let unwritable = BTreeMap::from([(vec![1], 1)]);
-        let result = InvokeResult::success(&unwritable, Vec::new());
+        let result = InvokeResult::success(&unwritable);
         assert_eq!((result.successful, result.http_status()), (false, 500));
         assert_eq!(InvokeResult::failure(Vec::new()).http_status(), 500);
         let fallback: serde_json::Value = serde_json::from_str(UNWRITABLE).unwrap();

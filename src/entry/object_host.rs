@@ -12,6 +12,9 @@ use crate::identity::ForwardedCaller;
 use crate::object::{Alarm, NewerForm};
 use crate::ports::{Database, ObjectClass, Platform, failure_line};
 
+/// How many times `TURN_ALARM_MS` an object waits that is not where its tenant is.
+const AWAY_TIMES: u64 = 20;
+
 /// An instance of an object, over the object's storage.
 pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
     const CLASS: ObjectClass;
@@ -56,8 +59,9 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
         let (platform, alarm) = (self.platform(), self.alarm());
         alarm.forget();
         let alarm_interval_ms = source.alarm_interval_ms(platform);
-        if let Some(away_ms) = away_ms(platform, alarm_interval_ms) {
-            return alarm.set_in(platform, away_ms);
+        // Whatever an object does that is not where its tenant is would be of another place.
+        if !platform.is_at_home() {
+            return alarm.set_in(platform, alarm_interval_ms.saturating_mul(AWAY_TIMES));
         }
         let worked = self.alarm_work(source, alarm_interval_ms).await;
         let Err(fault) = worked else { return Ok(()) };
@@ -86,14 +90,4 @@ pub(super) async fn responded<P: Platform, S>(
         Response::refusal(faults)
     });
     response.with_id(id.as_ref())
-}
-
-/// How many times `TURN_ALARM_MS` an object waits that is not where its tenant is.
-const AWAY_TIMES: u64 = 20;
-
-/// The wait, in milliseconds, after which the alarm of an object rings again that is not where its tenant is
-/// (`Platform::is_at_home`): it does nothing else, because whatever it asks or tells would be of another place. `None` for
-/// an object that is there.
-pub(super) fn away_ms<P: Platform>(platform: &P, alarm_interval_ms: u64) -> Option<u64> {
-    (!platform.is_at_home()).then(|| alarm_interval_ms.saturating_mul(AWAY_TIMES))
 }

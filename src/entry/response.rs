@@ -47,8 +47,7 @@ impl<S> Response<S> {
 
     /// What a request has begun or made, under a status that says so; `is_replayed` marks a repeat.
     pub(super) fn accepted(status: u16, made: &impl Serialize, is_replayed: bool) -> Self {
-        let result = InvokeResult::success(made, Vec::new());
-        Self::json(status, result.to_json()).marked_replayed(is_replayed)
+        Self::json(status, InvokeResult::success(made).to_json()).marked_replayed(is_replayed)
     }
 
     /// An `InvokeResult` under its own status.

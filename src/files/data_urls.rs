@@ -11,20 +11,14 @@ use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::files_member::ListedFile;
+use super::files_member::{FILES, ListedFile, NAME, fits_a_line};
 use super::hashed_contents::HashedContents;
 use super::keep::{keep, yield_after_long_work};
 use super::text_check::embeds_contents;
 use super::{FileLinks, OutputFile};
-use crate::encoding::{canonical_base64, disturbs_a_line, essence, is_media_type};
+use crate::encoding::{canonical_base64, essence, is_media_type};
 use crate::json::{Node, any_text, first_member, for_each_element, for_each_member};
 use crate::ports::Platform;
-
-/// The most files that are kept of one result; the bucket writes each by itself.
-const FILES: usize = 100;
-
-/// The longest name of a file, in characters.
-const NAME: usize = 255;
 
 /// A part of a result, with its contents where it has any.
 struct ResultPart<'r> {
@@ -127,12 +121,9 @@ fn embedded(part: &str) -> Option<Embedded<'_>> {
     };
     let bytes = STANDARD.decode(canonical_base64(data.to_owned())?).ok()?;
     let mime_type = Some(essence(mime_type)).filter(|known| is_media_type(known));
-    let can_be_a_name = |name: &Cow<'_, str>| {
-        (1..=NAME).contains(&name.chars().count()) && !name.chars().any(disturbs_a_line)
-    };
     Some(Embedded {
         member,
-        name: text("filename").filter(can_be_a_name),
+        name: text("filename").filter(|name| fits_a_line(name, NAME)),
         mime_type: mime_type.unwrap_or("application/octet-stream").to_owned(),
         bytes,
     })
@@ -152,7 +143,7 @@ fn with_file(part: &str, replaced: &str, file: &str) -> String {
 }
 
 /// The name of a file that has none: its kind, its number in the turn, and the usual ending.
-fn name_by_type(mime_type: &str, number: usize) -> String {
+pub(super) fn name_by_type(mime_type: &str, number: usize) -> String {
     let ending = match mime_type {
         "image/png" => "png",
         "image/jpeg" => "jpg",

@@ -19,10 +19,10 @@ use crate::encoding::{
 use crate::json::{for_each_element, for_each_member};
 
 /// The most files of one result; the bucket writes each by itself.
-const FILES: usize = 100;
+pub(super) const FILES: usize = 100;
 
 /// The longest members of an entry, in characters.
-const NAME: usize = 255;
+pub(super) const NAME: usize = 255;
 const MIME_TYPE: usize = 255;
 const DESCRIPTION: usize = 10_000;
 const URL: usize = 8_192;
@@ -224,12 +224,13 @@ fn text(json: &str) -> Option<String> {
     serde_json::from_str(json).ok()
 }
 
-/// A text of 1 to `longest` characters that stands on a line as it is.
+/// Whether a text has 1 to `longest` characters and stands on a line as it is.
+pub(super) fn fits_a_line(text: &str, longest: usize) -> bool {
+    (1..=longest).contains(&text.chars().count()) && !text.chars().any(disturbs_a_line)
+}
+
 fn line(member: &str, value: Option<&str>, longest: usize) -> Result<String, String> {
-    let fits = |text: &String| {
-        (1..=longest).contains(&text.chars().count()) && !text.chars().any(disturbs_a_line)
-    };
-    value.and_then(text).filter(fits).ok_or_else(|| {
+    value.and_then(text).filter(|text| fits_a_line(text, longest)).ok_or_else(|| {
         format!(".{member} must be a text of 1 to {longest} characters, none of them a control character, a line separator or a bidirectional control")
     })
 }

@@ -4,18 +4,19 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::data_urls::name_by_type;
 use super::files_member::ListedFile;
 use super::hashed_contents::HashedContents;
 use super::keep::{keep, yield_after_long_work};
 use super::{FileFailure, FileLinks, OutputFile};
 use crate::ports::Platform;
 
-/// The kinds of pictures: their first bytes, their media type, and the ending of their names.
-const KINDS: [(&[u8], &str, &str); 4] = [
-    (b"\x89PNG\r\n\x1a\n", "image/png", "png"),
-    (b"\xff\xd8\xff", "image/jpeg", "jpg"),
-    (b"GIF8", "image/gif", "gif"),
-    (b"RIFF", "image/webp", "webp"),
+/// The kinds of pictures: their first bytes, and their media type.
+const KINDS: [(&[u8], &str); 4] = [
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
 ];
 
 /// Keeps a picture, given as base64, under a name that ends with its number.
@@ -29,9 +30,9 @@ pub async fn keep_picture<P: Platform>(
     yield_after(base64.len()).await;
     let no_picture = || FileFailure::Malformed("picture is none".to_owned());
     let bytes = STANDARD.decode(base64).map_err(|_| no_picture())?;
-    let kind = KINDS.iter().find(|(start, ..)| bytes.starts_with(start));
-    let (_, mime_type, ending) = kind.ok_or_else(no_picture)?;
+    let kind = KINDS.iter().find(|(start, _)| bytes.starts_with(start));
+    let (_, mime_type) = kind.ok_or_else(no_picture)?;
     let contents = HashedContents::of(bytes, &yield_after).await;
-    let name = format!("picture_{number}.{ending}");
+    let name = name_by_type(mime_type, number);
     keep(platform, links, ListedFile::unlisted(name, (*mime_type).to_owned(), contents)).await
 }

@@ -2,7 +2,7 @@
 //! operator's identity providers, verified in the Worker in front; and what the operator says of tenants ([`Tenants`]).
 //!
 //! [`TokenCheck`] takes a token through its steps: form and header ([`Jws`]), the provider by its issuer
-//! ([`Providers`]), the key ([`KeySet`]), the signature (`ports::SignatureCheck`), the claims ([`Claims`]). Keys come
+//! ([`Providers`]), the key ([`KeySet`]), the signature (`ports::Gateway::holds`), the claims ([`Claims`]). Keys come
 //! from one object for each address, the [`KeySetHost`]: a provider is asked at most once in 30 seconds, whatever
 //! the number of isolates and of forged tokens.
 //!
@@ -44,6 +44,6 @@ pub use refusal::Refusal;
 pub use rights::{Right, Rights};
 pub use tenants::{ObjectPlace, Placement, TenantTerms, Tenants};
 pub use ticket::Ticket;
-pub use ticket_keys::{TicketFault, TicketKeys};
+pub use ticket_keys::TicketKeys;
 pub use ticket_minting::{MintedTicket, TicketSource, mint};
 pub use token_check::{TokenCheck, VerifiedUser};

@@ -91,11 +91,6 @@ impl Providers {
         read.map(Self)
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The provider with exactly this issuer.
     pub fn of_issuer(&self, issuer: &str) -> Option<&Provider> {
         self.0.iter().find(|provider| provider.issuer == issuer)

@@ -45,10 +45,6 @@ struct Entry {
     secret: String,
 }
 
-/// Why a text is no good ticket, for the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TicketFault(pub &'static str);
-
 impl TicketKeys {
     /// Reads `TICKET_KEYS`: a JSON array of `{"Id","Secret"}`, each secret 32 bytes or more in base64. The error is
     /// a line for the operator's log and shows no secret.
@@ -79,11 +75,6 @@ impl TicketKeys {
         Ok(Self(keys))
     }
 
-    /// Whether there is no key: tickets are neither minted nor taken.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The id of the key that signs.
     pub(super) fn signing_id(&self) -> Option<&str> {
         self.0.first().map(|key| key.id.as_str())
@@ -105,18 +96,18 @@ impl TicketKeys {
     ///
     /// # Errors
     /// The reason, which is for the log alone.
-    pub fn verify(&self, text: &str) -> Result<Ticket, TicketFault> {
+    pub fn verify(&self, text: &str) -> Result<Ticket, &'static str> {
         if text.len() > LONGEST_BYTES {
-            return Err(TicketFault("ticket: too long"));
+            return Err("ticket: too long");
         }
-        let malformed = TicketFault("ticket: malformed");
+        let malformed = "ticket: malformed";
         let (signed, signature) = text.rsplit_once('.').ok_or(malformed)?;
         let json = signed.strip_prefix(PREFIX).and_then(base64url_bytes).ok_or(malformed)?;
         let signature = base64url_bytes(signature).ok_or(malformed)?;
         let ticket: Ticket = serde_json::from_slice(&json).map_err(|_| malformed)?;
-        let key = self.find(&ticket.signed_by).ok_or(TicketFault("ticket: unknown key"))?;
+        let key = self.find(&ticket.signed_by).ok_or("ticket: unknown key")?;
         let checked = key.mac.clone().chain_update(signed).verify_slice(&signature);
-        checked.map_err(|_| TicketFault("ticket: signature")).map(|()| ticket)
+        checked.map_err(|_| "ticket: signature").map(|()| ticket)
     }
 
     fn find(&self, id: &str) -> Option<&TicketKey> {
@@ -164,7 +155,7 @@ mod tests {
         let text = old.sign(&ticket("a")).unwrap().unwrap();
         assert_eq!(both.verify(&text), Ok(ticket("a")));
         assert_eq!(both.signing_id(), Some("b"));
-        assert_eq!(new.verify(&text), Err(TicketFault("ticket: unknown key")));
+        assert_eq!(new.verify(&text), Err("ticket: unknown key"));
         assert_eq!(new.sign(&ticket("a")), Ok(None));
     }
 

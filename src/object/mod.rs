@@ -16,5 +16,5 @@ pub use newer_form::NewerForm;
 pub(crate) use question::question;
 pub use question::{Question, ask, ask_in_time};
 pub use schema::{Schema, Step, has_table};
-pub use task_runner::{Attempt, TaskHandler, TaskRunner, TaskStart};
+pub use task_runner::{Attempt, TaskHandler, TaskRunner};
 pub use tasks::{Attempted, Next, Task, TaskKind, TaskRecord, TaskState, Tasks};

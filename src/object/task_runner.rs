@@ -28,15 +28,6 @@ pub trait TaskHandler {
 /// An attempt that is under way.
 pub type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Attempted>> + 'a>>;
 
-/// Begins to attempt what a step has made owed, for whoever does not know what the object does for its tasks.
-pub trait TaskStart {
-    /// Begins to attempt what is due.
-    ///
-    /// # Errors
-    /// The storage fails.
-    fn start(&self) -> Result<()>;
-}
-
 /// The runner of an object's tasks.
 pub struct TaskRunner<P, D> {
     platform: Rc<P>,

@@ -12,10 +12,11 @@ use super::machine::machine;
 use super::promise::settled;
 use super::received_body::ReceivedBody;
 use super::request_head::ReceivedHead;
+use super::signatures::check;
 use super::variables::binding;
 use crate::contract::{Fault, Result};
 use crate::encoding::Jurisdiction;
-use crate::ports::{FileFault, Gateway, HttpFault, ObjectRequest, RequestBody};
+use crate::ports::{FileFault, Gateway, HttpFault, ObjectRequest, PublicKey, RequestBody};
 
 /// The binding of the rate limiter; without it there is no rate limit.
 const RATE_LIMITER: &str = "RATE_LIMITER";
@@ -29,14 +30,6 @@ pub(super) struct WorkerGateway<'a> {
     pub(super) head: &'a ReceivedHead,
 }
 
-impl WorkerGateway<'_> {
-    async fn is_within(&self, limiter: &str, key: &str) -> Result<bool, HttpFault> {
-        let Ok(limiter) = self.env.rate_limiter(limiter) else { return Ok(true) };
-        let counted = limiter.limit(key.to_owned()).await;
-        counted.map(|counted| counted.success).map_err(|fault| HttpFault(fault.to_string()))
-    }
-}
-
 machine!(WorkerGateway<'_>, |_: &Self, line| write_line(&line));
 
 impl Gateway for WorkerGateway<'_> {
@@ -44,12 +37,11 @@ impl Gateway for WorkerGateway<'_> {
     type Contents = ReadableStream;
     type ObjectResponse = Response;
 
-    async fn is_within_rate(&self, key: &str) -> Result<bool, HttpFault> {
-        self.is_within(RATE_LIMITER, key).await
-    }
-
-    async fn is_within_user_rate(&self, user: &str) -> Result<bool, HttpFault> {
-        self.is_within(USER_RATE_LIMITER, user).await
+    async fn is_within_rate(&self, name: &str, is_user: bool) -> Result<bool, HttpFault> {
+        let limiter = if is_user { USER_RATE_LIMITER } else { RATE_LIMITER };
+        let Ok(limiter) = self.env.rate_limiter(limiter) else { return Ok(true) };
+        let counted = limiter.limit(name.to_owned()).await;
+        counted.map(|counted| counted.success).map_err(|fault| HttpFault(fault.to_string()))
     }
 
     fn random_bytes(&self) -> Result<[u8; 16]> {
@@ -99,5 +91,9 @@ impl Gateway for WorkerGateway<'_> {
         let sent = assets.fetch(&address, self.request.unchecked_ref()).ok()?;
         let response: Response = settled(&sent).await.ok()?.unchecked_into();
         (response.status() != 404).then_some(response)
+    }
+
+    async fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool {
+        check(key, signed, signature).await.unwrap_or(false)
     }
 }

@@ -23,7 +23,7 @@
 //! | `file_bucket` | reads and writes of files to R2 |
 //! | `tenants` | the deployment's variables on tenants to `identity::Tenants` |
 //! | `page_files` | the deployment's static assets to the playground's files |
-//! | `signatures` | the runtime's WebCrypto to `ports::SignatureCheck` |
+//! | `signatures` | the runtime's WebCrypto to checks of signatures |
 //! | `byte_stream` | the runtime's byte streams to vectors |
 //! | `promise` | the runtime's promises to futures |
 //! | `clock` | the runtime's clock and timers to numbers and futures |

@@ -91,7 +91,7 @@ impl Platform for Runtime {
         let Some(name) = identity.name() else { return true };
         match tenants(&self.env).as_ref() {
             Ok(tenants) => {
-                let place = tenants.place(identity.class(), &name);
+                let place = tenants.place(identity.class(), name);
                 id_at(&self.env, identity.class(), &place).is_ok_and(|id| id == self.object_id())
             }
             Err(_) => false,

@@ -7,9 +7,8 @@ use wasm_bindgen::JsValue;
 use worker::js_sys::{Array, JSON};
 
 use super::bindings::plain::{import_key, verify};
-use super::gateway::WorkerGateway;
 use super::promise::settled;
-use crate::ports::{PublicKey, SignatureCheck};
+use crate::ports::PublicKey;
 
 /// The most imported keys that are kept.
 const MOST_KEYS: usize = 64;
@@ -27,13 +26,12 @@ struct ImportedKey {
     imported: JsValue,
 }
 
-impl SignatureCheck for WorkerGateway<'_> {
-    async fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool {
-        check(key, signed, signature).await.unwrap_or(false)
-    }
-}
-
-async fn check(key: &PublicKey, signed: &[u8], signature: &[u8]) -> Result<bool, JsValue> {
+/// Whether a signature is the key's.
+pub(super) async fn check(
+    key: &PublicKey,
+    signed: &[u8],
+    signature: &[u8],
+) -> Result<bool, JsValue> {
     let known = IMPORTED.with_borrow(|keys| keys.iter().find(|known| known.key == *key).cloned());
     let ImportedKey { algorithm, imported, .. } = match known {
         Some(known) => known,

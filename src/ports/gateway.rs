@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::inner_protocol::with_protocol;
-use super::{FileFault, HttpFault, Machine, ObjectClass, RequestBody, SignatureCheck};
+use super::{FileFault, HttpFault, Machine, ObjectClass, PublicKey, RequestBody};
 use crate::contract::{Result, TraceContext};
 use crate::encoding::Jurisdiction;
 
@@ -88,7 +88,7 @@ pub trait Upload {
 }
 
 /// The machine of the Worker in front.
-pub trait Gateway: Machine + SignatureCheck {
+pub trait Gateway: Machine {
     type Upload: Upload;
 
     /// A file's contents on their way to the client.
@@ -97,12 +97,9 @@ pub trait Gateway: Machine + SignatureCheck {
     /// The response of an object, or one with a file of the page: head and body.
     type ObjectResponse;
 
-    /// Counts a request against the rate of `key` and returns whether it is within the rate. Without a
+    /// Counts a request against the rate of `name`, a key or a user, and returns whether it is within the rate. Without a
     /// rate limiter every request is.
-    async fn is_within_rate(&self, key: &str) -> Result<bool, HttpFault>;
-
-    /// Counts a request against the rate of a user, as [`Self::is_within_rate`] does for a key.
-    async fn is_within_user_rate(&self, user: &str) -> Result<bool, HttpFault>;
+    async fn is_within_rate(&self, name: &str, is_user: bool) -> Result<bool, HttpFault>;
 
     /// 16 bytes that nobody can guess.
     ///
@@ -143,4 +140,8 @@ pub trait Gateway: Machine + SignatureCheck {
     /// The response to this request, GET or HEAD, with a file of the playground's page, by its path among
     /// them; `None` where there is no such file.
     async fn page_file(&self, path: &str) -> Option<Self::ObjectResponse>;
+
+    /// Whether the signature over these bytes is the key's. An ECDSA signature is `r` and `s`, 32 bytes each. A key that
+    /// the machine refuses has made none.
+    async fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool;
 }

@@ -3,8 +3,10 @@
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
+use serde_json::{Value, json};
 
 use super::object::ObjectQuestion;
+use crate::contract::Fault;
 
 /// A machine: clock, settings, log, and the way to other objects.
 pub trait Machine {
@@ -27,7 +29,14 @@ pub trait Machine {
     ) -> Result<String, HttpFault>;
 
     /// Writes one structured line to the operator's log. Never content, never a secret.
-    fn log(&self, line: serde_json::Value);
+    fn log(&self, line: Value);
+}
+
+/// The line of the log for work that has failed beside any request, and is done again later.
+pub fn failure_line(event: &str, level: &str, fault: &Fault) -> Value {
+    json!({
+        "event": event, "level": level, "code": fault.code.as_str(), "message": fault.message,
+    })
 }
 
 /// What the work gives, or `None` where that takes longer than so many milliseconds.

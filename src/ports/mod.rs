@@ -6,35 +6,31 @@
 mod columns;
 mod database;
 mod deployment;
-mod failure_line;
 mod gateway;
 mod inner_protocol;
 mod logged_users;
 mod machine;
-mod metering;
 mod object;
 mod platform;
+mod public_key;
 mod request_body;
-mod signature;
 mod tracing;
 
 pub(crate) use columns::{insert, read_row};
 pub use database::{Database, Row, SqlValue, storage_failed, unreadable_column};
 pub use deployment::Deployment;
-pub use failure_line::failure_line;
 pub use gateway::{
     CALLER, Gateway, ObjectRequest, RECEIVED_AT, REQUEST_ID, TRACE_PARENT, TRACE_STATE, Upload,
     announced_length,
 };
 pub use inner_protocol::{INNER_PROTOCOL, caller_in_protocol};
 pub use logged_users::LoggedUsers;
-pub use machine::{HttpFault, Machine, OTHER_VERSION_STATUS, with_timeout};
-pub use metering::DataPoint;
+pub use machine::{HttpFault, Machine, OTHER_VERSION_STATUS, failure_line, with_timeout};
 pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion, object_name, user_name};
 pub use platform::{
-    CHUNK_BYTES, FileFault, HttpMethod, HttpRequest, HttpResponse, OperatorCatalog, Platform,
-    REQUEST_ID_HEADERS, ResponseBody,
+    CHUNK_BYTES, DataPoint, FileFault, HttpMethod, HttpRequest, HttpResponse, OperatorCatalog,
+    Platform, REQUEST_ID_HEADERS, ResponseBody,
 };
+pub use public_key::PublicKey;
 pub use request_body::RequestBody;
-pub use signature::{PublicKey, SignatureCheck};
 pub use tracing::{TraceSpan, within};

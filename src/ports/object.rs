@@ -49,6 +49,8 @@ pub struct ObjectIdentity {
 /// Whose an object is, and its id among what the owner has.
 #[derive(Clone, Debug)]
 struct Owned {
+    /// The name by which others ask for it.
+    name: String,
     tenant: String,
     user: Option<UserId>,
     id: String,
@@ -68,7 +70,7 @@ impl ObjectIdentity {
                 ObjectClass::User => (rest.strip_prefix('~').and_then(user_of), ""),
                 ObjectClass::Workspace | ObjectClass::KeySet => (None, rest),
             };
-            Some(Owned { tenant: tenant.to_owned(), user, id: id.to_owned() })
+            Some(Owned { tenant: tenant.to_owned(), user, id: id.to_owned(), name })
         });
         Self { class, owned, jurisdiction: None }
     }
@@ -84,19 +86,8 @@ impl ObjectIdentity {
     }
 
     /// The name by which others ask for it; `None` where the machine does not know it.
-    pub fn name(&self) -> Option<String> {
-        let Owned { tenant, user, id } = self.owned.as_ref()?;
-        Some(match (self.class, user) {
-            (ObjectClass::User, Some(user)) => user_name(tenant, user),
-            (
-                ObjectClass::Session
-                | ObjectClass::User
-                | ObjectClass::Workspace
-                | ObjectClass::McpList
-                | ObjectClass::KeySet,
-                user,
-            ) => object_name(tenant, user.as_ref(), id),
-        })
+    pub fn name(&self) -> Option<&str> {
+        self.owned.as_ref().map(|owned| owned.name.as_str())
     }
 
     /// Its class.

@@ -1,13 +1,13 @@
 //! The seam between an object and the machine it runs on: clock, randomness, HTTP, secrets and
 //! background tasks. In production `crate::platform` implements it, in tests the bed.
 //!
-//! Architecture Invariant: besides [`super::Gateway`], [`Machine`] and [`super::SignatureCheck`] no trait outside this
-//! file is asynchronous.
+//! Architecture Invariant: besides [`super::Gateway`] and [`Machine`] no trait outside this file is asynchronous.
 
 use std::pin::Pin;
 
+use serde::Serialize;
+
 use super::machine::{HttpFault, Machine};
-use super::metering::DataPoint;
 use super::request_body::RequestBody;
 use super::tracing::TraceSpan;
 use crate::contract::{Result, UserId};
@@ -88,6 +88,15 @@ pub trait Platform: Machine + 'static {
 
     /// The rows that the object's statements have read and written since its last line in the log.
     fn rows(&self) -> (usize, usize);
+}
+
+/// What the operator bills by (interface §16): a data point of a submission, in the form of Workers Analytics Engine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DataPoint {
+    /// The one by which points are sampled.
+    pub indexes: [String; 1],
+    pub blobs: Vec<String>,
+    pub doubles: Vec<f64>,
 }
 
 /// The catalog that the operator keeps in KV.

@@ -108,7 +108,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         last: Option<&ModelOutputRecord<'_>>,
     ) -> Result<StoredOutcome> {
         let RunningTurn { session, turn, .. } = running;
-        let result = InvokeResult::success(response, turn.progress.warnings.clone());
+        let result = InvokeResult::success_with(response, turn.progress.warnings.clone());
         let stored = StoredOutcome::of(&result, kept_segment);
         let now_ms = self.platform.now_ms();
         let catalog = Some(self.catalog.as_ref());

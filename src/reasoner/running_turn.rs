@@ -10,7 +10,6 @@ use crate::composition::{OutputFormat, ToolList};
 use crate::contract::{ErrorCode, Fault, Progress, Result, TraceContext};
 use crate::live_text::LiveText;
 use crate::mcp::Connection;
-use crate::object::TaskStart;
 use crate::persistence::{Lease, Session, SessionStore, StoredSchema, Turn};
 use crate::ports::{Database, Deployment, Platform, TraceSpan};
 use crate::tracing::{TracedIds, note_error};
@@ -66,8 +65,8 @@ pub struct Reasoner<P, D> {
     /// Shared by all sessions of the isolate.
     pub(crate) resting: Rc<RestingServices>,
     pub(crate) interruption: Rc<Interruption>,
-    /// Begins what the run makes owed.
-    pub(crate) tasks: Rc<dyn TaskStart>,
+    /// Begins to attempt what the run makes owed.
+    pub(crate) start_tasks: Box<dyn Fn() -> Result<()>>,
     pub(crate) trace: RunTrace,
     pub(crate) run: RunMemory,
 }

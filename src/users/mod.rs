@@ -22,7 +22,7 @@ pub use index::{Forgetting, LONGEST_CREDENTIAL_MS, Registering, UserIndex};
 pub use listing::{Cursor, ListOrder, SessionFilter, StatusCounts};
 pub use questions::{
     Collection, Done, Ending, EraseQuestion, EraseReply, Registration, RegistrationReply,
-    Revocation, RevokedQuestion, SessionNews, SessionNewsReply, SummaryQuestion, SummaryReply,
+    Revocation, RevokedQuestion, SessionNews, SummaryQuestion, SummaryReply,
 };
 pub use records::{IndexedSession, ListingState, UserRow};
 pub use schema::USER_FORM;

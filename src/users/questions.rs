@@ -70,15 +70,7 @@ pub struct SessionNews {
     pub ended_lease: Option<EndedLease>,
 }
 
-question!(SessionNews, Report => SessionNewsReply);
-
-/// The reply to a [`SessionNews`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct SessionNewsReply {
-    /// Credentials that were issued earlier are revoked, in milliseconds since the Unix epoch.
-    pub credentials_valid_from: u64,
-}
+question!(SessionNews, Report => Revocation);
 
 /// The user's object asks whether a registered session has begun (`ObjectQuestion::Summary`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,7 +164,7 @@ pub struct RevokedQuestion {}
 question!(RevokedQuestion, Revoked => Revocation);
 
 /// Which credentials of a user are revoked: what the user's object tells sessions (`ObjectQuestion::Revoke`), and whoever
-/// asks.
+/// asks or reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Revocation {

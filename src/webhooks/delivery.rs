@@ -49,18 +49,12 @@ pub async fn attempt<P: Platform>(
         Err(ServiceFailure::Status { status: 410, .. }) => Attempt::Gone,
         Err(failure) => {
             let reason = failure.to_string();
-            let (status, asked) = match failure {
-                ServiceFailure::Status { status, retry_after_ms } => (Some(status), retry_after_ms),
-                ServiceFailure::Secret(_)
-                | ServiceFailure::Unreachable
-                | ServiceFailure::TimedOut(_)
-                | ServiceFailure::RedirectedAway
-                | ServiceFailure::TooLarge(_)
-                | ServiceFailure::NotJson => (None, None),
+            let ServiceFailure::Status { status, retry_after_ms } = failure else {
+                return Attempt::Failed { status: None, reason, retry_after_ms: None };
             };
             // Only of these statuses does the header speak of the request itself (RFC 9110, section 10.2.3).
-            let retry_after_ms = asked.filter(|_| matches!(status, Some(429 | 503)));
-            Attempt::Failed { status, reason, retry_after_ms }
+            let retry_after_ms = retry_after_ms.filter(|_| matches!(status, 429 | 503));
+            Attempt::Failed { status: Some(status), reason, retry_after_ms }
         }
     }
 }

@@ -11,7 +11,7 @@ use aptix_edge::entry::{
 };
 use aptix_edge::ports::{
     FileFault, Gateway, HttpFault, Machine, ObjectClass, ObjectQuestion, ObjectRequest, PublicKey,
-    RequestBody, SignatureCheck, Upload,
+    RequestBody, Upload,
 };
 
 use super::database::SqliteDatabase;
@@ -93,13 +93,9 @@ impl Gateway for TestGateway {
     type Contents = Vec<u8>;
     type ObjectResponse = Response<SessionStream<TestPlatform, SqliteDatabase>>;
 
-    async fn is_within_rate(&self, key: &str) -> Result<bool, HttpFault> {
-        self.world.rate.borrow_mut().asked.push(key.to_owned());
+    async fn is_within_rate(&self, name: &str, _: bool) -> Result<bool, HttpFault> {
+        self.world.rate.borrow_mut().asked.push(name.to_owned());
         self.world.rate.borrow().within.clone()
-    }
-
-    async fn is_within_user_rate(&self, user: &str) -> Result<bool, HttpFault> {
-        self.is_within_rate(user).await
     }
 
     fn random_bytes(&self) -> Result<[u8; 16], Fault> {
@@ -195,9 +191,7 @@ impl Gateway for TestGateway {
         let headers = vec![("Cache-Control", "of the assets".to_owned())];
         Some(Response { status: 200, headers, body: Body::Json(text.into()) })
     }
-}
 
-impl SignatureCheck for TestGateway {
     async fn holds(&self, _key: &PublicKey, _signed: &[u8], _signature: &[u8]) -> bool {
         false
     }

@@ -86,7 +86,7 @@ fn a_tool_continuation_response_has_exactly_the_published_members() {
 fn is_written_as(response: &AgentExecuteResponse, json: &str) {
     assert_eq!(serde_json::to_string(response).unwrap(), json);
     assert_eq!(
-        InvokeResult::success(response, vec![]).to_json(),
+        InvokeResult::success(response).to_json(),
         format!(r#"{{"Successful":true,"Result":{json},"Errors":[],"Warnings":[]}}"#)
     );
 }

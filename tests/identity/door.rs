@@ -9,7 +9,7 @@ use aptix_edge::encoding::Jurisdiction;
 use aptix_edge::identity::{KeySetHost, Providers, Refusal, TokenCheck};
 use aptix_edge::ports::{
     FileFault, Gateway, HttpFault, Machine, ObjectQuestion, ObjectRequest, PublicKey, RequestBody,
-    SignatureCheck, Upload,
+    Upload,
 };
 use bed::{Disk, HttpReply, LoneStep, SqliteDatabase};
 use serde_json::{Value, json};
@@ -98,16 +98,6 @@ impl Door {
     }
 }
 
-impl SignatureCheck for Door {
-    /// A signature holds where its first byte is the first digit of the key's coordinate.
-    async fn holds(&self, key: &PublicKey, _signed: &[u8], signature: &[u8]) -> bool {
-        match key {
-            PublicKey::P256 { x, .. } => *x == super::tokens::base64url([signature[0]; 32]),
-            PublicKey::Rsa { .. } | PublicKey::Ed25519 { .. } => false,
-        }
-    }
-}
-
 pub(crate) struct NoUpload;
 
 impl Upload for NoUpload {
@@ -154,11 +144,7 @@ impl Gateway for Door {
     type Contents = ();
     type ObjectResponse = ();
 
-    async fn is_within_rate(&self, _key: &str) -> Result<bool, HttpFault> {
-        Ok(true)
-    }
-
-    async fn is_within_user_rate(&self, _key: &str) -> Result<bool, HttpFault> {
+    async fn is_within_rate(&self, _name: &str, _is_user: bool) -> Result<bool, HttpFault> {
         Ok(true)
     }
 
@@ -202,5 +188,13 @@ impl Gateway for Door {
 
     async fn page_file(&self, _path: &str) -> Option<()> {
         None
+    }
+
+    /// A signature holds where its first byte is the first digit of the key's coordinate.
+    async fn holds(&self, key: &PublicKey, _signed: &[u8], signature: &[u8]) -> bool {
+        match key {
+            PublicKey::P256 { x, .. } => *x == super::tokens::base64url([signature[0]; 32]),
+            PublicKey::Rsa { .. } | PublicKey::Ed25519 { .. } => false,
+        }
     }
 }

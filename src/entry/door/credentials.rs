@@ -43,16 +43,17 @@ pub(super) struct Admitted {
     pub(super) is_in_url: bool,
 }
 
-/// A request that was not let in.
-pub(super) struct Barred {
-    pub(super) fault: Fault,
+/// The faults of a request, and its caller once the credential is known.
+pub(super) struct Refused {
+    pub(super) caller: Option<Box<Caller>>,
+    pub(super) faults: Vec<Fault>,
     /// What was wrong with the credential, for the log.
     pub(super) reason: Option<&'static str>,
 }
 
-impl From<Fault> for Barred {
+impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
-        Self { fault, reason: None }
+        Self { caller: None, faults: fault.into(), reason: None }
     }
 }
 
@@ -104,7 +105,7 @@ impl Credentials {
         head: &RequestHead<'_>,
         origins: &AllowedOrigins,
         now_ms: u64,
-    ) -> Result<Admitted, Barred> {
+    ) -> Result<Admitted, Refused> {
         self.admit_open(head, origins)?;
         let authorization = head.header("Authorization");
         let presented = Presented::of(authorization.as_deref());
@@ -151,11 +152,11 @@ impl Credentials {
         head: &RequestHead<'_>,
         text: &str,
         now_ms: u64,
-    ) -> Result<Admitted, Barred> {
+    ) -> Result<Admitted, Refused> {
         let verified = self.tickets.verify(text);
-        let ticket = verified.map_err(|fault| unauthenticated(fault.0))?;
+        let ticket = verified.map_err(unauthenticated)?;
         if ticket.is_late(now_ms) {
-            return Err(Barred { fault: credential_expired(), reason: Some("ticket: late") });
+            return Err(barred(credential_expired(), "ticket: late"));
         }
         let is_same_origin = || head.header("Sec-Fetch-Site").as_deref() == Some("same-origin");
         if ticket.origins.is_some()
@@ -170,7 +171,7 @@ impl Credentials {
 
 /// Refuses a ticket in any URL but a stream's, twice in a URL, or beside `Authorization`, whatever else the URL has: it may
 /// stand in logs and histories by then.
-pub(super) fn refuse_ticket_in_url(head: &RequestHead<'_>) -> Result<(), Barred> {
+pub(super) fn refuse_ticket_in_url(head: &RequestHead<'_>) -> Result<(), Refused> {
     let target = head.target();
     let tickets = query_members(target, "Ticket").count();
     if tickets == 0 {
@@ -234,24 +235,27 @@ fn is_well_encoded(text: &str) -> bool {
     })
 }
 
-fn refused_token(refusal: Refusal) -> Barred {
+fn refused_token(refusal: Refusal) -> Refused {
     match refusal {
         Refusal::Invalid(reason) => unauthenticated(reason),
-        Refusal::Expired => Barred { fault: credential_expired(), reason: Some("jwt: late") },
+        Refusal::Expired => barred(credential_expired(), "jwt: late"),
         Refusal::Unavailable { retry_after_ms } => {
             let message = "The identity provider's keys cannot be had at the moment. Wait as Retry-After says, and send the request again.";
             let fault = Fault::new(ErrorCode::IdentityUnavailable, message);
             // At least a second.
-            let fault = fault.with("RetryAfterMs", retry_after_ms.max(1));
-            Barred { fault, reason: Some("jwt: no keys") }
+            barred(fault.with("RetryAfterMs", retry_after_ms.max(1)), "jwt: no keys")
         }
     }
 }
 
-fn unauthenticated(reason: &'static str) -> Barred {
+fn unauthenticated(reason: &'static str) -> Refused {
     let message =
         "Send a valid key, ticket or token in the header Authorization: Bearer <credential>.";
-    Barred { fault: Fault::new(ErrorCode::Unauthenticated, message), reason: Some(reason) }
+    barred(Fault::new(ErrorCode::Unauthenticated, message), reason)
+}
+
+fn barred(fault: Fault, reason: &'static str) -> Refused {
+    Refused { reason: Some(reason), ..fault.into() }
 }
 
 pub(super) fn warn<G: Gateway>(gateway: &G, message: &str) {

@@ -31,11 +31,6 @@ impl AllowedOrigins {
         Self(origins.filter(|origin| !origin.is_empty()).collect())
     }
 
-    /// Whether no page may call.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Whether pages of this origin (the `Origin` header) may call.
     pub(super) fn permits(&self, origin: &str) -> bool {
         self.0.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))

@@ -10,12 +10,12 @@ use serde_json::json;
 use super::addressee::addressee;
 use super::body_room::{BodyRoom, HeldBody, LONGEST_BYTES};
 use super::body_shares::Owner;
-use super::credentials::{Admitted, Barred, Credentials, refuse_ticket_in_url, warn};
+use super::credentials::{Admitted, Credentials, Refused, refuse_ticket_in_url, warn};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
 use super::health::Health;
 use super::openapi::openapi;
-use super::playground::{is_on, page_headers, page_path};
+use super::playground::{page_headers, page_path};
 use super::request_body::read_body;
 use super::revocation::refuse_revoked;
 use super::tenant_terms::{concerns_no_tenant, hold_to_terms};
@@ -53,26 +53,6 @@ pub enum FrontResponse<G: Gateway> {
     OfObject(G::ObjectResponse, Vec<Header>),
 }
 
-/// The faults of a request, and its caller once the key is known.
-struct Refused {
-    caller: Option<Caller>,
-    faults: Vec<Fault>,
-    /// What was wrong with the credential.
-    reason: Option<&'static str>,
-}
-
-impl From<Fault> for Refused {
-    fn from(fault: Fault) -> Self {
-        Self { caller: None, faults: fault.into(), reason: None }
-    }
-}
-
-impl From<Barred> for Refused {
-    fn from(barred: Barred) -> Self {
-        Self { caller: None, faults: barred.fault.into(), reason: barred.reason }
-    }
-}
-
 impl FrontDoor {
     /// Reads the variables. A malformed one is logged and lets nobody in. `version` is the product's.
     pub fn new<G: Gateway>(gateway: &G, version: &'static str) -> Self {
@@ -87,7 +67,7 @@ impl FrontDoor {
             deployment,
             tenants: Tenants::from_variables(&variable),
             bodies: Rc::default(),
-            has_playground: is_on(variable("PLAYGROUND").as_deref()),
+            has_playground: variable("PLAYGROUND").as_deref() == Some("on"),
             version,
         }
     }
@@ -98,14 +78,14 @@ impl FrontDoor {
         head: &RequestHead<'_>,
         gateway: &G,
     ) -> FrontResponse<G> {
-        let origin = self.permitted_origin(head);
+        let origin = head.header("Origin").filter(|origin| self.origins.permits(origin));
         let id = RequestId::of_client(head, gateway);
         let responded = match self.preflight(head) {
             Some(checked) => checked.map(FrontResponse::Own).map_err(Refused::from),
             None => self.respond(head, gateway, &id).await,
         };
         let response = responded.unwrap_or_else(|refused| {
-            gateway.log(refused.line(self.credentials.users, &id));
+            gateway.log(refusal_of(&refused, self.credentials.users, &id));
             FrontResponse::Own(Response::refusal(refused.faults))
         });
         let response = response.with_id(&id);
@@ -147,11 +127,8 @@ impl FrontDoor {
         let deployment = self.deployment.as_ref().map_err(Fault::clone);
         let public = match &found.route {
             Route::Playground => return Ok(self.page(head, gateway, id).boxed_local().await?),
-            Route::Health => {
-                let health = Health::of(self.version);
-                Response::result(&InvokeResult::success(health, Vec::new()))
-            }
-            Route::Errors => Response::result(&InvokeResult::success(dictionary(), Vec::new())),
+            Route::Health => Response::result(&InvokeResult::success(Health::of(self.version))),
+            Route::Errors => Response::result(&InvokeResult::success(dictionary())),
             Route::OpenApi => {
                 let asks_for_keys = self.credentials.are_asked_for();
                 Response::json(200, openapi(deployment?, self.version, asks_for_keys))
@@ -177,7 +154,7 @@ impl FrontDoor {
                     Err(fault) => Err(fault.into()),
                 };
                 return response.map_err(|faults| Refused {
-                    caller: Some(admitted.caller),
+                    caller: Some(Box::new(admitted.caller)),
                     faults,
                     reason: None,
                 });
@@ -277,14 +254,6 @@ impl FrontDoor {
             }
         }
     }
-
-    /// The `Origin` header, where `ALLOWED_ORIGINS` lists it.
-    fn permitted_origin(&self, head: &RequestHead<'_>) -> Option<String> {
-        if self.origins.is_empty() {
-            return None;
-        }
-        head.header("Origin").filter(|origin| self.origins.permits(origin))
-    }
 }
 
 impl<G: Gateway> FrontResponse<G> {
@@ -306,19 +275,18 @@ impl<G: Gateway> FrontResponse<G> {
     }
 }
 
-impl Refused {
-    fn line(&self, users: LoggedUsers, id: &RequestId) -> serde_json::Value {
-        let mut line = refusal_line(&self.faults, Some(id));
-        let Some(members) = line.as_object_mut() else { return line };
-        if let Some(reason) = self.reason {
-            members.insert("reason".to_owned(), reason.into());
-        }
-        if let Some(caller) = &self.caller {
-            members.insert("tenant".to_owned(), caller.tenant.as_str().into());
-            members.extend(logged(caller.record(), &caller.tenant, users));
-        }
-        line
+/// The line of the log for a request that is refused.
+fn refusal_of(refused: &Refused, users: LoggedUsers, id: &RequestId) -> serde_json::Value {
+    let mut line = refusal_line(&refused.faults, Some(id));
+    let Some(members) = line.as_object_mut() else { return line };
+    if let Some(reason) = refused.reason {
+        members.insert("reason".to_owned(), reason.into());
     }
+    if let Some(caller) = &refused.caller {
+        members.insert("tenant".to_owned(), caller.tenant.as_str().into());
+        members.extend(logged(caller.record(), &caller.tenant, users));
+    }
+    line
 }
 
 /// The position from which a stream goes on: the header, or for a new `EventSource`, which sends none, the query.
@@ -341,11 +309,7 @@ fn preference(head: &RequestHead<'_>, route: &Route) -> Option<String> {
 
 async fn keep_to_rate<G: Gateway>(gateway: &G, caller: &Caller) -> Result<()> {
     let (key, is_of_user) = caller.rate_key();
-    let counted = match is_of_user {
-        true => gateway.is_within_user_rate(&key).await,
-        false => gateway.is_within_rate(&key).await,
-    };
-    match counted {
+    match gateway.is_within_rate(&key, is_of_user).await {
         Ok(true) => Ok(()),
         Ok(false) => {
             let whose = if is_of_user { "user" } else { "key" };

@@ -10,18 +10,6 @@ use crate::encoding::sha256_from_hex;
 use crate::identity::{ALL_TENANTS, Caller, Right, Rights};
 use crate::json::Object;
 
-/// The secrets with more keys than `API_KEYS` has. Any may be missing.
-const MORE: [&str; 8] = [
-    "API_KEYS_2",
-    "API_KEYS_3",
-    "API_KEYS_4",
-    "API_KEYS_5",
-    "API_KEYS_6",
-    "API_KEYS_7",
-    "API_KEYS_8",
-    "API_KEYS_9",
-];
-
 /// The keys of the deployment.
 #[derive(Clone, Debug, Default)]
 pub struct Keyring {
@@ -44,10 +32,13 @@ impl Keyring {
     /// line for the operator's log and shows no hash.
     pub fn read(secret: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
         let mut keyring = Self::default();
-        let more = MORE.into_iter().map(|name| (name, secret(name)));
-        for (name, text) in [("API_KEYS", secret("API_KEYS"))].into_iter().chain(more) {
-            if let Some(text) = text {
-                keyring.add(name, &text)?;
+        if let Some(text) = secret("API_KEYS") {
+            keyring.add("API_KEYS", &text)?;
+        }
+        // Any may be missing.
+        for name in (2..=9).map(|number| format!("API_KEYS_{number}")) {
+            if let Some(text) = secret(&name) {
+                keyring.add(&name, &text)?;
             }
         }
         Ok(keyring)

@@ -20,11 +20,6 @@ fn policy(is_open: bool) -> String {
     )
 }
 
-/// Whether `PLAYGROUND` serves the page.
-pub(super) fn is_on(variable: Option<&str>) -> bool {
-    variable == Some("on")
-}
-
 /// The file's path, by the target of the request.
 pub(super) fn page_path(target: &str) -> &str {
     match target.split('?').next() {

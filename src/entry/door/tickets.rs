@@ -57,7 +57,7 @@ pub(super) fn mint_ticket<G: Gateway>(
         members.extend(user.map(|user| ("user".to_owned(), user.into())));
     }
     gateway.log(line);
-    Ok(Response::result(&InvokeResult::success(minted, Vec::new())))
+    Ok(Response::result(&InvokeResult::success(minted)))
 }
 
 /// A key that a page sends has leaked already; the mistake shows at once.

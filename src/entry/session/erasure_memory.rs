@@ -43,19 +43,25 @@ impl ErasureMemory {
         self.generation.get()
     }
 
-    /// Whether the submission belongs to a generation that an erasure has ended.
+    /// Whether the submission belongs to a generation that an erasure has ended. The time of a submission shows whether a
+    /// request to erase overtook it on the way to the object.
     pub(super) fn has_ended_generation_of(&self, received: Received) -> bool {
-        self.generation.get().is_after(received)
+        let present = self.generation.get();
+        received.generation != present || received.at_ms < present.erased_at
     }
 
     /// Notes a request to erase, which the Worker in front received at `received_at`.
     pub(super) fn begin(&self, received_at: u64) {
-        self.generation.set(self.generation.get().erasure_began(received_at));
+        self.overtake(received_at);
+        self.stored();
     }
 
-    /// Notes when the Worker in front received a request to erase a session that has not begun.
+    /// Notes when the Worker in front received a request to erase a session that has not begun. Nothing changes where a
+    /// later request is known.
     pub(super) fn overtake(&self, received_at: u64) {
-        self.generation.set(self.generation.get().requested(received_at));
+        let present = self.generation.get();
+        let erased_at = present.erased_at.max(received_at);
+        self.generation.set(Generation { erased_at, ..present });
     }
 
     /// The receipt after the latest deletions at the model service.
@@ -80,7 +86,8 @@ impl ErasureMemory {
 
     /// Notes that the rows were erased.
     pub(super) fn stored(&self) {
-        self.generation.set(self.generation.get().erasure_stored());
+        let present = self.generation.get();
+        self.generation.set(Generation { steps: present.steps + 1, ..present });
     }
 }
 
@@ -90,54 +97,35 @@ pub(super) fn was_erased() -> Fault {
     Fault::new(ErrorCode::TurnAborted, message)
 }
 
-impl Generation {
-    /// The generation that begins with a request to erase.
-    fn erasure_began(self, received_at: u64) -> Self {
-        self.requested(received_at).erasure_stored()
-    }
-
-    /// The generation that begins with a request to erase nothing; the same one where a later request is known.
-    fn requested(self, received_at: u64) -> Self {
-        Self { erased_at: self.erased_at.max(received_at), ..self }
-    }
-
-    /// The generation that begins when an erasure is stored.
-    fn erasure_stored(self) -> Self {
-        Self { steps: self.steps + 1, ..self }
-    }
-
-    /// Whether a submission was received before this generation began. The time of a submission shows
-    /// whether a request to erase overtook it on the way to the object.
-    fn is_after(self, received: Received) -> bool {
-        received.generation != self || received.at_ms < self.erased_at
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_generation_ends_with_a_request_to_erase_and_with_the_erasure() {
-        let first = Generation::default();
-        let began = first.erasure_began(10);
-        let stored = began.erasure_stored();
-        for (generation, came_in, at_ms, after) in [
-            (first, first, 0, false),
-            (began, first, 20, true),
-            (stored, began, 20, true),
-            // It was sent before the request to erase, and came after it.
-            (stored, stored, 9, true),
-            (stored, stored, 10, false),
-            // A request to erase overtook what begins the session, and one of no time changes nothing.
-            (first.requested(10), first, 9, true),
-            (first.requested(10), first.requested(10), 10, false),
-            (first.requested(0), first, 9, false),
-            // An older request to erase came late.
-            (stored.erasure_began(5), stored.erasure_began(5), 9, true),
-        ] {
-            let received = Received { generation: came_in, at_ms };
-            assert_eq!(generation.is_after(received), after, "{generation:?} {received:?}");
-        }
+        let ended = |memory: &ErasureMemory, generation, at_ms| {
+            memory.has_ended_generation_of(Received { generation, at_ms })
+        };
+        let memory = ErasureMemory::default();
+        let first = memory.generation();
+        assert!(!ended(&memory, first, 0));
+        memory.begin(10);
+        let began = memory.generation();
+        assert!(ended(&memory, first, 20));
+        memory.stored();
+        assert!(ended(&memory, began, 20));
+        // It was sent before the request to erase, and came after it.
+        assert!(ended(&memory, memory.generation(), 9));
+        assert!(!ended(&memory, memory.generation(), 10));
+        // An older request to erase came late.
+        memory.begin(5);
+        assert!(ended(&memory, memory.generation(), 9));
+        // A request to erase overtook what begins the session, and one of no time changes nothing.
+        let overtaken = ErasureMemory::default();
+        overtaken.overtake(0);
+        assert!(!ended(&overtaken, first, 9));
+        overtaken.overtake(10);
+        assert!(ended(&overtaken, first, 9));
+        assert!(!ended(&overtaken, overtaken.generation(), 10));
     }
 }

@@ -14,9 +14,7 @@ use crate::object::ask;
 use crate::persistence::{Lease, SessionStore};
 use crate::ports::{Database, Platform, failure_line, user_name};
 use crate::reasoner::pending_calls;
-use crate::users::{
-    EndedLease, SessionNews, SessionNewsReply, SessionStatus, SessionSummary, Waiting,
-};
+use crate::users::{EndedLease, Revocation, SessionNews, SessionStatus, SessionSummary, Waiting};
 
 /// The log's line for a report to the user's object that failed.
 pub(super) fn report_failed(fault: &Fault) -> Value {
@@ -163,7 +161,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
         };
         let report = SessionNews { session_id: session.session_id, summary, expired, ended_lease };
         let reply = ask(self.platform.as_ref(), &object, &report).await;
-        let Ok(SessionNewsReply { credentials_valid_from }) = reply else { return Ok(false) };
+        let Ok(Revocation { credentials_valid_from }) = reply else { return Ok(false) };
         self.store.note_credentials_valid_from(credentials_valid_from);
         self.told.replace(Some(report.summary));
         if let Some(ended) = ended_lease {

@@ -10,7 +10,6 @@ use serde::Serialize;
 use super::detached::AcceptedTurn;
 use super::erasure_memory::Received;
 use super::export::Export;
-use super::fork::ReceivedFork;
 use super::session_host::{Durations, SessionHost, find_session, find_turn};
 use super::session_stream::SessionStream;
 use super::steering::ReceivedSteer;
@@ -103,9 +102,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 steered.await.map(Reply::Made)
             }
             Route::Session(parent, SessionRoute::Fork) => {
-                let fork = ReceivedFork { parent, caller };
-                let forked = self.receive_fork(&context, head, body, fork).boxed_local();
-                forked.await.map(Reply::Made)
+                let forked = self.receive_fork(&context, head, body, parent, &caller.grants);
+                forked.boxed_local().await.map(Reply::Made)
             }
             Route::Session(id, route) => {
                 let replied = self.reply(&context, head, &id, route).boxed_local();
@@ -271,7 +269,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 fn view<T: Serialize, P, D>(view: Result<T>) -> Result<Reply<P, D>> {
-    view.map(|view| Reply::Made(Response::result(&InvokeResult::success(&view, Vec::new()))))
+    view.map(|view| Reply::Made(Response::result(&InvokeResult::success(&view))))
 }
 
 /// Whether a body is so long that work on it is divided into slices.

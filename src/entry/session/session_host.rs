@@ -207,6 +207,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             caller: CallerRecord { user: None, ..started.turn.progress.caller.clone() },
         };
         let text = Rc::clone(&live.text);
+        let (host, of_run) = (self.clone(), context.clone());
+        let start_tasks = Box::new(move || host.start_tasks(&of_run));
         let reasoner = Reasoner {
             platform: Rc::clone(&self.platform),
             store: Rc::clone(&self.store),
@@ -215,7 +217,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             connections: self.running.connections(),
             resting: Rc::clone(&context.resting),
             interruption: Rc::clone(&live.interruption),
-            tasks: self.session_tasks(context),
+            start_tasks,
             trace,
             run: RunMemory::default(),
         };

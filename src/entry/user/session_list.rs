@@ -86,7 +86,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let next = page.last().filter(|_| more).map(cursor).or(end);
         let entry = |known| entry(known, catalog.as_deref());
         let view = SessionsView { sessions: page.iter().map(entry).collect(), next };
-        Ok(InvokeResult::success(&view, Vec::new()))
+        Ok(InvokeResult::success(&view))
     }
 
     /// Sets the title of a session, and returns what the list shows of it.
@@ -104,7 +104,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let renamed = self.index.session(id)?;
         let renamed = renamed.filter(|known| known.listing_state == ListingState::Listed);
         let renamed = renamed.ok_or_else(|| no_session(id))?;
-        Ok(InvokeResult::success(entry(&renamed, catalog.as_deref()), Vec::new()))
+        Ok(InvokeResult::success(entry(&renamed, catalog.as_deref())))
     }
 
     /// Asks the registered sessions whether they have begun.

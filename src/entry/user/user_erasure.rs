@@ -90,7 +90,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             tickets_before: (known.credentials_valid_from > 0)
                 .then(|| timestamp(known.credentials_valid_from)),
         };
-        Ok(InvokeResult::success(&view, Vec::new()))
+        Ok(InvokeResult::success(&view))
     }
 
     /// Revokes the user's credentials that were issued before now. Completes when every session knows.
@@ -116,7 +116,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         self.wait_until(credentials_valid_from).await;
         let tickets_before = timestamp(credentials_valid_from);
         let view = RevocationView { user, tickets_before, sessions: reached };
-        Ok(InvokeResult::success(&view, Vec::new()))
+        Ok(InvokeResult::success(&view))
     }
 
     /// Erases all sessions of the user, and gives a receipt. The same request goes on with an erasure that is under way.
@@ -155,7 +155,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 underway.values(),
                 known.credentials_valid_from,
             );
-            InvokeResult::success(&receipt, Vec::new())
+            InvokeResult::success(&receipt)
         };
         self.wait_until(known.credentials_valid_from).await;
         // The last receipt is given. Where the request was cut while it waited, the receipt is there for the next one.

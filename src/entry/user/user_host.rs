@@ -22,7 +22,7 @@ use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Deployment, ObjectClass, ObjectQuestion, Platform};
 use crate::users::{
     Ending, LeaseQuestion, ListingState, Registering, Registration, RegistrationReply, Revocation,
-    RevokedQuestion, SessionNews, SessionNewsReply, SessionSummary, SummaryQuestion, UserIndex,
+    RevokedQuestion, SessionNews, SessionSummary, SummaryQuestion, UserIndex,
 };
 
 /// The attempts to bring an earlier incarnation of a session to its end before the session is registered.
@@ -124,8 +124,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 self.rename(catalog, id, &title).await?
             }
             Route::Session(id, SessionRoute::Erase) => {
-                let erased = self.erase_session(id, received_at).await?;
-                InvokeResult::success(&erased, Vec::new())
+                InvokeResult::success(self.erase_session(id, received_at).await?)
             }
             Route::User(user, UserRoute::View) => {
                 let catalog = source.catalog(platform).await.ok();
@@ -217,7 +216,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
 
     /// Takes over what a session tells of itself. One whose retention is over is erased by the alarm, which rings at
     /// once.
-    async fn take_report(&self, told: &SessionNews) -> Result<SessionNewsReply> {
+    async fn take_report(&self, told: &SessionNews) -> Result<Revocation> {
         let platform = self.platform.as_ref();
         if self.index.session(&told.session_id)?.is_none() {
             self.take_in(told).await?;
@@ -234,8 +233,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             self.alarm.set_in(platform, 0)?;
             self.index.mark(&known, ListingState::Expiring)?;
         }
-        let Revocation { credentials_valid_from } = self.revoked()?;
-        Ok(SessionNewsReply { credentials_valid_from })
+        self.revoked()
     }
 
     /// Takes in a session that reports and that the index does not know: it began with a version that registered none. One

@@ -30,33 +30,26 @@ pub(super) struct EmbeddedIndex<P, D> {
     wake_up: EmbeddingWakeUp,
 }
 
-/// What a write of documents came to.
-pub(super) struct Written<T> {
-    pub(super) result: T,
-    /// Whether there may be chunks to embed, or vectors to delete.
-    pub(super) changed: bool,
-}
-
 impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
     /// The index in a database. Nothing is read or written yet.
     pub(super) fn new(platform: Rc<P>, database: D) -> Self {
         Self { platform, index: ChunkIndex::new(database), wake_up: EmbeddingWakeUp::default() }
     }
 
-    /// Runs a write of documents. The alarm is set before, so that embedding survives a crash of this instance, and
-    /// rings at once after a change.
+    /// Runs a write of documents, which returns also whether there may be chunks to embed, or vectors to delete. The alarm
+    /// is set before, so that embedding survives a crash of this instance, and rings at once after such a change.
     pub(super) async fn write<T>(
         &self,
         source: &IsolateSettings,
-        write: impl AsyncFnOnce(&ChunkIndex<D>) -> Result<Written<T>>,
+        write: impl AsyncFnOnce(&ChunkIndex<D>) -> Result<(T, bool)>,
     ) -> Result<T> {
         let guard = self.begin_change(source).await?;
         let written = write(&self.index).await;
         // A write that failed may have left chunks that the alarm sweeps.
-        if guard.is_some() && written.as_ref().map_or(true, |written| written.changed) {
+        if guard.is_some() && written.as_ref().map_or(true, |(_, changed)| *changed) {
             self.wake_up.set_in(self.platform.as_ref(), 0)?;
         }
-        Ok(written?.result)
+        Ok(written?.0)
     }
 
     /// The index, for what reads it. Whatever changes it goes through [`EmbeddedIndex::write`].

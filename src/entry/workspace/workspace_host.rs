@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::rc::Rc;
 
-use serde::Serialize;
-
-use super::embedded_index::{EmbeddedIndex, Written};
+use super::embedded_index::EmbeddedIndex;
 use super::removal::Removal;
 use crate::catalog::{DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
@@ -117,16 +115,15 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
                 let write = self.index.write(source, async |index| {
                     let documents = index.upsert(budget, &documents).await?;
                     let changed = documents.iter().any(|document| document.changed);
-                    Ok(Written { result: documents, changed })
+                    Ok((documents, changed))
                 });
-                Ok(success(&BTreeMap::from([("Documents", write.await?)])))
+                Ok(InvokeResult::success(BTreeMap::from([("Documents", write.await?)])))
             }
             WorkspaceRoute::Remove(named) => {
                 let write = self.index.write(source, async |index| {
-                    let removal = Removal::of(index, budget, &named).await?;
-                    Ok(Written { result: removal, changed: true })
+                    Ok((Removal::of(index, budget, &named).await?, true))
                 });
-                Ok(success(&write.await?))
+                Ok(InvokeResult::success(write.await?))
             }
             WorkspaceRoute::Search => {
                 let explain = asks_for("Explain", head.target())?;
@@ -140,12 +137,12 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
                 let services = catalog.as_ref().map(|catalog| catalog.embeddings(jurisdiction));
                 let service = services.and_then(|services| services.first().copied());
                 let counts = self.index.chunks().counts(budget, service).await?;
-                Ok(InvokeResult::success(counts, self.index.warnings()))
+                Ok(InvokeResult::success_with(counts, self.index.warnings()))
             }
             WorkspaceRoute::Erase => {
                 let erased = self.index.chunks().counts(budget, None).await?;
                 self.index.erase().await?;
-                Ok(success(&erased))
+                Ok(InvokeResult::success(erased))
             }
         }
     }
@@ -173,7 +170,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         };
         // The response is at most about as long as the body.
         budget.spend(BYTE_WORK.times(body.len())).await;
-        Ok(InvokeResult::success(comparison, warnings))
+        Ok(InvokeResult::success_with(comparison, warnings))
     }
 
     /// `POST …/search`: the chunks that a turn of a session with the catalog's default contexts would receive.
@@ -219,7 +216,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         } else {
             Vec::new()
         };
-        Ok(InvokeResult::success(BTreeMap::from([("Chunks", retrieved.chunks)]), warnings))
+        Ok(InvokeResult::success_with(BTreeMap::from([("Chunks", retrieved.chunks)]), warnings))
     }
 
     /// The search of a turn, which leaves out itself what does not fit the bytes of its agent context, and traces it.
@@ -257,10 +254,6 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         let (chunks, of_scope) =
             self.index.search(&mut budget_of(self.platform.as_ref()), search).await?;
         warnings.extend(of_scope);
-        Ok(InvokeResult::success(BTreeMap::from([("Chunks", chunks)]), warnings))
+        Ok(InvokeResult::success_with(BTreeMap::from([("Chunks", chunks)]), warnings))
     }
-}
-
-fn success(view: &impl Serialize) -> InvokeResult {
-    InvokeResult::success(view, Vec::new())
 }

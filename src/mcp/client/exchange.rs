@@ -29,6 +29,9 @@ const MOST_SIDE_REQUESTS: usize = 64;
 /// progress every second for the longest time of a call sends 900.
 const MOST_MESSAGES: usize = 10_000;
 
+/// The most that is read of a server for one call, in bytes: a stream may report progress for a long time.
+const CALL_BYTES: usize = 16_000_000;
+
 /// The bytes and the messages that are read in one slice, after which others run: all tenants of an isolate share
 /// one thread, and a server may send faster than it is read.
 const SLICE_BYTES: usize = 512 * 1024;
@@ -117,7 +120,7 @@ impl<'a, P: Platform> Client<'a, P> {
         let status = response.status;
         let succeeds = response.is_success();
         let longest = if succeeds { longest } else { REFUSAL_BYTES };
-        let mut reader = MessageReader::new(longest, self.bytes);
+        let mut reader = MessageReader::new(longest);
         let (mut side_requests, mut in_slice) = (0, 0);
         loop {
             let chunk = response.body.chunk(1).await.ok().flatten();
@@ -128,8 +131,7 @@ impl<'a, P: Platform> Client<'a, P> {
                 in_slice = 0;
                 self.platform.yield_to_others().await;
             }
-            let pushed = reader.push(&chunk);
-            self.bytes = reader.read();
+            let pushed = self.count_bytes(chunk.len()).and_then(|()| reader.push(&chunk));
             if succeeds {
                 pushed?;
             } else if pushed.is_err() {
@@ -174,8 +176,13 @@ impl<'a, P: Platform> Client<'a, P> {
             let pause_ms = resumption.retry_ms.unwrap_or(RETRY_MS).max(SHORTEST_RETRY_MS);
             self.platform.sleep(pause_ms).await;
             response = self.resume(resumption.last_event_id).await?;
-            reader = reader.resumed();
+            reader = MessageReader::new(longest);
         }
+    }
+
+    fn count_bytes(&mut self, bytes: usize) -> Result<(), ServiceFailure> {
+        self.bytes += bytes;
+        if self.bytes > CALL_BYTES { Err(ServiceFailure::TooLarge(CALL_BYTES)) } else { Ok(()) }
     }
 
     async fn count_message(&mut self) -> Result<(), McpFailure> {

@@ -5,15 +5,10 @@
 use crate::encoding::{SseDecoder, SseFault};
 use crate::outbound::ServiceFailure;
 
-/// The most that is read of a server for one call, in bytes: a stream may report progress for a long time.
-const CALL_BYTES: usize = 16_000_000;
-
 /// Reads the messages of a body as it arrives.
 pub(super) struct MessageReader {
     /// The longest message, in bytes.
     longest: usize,
-    /// The bytes of the call so far, those of earlier bodies included.
-    read: usize,
     form: BodyForm,
 }
 
@@ -31,27 +26,13 @@ enum BodyForm {
 }
 
 impl MessageReader {
-    /// The reader of a body of which no message is longer; `read` bytes of the call were read before.
-    pub(super) fn new(longest: usize, read: usize) -> Self {
-        Self { longest, read, form: BodyForm::Unknown }
-    }
-
-    /// The bytes of the call so far.
-    pub(super) fn read(&self) -> usize {
-        self.read
-    }
-
-    /// The reader for the rest of a broken stream. Its bounds hold for both parts together.
-    pub(super) fn resumed(self) -> Self {
-        Self { form: BodyForm::Unknown, ..self }
+    /// The reader of a body of which no message is longer.
+    pub(super) fn new(longest: usize) -> Self {
+        Self { longest, form: BodyForm::Unknown }
     }
 
     /// Takes the next bytes.
     pub(super) fn push(&mut self, mut chunk: &[u8]) -> Result<(), ServiceFailure> {
-        self.read = self.read.saturating_add(chunk.len());
-        if self.read > CALL_BYTES {
-            return Err(ServiceFailure::TooLarge(CALL_BYTES));
-        }
         if let BodyForm::Unknown = self.form {
             chunk = chunk.trim_ascii_start();
             self.form = match chunk.first() {

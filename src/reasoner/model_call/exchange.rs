@@ -225,7 +225,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.note_recorded(transcript.number);
         match transcript.goes_on {
             None => Ok(()),
-            Some(_) => self.tasks.start(),
+            Some(_) => (self.start_tasks)(),
         }
     }
 

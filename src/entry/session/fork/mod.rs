@@ -13,5 +13,3 @@ mod copying;
 mod parent_pages;
 mod questions;
 mod request;
-
-pub(super) use request::ReceivedFork;

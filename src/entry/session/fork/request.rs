@@ -12,16 +12,10 @@ use crate::entry::other_version::unanswered;
 use crate::entry::request::{ArrivingBody, RequestHead, received_at};
 use crate::entry::request_context::RequestContext;
 use crate::entry::response::{Response, object_failed};
-use crate::identity::{ForwardedCaller, Grants, Subject};
+use crate::identity::{Grants, Subject};
 use crate::object::ask;
 use crate::persistence::{ForkPlan, Session};
 use crate::ports::{Database, Platform, object_name};
-
-/// A request to fork a session.
-pub(crate) struct ReceivedFork {
-    pub(crate) parent: SessionId,
-    pub(crate) caller: ForwardedCaller,
-}
 
 /// The result of `POST …/fork`.
 #[derive(Serialize)]
@@ -41,15 +35,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         context: &RequestContext,
         head: &RequestHead<'_>,
         body: impl ArrivingBody,
-        fork: ReceivedFork,
+        parent: SessionId,
+        grants: &Grants,
     ) -> Result<Response<S>, Vec<Fault>> {
         let request = parse_fork(&body.await.map_err(|_| object_failed())?)?;
-        let ReceivedFork { parent, caller } = fork;
-        self.refuse_revoked(&caller.grants)?;
-        let new = Subject::Session(&request.session_id);
-        caller.grants.permit(&[&[Operation::Execute]], new)?;
+        self.refuse_revoked(grants)?;
+        grants.permit(&[&[Operation::Execute]], Subject::Session(&request.session_id))?;
         let at_ms = received_at(head, self.platform.as_ref());
-        let planned = self.plan_fork(context, &parent, &request, &caller.grants, at_ms);
+        let planned = self.plan_fork(context, &parent, &request, grants, at_ms);
         if request.session_id == parent {
             return Err(planned.map_or_else(|fault| fault, |_| session_exists()).into());
         }

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use super::session_host::SessionHost;
 use crate::contract::Result;
 use crate::entry::request_context::RequestContext;
-use crate::object::{Attempt, Attempted, Next, Task, TaskHandler, TaskKind, TaskStart};
+use crate::object::{Attempt, Attempted, Next, Task, TaskHandler, TaskKind};
 use crate::ports::{Database, Platform};
 
 /// Does the tasks of a session's object.
@@ -40,12 +40,6 @@ impl<P: Platform, D: Database + 'static> TaskHandler for SessionTasks<P, D> {
     }
 }
 
-impl<P: Platform, D: Database + 'static> TaskStart for SessionTasks<P, D> {
-    fn start(&self) -> Result<()> {
-        self.host.start_tasks(&self.context)
-    }
-}
-
 impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
     /// Comes back after `TURN_ALARM_MS`, without an attempt that the table counts.
     fn wait(&self) -> Next {
@@ -54,7 +48,7 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// What begins the tasks of this instance, and attempts them.
+    /// What attempts the tasks of this instance.
     pub(super) fn session_tasks(&self, context: &RequestContext) -> Rc<SessionTasks<P, D>> {
         Rc::new(SessionTasks { host: self.clone(), context: context.clone() })
     }

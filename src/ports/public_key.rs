@@ -1,4 +1,4 @@
-//! The seam to the machine's cryptography: the check of one signature (interface §13).
+//! A public key, with which the machine checks a signature (interface §13).
 
 /// A public key. Its members are those of a JWK (RFC 7517): numbers as bytes in base64url.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,11 +21,4 @@ impl PublicKey {
             Self::Ed25519 { x } => format!(r#""kty":"OKP","crv":"Ed25519","x":"{x}""#),
         }
     }
-}
-
-/// The check of a signature by the machine.
-pub trait SignatureCheck {
-    /// Whether the signature over these bytes is the key's. An ECDSA signature is `r` and `s`, 32 bytes each. A key that
-    /// the machine refuses has made none.
-    async fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool;
 }
