@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use super::agent_context::agent_context;
-use super::definitions::{BuiltInTool, Catalog, ConversationContext};
+use super::definitions::{BuiltInTool, Catalog, ConversationContext, Webhook};
 use super::fallbacks::check_fallbacks;
 use super::findings::{CatalogFault, DeclaredNames, Findings, NeededSecret};
 use super::hosted_tools::hosted_tools;
-use super::mcp_servers::mcp_servers;
+use super::mcp_servers::{key_problem, mcp_server};
 use super::model_parameters::model_parameters;
 use super::modes::{default_mode, modes};
 use super::names::{is_context_id, is_version, quoted};
@@ -18,9 +18,10 @@ use super::tools::{context_tools, server_tools};
 use super::values::{
     checked_text, choice, filled_prose, matching_text, model, reference, undeclared_problem,
 };
-use super::webhooks::{webhook_names, webhooks};
+use super::webhooks::{name_problem, webhook_names};
 use crate::json::{
     DEPTH_LIMIT, Malformed, Node, check, declared_object, for_each_element, for_each_member,
+    named_values,
 };
 
 declared_object! {
@@ -45,10 +46,10 @@ declared_object! {
         "ServerTools" => server_tools = server_tools(),
         /// Servers of tools that are asked by the Model Context Protocol (Streamable HTTP), by key. The model sees a
         /// tool as key__tool.
-        "McpServers" => mcp_servers = mcp_servers(),
+        "McpServers" => mcp_servers = named_values(key_problem, mcp_server),
         /// Receivers of signed messages about turns that end or wait (Standard Webhooks 1.0), by name. A conversation
         /// context says which ones hear of its turns.
-        "Webhooks" => webhooks = webhooks(),
+        "Webhooks" => webhooks = named_values(name_problem, Webhook::read),
         /// Where the titles in the list of a user's sessions come from. Instruction: the first line of a session's
         /// first instruction. None: clients alone set titles.
         "Titles" => titles_sessions = choice([("Instruction", true), ("None", false)]) or true,

@@ -15,18 +15,14 @@ const TIMEOUT_MS: u64 = 60_000;
 
 const NAME: &str = "must be a tool's name: 1 to 256 bytes without control characters";
 
-/// `McpServers`, by their keys.
-pub(super) fn mcp_servers(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, McpServer)> {
-    let mut servers = Vec::new();
-    node.entries(findings, |key, node, findings| {
-        if !is_mcp_server_key(key) {
-            findings.fault(node, "the key must be 1 to 32 of A-Z a-z 0-9 _ -");
-        }
-        let fingerprint = sha256_hex(node.json.as_bytes());
-        let server = McpServer { fingerprint, ..McpServer::read(node, findings) };
-        servers.push((key.to_owned(), server));
-    });
-    servers
+/// What is wrong with a server's key.
+pub(super) fn key_problem(key: &str) -> Option<&'static str> {
+    (!is_mcp_server_key(key)).then_some("the key must be 1 to 32 of A-Z a-z 0-9 _ -")
+}
+
+pub(super) fn mcp_server(node: Node<'_, '_>, findings: &mut Findings) -> McpServer {
+    let fingerprint = sha256_hex(node.json.as_bytes());
+    McpServer { fingerprint, ..McpServer::read(node, findings) }
 }
 
 declared_object! {

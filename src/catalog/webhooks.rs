@@ -39,16 +39,9 @@ impl Catalog {
     }
 }
 
-/// `Webhooks`, by their names.
-pub(super) fn webhooks(node: Node<'_, '_>, findings: &mut Findings) -> Vec<(String, Webhook)> {
-    let mut webhooks = Vec::new();
-    node.entries(findings, |name, node, findings| {
-        if !is_mode_key(name) {
-            findings.fault(node, "the name must be 1 to 64 of A-Z a-z 0-9 _ . -");
-        }
-        webhooks.push((name.to_owned(), Webhook::read(node, findings)));
-    });
-    webhooks
+/// What is wrong with a webhook's name.
+pub(super) fn name_problem(name: &str) -> Option<&'static str> {
+    (!is_mode_key(name)).then_some("the name must be 1 to 64 of A-Z a-z 0-9 _ . -")
 }
 
 /// The names of webhooks in a conversation context, each once.

@@ -5,24 +5,11 @@
 
 use sha2::{Digest, Sha256};
 
-use super::hex::{hex, sha256_hex};
+use super::hex::hex;
 use super::lines::first_line;
 
 /// The length of the part of a line that is hashed, in UTF-16 code units.
 const LINE_UNITS: usize = 500;
-
-/// The hash of a text, in lower-case hex: CRLF and CR become LF, each line is cut to 500 UTF-16 code
-/// units, and every line, the last included, is followed by LF.
-///
-/// A cut through a surrogate pair leaves its first half, which becomes U+FFFD, as on platforms whose
-/// strings are UTF-16.
-pub fn content_hash_of_text(text: &str) -> String {
-    let mut lines = LineHash::of(text, LINE_UNITS);
-    while lines.rest.is_some() {
-        lines.advance();
-    }
-    lines.finish()
-}
 
 /// The bytes that are hashed at once.
 const WINDOW: usize = 64 * 1024;
@@ -30,6 +17,9 @@ const WINDOW: usize = 64 * 1024;
 /// The hashes of a text, in lower-case hex.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextHashes {
+    /// CRLF and CR become LF, each line is cut to 500 UTF-16 code units, and every line, the last included, is followed
+    /// by LF. A cut through a surrogate pair leaves its first half, which becomes U+FFFD, as on platforms whose strings
+    /// are UTF-16.
     pub content: String,
     /// The hash of the text with whole lines; empty when no line was cut.
     pub whole: String,
@@ -147,14 +137,19 @@ impl<'t> LineHash<'t> {
     }
 }
 
-/// The hash of contents that are not text, in lower-case hex: SHA-256 of the bytes.
-pub fn content_hash_of_bytes(bytes: &[u8]) -> String {
-    sha256_hex(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::sha256_hex;
+
+    fn hashes_of(text: &str) -> TextHashes {
+        let mut hashing = TextHashing::of(text);
+        std::iter::repeat_with(|| hashing.advance()).find_map(|done| done).unwrap()
+    }
+
+    fn content_hash_of(text: &str) -> String {
+        hashes_of(text).content
+    }
 
     #[test]
     fn a_text_has_the_hash_of_its_normal_form() {
@@ -170,39 +165,35 @@ mod tests {
             (&"x".repeat(500), long),
             (&"x".repeat(501), long),
         ] {
-            assert_eq!(content_hash_of_text(text), hash, "{text:?}");
+            assert_eq!(content_hash_of(text), hash, "{text:?}");
         }
     }
 
     #[test]
     fn a_cut_through_a_character_leaves_a_replacement_for_its_first_half() {
         let odd = "x".repeat(499);
-        let of = |text: &str| content_hash_of_bytes(format!("{text}\n").as_bytes());
-        assert_eq!(content_hash_of_text(&format!("{odd}😀")), of(&format!("{odd}\u{fffd}")));
-        assert_eq!(content_hash_of_text(&format!("{odd}é😀")), of(&format!("{odd}é")));
+        let of = |text: &str| sha256_hex(format!("{text}\n").as_bytes());
+        assert_eq!(content_hash_of(&format!("{odd}😀")), of(&format!("{odd}\u{fffd}")));
+        assert_eq!(content_hash_of(&format!("{odd}é😀")), of(&format!("{odd}é")));
         let even = "😀".repeat(250);
-        assert_eq!(content_hash_of_text(&format!("{even}😀")), of(&even));
+        assert_eq!(content_hash_of(&format!("{even}😀")), of(&even));
     }
 
     #[test]
     fn a_second_hash_covers_the_text_after_the_cut() {
-        let of = |text: &str| {
-            let mut hashing = TextHashing::of(text);
-            std::iter::repeat_with(|| hashing.advance()).find_map(|done| done).unwrap()
-        };
         let hashes = |text: &str, content: &str, whole: String| TextHashes {
             content: content.to_owned(),
             whole,
             sha256: sha256_hex(text.as_bytes()),
         };
         let (short, long) = ("x".repeat(500), "x".repeat(501));
-        let hash = content_hash_of_text(&short);
-        assert_eq!(of(&short), hashes(&short, &hash, String::new()));
-        let whole = content_hash_of_bytes(format!("{long}\n").as_bytes());
-        assert_eq!(of(&long), hashes(&long, &hash, whole));
-        let (other, text) = (of(&format!("{long}\na")), format!("{long}\r\na"));
-        assert_eq!(of(&text), hashes(&text, &other.content, other.whole));
-        assert_eq!(of("").sha256, sha256_hex(b""));
+        let hash = content_hash_of(&short);
+        assert_eq!(hashes_of(&short), hashes(&short, &hash, String::new()));
+        let whole = sha256_hex(format!("{long}\n").as_bytes());
+        assert_eq!(hashes_of(&long), hashes(&long, &hash, whole));
+        let (other, text) = (hashes_of(&format!("{long}\na")), format!("{long}\r\na"));
+        assert_eq!(hashes_of(&text), hashes(&text, &other.content, other.whole));
+        assert_eq!(hashes_of("").sha256, sha256_hex(b""));
     }
 
     #[test]
@@ -212,25 +203,15 @@ mod tests {
                 for length in WINDOW - 3..WINDOW + 3 {
                     let first = format!("{fill}{}", "x".repeat(length - fill.len()));
                     let text = format!("{first}{ending}{ending}y{ending}");
-                    let whole = content_hash_of_bytes(format!("{first}\n\ny\n\n").as_bytes());
-                    let mut hashing = TextHashing::of(&text);
-                    let done = std::iter::repeat_with(|| hashing.advance()).find_map(|done| done);
-                    let done = done.unwrap();
+                    let whole = sha256_hex(format!("{first}\n\ny\n\n").as_bytes());
+                    let done = hashes_of(&text);
                     assert_eq!(done.whole, whole, "{length} {ending:?}");
                     assert_eq!(done.sha256, sha256_hex(text.as_bytes()), "{length} {ending:?}");
                 }
             }
         }
         let blank = "\r\n".repeat(WINDOW);
-        let lines = content_hash_of_bytes("\n".repeat(WINDOW + 1).as_bytes());
-        assert_eq!(content_hash_of_text(&blank), lines);
-    }
-
-    #[test]
-    fn other_contents_have_the_hash_of_their_bytes() {
-        assert_eq!(
-            content_hash_of_bytes(b""),
-            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-        );
+        let lines = sha256_hex("\n".repeat(WINDOW + 1).as_bytes());
+        assert_eq!(content_hash_of(&blank), lines);
     }
 }

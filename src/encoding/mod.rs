@@ -21,7 +21,7 @@ pub use authority::{authority_of, is_loopback, is_sent_openly};
 pub use base64_text::{base64_of, base64url_bytes, base64url_of, canonical_base64};
 pub use closed_list::ClosedList;
 pub(crate) use closed_list::closed_list;
-pub use content_hash::{TextHashes, TextHashing, content_hash_of_bytes, content_hash_of_text};
+pub use content_hash::{TextHashes, TextHashing};
 pub use hex::{RunningSha256, hex, is_sha256, sha256_from_hex, sha256_hex};
 pub use jurisdiction::Jurisdiction;
 pub use language::language_of;

@@ -18,21 +18,12 @@ pub async fn post<P: Platform>(
     longest: usize,
 ) -> Result<String, ServiceFailure> {
     let service = Service::of(platform, http)?;
-    let json = exchange(&service, http.timeout_ms, own, body, longest).await?;
+    let json = post_to(&service, http.timeout_ms, own, body, longest).await?;
     Ok(service.without_secrets(json).await)
 }
 
 /// The same, to a service whose headers hold their secrets already. The response may repeat these secrets.
 pub async fn post_to<P: Platform>(
-    service: &Service<'_, P>,
-    timeout_ms: u64,
-    body: String,
-    longest: usize,
-) -> Result<String, ServiceFailure> {
-    exchange(service, timeout_ms, Vec::new(), body, longest).await
-}
-
-async fn exchange<P: Platform>(
     service: &Service<'_, P>,
     timeout_ms: u64,
     own: Vec<(String, String)>,

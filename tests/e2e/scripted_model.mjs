@@ -197,9 +197,9 @@ export class Gate {
  * - `errorEvent: 'nested' | 'flat'`, `error`: an error event after the items instead of a completed response, followed
  *   by `response.failed` when nested, as on the wire;
  * - `cutAfter: n`: the connection is cut after n events; `silentAfter: n`: nothing more comes after n events;
- * - `delayMs`: before each delta; `newline: '\r\n'`; `asJson`: one JSON response although a stream was requested;
+ * - `delayMs`: before each delta; `asJson`: one JSON response although a stream was requested;
  * - `atOnce`: everything in one write, so that a reader never finds a part of it;
- * - `usage`, `headers`; `extraFrames`: text sent before the first event, such as comments.
+ * - `usage`, `headers`.
  */
 export const answer = (...items) => new Answer(items, {});
 
@@ -214,13 +214,12 @@ class Answer {
   }
 
   async play({ body, response, record, keep, begin }) {
-    const { cutAfter = Infinity, silentAfter = Infinity, delayMs = 0, newline = '\n', atOnce = false } = this.options;
+    const { cutAfter = Infinity, silentAfter = Infinity, delayMs = 0, atOnce = false } = this.options;
     if (begin) return this.#playInBackground({ body, response, record, keep, begin });
     const streamed = body.stream === true && !this.options.asJson;
     const told = newResponse(body);
     record.responseId = told.id;
     if (streamed) openStream(response, this.options.headers);
-    if (this.options.extraFrames) response.write(this.options.extraFrames);
     let sent = 0;
     let held = '';
     for (const event of this.#events(told)) {
@@ -233,8 +232,8 @@ class Answer {
       if (sent >= silentAfter) return undefined;
       if (delayMs > 0 && event.delta !== undefined) await pause(delayMs);
       keep(told);
-      if (streamed && atOnce) held += frame(event, newline);
-      else if (streamed) response.write(frame(event, newline));
+      if (streamed && atOnce) held += frame(event);
+      else if (streamed) response.write(frame(event));
       sent += 1;
     }
     if (streamed) response.end(held);
@@ -244,7 +243,7 @@ class Answer {
 
   /** The response is made without its reader, whose connection the options spoil. */
   async #playInBackground({ body, response, record, keep, begin }) {
-    const { cutAfter = Infinity, silentAfter = Infinity, delayMs = 0, newline = '\n' } = this.options;
+    const { cutAfter = Infinity, silentAfter = Infinity, delayMs = 0 } = this.options;
     const told = newResponse(body);
     record.responseId = told.id;
     const made = begin(told);
@@ -264,7 +263,7 @@ class Answer {
     void making();
     openStream(response, this.options.headers);
     const most = Math.min(cutAfter, silentAfter);
-    await made.sendTo(response, 0, { most, newline });
+    await made.sendTo(response, 0, { most });
     if (response.destroyed || silentAfter < Infinity) return undefined;
     return cutAfter < Infinity ? hangUpOn(response, record) : response.end();
   }

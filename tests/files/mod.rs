@@ -1,7 +1,7 @@
 //! Files in a tool's result (interface §8; AGN-033 §6): the bucket keeps the contents, and a reference
 //! takes their place.
 
-use aptix_edge::encoding::{content_hash_of_bytes, content_hash_of_text};
+use aptix_edge::encoding::sha256_hex;
 use aptix_edge::files::{
     FileFailure, FileLinks, OutputFile, PresentedLink, embeds_contents_of_its_own, keep_files,
     keep_part_contents, without_part_contents,
@@ -41,9 +41,9 @@ fn contents_are_kept_by_their_bytes_and_a_reference_takes_their_place() {
     // Every byte around the list stays.
     assert_eq!(result, format!("{{ \"rows\": 2.0, \"Files\": {references}, \"done\":true }}"));
     assert_eq!(text.reference.size_bytes, 4);
-    assert_eq!(text.reference.content_hash, content_hash_of_text("x\ny"));
+    assert_eq!(text.reference.content_hash, sha256_hex(b"x\ny\n"));
     assert_eq!(text.reference.content_expires.as_deref(), Some("1970-01-01T00:01:00.000Z"));
-    assert_eq!(image.reference.content_hash, content_hash_of_bytes(&[0, 1, 2, 255]));
+    assert_eq!(image.reference.content_hash, sha256_hex(&[0, 1, 2, 255]));
     assert_eq!(image.reference.description.as_deref(), Some("Pixels."));
     assert_eq!(image.sha256.as_deref(), Some(image.reference.content_hash.as_str()));
     for (file, contents) in [(text, b"x\r\ny".as_slice()), (image, &[0, 1, 2, 255])] {

@@ -1,7 +1,7 @@
 //! The contents of the index after documents were put, put again, removed and erased, and the cost.
 
 use aptix_edge::contract::{Document, ErrorCode, RagOperator};
-use aptix_edge::encoding::{content_hash_of_text, sha256_hex};
+use aptix_edge::encoding::sha256_hex;
 use aptix_edge::ports::{Database, Row};
 use aptix_edge::retrieval::{Counts, Upserted, pieces};
 
@@ -30,14 +30,14 @@ fn documents_are_counted_and_found_and_replaced_when_they_are_put_again() {
             Upserted {
                 path: "src/a.rs".into(),
                 chunks,
-                content_hash: content_hash_of_text(&long),
+                content_hash: sha256_hex(format!("{long}\n").as_bytes()),
                 sha256: sha256_hex(long.as_bytes()),
                 changed: true
             },
             Upserted {
                 path: "b.md".into(),
                 chunks: 1,
-                content_hash: content_hash_of_text("beta\n"),
+                content_hash: sha256_hex(b"beta\n\n"),
                 sha256: sha256_hex(b"beta\n"),
                 changed: true
             },

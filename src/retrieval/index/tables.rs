@@ -125,13 +125,13 @@ impl<D: Database> Tables<D> {
         self.left.borrow_mut().extend_from_slice(hidden);
     }
 
-    /// Writes the properties of the documents for which `condition` holds.
-    pub(crate) fn insert_properties(&self, condition: &str, parameters: &[SqlValue]) -> Result<()> {
+    /// Writes the properties of the document at `path`.
+    pub(crate) fn insert_properties(&self, path: &str) -> Result<()> {
         let statement = format!(
-            "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND {condition})
+            "WITH d AS MATERIALIZED (SELECT * FROM documents WHERE chunks > 0 AND path = ?)
             INSERT OR IGNORE INTO properties (key, value, first_chunk, last_chunk) {PROPERTIES}"
         );
-        self.database.execute(&statement, parameters)
+        self.database.execute(&statement, &[path.into()])
     }
 
     /// Deletes the properties of the document at `path`.

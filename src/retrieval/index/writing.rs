@@ -70,7 +70,7 @@ pub struct Counts {
 
 /// Which rows of `documents` a path means, from the path itself up to the text beside the condition: one, or all below
 /// it when it ends in `/`.
-pub(crate) fn range_of(path: &str) -> (&'static str, String) {
+fn range_of(path: &str) -> (&'static str, String) {
     // `0` follows `/` in ASCII, so the paths below `a/` are those from `a/` up to `a0`.
     match path.strip_suffix('/') {
         Some(folder) => ("path >= ? AND path < ?", format!("{folder}0")),
@@ -348,7 +348,7 @@ impl<'t, D: Database, F: AsyncFn()> Writer<'t, D, F> {
             chunks: change.pieces.len(),
             bytes: change.document.contents.len(),
         })?;
-        self.tables.insert_properties("path = ?", &[path.into()])
+        self.tables.insert_properties(path)
     }
 
     /// Deletes the chunks and properties of the document at `path`, if there is one. More chunks than one step deletes

@@ -225,8 +225,8 @@ impl EmbeddingService<'_> {
         let mut form = limits.form(model);
         let response = loop {
             let body = form.body(model, inputs);
-            let timeout_ms = self.embeddings.timeout_ms;
-            let response = post_to(&service, timeout_ms, body, MAX_RESPONSE_BYTES).await;
+            let (timeout_ms, own) = (self.embeddings.timeout_ms, Vec::new());
+            let response = post_to(&service, timeout_ms, own, body, MAX_RESPONSE_BYTES).await;
             let is_refused = match response {
                 Err(ServiceFailure::Status { status: 400 | 422, .. }) => true,
                 // LiteLLM refuses members so. Of a model that has embedded in this form it is a fault.

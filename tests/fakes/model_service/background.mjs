@@ -84,12 +84,12 @@ class MadeResponse {
   }
 
   /** Sends the events from one on as they come; at most `most` of them. Returns their number. */
-  async sendTo(response, from, { most = Infinity, newline = '\n' } = {}) {
+  async sendTo(response, from, { most = Infinity } = {}) {
     for (let number = from; ; number += 1) {
       if (number - from >= most) return number - from;
       while (number >= this.#events.length && !this.#ended) await this.#changed.promise;
       if (number >= this.#events.length || response.destroyed) return number - from;
-      response.write(frame(this.#events[number], newline));
+      response.write(frame(this.#events[number]));
     }
   }
 

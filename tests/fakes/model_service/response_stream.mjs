@@ -85,8 +85,8 @@ export function* responseEvents(response, items, { ending = { status: 'completed
 }
 
 /** The bytes of one event, framed as a server-sent event. */
-export function frame(event, newline = '\n') {
-  return `event: ${event.type}${newline}data: ${JSON.stringify(event)}${newline}${newline}`;
+export function frame(event) {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 function* itemEvents(event, item, index, cut, finish) {
