@@ -1,4 +1,5 @@
-//! What a request is refused with while a deploy takes hold, where two versions do not understand each other.
+//! What a request is refused with while a deploy takes hold: two versions do not understand each other, or an object begins
+//! again with the new one.
 
 use crate::contract::{ErrorCode, Fault};
 use crate::ports::HttpFault;
@@ -12,8 +13,20 @@ pub(super) fn other_version() -> Fault {
     Fault::new(ErrorCode::Overloaded, message).with("RetryAfterMs", OTHER_VERSION_MS)
 }
 
-/// What a request is refused with whose object got no reply of another one: `otherwise`, unless that one is of another
-/// version.
+/// `overloaded`: an object was moved or began again before it had answered.
+fn began_again() -> Fault {
+    let message = "The object behind this address began again before it had answered. Wait as Retry-After says, and send the same request again: nothing is done twice.";
+    Fault::new(ErrorCode::Overloaded, message)
+}
+
+/// What a request is refused with to which an object gave no reply: `otherwise`, unless that one is of another version, or
+/// replies when it is asked again.
 pub(super) fn unanswered(fault: &HttpFault, otherwise: Fault) -> Fault {
-    if fault.is_of_other_version() { other_version() } else { otherwise }
+    if fault.is_of_other_version() {
+        other_version()
+    } else if fault.is_passing() {
+        began_again()
+    } else {
+        otherwise
+    }
 }

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use serde_json::json;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
+use worker::js_sys::Reflect;
 use worker::web_sys::Response;
 use worker::worker_sys::DurableObjectNamespace;
 
@@ -95,14 +96,25 @@ pub(super) async fn ask(
     let url = request.url;
     let response = match body.map(Sending::begin).transpose()? {
         Some((SentBody::Whole(bytes), sending)) => {
-            sending.response(&ask_bytes(&object, url, &head, &bytes)?).await?
+            sending.response(&ask_bytes(&object, url, &head, &bytes)?).await
         }
         Some((SentBody::Stream(stream), sending)) => {
-            sending.response(&messages::ask(&object, url, &head, &stream)?).await?
+            sending.response(&messages::ask(&object, url, &head, &stream)?).await
         }
-        None => settled(&messages::ask(&object, url, &head, &JsValue::UNDEFINED)?).await?,
+        None => settled(&messages::ask(&object, url, &head, &JsValue::UNDEFINED)?).await,
     };
-    Ok(response.unchecked_into())
+    Ok(response.map_err(fault_of_object)?.unchecked_into())
+}
+
+/// Why an object gave no response. The runtime marks what passes, and what began again for lack of memory or time, which
+/// the same request may have cost.
+fn fault_of_object(fault: JsValue) -> HttpFault {
+    let is = |name: &str| {
+        Reflect::get(&fault, &JsValue::from_str(name)).is_ok_and(|marked| marked.is_truthy())
+    };
+    let passes = is("retryable") || (is("durableObjectReset") && !is("overloaded"));
+    let fault = HttpFault::from(fault);
+    if passes { fault.passing() } else { fault }
 }
 
 /// Posts a question to an object, and returns the text of its response.

@@ -63,6 +63,9 @@ pub const OTHER_VERSION_STATUS: u16 = 503;
 /// The cause of an [`HttpFault::of_other_version`].
 const OTHER_VERSION: &str = "an object of another version refuses";
 
+/// How the cause of a fault begins that passes.
+const PASSING: &str = "it passes: ";
+
 impl HttpFault {
     /// Takes the status of an object's response to a question. An object that could not do what was asked responds with
     /// a fault, whose body may read as a reply that has nothing to say.
@@ -85,5 +88,16 @@ impl HttpFault {
     /// Whether it is that one.
     pub fn is_of_other_version(&self) -> bool {
         self.0 == OTHER_VERSION
+    }
+
+    /// The same fault of an object that was moved or began again, as each deploy has it do: it answers when it is asked
+    /// again.
+    pub fn passing(self) -> Self {
+        Self(format!("{PASSING}{}", self.0))
+    }
+
+    /// Whether it is such a fault.
+    pub fn is_passing(&self) -> bool {
+        self.0.starts_with(PASSING)
     }
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use aptix_edge::encoding::Jurisdiction;
 use aptix_edge::entry::{UserHost, WorkspaceHost};
 use aptix_edge::ports::{
-    DataPoint, FileFault, HttpFault, HttpRequest, INNER_PROTOCOL, OperatorCatalog,
+    DataPoint, FileFault, HttpFault, HttpRequest, INNER_PROTOCOL, ObjectClass, OperatorCatalog,
 };
 
 use super::database::SqliteDatabase;
@@ -105,6 +105,8 @@ pub struct World {
     pub has_users: Cell<bool>,
     /// Requests from sessions to other objects fail.
     pub objects_fail: Cell<bool>,
+    /// The class of objects of which the one that is asked next begins again instead of responding.
+    pub begins_again: Cell<Option<ObjectClass>>,
     /// The inner protocol of the Worker in front, and that in which objects ask each other.
     pub door_protocol: Cell<u32>,
     pub objects_protocol: Cell<u32>,
@@ -204,6 +206,7 @@ impl World {
             mcp_lists: RefCell::default(),
             has_users: Cell::new(true),
             objects_fail: Cell::new(false),
+            begins_again: Cell::new(None),
             door_protocol: Cell::new(INNER_PROTOCOL),
             objects_protocol: Cell::new(INNER_PROTOCOL),
             alarm_at: Rc::default(),

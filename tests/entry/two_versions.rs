@@ -1,7 +1,7 @@
 //! Two versions meet while a deploy takes hold (interface §3): what an object cannot do as it is asked is not begun, and the
 //! same request works when all are of one version.
 
-use aptix_edge::ports::INNER_PROTOCOL;
+use aptix_edge::ports::{INNER_PROTOCOL, ObjectClass};
 use bed::*;
 use serde_json::{Value, json};
 
@@ -108,4 +108,21 @@ fn a_session_whose_user_s_object_is_of_another_version_begins_when_it_is_not() {
         bed.say("alice", "a", "t1", "One").final_text();
         assert_eq!(bed.ids("alice", ""), ["a"]);
     }
+}
+
+#[test]
+fn a_request_whose_object_begins_again_with_the_new_version_is_to_be_repeated() {
+    let bed = people();
+    bed.world.begins_again.set(Some(ObjectClass::Session));
+    let refused = bed.post(&turn("t1", "One"));
+    assert_eq!(refused.failure(), (503, "overloaded"));
+    assert_eq!(refused.headers["Retry-After"], "2");
+    let line = bed.world.log.borrow().last().unwrap().clone();
+    assert_eq!(line["event"], "object_failed");
+    bed.post(&turn("t1", "One")).final_text();
+    // A session of Alice asks her object to register it.
+    bed.world.begins_again.set(Some(ObjectClass::User));
+    assert_eq!(bed.say("alice", "a", "t1", "One").failure(), (503, "overloaded"));
+    bed.say("alice", "a", "t1", "One").final_text();
+    assert_eq!(bed.ids("alice", ""), ["a"]);
 }

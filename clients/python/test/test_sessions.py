@@ -71,6 +71,18 @@ def test_a_session_whose_receipt_was_lost_is_erased_and_one_that_never_was_is_no
     assert code_of(caught) == "session_not_found"
 
 
+def test_an_erasure_is_done_where_its_session_is_gone_after_its_object_began_again(world: World) -> None:
+    answers = [(503, "overloaded"), (404, "session_not_found")]
+
+    def take(_: httpx.Request) -> httpx.Response:
+        status, code = answers.pop(0)
+        entry = {"ErrorCode": code, "Message": "No.", "SystemError": False}
+        return httpx.Response(status, json={"Successful": False, "Errors": [entry]})
+
+    session = world.client("http://service", transport=httpx.MockTransport(take)).session("s")
+    assert session.erase() is None
+
+
 def test_what_a_session_waits_for_can_be_looked_at_refused_cancelled_or_left_to_another(aptix: Any, bed: Bed) -> None:
     session = aptix.session(new_id())
     assert session.pending() is None, "there is no session yet"

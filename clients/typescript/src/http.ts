@@ -301,7 +301,7 @@ async function repeated<T>(http: Http, call: Call, given?: Signal): Promise<With
       } catch (error) {
         const failure = failureOf(error, signal);
         if (mayBeDone && failure.code === call.doneBy) return withResponse(undefined as T);
-        mayBeDone ||= failure instanceof AptixConnectionError;
+        mayBeDone ||= failure instanceof AptixConnectionError || failure.code === "overloaded";
         await attempts.after(failure, exchange.bearer);
       } finally {
         exchange.close();

@@ -457,3 +457,13 @@ test('a fetch whose bodies are streams of Node, or none, reads JSON by itself', 
     assert.deepEqual(await new Aptix({ baseUrl: 'http://service.invalid', fetch }).session('s').get(), session);
   }
 });
+
+test('an erasure is done where its session is gone after an object that had not answered yet began again', async () => {
+  const answers = [[503, 'overloaded'], [404, 'session_not_found']];
+  const fetch = async () => {
+    const [status, ErrorCode] = answers.shift();
+    return Response.json({ Successful: false, Errors: [{ ErrorCode, Message: 'No.', SystemError: false }] }, { status });
+  };
+  const aptix = new Aptix({ baseUrl: 'http://service.invalid', fetch, retryDelayMs: 1 });
+  assert.equal(await aptix.session('s').erase(), undefined);
+});

@@ -23,6 +23,7 @@ use super::tickets::{Arrival, mint_ticket};
 use crate::contract::{ErrorCode, Fault, InvokeResult, Result, dictionary, json_text};
 use crate::entry::endpoints::Found;
 use crate::entry::logged_caller::logged;
+use crate::entry::other_version::unanswered;
 use crate::entry::request::{RequestHead, decoded};
 use crate::entry::request_id::RequestId;
 use crate::entry::response::{Header, Response, object_failed, refusal_line};
@@ -250,7 +251,8 @@ impl FrontDoor {
                 let object = ObjectIdentity::new(class, Some(request.name));
                 object.sign(&mut line, self.credentials.users);
                 gateway.log(line);
-                Ok(FrontResponse::Own(Response::refusal(object_failed().into())))
+                let refused = unanswered(&fault, object_failed());
+                Ok(FrontResponse::Own(Response::refusal(refused.into())))
             }
         }
     }

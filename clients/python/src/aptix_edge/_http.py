@@ -348,7 +348,7 @@ async def request(http: Http, call: Call) -> Any:
             await exchange.close()
         if may_be_done and failure.code == call.done_by:
             return None
-        may_be_done = may_be_done or isinstance(failure, AptixConnectionError)
+        may_be_done = may_be_done or isinstance(failure, AptixConnectionError) or failure.code == "overloaded"
         await attempts.after(failure, exchange.shown)
 
 
