@@ -21,6 +21,10 @@ const BATCH_BYTES: usize = 200_000;
 /// The batches of one run. The alarm rings again for the rest, so that other requests have their turn.
 const BATCHES: usize = 64;
 
+/// The time after which a run begins no further batch, in milliseconds. The runtime ends an alarm after a quarter of an hour,
+/// the object with it, and drops one that it has ended some times.
+const RUN_MS: u64 = 300_000;
+
 /// A chunk is not shortened below this many bytes.
 const LEAST_BYTES: usize = 256;
 
@@ -74,7 +78,8 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         }
         // Chunks that a lost instance left hidden would hold up all chunks behind them.
         Writer::new(self.tables, self.budget).sweep_leftovers().await?;
-        let (mut batches, mut failure) = (0, None);
+        let ends_at = self.platform.now_ms().saturating_add(RUN_MS);
+        let (mut batches, mut failure, mut is_late) = (0, None, false);
         for service in services {
             loop {
                 if batches == BATCHES {
@@ -82,7 +87,12 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
                 }
                 batches += 1;
                 match self.batch(service).await? {
-                    Batch::Continue => {}
+                    Batch::Continue => {
+                        is_late = self.platform.now_ms() >= ends_at;
+                        if is_late {
+                            break;
+                        }
+                    }
                     Batch::Empty => break,
                     Batch::Failed(failed) => {
                         failure.get_or_insert((&service.embeddings.model, failed));
@@ -95,6 +105,9 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             let retry_after_ms = failure.retry_after_ms();
             let reason = format!("{model}: {failure}");
             return Ok(EmbeddingOutcome::Failed { retry_after_ms, reason });
+        }
+        if is_late {
+            return Ok(EmbeddingOutcome::Partial);
         }
         self.delete_other_sets(services).await?;
         Ok(EmbeddingOutcome::Complete)

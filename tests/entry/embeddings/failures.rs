@@ -197,6 +197,26 @@ fn the_alarm_backs_off_or_waits_as_long_as_the_service_asks() {
 }
 
 #[test]
+fn the_alarm_ends_in_time_however_slow_the_service_is() {
+    let bed = Bed::new();
+    let mut patient = by("m");
+    patient["TimeoutMs"] = json!(300_000);
+    configure(&bed, patient);
+    let documents: Vec<_> = (0..16).map(|name| (format!("{name}.rs"), function(name))).collect();
+    let documents: Vec<_> =
+        documents.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    put(&bed, &documents);
+    bed.world.embeddings.think(|_| Some(EmbeddingsFault::Silence));
+    let began = bed.world.executor.now_ms();
+    bed.ring("w");
+    // The runtime ends an alarm after a quarter of an hour.
+    assert!(bed.world.executor.now_ms() - began < 900_000);
+    bed.world.embeddings.mend();
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+}
+
+#[test]
 fn a_change_while_the_service_is_asked_does_not_shorten_the_wait() {
     let bed = Bed::new();
     let mut patient = by("m");
