@@ -181,9 +181,9 @@ impl IsolateSettings {
             .map_or(0, |deployment| deployment.jwks_stale_s.saturating_mul(1000))
     }
 
-    /// The operator's catalog, or the built-in one where KV holds none. Fails with `internal` when KV
-    /// fails, with `catalog_invalid` and the first faults in `Details.Faults` when the catalog is invalid.
-    /// A document that has not changed is not parsed again.
+    /// The operator's catalog, or the built-in one where KV holds none; while KV fails, the one that was read last. Fails
+    /// with `internal` when KV fails before one was read, with `catalog_invalid` and the first faults in
+    /// `Details.Faults` when the catalog is invalid. A document that has not changed is not parsed again.
     pub async fn catalog<P: Platform>(&self, platform: &P) -> Result<Rc<Catalog>> {
         self.read_catalog(platform).await?.catalog
     }
@@ -195,10 +195,17 @@ impl IsolateSettings {
         {
             return Ok(known.clone());
         }
-        let (read_at, text) = match platform.operator_catalog().await.map_err(|_| kv_failed())? {
-            OperatorCatalog::NoNamespace => (None, None),
-            OperatorCatalog::Absent => (Some(now), None),
-            OperatorCatalog::Document(text) => (Some(now), Some(text)),
+        let (read_at, text) = match platform.operator_catalog().await {
+            Ok(OperatorCatalog::NoNamespace) => (None, None),
+            Ok(OperatorCatalog::Absent) => (Some(now), None),
+            Ok(OperatorCatalog::Document(text)) => (Some(now), Some(text)),
+            // KV fails for a moment or for hours, and what was read last is mostly what it still holds.
+            Err(_) => {
+                let mut known = self.catalog.borrow_mut();
+                let known = known.as_mut().ok_or_else(kv_failed)?;
+                known.read_at = Some(now);
+                return Ok(known.clone());
+            }
         };
         let text = text.as_deref().unwrap_or(Catalog::BUILTIN);
         let document = sha256_hex(text.as_bytes());

@@ -445,6 +445,9 @@ impl Platform for TestPlatform {
     }
 
     async fn operator_catalog(&self) -> Result<OperatorCatalog, HttpFault> {
+        if self.world.catalog_fails.get() {
+            return Err(HttpFault("KV GET failed: 503".to_owned()));
+        }
         Ok(self.world.catalog.borrow().clone())
     }
 

@@ -93,6 +93,8 @@ pub struct World {
     pub rate: RefCell<Rate>,
     /// The operator's catalog.
     pub catalog: RefCell<OperatorCatalog>,
+    /// The catalog cannot be read.
+    pub catalog_fails: Cell<bool>,
     /// The objects of all workspaces that were used, by name.
     pub workspaces: RefCell<BTreeMap<String, Rc<Workspace>>>,
     /// The objects of all users that were asked, by name.
@@ -200,6 +202,7 @@ impl World {
             log: RefCell::default(),
             rate: RefCell::new(Rate { within: Ok(true), asked: Vec::new() }),
             catalog: RefCell::new(OperatorCatalog::NoNamespace),
+            catalog_fails: Cell::new(false),
             workspaces: RefCell::default(),
             users: RefCell::default(),
             sessions: RefCell::default(),

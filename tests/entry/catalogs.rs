@@ -37,6 +37,23 @@ fn an_invalid_catalog_is_kept_like_a_valid_one_and_a_mended_one_replaces_it() {
 }
 
 #[test]
+fn a_catalog_that_was_read_serves_while_it_cannot_be_read_again() {
+    let bed = Bed::new();
+    bed.post(&turn("1", "Hello")).final_text();
+    bed.world.catalog_fails.set(true);
+    later(&bed);
+    bed.post(&turn("2", "Hello")).final_text();
+    bed.world.catalog_fails.set(false);
+    keep(&bed, "{}");
+    later(&bed);
+    assert_eq!(bed.post(&turn("3", "Hello")).failure(), (500, "catalog_invalid"));
+    // An isolate that has read none has none.
+    let bed = Bed::new();
+    bed.world.catalog_fails.set(true);
+    assert_eq!(bed.post(&turn("1", "Hello")).failure(), (500, "internal"));
+}
+
+#[test]
 fn a_clock_that_is_set_back_does_not_keep_a_catalog_for_longer() {
     let bed = Bed::new();
     let now_ms = bed.world.executor.now_ms();
