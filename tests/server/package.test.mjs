@@ -98,7 +98,7 @@ test('one configuration becomes what wrangler uploads, with all that the project
   const migrations = (text) => [...text.matchAll(/^tag = "(\w+)"\nnew_sqlite_classes = (\[.*\])/gm)].map(([, ...one]) => one);
   assert.deepEqual(migrations(toml), migrations(readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8')));
   for (const line of [
-    'name = "my-agent-production"', `compatibility_date = "${compatibilityDate}"`, 'compatibility_flags = ["nodejs_als"]', 'workers_dev = false',
+    'name = "my-agent-production"', `compatibility_date = "${compatibilityDate}"`, 'compatibility_flags = ["nodejs_als", "global_fetch_strictly_public"]', 'workers_dev = false',
     'routes = [{ pattern = "agent.example.com", custom_domain = true }, { pattern = "example.com/agent/*", zone_name = "example.com" }]',
     'bucket_name = "my-agent-production-files"', 'binding = "FILES_EU"\nbucket_name = "my-agent-production-files-eu"\njurisdiction = "eu"', 'cpu_ms = 60000', 'OPENAI_MODEL = "gpt \\"5\\""',
   ]) assert.ok(toml.includes(line), `${line} is in\n${toml}`);
