@@ -173,7 +173,8 @@ export class RunWriter {
     // The front end's own tools go first: their results stay in the messages until all is decided.
     if (unanswered.length > 0) {
       const pendingToolCallIds = unanswered.map(({ ToolCallId }) => ToolCallId);
-      return yield* this.#finish({ outcome: { type: "success", ...(this.#isNew && { pendingToolCallIds }) } });
+      // An outcome that cannot say what is pending means to assistant-ui that nothing is: it would not send the results.
+      return yield* this.#finish(this.#isNew ? { outcome: { type: "success", pendingToolCallIds } } : {});
     }
     const interrupts = [];
     for (const question of ToolCalls.filter(({ Name }) => Name === APPROVAL)) {
