@@ -3,8 +3,8 @@
 import { AbstractAgent, type AgentConfig, type AgentSubscriberParams, type BaseEvent, type RunAgentInput } from "@ag-ui/client";
 import { Observable } from "rxjs";
 import type { Aptix, AptixError, ExecuteRequest, LogEntry, Session, SessionView, Store, StreamEvent, TurnRequest } from "./index.js";
-import { answersTo, deserted, identifier, userTurn, writtenOn } from "./ag-ui/input.js";
-import { hasTaken, isBehindAnswers, isShown, lacksAnswer, withoutPart } from "./ag-ui/shown.js";
+import { answersTo, identifier, userTurn, writesOn, writtenOn } from "./ag-ui/input.js";
+import { hasHad, isShown, lacksAnswer, withoutPart } from "./ag-ui/shown.js";
 import { RunWriter } from "./ag-ui/run_writer.js";
 import { inTime } from "./arrival.js";
 import { saidIn } from "./said.js";
@@ -140,20 +140,16 @@ export class AptixAgent extends AbstractAgent {
     const session = this.client.session(sessionId);
     const turnId = await identifier(input.runId);
     const { LiveTurn, LatestTurn } = await session.get().catch(unlessUnknown);
-    // A run that comes again, as after a lost connection, brings words that the turn has, or answers.
-    const isSaid = async ({ TurnId }: LiveTurn) => isBehindAnswers(input) && hasTaken(await session.getTurn(TurnId), input);
-    const isAnswered = async ({ TurnId }: LiveTurn) => {
-      const last = input.messages.at(-1)?.role;
-      return last === "tool" ? lacksAnswer(input, TurnId, () => session.getTurn(TurnId)) : last !== "user" && (input.resume ?? []).length > 0;
-    };
+    // A run that comes again, as after a lost connection, brings nothing new.
+    const comesAgain = ({ TurnId }: LiveTurn) => hasHad(input, TurnId, () => session.getTurn(TurnId));
     if (LiveTurn) {
       const continued = await this.continued(sessionId, LiveTurn, input, signal);
       if (continued) return continued;
       // What is not answered yet is put again; a user who writes on gives the turn up.
-      const isLeft = deserted(input) && LiveTurn.TurnId !== turnId && !(await isSaid(LiveTurn));
+      const isLeft = writesOn(input) && LiveTurn.TurnId !== turnId && !(await comesAgain(LiveTurn));
       if (!isLeft) return this.attached(sessionId, LiveTurn, input, signal);
       await session.cancel(LiveTurn.TurnId);
-    } else if (LatestTurn?.Status === "completed" && ((await isAnswered(LatestTurn)) || (await isSaid(LatestTurn)))) {
+    } else if (LatestTurn?.Status === "completed" && (await comesAgain(LatestTurn))) {
       return this.attached(sessionId, LatestTurn, input, signal);
     }
     const { request } = this;

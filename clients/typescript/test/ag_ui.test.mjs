@@ -231,6 +231,40 @@ for (const version of Object.keys(VERSIONS)) {
     assert.deepEqual([TurnCount, rig.model.requests.length, rig.tools.requests.length], [2, 4, 1]);
   });
 
+  test(`${version}: who walks away from a question and writes on is heard once, also where the run comes again or another page has answered`, async () => {
+    rig.tools.on('/send_mail', '{"sent":true}');
+    rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('Not sent. It is noon.')));
+    const agent = newAgent(version);
+    const { threadId } = agent;
+    const interrupt = async (words) => {
+      say(agent, words);
+      const { events } = await run(agent);
+      return events.at(-1).outcome.interrupts[0].id;
+    };
+    const walkAway = { resume: [{ interruptId: await interrupt('Mail Ann.'), status: 'cancelled' }] };
+    say(agent, 'What time is it?');
+    const said = [...agent.messages];
+    await run(agent, walkAway);
+    const again = newAgent(version, { threadId, initialMessages: said });
+    assert.ok((await run(again, walkAway)).isFinished);
+    assert.deepEqual([agent, again].map((each) => texts(each).at(-1)), ['Not sent. It is noon.', 'Not sent. It is noon.']);
+    const session = new Aptix({ baseUrl: `${rig.url}` }).session(threadId);
+    assert.deepEqual([(await session.get()).TurnCount, rig.model.requests.length], [1, 2]);
+
+    const gate = new Gate();
+    rig.model.script(answer(sendMail({ to: 'Bob' })), answer(text('It is ', gate, 'out.')), answer(text('It is one.')));
+    const interruptId = await interrupt('Mail Bob.');
+    const other = newAgent(version, { threadId, initialMessages: [...agent.messages] });
+    const elsewhere = run(other, { resume: [{ interruptId, status: 'resolved', payload: { approved: true } }] }).catch(() => {});
+    await eventually(() => texts(other).at(-1) === 'It is ', 'it runs');
+    say(agent, 'And now?');
+    await run(agent, { resume: [{ interruptId, status: 'cancelled' }] });
+    gate.open();
+    await elsewhere;
+    assert.equal(texts(agent).at(-1), 'It is one.');
+    assert.match(JSON.stringify(rig.model.requests.at(-1).body.input), /And now\?/);
+  });
+
   test(`${version}: a run that is aborted on its way to the service is cancelled once it has arrived`, async () => {
     const asked = [];
     let [arrive, sent] = [];

@@ -28,8 +28,8 @@ export function answersTo(calls: readonly ToolCall[], input: RunAgentInput, hand
   return results.length > 0 ? results : undefined;
 }
 
-/** Whether the user has written on instead of answering: answers stand behind the newest message of the user. */
-export const deserted = ({ messages, resume }: RunAgentInput): boolean => !resume?.length && messages.at(-1)?.role === "user";
+/** Whether the user has written on: answers alone stand behind the newest message of the user. */
+export const writesOn = ({ messages }: RunAgentInput): boolean => messages.at(-1)?.role === "user";
 
 /** What the user wrote last, behind the answers to a pause, by the ids of the messages. */
 export function writtenOn({ messages }: RunAgentInput): { id: string; words: SteerContent }[] {

@@ -3,7 +3,7 @@
 import type { RunAgentInput } from "@ag-ui/client";
 import type { ToolCall, ToolResult, TurnView } from "../index.js";
 import { APPROVAL } from "../tools.js";
-import { identifier } from "./input.js";
+import { identifier, writesOn } from "./input.js";
 
 export type Message = RunAgentInput["messages"][number];
 
@@ -46,12 +46,16 @@ export function withoutPart(messages: readonly Message[], turnId: string): Messa
   return kept.length < messages.length ? kept : undefined;
 }
 
-/** Whether the newest words of the user stand behind answers to a pause, with which they may have been added to its turn. */
-export const isBehindAnswers = ({ messages }: RunAgentInput): boolean =>
-  messages.at(messages.findLastIndex(({ role }) => role !== "user"))?.role === "tool";
+/** Whether a turn has had what the input brings: answers to a pause, or words that were added to the turn with them. */
+export async function hasHad(input: RunAgentInput, turnId: string, view: () => PromiseLike<TurnView>): Promise<boolean> {
+  const { messages, resume = [] } = input;
+  const before = messages.findLast(({ role }) => role !== "user")?.role;
+  if (writesOn(input)) return (before === "tool" || resume.length > 0) && hasTaken(await view(), input);
+  return before === "tool" ? lacksAnswer(input, turnId, view) : resume.length > 0;
+}
 
 /** Whether the newest words of the user were added to a turn. */
-export async function hasTaken({ Steers = [] }: TurnView, { messages }: RunAgentInput): Promise<boolean> {
+async function hasTaken({ Steers = [] }: TurnView, { messages }: RunAgentInput): Promise<boolean> {
   const words = messages.findLast(({ role }) => role === "user");
   const steerId = words && (await identifier(words.id));
   return Steers.some(({ SteerId }) => SteerId === steerId);
