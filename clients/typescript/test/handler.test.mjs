@@ -70,6 +70,27 @@ test('without onError the console is told; a page that has left is no failure', 
   assert.equal(written.mock.callCount(), 1);
 });
 
+test('a stream on which nothing comes for long says so, since what stands between would end it', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let say;
+  const words = new Promise((resolve) => (say = resolve));
+  const slow = async function* () {
+    yield { type: 'start' };
+    yield await words;
+  };
+  const { body } = await chatHandler(() => of(slow()))(asked());
+  const reader = body.getReader();
+  const read = async () => new TextDecoder().decode((await reader.read()).value);
+  assert.match(await read(), /"start"/);
+  for (let silences = 0; silences < 2; silences += 1) {
+    await new Promise((later) => setImmediate(later));
+    t.mock.timers.tick(15_000);
+    assert.equal(await read(), ': \n\n');
+  }
+  say({ type: 'finish' });
+  assert.deepEqual([await read(), await read(), (await reader.read()).done], ['data: {"type":"finish"}\n\n', 'data: [DONE]\n\n', true]);
+});
+
 test('a response that is thrown is the answer, and what a page sends wrongly is told as that', async () => {
   const { status, errors } = await told(thrown(new Response('Sign in first.', { status: 401 })));
   assert.deepEqual([status, errors], [401, []]);

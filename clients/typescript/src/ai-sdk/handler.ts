@@ -2,7 +2,7 @@
 // of the AI SDK's stream (its `DefaultChatTransport`), that a page says words, and no settings of a turn, and that a page is
 // told what the service says of a failure, and nothing that this program says.
 import { AptixError } from "../index.js";
-import { onAbort } from "../signals.js";
+import { after, onAbort } from "../signals.js";
 import type { Chunk } from "./chunk.js";
 import { type ChatMessage, MessageError } from "./messages.js";
 
@@ -20,6 +20,8 @@ export interface ChatHandlerOptions {
   maxBodyBytes?: number;
 }
 const MAX_BODY_BYTES = 16 << 20;
+/** The longest silence of a stream. Load balancers end one that is silent for a minute, as while a tool runs. */
+const SILENCE_MS = 15_000;
 
 /**
  * Serves a chat's two routes, `POST …` and `GET …/{chatId}/stream`, in whatever takes a `Request` and gives a `Response`: Hono,
@@ -125,20 +127,29 @@ async function json(request: Request, maxBytes: number): Promise<unknown> {
 async function answered(stream: ReadableStream<Chunk> | null, left: AbortController, told: (error: unknown) => void): Promise<Response> {
   if (!stream) return new Response(null, { status: 204 });
   const reader = stream.getReader();
-  let next: ReadableStreamReadResult<Chunk> | undefined = await reader.read();
+  /** Asked for, and not yet told. */
+  let next: Promise<ReadableStreamReadResult<Chunk>> | undefined = reader.read();
+  await next;
   const encoder = new TextEncoder();
   const line = (data: string) => encoder.encode(`data: ${data}\n\n`);
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
+      let callOff = () => {};
       try {
-        const { done, value } = next ?? (await reader.read());
+        const silent = new Promise<undefined>((passed) => (callOff = after(SILENCE_MS, () => passed(undefined))));
+        const heard = await Promise.race([(next ??= reader.read()), silent]);
+        // A comment, which readers of such a stream skip.
+        if (!heard) return controller.enqueue(encoder.encode(": \n\n"));
         next = undefined;
+        const { done, value } = heard;
         controller.enqueue(line(done ? "[DONE]" : JSON.stringify(value)));
         if (done) controller.close();
       } catch (error) {
         told(error);
         controller.enqueue(line(JSON.stringify({ type: "error", errorText: textOf(error) ?? "The turn failed." })));
         controller.close();
+      } finally {
+        callOff();
       }
     },
     // Not every server aborts the request of a page that has left.
