@@ -18,7 +18,12 @@ const TEXTS = {
   'emphasis in emphasis, closed': `${'*a _b '.repeat(4000)}${' c_ d*'.repeat(4000)}`,
   'a word between stars': `${'*'.repeat(20_000)}a${'*'.repeat(20_000)}`,
   'links in links': `${'[a '.repeat(5000)}${'](/b)'.repeat(5000)}`,
+  'formulas without an end': '\\('.repeat(100_000),
+  'formulas by themselves without an end': '\\[\n'.repeat(40_000),
+  'instructions of XML without an end': 'a <?'.repeat(40_000),
 };
+/** The longest that one may take until the next answer stands below it, in ms. */
+const LONGEST_MS = 15_000;
 
 /** A browser in which site data is blocked: whoever asks for a storage is refused. */
 const withoutStorage = () => {
@@ -102,7 +107,9 @@ describe('the page', { skip: withoutBrowser }, () => {
       const next = await say(page, 'And now?');
       await hasStatus(next, 'completed');
       await next.getByText('Still here.').waitFor();
-      console.log(`${name}: ${Date.now() - began} ms`);
+      const took = Date.now() - began;
+      console.log(`${name}: ${took} ms`);
+      assert.ok(took < LONGEST_MS, `${name} took ${took} ms`);
     }
     await page.reload();
     await page.locator('.turn').nth(2 * Object.keys(TEXTS).length - 1).waitFor();

@@ -1,6 +1,6 @@
-// Bounds for what a model may have Markdown do. Owns that no text is nested so deep, or asked about emphasis so often, that
-// the page would stop for it: beyond the bounds it stands as it is written.
-import { Tokenizer, type Tokens } from 'marked';
+// Bounds for what a model may have Markdown do. Owns that no text is nested so deep, or asked so often where something ends,
+// that the page would stop for it: beyond the bounds it stands as it is written.
+import { Lexer, type Token, Tokenizer, type Tokens } from 'marked';
 
 /** Lists and quotations in each other, and marks of a line in each other. Whoever writes for readers needs a few. */
 const DEEPEST = 24;
@@ -8,6 +8,16 @@ const DEEPEST = 24;
 const MOST_LOOKED_THROUGH = 1_000_000;
 /** No emphasis has so many signs. */
 const LONG_ROW = /^(?:\*{9,}|_{9,})/;
+/** The characters of a paragraph. Much that may begin in one is looked for an end until the paragraph's, each as often as it is. */
+const LONGEST_PARAGRAPH = 20_000;
+
+export class BoundedLexer extends Lexer {
+  override inlineTokens(text: string, tokens: Token[] = []): Token[] {
+    if (text.length <= LONGEST_PARAGRAPH) return super.inlineTokens(text, tokens);
+    tokens.push({ type: 'text', raw: text, text });
+    return tokens;
+  }
+}
 
 export class BoundedTokenizer extends Tokenizer {
   #blocks = 0;

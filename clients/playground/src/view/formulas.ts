@@ -7,9 +7,10 @@ import { fetched } from './parts.js';
 /** What is longer is shown as it is written. */
 const LONGEST = 4000;
 
-// An amount of money is no formula: none begins before a space or ends behind one, and none ends before a digit.
-const IN_LINE = /^(?:\$\$((?:\\[^]|[^\\$])+?)\$\$|\\\[([^]+?)\\\]|\$(?![\s$])((?:\\[^]|[^\\$\n`])+?)(?<!\s)\$(?!\d)|\\\(([^]+?)\\\))/;
-const BY_ITSELF = /^ {0,3}(?:\$\$([^]+?)\$\$|\\\[([^]+?)\\\])[ \t]*(?:\n|$)/;
+// An amount of money is no formula: none begins before a space or ends behind one, and none ends before a digit. An end is not
+// sought further than the longest one goes: a model may write any number of beginnings.
+const IN_LINE = /^(?:\$\$((?:\\[^]|[^\\$]){1,4000}?)\$\$|\\\[([^]{1,4000}?)\\\]|\$(?![\s$])((?:\\[^]|[^\\$\n`]){1,4000}?)(?<!\s)\$(?!\d)|\\\(([^]{1,4000}?)\\\))/;
+const BY_ITSELF = /^ {0,3}(?:\$\$([^]{1,4000}?)\$\$|\\\[([^]{1,4000}?)\\\])[ \t]*(?:\n|$)/;
 
 /** Each paragraph is asked for with all that follows it, which is not to be read again and again. */
 function paragraphOf(text: string): string {
@@ -35,7 +36,8 @@ export function formulas(escaped: (text: string) => string): MarkedExtension {
       {
         name: 'formula',
         level: 'block',
-        start: (text) => /^ {0,3}(?:\$\$|\\\[)/m.exec(paragraphOf(text))?.index,
+        // One without an end must not end a paragraph: each line of it would be read with all that follow.
+        start: (text) => [...paragraphOf(text).matchAll(/^ {0,3}(?:\$\$|\\\[)/gm)].find(({ index }) => BY_ITSELF.test(text.slice(index)))?.index,
         tokenizer: (text) => token('formula', BY_ITSELF.exec(text)),
         renderer: ({ raw, tex }) => `<div class="math" data-tex="${escaped(tex)}" data-displayed tabindex="0" role="group" aria-label="Formula">${escaped(raw.trim())}</div>`,
       },

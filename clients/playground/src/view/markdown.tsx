@@ -5,7 +5,7 @@ import { Marked, type Token, type Tokens } from 'marked';
 import { memo } from 'preact/compat';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { AS_WRITTEN, Blocks } from './blocks.js';
-import { BoundedTokenizer } from './bounded_marked.js';
+import { BoundedLexer, BoundedTokenizer } from './bounded_marked.js';
 import { Code, colour, copy } from './code.js';
 import { draw, formulas } from './formulas.js';
 import { Table, type TablePiece } from './table.js';
@@ -81,6 +81,7 @@ marked.use({
   ],
 });
 marked.setOptions({ tokenizer: new BoundedTokenizer() });
+marked.lexer = (text) => new BoundedLexer(marked.defaults).lex(text);
 
 const clean = (html: string): string =>
   DOMPurify.sanitize(html, { USE_PROFILES: { html: true }, ADD_ATTR: ['target'], FORBID_TAGS: ['style', 'img', 'form', 'input'], FORBID_ATTR: ['style'] });
