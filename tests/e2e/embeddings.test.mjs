@@ -107,15 +107,9 @@ test('an empty workspace has nothing to warn of', async () => {
 
 const ill = (words, how) => rig.tools.on(ROUTE, words, how);
 const QUOTED = JSON.stringify({ error: { message: `${KEY} ${CONTENTS} ${QUESTION}`, type: 'server_error', code: QUESTION } });
+// Every other way to fail is in tests/entry/embeddings/failures.rs, and so is how long the alarm waits.
 const FAILURES = {
-  'asks to wait': () => ill(QUOTED, { status: 429, headers: { 'retry-after': '1' } }),
   'has an error of its own': () => ill(QUOTED, { status: 500 }),
-  'refuses the key': () => ill(QUOTED, { status: 401 }),
-  'gives vectors of another length': () => rig.tools.think(ROUTE, (body) => JSON.stringify(embeddings({ ...body, dimensions: 8 }))),
-  'gives vectors without a direction': () =>
-    rig.tools.think(ROUTE, ({ input }) => JSON.stringify({ data: input.map(() => ({ embedding: Array(256).fill(0) })) })),
-  'gives fewer vectors': () => rig.tools.think(ROUTE, (body) => JSON.stringify({ data: embeddings(body).data.slice(1) })),
-  'gives what is no JSON': () => ill(`<html>${CONTENTS} ${KEY}`),
   'is silent': () => ill(null),
 };
 for (const [name, spoil] of Object.entries(FAILURES)) {
@@ -145,25 +139,6 @@ for (const [name, spoil] of Object.entries(FAILURES)) {
   });
 }
 
-for (const wait of ['1', '0']) test(`a service that asks for ${wait} s is left alone for one`, async () => {
-  const workspace = `patient-${wait}`;
-  const times = [];
-  rig.tools.play(ROUTE, (response, body) => {
-    times.push(performance.now());
-    if (times.length === 1) response.writeHead(429, { 'retry-after': wait }).end(QUOTED);
-    else response.writeHead(200).end(JSON.stringify(embeddings(body)));
-  });
-  resultOf(await put(workspace));
-  await eventually(() => times.length > 0, 'it is asked');
-  // A search does not hurry it.
-  await search(workspace, 'purge');
-  await isEmbedded(workspace);
-  const [asked, again] = times;
-  // The alarm's own interval is 300 ms.
-  assert.ok(again - asked > 900, `${again - asked} ms`);
-  resultOf(await rig.request('DELETE', `/workspaces/${workspace}`));
-});
-
 test('a service that fails once costs a short text neither its vector nor its length', async () => {
   let failures = 1;
   rig.tools.think(ROUTE, (body) => (failures-- > 0 ? 'no vectors' : JSON.stringify(embeddings(body))));
@@ -171,20 +146,6 @@ test('a service that fails once costs a short text neither its vector nor its le
   await isEmbedded('hiccup');
   const whole = [`src/invoices.rs\n${INVOICES}`];
   assert.deepEqual(inputs(), [whole, ['text'], whole]);
-});
-
-test('a question whose vector has no direction is searched by its words, within its scope', async () => {
-  resultOf(await put('directionless'));
-  await isEmbedded('directionless');
-  const Path = DOCUMENTS[0].Path;
-  const RagScope = { Conditions: [{ Key: 'Path', Operator: '==', Values: [Path] }] };
-  for (const number of [0, 1e39]) {
-    rig.tools.think(ROUTE, ({ dimensions }) => JSON.stringify({ data: [{ embedding: Array(dimensions).fill(number) }] }));
-    for (const [Query, paths] of [['purge the parcel', [Path]], ['nothing alike', []]]) {
-      const got = await rig.request('POST', '/workspaces/directionless/search', { body: { Query, RagScope } });
-      assert.deepEqual([resultOf(got).Chunks.map((chunk) => chunk.Path), codes(got)], [paths, ['embeddings_failed']], `${number}`);
-    }
-  }
 });
 
 test('a service that cannot be reached, and one that is there again', async () => {

@@ -1,5 +1,6 @@
 // A session of any length, over a model with a real context window: it counts the chain and the input, and refuses what
-// is too long (interface §10). And the budgets, which end what would cost too much (interface §6, Budget).
+// is too long (interface §10). And the budgets, which end what would cost too much (interface §6, Budget). What else becomes
+// of a full window is in tests/turns/compaction.rs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
@@ -16,9 +17,7 @@ const contexts = (budget) => (catalog) => {
   const { AgentContexts } = catalog;
   const plain = AgentContexts.default;
   AgentContexts.stored = plain;
-  AgentContexts.replay = { ...plain, Continuation: 'replay' };
   AgentContexts.early = { ...plain, Compaction: { Threshold: THRESHOLD } };
-  AgentContexts.never = { ...plain, Compaction: { By: 'None' } };
   AgentContexts.poor = { ...plain, Budget: { TurnTokens: TURN_TOKENS * budget, SessionTokens: SESSION_TOKENS * budget } };
 };
 const rig = rigForFile({ catalog: contexts(1) });
@@ -61,81 +60,34 @@ async function take(turn) {
   return { result: body.Result, compactions: trace.Compactions, charged };
 }
 
-for (const AgentContextId of ['stored', 'replay', 'early']) {
-  for (const Streaming of [false, true]) {
-    test(`${TURNS} turns outlive the window: ${AgentContextId}, ${Streaming ? 'streamed' : 'as JSON'}`, async () => {
-      rig.model.otherwise(windowed({ inStream: Streaming }));
-      const session = userTurn({ AgentContextId, Streaming });
-      const reasons = [];
-      for (let number = 1; number <= TURNS; number += 1) {
-        const turn = { ...session, TurnId: `turn-${number}`, Instruction: instruction(number, 400 + (number % 7) * 300) };
-        const { result, compactions, charged } = await take(turn);
-        assert.match(result.PrimaryOutputText, new RegExp(`^Answer to marker-${number}\\. `));
-        assert.equal(result.Usage.TotalTokens, charged, 'a turn counts every call, those for summaries, too');
-        assert.equal(compactions.length === 0, result.UserWarnings === undefined, JSON.stringify(result.UserWarnings));
-        // Of what is no longer sent word for word, the summaries tell.
-        const all = Array.from({ length: number }, (_, index) => `marker-${index + 1}`);
-        assert.deepEqual(markersIn(rig.model.requests.at(-1).conversation).sort(), all.sort());
-        reasons.push(...compactions.map(({ Reason }) => Reason));
-        for (const { ItemsBefore, ItemsAfter, SummaryBytes, TurnsLeftOut, Usage } of compactions) {
-          assert.ok(ItemsAfter < ItemsBefore && SummaryBytes > 0 && TurnsLeftOut === 0, JSON.stringify(compactions));
-          assert.ok(Usage.TotalTokens > 0 && Usage.TotalTokens < result.Usage.TotalTokens, JSON.stringify(compactions));
-        }
+for (const [AgentContextId, Streaming] of [['stored', true], ['early', false]]) {
+  test(`${TURNS} turns outlive the window: ${AgentContextId}, ${Streaming ? 'streamed' : 'as JSON'}`, async () => {
+    rig.model.otherwise(windowed({ inStream: Streaming }));
+    const session = userTurn({ AgentContextId, Streaming });
+    const reasons = [];
+    for (let number = 1; number <= TURNS; number += 1) {
+      const turn = { ...session, TurnId: `turn-${number}`, Instruction: instruction(number, 400 + (number % 7) * 300) };
+      const { result, compactions, charged } = await take(turn);
+      assert.match(result.PrimaryOutputText, new RegExp(`^Answer to marker-${number}\\. `));
+      assert.equal(result.Usage.TotalTokens, charged, 'a turn counts every call, those for summaries, too');
+      assert.equal(compactions.length === 0, result.UserWarnings === undefined, JSON.stringify(result.UserWarnings));
+      // Of what is no longer sent word for word, the summaries tell.
+      const all = Array.from({ length: number }, (_, index) => `marker-${index + 1}`);
+      assert.deepEqual(markersIn(rig.model.requests.at(-1).conversation).sort(), all.sort());
+      reasons.push(...compactions.map(({ Reason }) => Reason));
+      for (const { ItemsBefore, ItemsAfter, SummaryBytes, TurnsLeftOut, Usage } of compactions) {
+        assert.ok(ItemsAfter < ItemsBefore && SummaryBytes > 0 && TurnsLeftOut === 0, JSON.stringify(compactions));
+        assert.ok(Usage.TotalTokens > 0 && Usage.TotalTokens < result.Usage.TotalTokens, JSON.stringify(compactions));
       }
-      assert.ok(reasons.length >= 3 && reasons.length < TURNS / 2, `${reasons.length} compactions`);
-      assert.deepEqual([...new Set(reasons)], [AgentContextId === 'early' ? 'threshold' : 'refused']);
-      // Nothing that was said is forgotten here.
-      const exported = await rig.get(`/sessions/${session.SessionId}/export`);
-      assert.equal(resultOf(exported).Turns.length, TURNS);
-      assert.deepEqual(markersIn(exported.text).length, TURNS);
-    });
-  }
-}
-
-for (const AgentContextId of ['stored', 'replay']) {
-  test(`a tool result that is too much is shortened for the model, and kept whole: ${AgentContextId}`, async () => {
-    rig.model.otherwise(windowed());
-    const turn = userTurn({ ...tools, AgentContextId, Instruction: 'marker-1. Please read it.' });
-    const [{ ToolCallId }] = (await take(turn)).result.ToolCalls;
-    const much = `begin ${'x'.repeat(100_000)} end`;
-    const { result, compactions } = await take({
-      SessionId: turn.SessionId, TurnId: turn.TurnId, ToolResults: [{ ToolCallId, ExecutionMs: 1, ResultJson: JSON.stringify(much) }],
-    });
-    assert.match(result.PrimaryOutputText, /^Answer to marker-1\. /);
-    assert.equal(result.UserWarnings.length, 1);
-    assert.ok(compactions.length > 0);
-    const { output } = rig.model.requests.at(-1).conversation.at(-1);
-    assert.match(output, /^"begin x+[^]* bytes were left out here: [^]*x+ end"$/);
-    assert.ok((await rig.get(`/sessions/${turn.SessionId}/export`)).text.includes(much));
-    const next = { SessionId: turn.SessionId, TurnId: 'next', Instruction: instruction(2, 400) };
-    assert.match((await take(next)).result.PrimaryOutputText, /^Answer to marker-2\. /);
-  });
-
-  test(`a turn that does not fit even alone is 413, and the next one works: ${AgentContextId}`, async () => {
-    rig.model.otherwise(windowed());
-    const session = userTurn({ AgentContextId });
-    for (const number of [1, 2, 3]) await take({ ...session, TurnId: `turn-${number}`, Instruction: instruction(number, 2000) });
-    const much = { ...session, TurnId: 'much', Instruction: `much ${instruction(4, 4 * WINDOW)}` };
-    for (const attempt of ['first', 'again']) {
-      assert.deepEqual(refusalOf(await rig.post(much)), [413, 'context_window_exceeded'], attempt);
     }
-    assert.equal(resultOf(await rig.get(`/sessions/${session.SessionId}/turns/much`)).Status, 'failed');
-    const { result } = await take({ ...session, TurnId: 'next', Instruction: instruction(5, 400) });
-    assert.match(result.PrimaryOutputText, /^Answer to marker-5\. /);
-    assert.deepEqual(markersIn(rig.model.requests.at(-1).conversation), ['marker-1', 'marker-2', 'marker-3', 'marker-5']);
+    assert.ok(reasons.length >= 3 && reasons.length < TURNS / 2, `${reasons.length} compactions`);
+    assert.deepEqual([...new Set(reasons)], [AgentContextId === 'early' ? 'threshold' : 'refused']);
+    // Nothing that was said is forgotten here.
+    const exported = await rig.get(`/sessions/${session.SessionId}/export`);
+    assert.equal(resultOf(exported).Turns.length, TURNS);
+    assert.deepEqual(markersIn(exported.text).length, TURNS);
   });
 }
-
-test('where the catalog wants no compaction, a refusal for length is the client\'s, and costs one call', async () => {
-  rig.model.otherwise(windowed());
-  const session = userTurn({ AgentContextId: 'never' });
-  await take({ ...session, Instruction: instruction(1, 10_000) });
-  const calls = rig.model.requests.length;
-  const refused = await rig.post({ ...session, TurnId: 'turn-2', Instruction: instruction(2, 10_000) });
-  assert.deepEqual(refusalOf(refused), [413, 'context_window_exceeded']);
-  assert.equal(rig.model.requests.length, calls + 1);
-  await take({ ...session, TurnId: 'turn-3', Instruction: instruction(3, 400) });
-});
 
 test('a budget ends a turn and a session before the call that would go over it, until the operator raises it', async () => {
   rig.model.otherwise(windowed());

@@ -1,6 +1,6 @@
 // The keys of identity providers (interface §13): who asks a provider when, rotation, providers that fail or lie, and
-// tokens that others made or published. The attacks have the numbers of the list that they were written from; those on a
-// token's form and claims are in `provider_tokens.test.mjs`. What takes half a minute or more has a clock of its own in
+// tokens that others made or published. The attacks have the numbers of the list that they were written from; those on
+// signatures are in `provider_tokens.test.mjs`. What takes half a minute or more has a clock of its own in
 // `tests/identity/keeper.rs`; here the stored times are moved instead.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

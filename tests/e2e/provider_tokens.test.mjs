@@ -1,10 +1,11 @@
-// Tokens of identity providers (interface §13): what a token may look like, and what it may say. The attacks have the
-// numbers of the list that they were written from; who asks a provider when is in `provider_keys.test.mjs`.
+// Tokens of identity providers (interface §13) with real signatures, headers and objects. The attacks have the numbers of the
+// list that they were written from; those on a token's form, its claims and its set of keys are in tests/identity, and who
+// asks a provider when is in `provider_keys.test.mjs`.
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
 import { after, afterEach, test } from 'node:test';
 import { BY_PACKAGE, apiKeys, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { IdentityProvider, base64url, claimsOf, handMade, inSeconds, joseToken, keyPair, signatureOf } from '../fakes/identity_provider.mjs';
+import { IdentityProvider, claimsOf, handMade, inSeconds, joseToken, keyPair, signatureOf } from '../fakes/identity_provider.mjs';
 import { answer, text } from './scripted_model.mjs';
 
 const idp = await IdentityProvider.start();
@@ -41,6 +42,7 @@ const PROVIDERS = [
 for (const path of ['/main', '/strict', '/narrow', '/ahead']) idp.keys(path, [RSA, EC, ED]);
 idp.keys('/ec', [RSA, EC]);
 idp.keys('/mapped', [EC]);
+idp.keys('/odd', [RSA]);
 
 const KEY = 'key-of-the-operator-81ba';
 // The variable as a list, as wrangler.toml may have it; elsewhere it is a text.
@@ -130,15 +132,10 @@ test('a token is void at sessions and workspaces from a revocation on, also one 
   assert.deepEqual(resultOf(await searched(await ahead({ iat: inSeconds(59), sub: 'bob' }))).Chunks, []);
 });
 
-test('1: only the provider\'s algorithms are taken, by their exact names', async () => {
-  for (const alg of ['none', 'None', 'nOnE', '', 'hs256', 'rs256', 'es256']) await refuses(made({ alg }), 'jwt: algorithm', alg);
+test('1: only the provider\'s algorithms are taken', async () => {
   await refuses(made({ alg: 'none' }, claimsOf(MAIN), EC, () => Buffer.alloc(1)), 'jwt: algorithm');
-  await refuses(made({ alg: undefined }), 'jwt: algorithm');
-  for (const alg of [['RS256'], 256, null, true, {}]) await refuses(made({ alg }), 'jwt: header', JSON.stringify(alg));
   await refuses(await joseToken(claimsOf('https://ec.example'), RSA), 'jwt: algorithm');
   await letsIn(await joseToken(claimsOf('https://ec.example'), EC));
-  assert.equal(`${made({}).split('.', 2).join('.')}.`.split('.').length, 3);
-  await refuses(`${made({ alg: 'none' }).split('.', 2).join('.')}.`, 'jwt: form');
 });
 
 test('2: a public key is no secret of an HMAC', async () => {
@@ -165,7 +162,6 @@ test('3: relatives of the algorithms are refused, signed rightly as they may be'
   await refuses(made({ alg: 'RS256' }, claimsOf(MAIN), RSA, pss), 'jwt: signature');
   const rsa512 = (signed) => crypto.sign('sha512', Buffer.from(signed), RSA.privateKey);
   await refuses(made({ alg: 'RS256' }, claimsOf(MAIN), RSA, rsa512), 'jwt: signature');
-  for (const alg of ['RS384', 'RS512', 'ES384', 'ES512', 'ES256K', 'Ed448', 'PS512']) await refuses(made({ alg }), 'jwt: algorithm', alg);
   // The key of another kind than the algorithm asks for.
   await refuses(made({ alg: 'ES256', kid: RSA.kid }), 'jwt: key');
   await refuses(made({ alg: 'RS256', kid: EC.kid }, claimsOf(MAIN), RSA), 'jwt: key');
@@ -189,74 +185,22 @@ test('4: keys and addresses in a header are never read, and no request leaves', 
   assert.ok(idp.asked('/main') - before <= 1);
 });
 
-test('5: a key id is a short text, and any other text is an unknown key', async () => {
-  for (const kid of ['../../x', "' OR 1=1; --", '__proto__', 'constructor', 'unknown', ' kid-of-ES256', 'KID-OF-ES256', '\u0000', 'x'.repeat(256)]) {
-    await refuses(made({ kid }), 'jwt: key', kid);
-  }
-  for (const kid of ['', 1, null, ['kid-of-ES256'], {}, 'x'.repeat(257)]) await refuses(made({ kid }), 'jwt: header', JSON.stringify(kid));
+test('5: no key has an id of another spelling or of any length', async () => {
+  await refuses(made({ kid: 'KID-OF-ES256' }), 'jwt: key');
   const long = await tried(made({ kid: 'x'.repeat(9_000) }));
   assert.deepEqual(refusalOf(long), [401, 'unauthenticated']);
   // One megabyte is more than the runtime takes in a header.
   const huge = await fetch(new URL('/sessions/x', rig.url), { headers: { authorization: `Bearer ${made({ kid: 'x'.repeat(1_000_000) })}` } }).catch(() => null);
   assert.ok(huge === null || huge.status >= 400);
-  await refuses(made({ kid: undefined }), 'jwt: key', 'the set has several keys');
-  await letsIn(made({ kid: undefined }, claimsOf('https://mapped.example', { org: 'o1' })), 'the set has one key');
 });
 
-test('10: a token\'s key is the only one that fits; keys for encryption and private ones are none', async () => {
-  const [one, twin, enc, leaked, nameless] = ['one', 'one', 'enc', 'leaked', 'n'].map((kid) => keyPair('ES256', kid));
-  const set = [one, twin, { jwk: { ...enc.jwk, use: 'enc' } }, { jwk: leaked.privateKey.export({ format: 'jwk' }) }, { jwk: { kty: 'oct', kid: 'mac', k: base64url(Buffer.alloc(32)) } }, RSA, nameless];
-  idp.keys('/odd', set);
-  const odd = (pair, header = {}) => made(header, claimsOf('https://odd.example'), pair);
-  await letsIn(odd(RSA), 'a good key beside odd ones');
-  const unusable = rig.logs.filter((line) => line.includes('jwks_key_unusable')).map((line) => JSON.parse(line));
-  assert.deepEqual(unusable.map(({ place, why }) => [place, why]), [3, 4].map((place) => [place, 'it holds a private or secret key']));
-  for (const [pair, header] of [[one], [twin], [enc], [leaked], [leaked, { kid: undefined }], [one, { kid: undefined }]]) {
-    await refuses(odd(pair, header), 'jwt: key', JSON.stringify([pair.kid, header]));
-  }
-  await refuses(made({ alg: 'HS256', kid: 'mac' }, claimsOf('https://odd.example'), EC, (signed) => crypto.createHmac('sha256', Buffer.alloc(32)).update(signed).digest()), 'jwt: algorithm');
-  await refuses(odd(RSA, { kid: undefined }), 'jwt: key', 'the only key of its kind is not the only key');
-});
-
-test('11: a member that stands twice is refused, however it is spelt', async () => {
-  const claims = JSON.stringify(claimsOf(MAIN)).slice(1);
-  for (const twice of ['"sub":"bob",', '"\\u0073ub":"bob",', '"aud":"x",', '"exp":1,', '"\\u0065xp":1,', '"x":{"a":1,"a":2},', '"x":[{"a":1,"\\u0061":2}],']) {
-    await refuses(handMade({ alg: 'ES256', kid: EC.kid }, `{${twice}${claims}`, EC), 'jwt: payload', twice);
-  }
-  for (const header of ['{"alg":"ES256","alg":"ES256"}', '{"alg":"ES256","\\u0061lg":"none"}', '{"alg":"ES256","kid":"a","kid":"kid-of-ES256"}']) {
-    await refuses(handMade(header, claimsOf(MAIN), EC), 'jwt: header', header);
-  }
-});
-
-test('12: a time is a finite number', async () => {
-  const claims = (name, value) => JSON.stringify(claimsOf(MAIN, { [name]: 'VALUE' })).replace('"VALUE"', value);
-  for (const name of ['exp', 'nbf', 'iat']) {
-    for (const value of ['"9999999999"', '1e400', '-1', 'null', 'true', '[]', '{}', '"x"', '1e300']) {
-      await refuses(handMade({ alg: 'ES256', kid: EC.kid }, claims(name, value), EC), 'jwt: time', `${name} ${value}`);
-    }
-  }
-  await refuses(await good({ exp: undefined }), 'jwt: time');
-});
-
-test('13: a token that is late says so, and one of the future does not hold', async () => {
-  await letsIn(await good({ exp: inSeconds(-50) }));
-  await letsIn(await good({ nbf: inSeconds(50), iat: inSeconds(50) }));
-  await letsIn(await good({ iat: undefined }));
+test('13: a token that is late says so', async () => {
   const late = await tried(await good({ exp: inSeconds(-61), iat: inSeconds(-600) }));
   assert.deepEqual(refusalOf(late), [401, 'credential_expired']);
   assert.equal(late.headers.get('www-authenticate'), 'Bearer error="invalid_token"');
   assert.equal(await reasonOf(late), 'jwt: late');
-  for (const changes of [{ nbf: inSeconds(70) }, { iat: inSeconds(70) }, { exp: inSeconds(90_000) }]) await refuses(await good(changes), 'jwt: time');
-  // What is late and wrong besides is as any other wrong one.
-  await refuses(await good({ exp: inSeconds(-600), iat: inSeconds(-700), aud: 'x' }), 'jwt: audience');
+  // One that nobody signed is as any other wrong one.
   await refuses(made({}, claimsOf(MAIN, { exp: inSeconds(-600) }), EC, () => Buffer.alloc(64)), 'jwt: signature');
-});
-
-test('14: the audience is ours by equal texts', async () => {
-  const ours = 'https://agent.example.com';
-  for (const aud of [[], [1, ours], {}, undefined, null, '', `${ours}/`, ours.slice(0, -1), `${ours}.evil`, ours.slice(1), ours.toUpperCase(), [[ours]], true]) {
-    await refuses(made({}, claimsOf(MAIN, { aud })), 'jwt: audience', JSON.stringify(aud));
-  }
 });
 
 test('15: the issuer chooses the provider by equal texts', async () => {
@@ -269,23 +213,13 @@ test('15: the issuer chooses the provider by equal texts', async () => {
 });
 
 test('16: other forms are no tokens', async () => {
-  const token = await good();
-  const [header, payload, signature] = token.split('.');
-  await refuses(made({ cty: 'JWT' }), 'jwt: header');
-  for (const name of ['crit', 'b64', 'zip', 'enc']) for (const value of [['exp'], false, 'DEF', null]) await refuses(made({ [name]: value }), 'jwt: header', name);
+  const [header, payload, signature] = (await good()).split('.');
   await refuses(`${header}..${payload}.${signature}.${signature}`, 'key: unknown', 'JWE');
   await refuses(`${header}.${payload}`, 'key: unknown');
   await refuses(JSON.stringify({ payload, protected: header, signature }), 'key: unknown');
   await refuses(`{"alg":"ES256"}.${payload}.${signature}`, 'key: unknown');
-  for (const wrong of [`${token}=`, `${header}=.${payload}.${signature}`, `${header}.${payload}.+${signature.slice(1)}`, `${header}.${payload}./${signature.slice(1)}`]) {
-    await refuses(wrong, 'jwt: form', wrong);
-  }
-  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-  const last = digits.indexOf(signature.at(-1));
-  for (const stray of [1, 3, 15]) await refuses(`${token.slice(0, -1)}${digits[last ^ stray]}`, 'jwt: form');
-  await refuses(`${header}.${payload.slice(0, 10)} ${payload.slice(10)}.${signature}`, 'jwt: form', 'a blank');
   // Neither reaches the Worker as a header, or it is refused there.
-  for (const wrong of [`${header}.\t${payload}.${signature}`, `\u00e9${token}`]) {
+  for (const wrong of [`${header}.\t${payload}.${signature}`, `\u00e9${header}.${payload}.${signature}`]) {
     const response = await tried(wrong).catch(() => null);
     assert.ok(response === null || response.status >= 400);
   }
@@ -296,12 +230,6 @@ test('17: long and deep tokens cost little', async () => {
   const atMost = Array.from({ length: 40 }, (_, more) => padded(5_700 + more * 6)).filter(({ length }) => length <= 8_192).at(-1);
   assert.ok(atMost.length > 8_180);
   await letsIn(atMost);
-  await refuses(padded(6_000), 'jwt: form');
-  await refuses(made({ x: 'x'.repeat(2_100) }), 'jwt: header');
-  const shell = JSON.stringify({ alg: 'ES256', kid: EC.kid, x: '' }).length;
-  await letsIn(made({ x: 'x'.repeat(2_048 - shell) }), '2,048 bytes');
-  await refuses(made({ x: 'x'.repeat(2_049 - shell) }), 'jwt: header', '2,049 bytes');
-
   const deep = handMade({ alg: 'ES256', kid: EC.kid }, `{"a":${'['.repeat(2_500)}${']'.repeat(2_500)}}`, EC);
   const took = async (token) => {
     const began = performance.now();
@@ -356,21 +284,13 @@ test('18: signatures of no form are none', async () => {
 });
 
 test('19: an ID token is no access token', async () => {
-  const strict = (changes, header = {}) => joseToken(claimsOf('https://strict.example', { token_use: 'access', client_id: 'spa-1', ...changes }), EC, { typ: 'at+jwt', ...header });
-  await letsIn(await strict({}));
-  await refuses(await strict({}, { typ: 'JWT' }), 'jwt: type');
-  await refuses(await strict({}, { typ: undefined }), 'jwt: type');
-  await refuses(await strict({}, { typ: ['at+jwt'] }), 'jwt: header');
-  for (const token_use of ['id', ['access'], undefined]) await refuses(await strict({ token_use }), 'jwt: required claim');
-  await refuses(await strict({ azp: 'other' }), 'jwt: party');
-  await refuses(await strict({ azp: ['spa-1'] }), 'jwt: party');
-  await refuses(await strict({ client_id: undefined }), 'jwt: party');
+  const strict = (typ) => joseToken(claimsOf('https://strict.example', { token_use: 'access', client_id: 'spa-1' }), EC, { typ });
+  await letsIn(await strict('at+jwt'));
+  await refuses(await strict('JWT'), 'jwt: type');
 });
 
-test('20: a tenant is a mapped one, and a user is one text: its own object or nobody', async () => {
+test('20: a tenant is a mapped one, and each user of it has objects of its own', async () => {
   const mapped = (org, sub = 'carol') => joseToken(claimsOf('https://mapped.example', { org, sub }), EC);
-  await letsIn(await mapped('o1'));
-  for (const org of ['o3', 'one', '__proto__', ['o1'], 1, undefined, null]) await refuses(await mapped(org), 'jwt: tenant', JSON.stringify(org));
   const names = ['a/b', '~', '~alice-5c2f', '%2F', 'a%2Fb', '\u202ealice', 'carol', 'Carol', 'é', 'e\u0301'];
   const turn = userTurn();
   for (const [at, sub] of names.entries()) {
@@ -381,9 +301,6 @@ test('20: a tenant is a mapped one, and a user is one text: its own object or no
   rig.model.script(answer(text('In the other tenant.')));
   const headers = { authorization: `Bearer ${await mapped('o2', 'carol')}` };
   assert.equal(resultOf(await rig.post(turn, { headers })).PrimaryOutputText, 'In the other tenant.');
-  for (const sub of ['', ' carol', 'carol ', 'a\u0000b', 'a\nb', 'x'.repeat(129), 'é'.repeat(65), 5, ['carol'], null]) {
-    await refuses(await mapped('o1', sub), 'jwt: user', JSON.stringify(sub));
-  }
 });
 
 test('22: a token of one user is told of another user\'s session what it is told of none', async () => {
@@ -412,32 +329,4 @@ test('22: a token of one user is told of another user\'s session what it is told
     assert.deepEqual(await told(method, turn.SessionId, rest), await told(method, 'never-was', rest), `${method} ${rest}`);
   }
   assert.equal(resultOf(await rig.get(`/sessions/${turn.SessionId}`, await as('alice-5c2f'))).SessionId, turn.SessionId);
-});
-
-test('mutations of good tokens by chance let nobody in', async () => {
-  const seed = Number(process.env.APTIX_SEED ?? crypto.randomInt(2 ** 31));
-  let state = seed;
-  const below = (limit) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    return (state >>> 8) % limit;
-  };
-  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ ';
-  const tokens = await Promise.all([RSA, EC, ED].map((pair) => good({}, pair)));
-  const others = await Promise.all([RSA, EC, ED].map((pair) => good({ sub: 'mallory' }, pair)));
-  for (let round = 0; round < 400; round += 1) {
-    const token = tokens[below(3)];
-    const at = below(token.length);
-    const parts = token.split('.');
-    parts[below(3)] = others[below(3)].split('.')[below(3)];
-    const mutated = [
-      () => token.slice(0, at) + digits[below(digits.length)] + token.slice(at + 1),
-      () => token.slice(0, at) + token.slice(at + 1 + below(4)),
-      () => token.slice(0, at) + digits[below(digits.length)] + token.slice(at),
-      () => token.slice(0, at),
-      () => parts.join('.'),
-    ][below(5)]().trim();
-    if (mutated === token || others.includes(mutated) || tokens.includes(mutated)) continue;
-    const response = await tried(mutated).catch(() => ({ json: null, status: 400 }));
-    assert.ok(response.status === 401 || response.json === null, `APTIX_SEED=${seed}, round ${round}: ${mutated} gets ${response.status}`);
-  }
 });

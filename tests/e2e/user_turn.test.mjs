@@ -3,14 +3,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { API_KEY, BOOT_PROMPT, MODEL, clientTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
-import { answer, call, refusal, sealed, text } from './scripted_model.mjs';
+import { API_KEY, BOOT_PROMPT, MODEL, PLAIN, clientTool, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { answer, text } from './scripted_model.mjs';
 
-const rig = rigForFile({
-  catalog: (catalog) => {
-    catalog.ConversationContexts.second = { ...catalog.ConversationContexts.default };
-  },
-});
+const rig = rigForFile(PLAIN);
 const cacheKey = (session) => createHash('sha256').update(`local\n${session}`).digest('hex').slice(0, 32);
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -107,100 +103,6 @@ test('a second turn chains to the first and sends only what is new', async () =>
       ],
     },
   ]);
-});
-
-test('a turn without an instruction begins with the mode alone', async () => {
-  rig.model.script(answer(text('An image.')));
-  resultOf(
-    await rig.post({
-      ...userTurn(),
-      Instruction: undefined,
-      ClipboardImages: [{ Id: 'i1', MimeType: 'image/png', DataBase64: PIXEL }],
-    }),
-  );
-  assert.deepEqual(rig.model.bodies[0].input.at(-1).content, [
-    { type: 'input_text', text: '[MODE: general]' },
-    { type: 'input_image', image_url: `data:image/png;base64,${PIXEL}`, detail: 'auto' },
-  ]);
-});
-
-test('new client tools replace the session\'s, and none given keeps them', async () => {
-  rig.model.script(answer(text('1')), answer(text('2')), answer(text('3')));
-  const { SessionId } = userTurn();
-  const offered = () => rig.model.bodies.at(-1).tools.map(({ name }) => name);
-  const nested = { type: 'function', function: { name: 'nested_tool', parameters: { type: 'object', properties: {} } } };
-
-  resultOf(await rig.post(userTurn({ SessionId, TurnId: 't1', ToolsJson: JSON.stringify([clientTool('first_tool')]) })));
-  assert.deepEqual(offered(), ['first_tool', 'agent_change_mode']);
-  resultOf(await rig.post(userTurn({ SessionId, TurnId: 't2' })));
-  assert.deepEqual(offered(), ['first_tool', 'agent_change_mode']);
-  resultOf(await rig.post(userTurn({ SessionId, TurnId: 't3', ToolsJson: JSON.stringify([nested]) })));
-  assert.deepEqual(offered(), ['nested_tool', 'agent_change_mode']);
-});
-
-test('a tool choice must name an offered tool', async () => {
-  const got = await rig.post(userTurn({ ToolsJson: JSON.stringify([clientTool('read_file')]), ToolChoiceName: 'write_file' }));
-  assert.deepEqual(refusalOf(got), [400, 'invalid_field']);
-  assert.equal(got.json.Errors[0].Path, '/ToolChoiceName');
-  assert.deepEqual(rig.model.requests, []);
-});
-
-test('a context that the catalog does not hold is not found, and nothing is begun', async () => {
-  for (const member of ['AgentContextId', 'ConversationContextId']) {
-    const turn = userTurn({ [member]: 'no-such-context' });
-    const got = await rig.post(turn);
-    assert.deepEqual(refusalOf(got), [404, 'context_not_found']);
-    assert.deepEqual(refusalOf(await rig.get(`/sessions/${turn.SessionId}`)), [404, 'session_not_found']);
-  }
-});
-
-test('a session stays with the context of its first turn', async () => {
-  rig.model.script(answer(text('1')));
-  const turn = userTurn({ ConversationContextId: 'default' });
-  resultOf(await rig.post(turn));
-  const got = await rig.post({ ...turn, TurnId: 'turn-2', ConversationContextId: 'second' });
-  assert.deepEqual([...refusalOf(got), got.json.Errors[0].Path], [400, 'invalid_field', '/ConversationContextId']);
-});
-
-test('a chain that the model service no longer knows is begun again with the whole conversation', async () => {
-  rig.model.script(answer(text('One.')), answer(text('Two.')));
-  const first = userTurn({ Instruction: 'Remember the number 4711.' });
-  resultOf(await rig.post(first));
-  rig.model.forgetResponses();
-  resultOf(await rig.post({ ...first, TurnId: 'turn-2', Instruction: 'Which number?' }));
-  assert.match(rig.model.lastSeen, /4711[^]*One\.[^]*Which number\?/);
-  assert.equal(rig.model.bodies.at(-1).previous_response_id, undefined);
-  assert.deepEqual(rig.model.refusals.splice(0).map(({ error }) => error.code), ['previous_response_not_found']);
-});
-
-test('reasoning goes back with the items behind it under their own ids when a chain is begun again', async () => {
-  rig.model.script(
-    answer(sealed('Which file?'), call('read_file', { path: 'a.md' })),
-    answer(sealed('It says so.'), text('4711.')),
-    answer(text('The same.')),
-  );
-  const first = userTurn({ Instruction: 'Read it.', ToolsJson: JSON.stringify([clientTool('read_file')]) });
-  const [{ ToolCallId }] = resultOf(await rig.post(first)).ToolCalls;
-  const ToolResults = [{ ToolCallId, ExecutionMs: 1, ResultJson: '"4711"' }];
-  resultOf(await rig.post({ SessionId: first.SessionId, TurnId: first.TurnId, ToolResults }));
-  rig.model.forgetResponses();
-  resultOf(await rig.post({ SessionId: first.SessionId, TurnId: 'turn-2', Instruction: 'And now?' }));
-  const sent = rig.model.bodies.at(-1).input.map(({ type, id }) => `${type} ${id?.split('_')[0] ?? '-'}`);
-  assert.deepEqual(sent, [
-    'message -', 'message -', 'reasoning rs', 'function_call fc', 'function_call_output -', 'reasoning rs', 'message msg',
-    'message -',
-  ]);
-  assert.deepEqual(rig.model.refusals.splice(0).map(({ error }) => error.code), ['previous_response_not_found']);
-});
-
-test('a refusal of the model to answer is the answer', async () => {
-  rig.model.script(answer(refusal('I cannot', ' help with that.')));
-  assert.equal(resultOf(await rig.post(userTurn())).PrimaryOutputText, 'I cannot help with that.');
-});
-
-test('an answer in one piece of JSON is taken like a stream', async () => {
-  rig.model.script(answer(text('In one piece.')).with({ asJson: true }));
-  assert.equal(resultOf(await rig.post(userTurn())).PrimaryOutputText, 'In one piece.');
 });
 
 test('a finished turn can be looked at', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { apiKeys, Rig, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { apiKeys, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, text } from './scripted_model.mjs';
 
 const [ONE, TWO] = ['key-one', 'key-two'];
@@ -13,7 +13,6 @@ const rig = rigForFile({
     const { default: agent } = catalog.AgentContexts;
     const Http = { Url: toolUrl('/retrieve'), Headers: { Authorization: 'Bearer ${TOOL_SECRET}' }, TimeoutMs: 500, Limit: 2, MaxBytes: 100 };
     catalog.AgentContexts.service = { ...agent, Retrieval: { Http } };
-    catalog.AgentContexts.none = { ...agent, Retrieval: 'None' };
     catalog.AgentContexts.small = { ...agent, Retrieval: { Index: { Limit: 3, MaxBytes: 60 } } };
   },
 });
@@ -97,24 +96,6 @@ test('a plus sign in a path is one, or the blank of a form', async () => {
   assert.equal(await removed('Path=x+y'), 1);
   assert.equal(await removed('Path=x%2By'), 0);
   assert.equal(await removed('Path=x%20y'), 1);
-});
-
-test('every spelling of a path is one document, and a path that looks like another one is none', async () => {
-  const ask = (method, path, body) => rig.request(method, `/workspaces/spelled${path}`, { key, body });
-  const remove = (path) => ask('DELETE', `/documents?Path=${encodeURIComponent(path)}`);
-  resultOf(await put('spelled', [document('./src//a.rs', 'alpha')]));
-  const [again] = resultOf(await put('spelled', [document('src/./a.rs', 'alpha')])).Documents;
-  assert.deepEqual([again.Path, again.Changed], ['src/a.rs', false]);
-  const Documents = [{ Path: '././src/a.rs', Sha256: again.Sha256 }];
-  assert.deepEqual(resultOf(await ask('POST', '/compare', { Documents })), { Needed: [], Extra: [] });
-  for (const path of ['src\\a.rs', 'src/a\u200b.rs', '\ufeffsrc/a.rs', 'src/a\u2060.rs']) {
-    for (const refused of [await put('spelled', [document(path, 'x')]), await remove(path)]) {
-      const [{ ErrorCode, Message, Path }] = refused.json.Errors;
-      assert.deepEqual([refused.status, ErrorCode, Path.split('/').at(-1)], [400, 'invalid_field', 'Path']);
-      assert.ok(Message.includes('src') && /"\/"|invisible/.test(Message), Message);
-    }
-  }
-  assert.equal(resultOf(await remove('./src/')).Documents, 1);
 });
 
 test('a scope is held to exactly', async () => {
@@ -214,60 +195,6 @@ test('a retrieval service is asked once, in its own words, and not by continuati
   assert.match(context(), /Path: x\.py\nLines: 3-4\nLanguage: python/);
   assert.match(context(), /Path: y\.py\nLines: 1-1\nLanguage: python/);
   assert.doesNotMatch(context(), /passwd|root|z\.py/);
-});
-
-test('retrieval that fails is a warning to the user, never a failed turn', async () => {
-  for (const spoil of [
-    () => rig.tools.on('/retrieve', 'broken', { status: 500 }),
-    () => rig.tools.on('/retrieve', '{"Chunks":"none"}'),
-    () => rig.tools.on('/retrieve', null),
-  ]) {
-    spoil();
-    rig.model.script(answer(text('Without.')));
-    const got = resultOf(await rig.post(userTurn({ WorkspaceId: 'w', AgentContextId: 'service' }), { key }));
-    assert.equal(got.PrimaryOutputText, 'Without.');
-    assert.equal(got.UserWarnings.length, 1);
-    assert.match(got.UserWarnings[0], /workspace/);
-    assert.equal(context(), undefined);
-  }
-  rig.model.script(answer(text('None.')));
-  const none = resultOf(await rig.post(userTurn({ WorkspaceId: 'w', AgentContextId: 'none' }), { key }));
-  assert.equal(none.UserWarnings, undefined);
-});
-
-test('a search gives what a turn with the default contexts would be given', async () => {
-  const documents = ['a', 'b', 'c', 'd'].map((name) => document(`${name}.txt`, `needle ${name}`));
-  const far = { Path: 'far/away.md', StartLine: 1, EndLine: 2, Language: 'markdown', Text: '# Far' };
-  for (const [Retrieval, searches] of [
-    [{ Index: { Limit: 2, MaxBytes: 24 } }, [[undefined, ['a.txt', 'b.txt']], [1, ['a.txt']], [4, ['a.txt', 'b.txt', 'c.txt']]]],
-    ['None', [[undefined, []]]],
-    ['service', [[undefined, ['far/away.md']]]],
-  ]) {
-    const other = new Rig({
-      catalog: (catalog, { toolUrl }) => {
-        const Http = { Url: toolUrl('/retrieve'), TimeoutMs: 500 };
-        catalog.AgentContexts.default.Retrieval = Retrieval === 'service' ? { Http } : Retrieval;
-      },
-    });
-    await other.start();
-    try {
-      resultOf(await other.request('PUT', '/workspaces/w/documents', { body: { Documents: documents } }));
-      other.tools.on('/retrieve', JSON.stringify({ Chunks: [far] }));
-      const find = (Limit) => other.request('POST', '/workspaces/w/search', { body: { Query: 'needle', Limit } });
-      for (const [limit, paths] of searches) {
-        const { Chunks } = resultOf(await find(limit));
-        assert.deepEqual(Chunks.map(({ Path }) => Path), paths, JSON.stringify([Retrieval, limit]));
-      }
-      if (Retrieval === 'service') {
-        assert.deepEqual(other.tools.requests.map(({ body }) => body), [{ Query: 'needle', WorkspaceId: 'w', Limit: 8 }]);
-        other.tools.on('/retrieve', 'broken', { status: 500 });
-        const { json } = await find();
-        assert.deepEqual([json.Result, json.Warnings.map(({ ErrorCode }) => ErrorCode)], [{ Chunks: [] }, ['retrieval_failed']]);
-      }
-    } finally {
-      await other.dispose();
-    }
-  }
 });
 
 test('what is wrong with documents and searches is told at once, and changes nothing', async () => {

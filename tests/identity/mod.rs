@@ -1,6 +1,6 @@
 //! Tokens of identity providers (interface §13): their form, their claims, the keys, and who asks a provider when.
 //!
-//! Signatures are a table here ([`door`]); `tests/e2e/identity.test.mjs` has real ones.
+//! Signatures are a table here ([`door`]); `tests/e2e/provider_tokens.test.mjs` has real ones.
 
 mod claims;
 mod door;
