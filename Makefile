@@ -24,6 +24,10 @@ tells_commit := $(filter deploy package packages release,$(MAKECMDGOALS))
 # The unit tests compute little, and the crate is compiled for them alone.
 export UNIT_TESTS := --lib --config profile.dev.package.aptix-edge.opt-level=0
 
+# Clippy compiles as rustc does, so that whatever is tested is linted on the way: a check of its own would read everything
+# once more. The second variable is how `cargo clippy` itself hands its arguments on.
+export LINTED := env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__
+
 # The tools live in one per-user cache, so that a second checkout reuses those of the first.
 export APTIX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aptix-edge
 export WORKER_VERSION := $(call locked,worker)
@@ -66,16 +70,15 @@ test: setup ## everything: licences, format, lints, native tests, release build,
 test-steps:
 	$(step) format cargo fmt --check
 	@# The tests in JavaScript run these programs. A native test with them, so that all is compiled with the same features.
-	$(step) programs cargo build --locked --workspace --bins --test native
+	$(step) programs $(LINTED) cargo build --locked --workspace --bins --test native
 	@tools/setup/side_by_side test-native test-worker
 	$(step) 'tests of times' node tools/test_run/run.mjs --apart $(timed)
 
 # The half of `make test` that computes. It gives way to the other one, whose tests hold short times.
 test-native:
-	$(step) 'lints, native' nice cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(step) 'lints, WebAssembly' nice tools/setup/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
-	$(step) 'native tests' nice cargo test --locked --workspace --exclude aptix-edge
-	$(step) 'unit tests' nice cargo test --locked $(UNIT_TESTS)
+	$(step) 'native tests' nice $(LINTED) cargo test --locked --workspace --exclude aptix-edge
+	$(step) 'unit tests' nice $(LINTED) cargo test --locked $(UNIT_TESTS)
 
 test-worker:
 	$(step) 'release build' $(MAKE) build client build-server/.complete
