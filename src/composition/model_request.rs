@@ -43,16 +43,28 @@ pub struct ModelRequest<'a> {
 /// The body of a model call but for the conversation's items, which can be many and long. Nothing else is
 /// missing from it: a body is finished where it is composed.
 pub struct ComposedRequest {
-    /// The JSON text before the conversation's items.
-    pub head: String,
-    /// The JSON text behind the conversation's items.
-    pub tail: String,
-    /// What the body has in common with those of other calls ([`ResponsesRequest::template`]).
-    pub template: String,
+    head: String,
+    tail: String,
+    template: String,
     trace: Vec<Block>,
 }
 
 impl ComposedRequest {
+    /// The JSON text before the conversation's items.
+    pub fn head(&self) -> &str {
+        &self.head
+    }
+
+    /// The JSON text behind the conversation's items.
+    pub fn tail(&self) -> &str {
+        &self.tail
+    }
+
+    /// What the body has in common with those of other calls ([`ResponsesRequest::template`]).
+    pub fn template(&self) -> &str {
+        &self.template
+    }
+
     /// What the body is made of, with so many of the conversation's items, and so many bytes in all of them.
     pub fn trace(&self, items: usize, bytes: usize) -> Vec<Block> {
         let mut trace = self.trace.clone();

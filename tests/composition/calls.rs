@@ -263,5 +263,5 @@ fn the_form_that_a_turn_asks_for_takes_the_place_of_the_catalog_s_and_leaves_the
     // Without parameters the form stands alone.
     let alone = CallParameters::default().with_format(Some(&format));
     let body = compose_request(&ModelRequest { parameters: alone, ..continued() }).unwrap();
-    assert!(body.tail.contains(r#""text":{"format":{"type":"json_schema","name":"order","#));
+    assert!(body.tail().contains(r#""text":{"format":{"type":"json_schema","name":"order","#));
 }

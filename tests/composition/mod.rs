@@ -95,7 +95,7 @@ fn sent_with<'a>(
 ) -> (String, Vec<Block>) {
     let composed = compose_request(request).unwrap();
     let items: Vec<&str> = input.into_iter().map(|item| item.get()).collect();
-    let body = [composed.head.as_str(), &items.join(","), &composed.tail].concat();
+    let body = [composed.head(), &items.join(","), composed.tail()].concat();
     assert_golden(name, &body);
     (body, composed.trace(items.len(), items.concat().len()))
 }

@@ -59,7 +59,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         composed: ComposedRequest,
         entries: &'a [InputEntry],
     ) -> Result<Option<ReadRequest<'a, D>>> {
-        let around = composed.head.len() + composed.tail.len();
+        let around = composed.head().len() + composed.tail().len();
         let is_stored = |sent: &&InputEntry| sent.sending().is_as_stored();
         let stored =
             entries.iter().filter(is_stored).map(|sent| sent.entry.bytes.saturating_sub(1));
@@ -96,15 +96,15 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
 
     /// What the body has in common with those of other calls.
     pub(super) fn template(&self) -> &str {
-        &self.composed.template
+        self.composed.template()
     }
 
     /// The text of a page, whose items come after those of `writer`.
     fn text(&self, number: usize, writer: &mut ItemWriter) -> Result<String> {
         let page = self.pages.get(number).ok_or_else(unreadable_entry)?;
         let entries = self.entries.get(page.entries.clone()).ok_or_else(unreadable_entry)?;
-        let head = if number == 0 { self.composed.head.as_str() } else { "" };
-        let tail = if number + 1 == self.pages.len() { self.composed.tail.as_str() } else { "" };
+        let head = if number == 0 { self.composed.head() } else { "" };
+        let tail = if number + 1 == self.pages.len() { self.composed.tail() } else { "" };
         let items: usize = match page.part {
             None => entries.iter().map(|sent| sent.entry.bytes).sum(),
             Some(_) => 0,
