@@ -6,7 +6,6 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
-import { variables } from '../tools/dev/variables.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { to = 'build-server', pack } = parseArgs({ options: { to: { type: 'string' }, pack: { type: 'boolean' } } }).values;
@@ -89,6 +88,14 @@ function product() {
       user: form('src/users/schema.rs', 'UserObject'),
     },
   };
+}
+
+/** The variables and secrets that the product knows, as its page lists them, and those that continue a list of keys. */
+function variables() {
+  const [, table] = /## Variables and secrets\n([^]*?)\n## /.exec(read('docs/configuration.md'));
+  const names = [...table.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name);
+  const [, first, last] = /`API_KEYS_(\d)` to `API_KEYS_(\d)`/.exec(table);
+  return [...names, ...Array.from({ length: last - first + 1 }, (_, more) => `API_KEYS_${Number(first) + more}`)];
 }
 
 /** The form of a class's tables: the oldest one that is read, and one more for each upgrade. */

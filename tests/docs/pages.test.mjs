@@ -86,12 +86,20 @@ test('what an operator asks is answered below one heading or two, each short eno
   none(faults);
 });
 
-test('every variable and binding of the configuration stands in wrangler.toml', () => {
+test('every variable and binding of the configuration stands in wrangler.toml, and make dev hands every variable on', () => {
   const { text } = all.find(({ name }) => name === 'docs/configuration.md');
-  const named = [...text.matchAll(/^\| `([A-Z_]+)`(?: \(secret\))? \|/gm)];
+  const named = [...text.matchAll(/^\| `([A-Z_]+)`( \(secret\))? \|/gm)];
   assert.ok(named.length > 30, `${named.length}`);
-  const toml = read('wrangler.toml');
-  none(named.flatMap(([, name]) => (toml.includes(name) ? [] : [`wrangler.toml lacks ${name}`])));
+  const [toml, dev] = [read('wrangler.toml'), read('tools/dev/dev.mjs')];
+  const settings = dev.slice(dev.indexOf('const SETTINGS'), dev.indexOf('];', dev.indexOf('const SETTINGS')));
+  assert.ok(settings.includes('`API_KEYS_${index + 2}`'), 'make dev hands on the keys that continue API_KEYS');
+  const variables = text.slice(0, text.indexOf('## Keys of clients'));
+  none(
+    named.flatMap(([, name, secret]) => [
+      ...(toml.includes(secret ? `\`${name}\`` : name) || (secret && toml.includes(name)) ? [] : [`wrangler.toml lacks ${name}`]),
+      ...(variables.includes(`| \`${name}\``) && !settings.includes(`'${name}'`) ? [`make dev does not hand ${name} on`] : []),
+    ]),
+  );
 });
 
 test("every event of one's own server stands in the table of its log, and no other does", () => {

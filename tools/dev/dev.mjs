@@ -16,7 +16,6 @@ import { secretsIn } from './catalog_secrets.mjs';
 import { demoCatalog } from './demo_catalog.mjs';
 import { localServices } from './local_services.mjs';
 import { printedSpans } from './printed_spans.mjs';
-import { variables } from './variables.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The build to serve: the name of its folder and of its make target. Tests serve the release. */
@@ -31,6 +30,41 @@ const WRANGLER = path.join(ROOT, 'node_modules/.bin/wrangler');
 const ALONE = { ...process.env, CI: '1', WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false' };
 /** The time that a process gets to end after a signal. */
 const GRACE_MS = 5000;
+/** The secrets and variables that configure the Worker. */
+const SETTINGS = [
+  'OPENAI_API_KEY',
+  'OPENAI_BASE_URL',
+  'OPENAI_MODEL',
+  'API_KEYS',
+  ...Array.from({ length: 8 }, (_, index) => `API_KEYS_${index + 2}`),
+  'AUTH',
+  'ALLOWED_ORIGINS',
+  'PUBLIC_URL',
+  'FILE_LINK_KEY',
+  'FILE_TTL_S',
+  'TICKET_KEYS',
+  'IDENTITY_PROVIDERS',
+  'JWKS_STALE_S',
+  'LOG_USERS',
+  'TENANTS',
+  'JURISDICTIONS',
+  'TRACE_SESSION_ID',
+  'MAX_BODY_BYTES',
+  'BODY_TIMEOUT_MS',
+  'DELTA_INTERVAL_MS',
+  'MAX_ITERATIONS',
+  'MAX_FORK_BYTES_PER_HOUR',
+  'MAX_TURNS',
+  'MAX_CONTINUATIONS',
+  'MAX_STEERS',
+  'FALLBACK_REST_MS',
+  'RESPONSE_ID_WAIT_MS',
+  'UPSTREAM_IDLE_TIMEOUT_MS',
+  'TURN_TIMEOUT_MS',
+  'KEEP_ALIVE_MS',
+  'TURN_ALARM_MS',
+  'PLAYGROUND',
+];
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-dev-'));
 process.on('exit', () => {
@@ -119,12 +153,12 @@ function withLastLine(line) {
   };
 }
 
-/** The Worker's settings: from the environment, where an empty one counts as none, else from .dev.vars, which may hold more than the product knows. */
+/** The Worker's settings: from the environment, where an empty one counts as none, else from .dev.vars, which may hold more than `SETTINGS`. */
 function settingsOf(environment) {
   const file = path.join(ROOT, '.dev.vars');
   const settings = existsSync(file) ? parseEnv(new TextDecoder().decode(readFileSync(file))) : {};
   const named = environment.CATALOG && existsSync(environment.CATALOG) ? secretsIn(readFileSync(environment.CATALOG, 'utf8')) : [];
-  for (const name of [...variables(), ...named]) if (environment[name] !== undefined) settings[name] = environment[name];
+  for (const name of [...SETTINGS, ...named]) if (environment[name] !== undefined) settings[name] = environment[name];
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''));
 }
 
