@@ -150,6 +150,7 @@ fn number(name: &str, least: u64, text: &str) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::ErrorCode;
 
     fn read(variables: &[(&str, &str)]) -> Result<Deployment> {
         Deployment::from_variables(&|name| {
@@ -158,26 +159,83 @@ mod tests {
         })
     }
 
-    /// That the defaults are those of the interface, `tests/promise/` says.
     #[test]
-    fn a_variable_has_its_default_until_it_is_set() {
-        assert_eq!(read(&[]), Ok(Deployment::default()));
-        let empty = ["OPENAI_BASE_URL", "OPENAI_MODEL", "PUBLIC_URL"].map(|name| (name, ""));
-        assert_eq!(read(&empty), Ok(Deployment::default()));
-        let set = [
-            ("OPENAI_MODEL", "m"),
-            ("PUBLIC_URL", " https://agent.example.com/"),
-            ("MAX_ITERATIONS", " 2 "),
-            ("FALLBACK_REST_MS", "0"),
-        ];
-        let expected = Deployment {
-            model: "m".to_owned(),
-            public_url: Some("https://agent.example.com".to_owned()),
-            max_iterations: 2,
-            fallback_rest_ms: 0,
-            ..Deployment::default()
+    fn an_unset_variable_has_the_interface_s_default() {
+        let defaults = Deployment {
+            base_url: "https://api.openai.com/v1".to_owned(),
+            model: "gpt-5.1".to_owned(),
+            trace_session_id: "hash".to_owned(),
+            public_url: None,
+            max_body_bytes: 8_388_608,
+            body_timeout_ms: 30_000,
+            max_iterations: 8,
+            max_continuations: 1_000,
+            max_steers: 100,
+            max_turns: 10_000,
+            max_fork_bytes_per_hour: 100_000_000,
+            upstream_idle_timeout_ms: 120_000,
+            fallback_rest_ms: 30_000,
+            response_id_wait_ms: 2_000,
+            turn_timeout_ms: 900_000,
+            keep_alive_ms: 10_000,
+            delta_interval_ms: 16,
+            turn_alarm_ms: 30_000,
+            file_ttl_s: 604_800,
+            jwks_stale_s: 3_600,
         };
-        assert_eq!(read(&set), Ok(expected));
+        assert_eq!(read(&[]), Ok(defaults.clone()));
+        let empty = ["OPENAI_BASE_URL", "OPENAI_MODEL", "PUBLIC_URL"].map(|name| (name, ""));
+        assert_eq!(read(&empty), Ok(defaults));
+    }
+
+    #[test]
+    fn every_variable_sets_its_own_member() {
+        assert_eq!(
+            read(&[
+                ("OPENAI_BASE_URL", "http://localhost:1/v1"),
+                ("OPENAI_MODEL", "m"),
+                ("TRACE_SESSION_ID", "none"),
+                ("PUBLIC_URL", " https://agent.example.com/"),
+                ("MAX_BODY_BYTES", "1"),
+                ("BODY_TIMEOUT_MS", "6"),
+                ("MAX_ITERATIONS", " 2 "),
+                ("UPSTREAM_IDLE_TIMEOUT_MS", "3"),
+                ("RESPONSE_ID_WAIT_MS", "12"),
+                ("FALLBACK_REST_MS", "0"),
+                ("TURN_TIMEOUT_MS", "4"),
+                ("KEEP_ALIVE_MS", "5"),
+                ("DELTA_INTERVAL_MS", "0"),
+                ("TURN_ALARM_MS", "8"),
+                ("FILE_TTL_S", "11"),
+                ("JWKS_STALE_S", "0"),
+                ("MAX_CONTINUATIONS", "9"),
+                ("MAX_STEERS", "13"),
+                ("MAX_TURNS", "10"),
+                ("MAX_FORK_BYTES_PER_HOUR", "14"),
+            ]),
+            Ok(Deployment {
+                base_url: "http://localhost:1/v1".to_owned(),
+                model: "m".to_owned(),
+                trace_session_id: "none".to_owned(),
+                public_url: Some("https://agent.example.com".to_owned()),
+                max_body_bytes: 1,
+                body_timeout_ms: 6,
+                max_iterations: 2,
+                max_continuations: 9,
+                max_steers: 13,
+                max_turns: 10,
+                max_fork_bytes_per_hour: 14,
+                upstream_idle_timeout_ms: 3,
+                response_id_wait_ms: 12,
+                fallback_rest_ms: 0,
+                turn_timeout_ms: 4,
+                keep_alive_ms: 5,
+                delta_interval_ms: 0,
+                turn_alarm_ms: 8,
+                file_ttl_s: 11,
+                jwks_stale_s: 0,
+            })
+        );
     }
 
     #[test]
@@ -210,9 +268,31 @@ mod tests {
 
     #[test]
     fn a_number_that_is_none_is_refused_by_its_name_and_not_repeated() {
-        let refused = "The deployment's variable MAX_TURNS must be a whole number above 0.";
-        for value in ["", "0", "-1", "1.5", "10s", "1_000", "18446744073709551616"] {
-            assert_eq!(read(&[("MAX_TURNS", value)]), Err(Fault::internal(refused)), "{value}");
+        for name in [
+            "MAX_BODY_BYTES",
+            "BODY_TIMEOUT_MS",
+            "MAX_ITERATIONS",
+            "UPSTREAM_IDLE_TIMEOUT_MS",
+            "RESPONSE_ID_WAIT_MS",
+            "TURN_TIMEOUT_MS",
+            "KEEP_ALIVE_MS",
+            "TURN_ALARM_MS",
+            "FILE_TTL_S",
+            "MAX_CONTINUATIONS",
+            "MAX_STEERS",
+            "MAX_TURNS",
+            "MAX_FORK_BYTES_PER_HOUR",
+        ] {
+            for value in ["", "0", "-1", "1.5", "10s", "1_000", "18446744073709551616"] {
+                assert_eq!(
+                    read(&[(name, value)]),
+                    Err(Fault::new(
+                        ErrorCode::Internal,
+                        format!("The deployment's variable {name} must be a whole number above 0.")
+                    )),
+                    "{value}"
+                );
+            }
         }
     }
 
