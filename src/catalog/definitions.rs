@@ -13,6 +13,7 @@ use super::model_parameters::ModelParameters;
 use super::rollout::Rollout;
 use super::secret_template::SecretTemplate;
 use super::webhook_event::WebhookEvent;
+use super::written_once::WrittenOnce;
 use crate::encoding::{Jurisdiction, closed_list, sparse_object};
 
 closed_list! {
@@ -44,6 +45,8 @@ pub struct Catalog {
     pub(super) webhooks: Vec<(String, Webhook)>,
     /// Whether the first instruction gives a user's session its title in the list. Default `true`.
     pub(super) titles_sessions: bool,
+    /// The definition of `agent_change_mode`, which names all modes.
+    pub change_mode_definition: WrittenOnce,
 }
 
 /// Which model service a session talks to, and how.
@@ -336,6 +339,8 @@ pub struct ServerTool {
     pub file_ids: bool,
     /// Whether it gets the place of the call in its client's trace. Default `false`.
     pub trace_context: bool,
+    /// As the model service takes it.
+    pub definition: WrittenOnce,
 }
 
 /// A server of tools that speaks the Model Context Protocol (interface §11).

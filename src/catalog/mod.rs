@@ -29,6 +29,7 @@ mod turn_tools;
 mod values;
 mod webhook_event;
 mod webhooks;
+mod written_once;
 
 pub use approval::{APPROVE_TOOL, Approval, Approvers};
 pub use declarations::declarations;

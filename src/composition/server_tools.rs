@@ -2,7 +2,7 @@
 //! MCP servers.
 
 use super::mcp_tools::mcp_tools;
-use super::tool_definition::{change_mode, definition, list_modes};
+use super::tool_definition::{change_mode, list_modes, server_tool};
 use super::tool_list::{OfferedTool, ToolWarnings};
 use super::turn_material::TurnMaterial;
 use crate::catalog::{BuiltInTool, NamedTool};
@@ -18,14 +18,16 @@ pub(super) fn server_tools(
     for named in catalog.named_tools(mode, conversation) {
         match named {
             NamedTool::BuiltIn(BuiltInTool::ChangeMode) => {
-                offered.push(OfferedTool::of_server(change_mode(catalog)?, None, false));
+                let written = catalog.change_mode_definition.or_write(|| change_mode(catalog))?;
+                let name = BuiltInTool::ChangeMode.as_str().to_owned();
+                offered.push(OfferedTool::of_server((name, written), None, false));
             }
             NamedTool::BuiltIn(BuiltInTool::ListModes) => {
                 offered.push(OfferedTool::of_server(list_modes()?, None, false));
             }
             NamedTool::Server(tool) => {
-                let (description, parameters) = (Some(tool.description.as_str()), &tool.parameters);
-                let definition = definition(&tool.name, description, parameters, tool.strict)?;
+                let written = tool.definition.or_write(|| server_tool(tool))?;
+                let definition = (tool.name.clone(), written);
                 let approval = tool.approval.clone();
                 offered.push(OfferedTool::of_server(definition, approval, tool.parallel));
             }

@@ -5,7 +5,9 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::catalog::{BuiltInTool, Catalog, ClientToolDefinition, ConversationContext, Mode};
+use crate::catalog::{
+    BuiltInTool, Catalog, ClientToolDefinition, ConversationContext, Mode, ServerTool,
+};
 use crate::contract::{ClientTool, Fault, Result};
 use crate::responses_api::FunctionTool;
 
@@ -40,8 +42,13 @@ pub(super) fn hosted_tools(conversation: &ConversationContext, mode: &Mode) -> V
     own.chain(mode).map(|tool| (tool.kind.clone(), tool.json.clone())).collect()
 }
 
+/// A tool of the operator's.
+pub(super) fn server_tool(tool: &ServerTool) -> Result<Box<RawValue>> {
+    written(&tool.name, Some(&tool.description), &tool.parameters, tool.strict)
+}
+
 /// `agent_change_mode`, which describes every mode.
-pub(super) fn change_mode(catalog: &Catalog) -> Result<ToolDefinition> {
+pub(super) fn change_mode(catalog: &Catalog) -> Result<Box<RawValue>> {
     let keys: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
     let parameters = json!({
         "type": "object",
@@ -65,7 +72,7 @@ pub(super) fn change_mode(catalog: &Catalog) -> Result<ToolDefinition> {
         "Changes the mode of this session when the user asks for it or the task clearly needs it. Modes: {}",
         uses.join(" ")
     );
-    definition(BuiltInTool::ChangeMode.as_str(), Some(&description), &parameters, false)
+    written(BuiltInTool::ChangeMode.as_str(), Some(&description), &parameters, false)
 }
 
 /// `agent_list_modes`.
@@ -82,8 +89,18 @@ pub(super) fn definition(
     parameters: &impl Serialize,
     strict: bool,
 ) -> Result<ToolDefinition> {
-    let written = to_raw_value(parameters).and_then(|parameters| {
+    Ok((name.to_owned(), written(name, description, parameters, strict)?))
+}
+
+fn written(
+    name: &str,
+    description: Option<&str>,
+    parameters: &impl Serialize,
+    strict: bool,
+) -> Result<Box<RawValue>> {
+    let parameters = to_raw_value(parameters);
+    let function = parameters.and_then(|parameters| {
         to_raw_value(&FunctionTool { name, description, parameters: &parameters, strict })
     });
-    Ok((name.to_owned(), written.map_err(|_| Fault::unwritable("A tool definition"))?))
+    function.map_err(|_| Fault::unwritable("A tool definition"))
 }

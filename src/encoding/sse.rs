@@ -209,10 +209,27 @@ impl SseDecoder {
 
 /// The text before the first line end, the line end's first byte, and what follows it.
 fn split_line(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
-    let at = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
+    let at = line_end(bytes)?;
     let (head, rest) = bytes.split_at_checked(at)?;
     let (end, tail) = rest.split_first()?;
     Some((head, *end, tail))
+}
+
+/// Where the first line end stands. Eight bytes are looked at in one piece: most of a stream is text between two of them.
+fn line_end(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
+    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
+    // Subtracting 1 from each byte borrows from the top bit of one that is 0, and of no byte before the first 0.
+    let has_zero = |eight: u64| eight.wrapping_sub(ONES) & !eight & TOPS != 0;
+    let has = |eight: u64, byte: u8| has_zero(eight ^ u64::from_ne_bytes([byte; 8]));
+    let (eights, _) = bytes.as_chunks();
+    let ends_here = |eight: &[u8; 8]| {
+        let eight = u64::from_ne_bytes(*eight);
+        has(eight, b'\n') || has(eight, b'\r')
+    };
+    let before = 8 * eights.iter().position(ends_here).unwrap_or(eights.len());
+    let rest = bytes.get(before..)?;
+    Some(before + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub use place::{Location, Place};
 pub use problems::{Problem, Problems};
 pub use reading::named_values;
 pub use schema::schema_problem;
-pub use string_text::with_whole_characters;
+pub use string_text::{text_of, with_whole_characters};
 pub use walk::{any_text, first_member, for_each_element, for_each_member};
 pub use well_formed::{
     DEPTH_LIMIT, Malformed, check, is_ambiguous, is_json, nests_deeper_than, not_json,

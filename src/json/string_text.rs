@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// The text, if the value, which is well-formed JSON, is a string of valid Unicode.
-pub(super) fn text_of(json: &str) -> Option<Cow<'_, str>> {
+pub fn text_of(json: &str) -> Option<Cow<'_, str>> {
     let inner = json.strip_prefix('"')?.strip_suffix('"')?;
     if !inner.contains('\\') {
         return Some(inner.into());

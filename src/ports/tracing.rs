@@ -1,7 +1,7 @@
 //! The machine's tracing: a span stands for a piece of work, and what is opened or sent inside of it is below it.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::Pin;
 use std::task::Poll;
 
 use crate::contract::TraceContext;
@@ -24,10 +24,13 @@ pub trait TraceSpan: 'static {
     fn context(&self) -> Option<TraceContext>;
 }
 
-/// Does work inside of a span, each step of it, whatever runs between two steps; without a span, as it is.
-pub async fn within<S: TraceSpan, T>(span: Option<&S>, work: impl Future<Output = T>) -> T {
+/// Does work inside of a span, each step of it, whatever runs between two steps; without a span, as it is. The work stays
+/// where its caller has put it: a turn's is large, and would be copied and held twice.
+pub async fn within<S: TraceSpan, T>(
+    span: Option<&S>,
+    mut work: Pin<&mut impl Future<Output = T>>,
+) -> T {
     let Some(span) = span else { return work.await };
-    let mut work = pin!(work);
     poll_fn(|context| {
         let mut polled = Poll::Pending;
         span.run(&mut || polled = work.as_mut().poll(context));

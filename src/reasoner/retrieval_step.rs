@@ -1,6 +1,8 @@
 //! The first step of a turn that searches its workspace: it retrieves, and stores the turn's message with
 //! what was found. A crash before that step is complete repeats the retrieval, one after it does not.
 
+use std::pin::pin;
+
 use serde_json::value::RawValue;
 
 use super::running_turn::{Reasoner, RunningTurn};
@@ -54,7 +56,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             agent_context: &running.session.agent_context,
         };
         let span = self.step_span(|| TurnRetrieval::NAME.to_owned());
-        let retrieved = within(span.open(), retrieve(platform, retrieval, target, query)).await;
+        let retrieving = pin!(retrieve(platform, retrieval, target, query));
+        let retrieved = within(span.open(), retrieving).await;
         if let Some(open) = span.open() {
             let record = TurnRetrieval {
                 tenant: platform.tenant().unwrap_or_default(),

@@ -213,7 +213,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         };
         begun.describe(open);
         let running_call = self.run_call(setting, invocation, trace);
-        let (run, version) = within(Some(open), running_call).await;
+        let (run, version) = within(Some(open), pin!(running_call)).await;
         let error_code = run.as_ref().ok().and_then(|run| run.mcp_code);
         let ended = ToolExecutionEnd {
             result_bytes: run.as_ref().ok().map(|run| run.result.outcome.text().len()),

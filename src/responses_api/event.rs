@@ -15,7 +15,7 @@ use super::StreamFault;
 use super::error_body::ErrorBody;
 use super::output_item::MessagePart;
 use crate::encoding::SseEvent;
-use crate::json::BorrowedText;
+use crate::json::{BorrowedText, text_of};
 
 /// One event. It borrows from its data.
 #[derive(Debug)]
@@ -201,14 +201,14 @@ struct EventMembers<'a> {
 
 impl<'a> EventMembers<'a> {
     fn item(&self) -> Result<ItemEvent<'a>, StreamFault> {
-        optional(self.output_index)
+        optional(self.output_index, number)
             .and_then(|output_index| Some(ItemEvent { output_index, item: self.item? }))
             .ok_or(StreamFault::Malformed("an output_item event"))
     }
 
     fn place(&self) -> Option<ItemPlace<'a>> {
-        let item_id = optional(self.item_id)?.map(|BorrowedText(id)| id);
-        Some(ItemPlace { output_index: optional(self.output_index)?, item_id })
+        let item_id = optional(self.item_id, text_of)?;
+        Some(ItemPlace { output_index: optional(self.output_index, number)?, item_id })
     }
 
     /// The text in `member`, and the part that it belongs to.
@@ -218,7 +218,7 @@ impl<'a> EventMembers<'a> {
         refusal: bool,
     ) -> Result<PartEvent<'a>, StreamFault> {
         let part = || {
-            let content_index = optional(self.content_index)?.unwrap_or_default();
+            let content_index = optional(self.content_index, number)?.unwrap_or_default();
             let part = MessagePart { text: string(member)?, refusal };
             Some(PartEvent { place: self.place()?, content_index, part })
         };
@@ -229,7 +229,7 @@ impl<'a> EventMembers<'a> {
     /// An annotation. No text depends on it, so one that can't be read has no meaning.
     fn annotation(&self) -> ResponseEvent<'a> {
         let read = || {
-            let content_index = optional(self.content_index)?.unwrap_or_default();
+            let content_index = optional(self.content_index, number)?.unwrap_or_default();
             Some(ResponseEvent::Annotation(self.place()?, content_index, self.annotation?))
         };
         read().unwrap_or(ResponseEvent::Ignored)
@@ -237,7 +237,7 @@ impl<'a> EventMembers<'a> {
 
     /// A piece of a summary. No output depends on it, so one that can't be read has no meaning.
     fn reasoning(&self) -> ResponseEvent<'a> {
-        let index = |member| optional(member).flatten().unwrap_or_default();
+        let index = |member| optional(member, number).flatten().unwrap_or_default();
         match string(self.delta) {
             Some(delta) => {
                 let place = (index(self.output_index), index(self.summary_index));
@@ -268,12 +268,19 @@ impl<'a> EventMembers<'a> {
 }
 
 /// The value of a member that may be absent. The outer `None` means that it has another shape.
-fn optional<'a, T: Deserialize<'a>>(member: Option<&'a RawValue>) -> Option<Option<T>> {
-    member.map(|raw| serde_json::from_str(raw.get())).transpose().ok()
+fn optional<'a, T>(
+    member: Option<&'a RawValue>,
+    read: impl Fn(&'a str) -> Option<T>,
+) -> Option<Option<T>> {
+    member.map_or(Some(None), |raw| read(raw.get()).map(Some))
 }
 
 fn string(member: Option<&RawValue>) -> Option<Cow<'_, str>> {
-    optional(member)?.map(|BorrowedText(text)| text)
+    text_of(member?.get())
+}
+
+fn number(json: &str) -> Option<u64> {
+    json.parse().ok()
 }
 
 #[cfg(test)]

@@ -199,6 +199,7 @@ fn a_full_document_is_read_member_by_member() {
             file_hosts: vec!["files.example.com".into(), "[2001:db8::1]".into()],
             file_ids: true,
             trace_context: true,
+            ..ServerTool::default()
         })
     );
     assert_eq!(catalog.server_tool(BuiltInTool::ChangeMode.as_str()), None);
@@ -408,6 +409,7 @@ fn absent_members_have_the_documented_defaults() {
             file_hosts: vec![],
             file_ids: false,
             trace_context: false,
+            ..ServerTool::default()
         })
     );
 }

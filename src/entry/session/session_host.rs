@@ -5,6 +5,7 @@
 //! responds to a request is in `session_endpoints`.
 
 use std::cell::RefCell;
+use std::pin::pin;
 use std::rc::Rc;
 
 use futures_util::lock::Mutex;
@@ -228,14 +229,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             if is_long {
                 platform.yield_to_others().await;
             }
-            let run = async {
+            let run = pin!(async {
                 let mut outcome = reasoner.run(started, &live.text, registration).await;
                 // The outcome is durable before any client gets it.
                 let ended_at = platform.now_ms();
                 platform.durable().await;
                 outcome.timings.persist += platform.now_ms().saturating_sub(ended_at);
                 outcome
-            };
+            });
             let outcome = within(span.as_ref(), run).await;
             let now = platform.now_ms();
             // The session takes a new turn before the watchers get the outcome. The next turn may even

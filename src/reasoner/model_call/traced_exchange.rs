@@ -2,6 +2,7 @@
 //! attributes are what the transcript records, also of a call that is cut in its middle.
 
 use std::collections::BTreeMap;
+use std::pin::{Pin, pin};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -25,7 +26,7 @@ impl<P: Platform, D> OpenChat<'_, P, D> {
     /// Makes the call inside of its span; without one, as it is.
     async fn around(
         chat: Option<Self>,
-        call: impl Future<Output = Result<Exchange>>,
+        call: Pin<&mut impl Future<Output = Result<Exchange>>>,
     ) -> Result<Exchange> {
         let span = chat.as_ref().and_then(|chat| chat.span.open());
         let made = within(span, call).await;
@@ -62,7 +63,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let (previous, summary) = (request.previous_response_id, request.own_item.is_some());
         let member = |name: &str| request.parameters.member(name);
         let chat = self.open_chat(running, request.model, previous, summary, member);
-        OpenChat::around(chat, self.exchange_with_retries(running, call)).await
+        OpenChat::around(chat, pin!(self.exchange_with_retries(running, call))).await
     }
 
     /// Reads the response on that a call has left, inside of a span where the run is traced.
@@ -82,7 +83,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let previous = transcript.previous_response_id.as_deref();
         let member = |name: &str| members.get(name).copied();
         let chat = self.open_chat(running, &model, previous, transcript.summary, member);
-        OpenChat::around(chat, self.read_again(running, pending, transcript)).await
+        OpenChat::around(chat, pin!(self.read_again(running, pending, transcript))).await
     }
 
     /// Notes for the run's span and its data point what is called.

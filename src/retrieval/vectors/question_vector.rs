@@ -1,5 +1,7 @@
 //! The vector of a question, among the vectors that it can be compared with (interface §7).
 
+use std::pin::pin;
+
 use super::embedding_service::{
     EmbeddingFailure, EmbeddingRequest, EmbeddingService, LearnedLimits,
 };
@@ -70,7 +72,7 @@ pub(crate) async fn embed_question<D: Database, P: Platform, F: AsyncFn()>(
         is_wanted: &|| tables.generation() == generation,
     };
     let span = platform.span(&QuestionEmbedding::name(set.model().name));
-    let embedding = service.embed(platform, budget, limits, request);
+    let embedding = pin!(service.embed(platform, budget, limits, request));
     let vectors = within(span.as_ref(), embedding).await;
     if let Some(span) = &span {
         let base_url = service.embeddings.base_url.as_deref().unwrap_or(service.base_url);
