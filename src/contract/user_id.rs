@@ -59,6 +59,8 @@ mod tests {
         let longer = format!("{longest}x");
         for bad in ["", " alice", "alice\u{a0}", "a\0b", "a\nb", "a\u{85}b", ".", "..", &longer] {
             assert_eq!(UserId::parse(bad), None, "{bad:?}");
+            let json = serde_json::to_string(bad).unwrap();
+            assert!(serde_json::from_str::<UserId>(&json).is_err(), "{bad:?}");
         }
     }
 }

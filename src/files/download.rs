@@ -203,8 +203,15 @@ mod tests {
         assert_eq!(open(Some("k"), 1_000), Err(410));
         // A link with a foreign signature is unknown, not expired.
         assert_eq!(open(Some("other"), 1_000), Err(404));
-        assert_eq!(open(Some(""), 999), Err(404));
         assert_eq!(open(None, 999), Err(404));
+        // Anybody can sign with an empty key.
+        let target = self::link("a.csv", "text/csv").target("");
+        let (path, query) = target.split_once('?').unwrap();
+        let signed = PresentedLink::parse(path.strip_prefix("/files/").unwrap(), query).unwrap();
+        for key in [Some(""), None] {
+            let refusal = open_link(signed.clone(), key, 999).unwrap_err();
+            assert_eq!(refusal.http_status, 404);
+        }
     }
 
     #[test]

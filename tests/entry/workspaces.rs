@@ -136,7 +136,11 @@ fn a_search_shows_what_a_turn_of_the_default_contexts_would_be_given() {
     retrieval(&bed, json!("None"));
     assert_eq!(found(&bed, json!({ "Query": "alpha" })).len(), 0);
     retrieval(&bed, json!({ "Http": { "Url": "https://search.example/q" } }));
-    bed.world.tools.script([ToolAnswer::Status(500)]);
+    let far = json!({ "Path": "far.md", "StartLine": 1, "EndLine": 2, "Text": "# Far" });
+    bed.world.tools.script([ToolAnswer::Json(json!({ "Chunks": [far] })), ToolAnswer::Status(500)]);
+    assert_eq!(found(&bed, json!({ "Query": "alpha" })), ["far.md"]);
+    let asked = bed.world.tools.calls().pop().unwrap();
+    assert_eq!(asked, json!({ "Query": "alpha", "WorkspaceId": "w", "Limit": 8 }));
     let heard = bed.asked("POST", "/workspaces/w/search", r#"{"Query":"alpha"}"#);
     assert_eq!(heard.result()["Chunks"], json!([]));
     assert_eq!(heard.body["Warnings"][0]["ErrorCode"], "retrieval_failed");

@@ -212,6 +212,10 @@ fn results_that_do_not_match_change_nothing_and_matching_ones_are_accepted_after
     assert_eq!(bed.status("t1"), "awaiting_tools");
     let heard = bed.post(&results("t1", &[(one, json!(1)), (two, json!(2))]));
     assert_eq!(heard.final_text(), "Answer to Both.");
+    let nowhere = bed.post(&results("another", &[(one, json!(1))]));
+    assert_eq!(nowhere.failure(), (404, "turn_not_found"));
+    let nowhere = with(results("t1", &[(one, json!(1))]), json!({ "SessionId": "nobodys" }));
+    assert_eq!(bed.post(&nowhere).failure(), (404, "session_not_found"));
 }
 
 #[test]

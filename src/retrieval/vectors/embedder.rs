@@ -11,7 +11,7 @@ use super::embedding_service::{
 use super::quantized_vector::QuantizedVector;
 use super::vector_tables::{PendingChunk, VectorSet};
 use crate::contract::Result;
-use crate::ports::{Database, Platform};
+use crate::ports::{Database, Platform, with_timeout};
 use crate::retrieval::index::{CHUNK_WORK, STEP_CHUNKS, Tables, Writer};
 use crate::retrieval::work_budget::WorkBudget;
 
@@ -24,6 +24,10 @@ const BATCHES: usize = 64;
 /// The time after which a run begins no further batch, in milliseconds. The runtime ends an alarm after a quarter of an hour,
 /// the object with it, and drops one that it has ended some times.
 const RUN_MS: u64 = 300_000;
+
+/// The time after which a run ends whatever it waits for, in milliseconds: one request may last as long as an alarm, and a
+/// batch can take several.
+const MOST_MS: u64 = 800_000;
 
 /// A chunk is not shortened below this many bytes.
 const LEAST_BYTES: usize = 256;
@@ -78,7 +82,8 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         }
         // Chunks that a lost instance left hidden would hold up all chunks behind them.
         Writer::new(self.tables, self.budget).sweep_leftovers().await?;
-        let ends_at = self.platform.now_ms().saturating_add(RUN_MS);
+        let platform = self.platform;
+        let began_at = platform.now_ms();
         let (mut batches, mut failure, mut is_late) = (0, None, false);
         for service in services {
             loop {
@@ -86,9 +91,16 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
                     return Ok(EmbeddingOutcome::Partial);
                 }
                 batches += 1;
-                match self.batch(service).await? {
+                let left_ms = MOST_MS.saturating_sub(platform.now_ms().saturating_sub(began_at));
+                let batch = with_timeout(platform, left_ms, Box::pin(self.batch(service))).await;
+                let Some(batch) = batch else {
+                    self.limits.batch_chunks.set(self.limits.batch_chunks.get().div_ceil(2));
+                    let reason = format!("{}: it took too long", service.embeddings.model);
+                    return Ok(EmbeddingOutcome::Failed { retry_after_ms: None, reason });
+                };
+                match batch? {
                     Batch::Continue => {
-                        is_late = self.platform.now_ms() >= ends_at;
+                        is_late = platform.now_ms().saturating_sub(began_at) >= RUN_MS;
                         if is_late {
                             break;
                         }

@@ -217,6 +217,22 @@ fn the_alarm_ends_in_time_however_slow_the_service_is() {
 }
 
 #[test]
+fn the_alarm_ends_in_time_however_long_one_request_may_last() {
+    let bed = Bed::new();
+    let mut patient = by("m");
+    patient["TimeoutMs"] = json!(900_000);
+    configure(&bed, patient);
+    put(&bed, &DOCUMENTS);
+    bed.world.embeddings.think(|_| Some(EmbeddingsFault::Silence));
+    let began = bed.world.executor.now_ms();
+    bed.ring("w");
+    assert!(bed.world.executor.now_ms() - began < 900_000);
+    bed.world.embeddings.mend();
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+}
+
+#[test]
 fn a_change_while_the_service_is_asked_does_not_shorten_the_wait() {
     let bed = Bed::new();
     let mut patient = by("m");
