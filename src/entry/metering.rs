@@ -32,7 +32,7 @@ impl Metering {
         let is_silent = |at: u64| now.saturating_sub(at) < SILENCE_MS;
         if !self.failed_at.get().is_some_and(is_silent) {
             self.failed_at.set(Some(now));
-            let failure = failure.0;
+            let failure = failure.to_string();
             platform
                 .log(json!({ "event": "metering_failed", "level": "warn", "failure": failure }));
         }

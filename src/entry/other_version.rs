@@ -22,11 +22,9 @@ fn began_again() -> Fault {
 /// What a request is refused with to which an object gave no reply: `otherwise`, unless that one is of another version, or
 /// replies when it is asked again.
 pub(super) fn unanswered(fault: &HttpFault, otherwise: Fault) -> Fault {
-    if fault.is_of_other_version() {
-        other_version()
-    } else if fault.is_passing() {
-        began_again()
-    } else {
-        otherwise
+    match fault {
+        HttpFault::OtherVersion => other_version(),
+        HttpFault::Passing(_) => began_again(),
+        HttpFault::Lost(_) => otherwise,
     }
 }

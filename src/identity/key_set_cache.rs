@@ -80,7 +80,7 @@ impl KeySetCache {
         let question = KeyQuestion { jwks_url, issuer, lacking };
         let keeper = sha256_hex(provider.jwks_url.as_bytes());
         let reply = ask_in_time(gateway, &keeper, &question, WAIT_MS).await;
-        let reply = reply.map_err(|fault| fault.0);
+        let reply = reply.map_err(|fault| fault.to_string());
         let (now, earlier) = (gateway.now_ms(), self.known(provider));
         let known = reply.and_then(|reply| CachedKeys::of(reply, earlier.as_ref(), now));
         let known = known.unwrap_or_else(|failure| {

@@ -105,6 +105,10 @@ async fn ended<P: Platform>(
     })
 }
 
+/// The longest wait for the answer to a deletion, in milliseconds. An alarm waits for it, which the runtime ends after a quarter
+/// of an hour.
+const DELETION_MS: u64 = 60_000;
+
 /// What became of a request to delete a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
@@ -120,7 +124,7 @@ pub enum Deletion {
 /// not sent: it would name something else.
 pub async fn delete_response<P: Platform>(platform: &P, endpoint: &Endpoint, id: &str) -> Deletion {
     let Some(url) = endpoint.url_of_response(id) else { return Deletion::Refused };
-    match status_of(platform, endpoint, HttpMethod::Delete, url, u64::MAX).await {
+    match status_of(platform, endpoint, HttpMethod::Delete, url, DELETION_MS).await {
         Some(200..=299 | 404) => Deletion::Gone,
         Some(_) => Deletion::Refused,
         None => Deletion::Unanswered,

@@ -34,10 +34,10 @@ pub async fn ask<Q: Question>(
     object: &str,
     question: &Q,
 ) -> Result<Q::Reply, HttpFault> {
-    let unwritable = |_| HttpFault("a question cannot be written".to_owned());
+    let unwritable = |_| HttpFault::Lost("a question cannot be written".to_owned());
     let body = serde_json::to_string(question).map_err(unwritable)?;
     let reply = machine.ask_object(object, Q::ASKED, body).await?;
-    serde_json::from_str(&reply).map_err(|_| HttpFault("the reply is unreadable".to_owned()))
+    serde_json::from_str(&reply).map_err(|_| HttpFault::Lost("the reply is unreadable".to_owned()))
 }
 
 /// The same, and waits for so many milliseconds at most.
@@ -51,5 +51,5 @@ pub async fn ask_in_time<Q: Question>(
     longest_ms: u64,
 ) -> Result<Q::Reply, HttpFault> {
     let reply = with_timeout(machine, longest_ms, ask(machine, object, question)).await;
-    reply.unwrap_or_else(|| Err(HttpFault("there was no reply in time".to_owned())))
+    reply.unwrap_or_else(|| Err(HttpFault::Lost("there was no reply in time".to_owned())))
 }

@@ -39,7 +39,7 @@ fn binding_of(class: ObjectClass) -> &'static str {
 }
 
 fn unbound(name: &str) -> HttpFault {
-    HttpFault(format!("The deployment binds no Durable Object as {name}."))
+    HttpFault::Lost(format!("The deployment binds no Durable Object as {name}."))
 }
 
 /// The deployment's objects of a class, in a jurisdiction where there is one.
@@ -85,7 +85,8 @@ pub(super) async fn ask(
     body: Option<impl RequestBody>,
 ) -> Result<Response, HttpFault> {
     let tenants = tenants(env);
-    let tenants = tenants.as_ref().as_ref().map_err(|fault| HttpFault(fault.message.clone()))?;
+    let tenants = tenants.as_ref().as_ref();
+    let tenants = tenants.map_err(|fault| HttpFault::Lost(fault.message.clone()))?;
     let ObjectPlace { name, jurisdiction, placement } = tenants.place(request.class, &request.name);
     let bound = binding_of(request.class);
     let jurisdiction = jurisdiction.map(|jurisdiction| jurisdiction.as_str());
@@ -114,7 +115,7 @@ fn fault_of_object(fault: JsValue) -> HttpFault {
     };
     let passes = is("retryable") || (is("durableObjectReset") && !is("overloaded"));
     let fault = HttpFault::from(fault);
-    if passes { fault.passing() } else { fault }
+    if passes { HttpFault::Passing(fault.to_string()) } else { fault }
 }
 
 /// Posts a question to an object, and returns the text of its response.
@@ -140,5 +141,5 @@ pub(super) async fn ask_question(
     let response = ask(env, &request, Some(body)).await?;
     HttpFault::unless_reply(response.status())?;
     let text = bytes_of(&settled(&response.array_buffer()?).await?);
-    String::from_utf8(text).map_err(|_| HttpFault("The response is no text.".to_owned()))
+    String::from_utf8(text).map_err(|_| HttpFault::Lost("The response is no text.".to_owned()))
 }

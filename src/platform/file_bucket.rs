@@ -152,7 +152,7 @@ impl Failure {
     /// The bucket's message goes to the operator's log only. A key reveals nothing of the file.
     fn logged(self, write: impl FnOnce(Value)) -> FileFault {
         let Self::Runtime(fault) = self else { return FileFault::NoBucket };
-        let HttpFault(fault) = fault.into();
+        let fault = HttpFault::from(fault).to_string();
         write(json!({ "event": "files_failed", "level": "error", "fault": fault }));
         FileFault::Failed
     }

@@ -41,7 +41,7 @@ impl Gateway for WorkerGateway<'_> {
         let limiter = if is_user { USER_RATE_LIMITER } else { RATE_LIMITER };
         let Ok(limiter) = self.env.rate_limiter(limiter) else { return Ok(true) };
         let counted = limiter.limit(name.to_owned()).await;
-        counted.map(|counted| counted.success).map_err(|fault| HttpFault(fault.to_string()))
+        counted.map(|counted| counted.success).map_err(|fault| HttpFault::Lost(fault.to_string()))
     }
 
     fn random_bytes(&self) -> Result<[u8; 16]> {

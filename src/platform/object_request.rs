@@ -38,7 +38,7 @@ pub(super) async fn reply(
             return text_response(OTHER_VERSION_STATUS, "");
         }
         let question =
-            body_of(&request, &head).await.map_err(|HttpFault(text)| Error::new(&text))?;
+            body_of(&request, &head).await.map_err(|fault| Error::new(&fault.to_string()))?;
         let question = String::from_utf8_lossy(&question);
         text_response(200, &product(&question).await)
     })

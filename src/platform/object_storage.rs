@@ -30,8 +30,7 @@ impl ObjectStorage {
     }
 
     fn failed(&self, fault: JsValue) -> Fault {
-        let HttpFault(text) = fault.into();
-        self.logged(&text)
+        self.logged(&HttpFault::from(fault).to_string())
     }
 
     /// Logs the database's message, which holds no content, because values are bound.

@@ -84,6 +84,6 @@ impl Drop for Wait {
 impl From<JsValue> for HttpFault {
     fn from(fault: JsValue) -> Self {
         let error = fault.dyn_ref::<Error>();
-        Self(error.map_or_else(|| format!("{fault:?}"), |error| error.to_string().into()))
+        Self::Lost(error.map_or_else(|| format!("{fault:?}"), |error| error.to_string().into()))
     }
 }

@@ -122,7 +122,7 @@ impl Platform for Runtime {
     async fn operator_catalog(&self) -> Result<OperatorCatalog, HttpFault> {
         let Ok(namespace) = self.env.kv("CATALOG") else { return Ok(OperatorCatalog::NoNamespace) };
         let text = namespace.get("catalog").text().await;
-        let text = text.map_err(|fault| HttpFault(fault.to_string()))?;
+        let text = text.map_err(|fault| HttpFault::Lost(fault.to_string()))?;
         Ok(text.map_or(OperatorCatalog::Absent, OperatorCatalog::Document))
     }
 

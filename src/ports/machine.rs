@@ -54,17 +54,20 @@ pub async fn with_timeout<T>(
 /// A request that got no response, or whose response broke off. The cause is for the operator's log:
 /// it can hold addresses and is never shown to a client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct HttpFault(pub String);
+pub enum HttpFault {
+    /// Any other cause.
+    #[error("{0}")]
+    Lost(String),
+    /// The object that was asked was moved or began again, as each deploy has it do: it answers when it is asked again.
+    #[error("it passes: {0}")]
+    Passing(String),
+    /// The object that was asked is of another version of the product, and has done nothing.
+    #[error("an object of another version refuses")]
+    OtherVersion,
+}
 
 /// The status under which an object of another version refuses a question.
 pub const OTHER_VERSION_STATUS: u16 = 503;
-
-/// The cause of an [`HttpFault::of_other_version`].
-const OTHER_VERSION: &str = "an object of another version refuses";
-
-/// How the cause of a fault begins that passes.
-const PASSING: &str = "it passes: ";
 
 impl HttpFault {
     /// Takes the status of an object's response to a question. An object that could not do what was asked responds with
@@ -75,29 +78,8 @@ impl HttpFault {
     pub fn unless_reply(status: u16) -> Result<(), Self> {
         match status {
             200 => Ok(()),
-            OTHER_VERSION_STATUS => Err(Self::of_other_version()),
-            _ => Err(Self("an object could not reply".to_owned())),
+            OTHER_VERSION_STATUS => Err(Self::OtherVersion),
+            _ => Err(Self::Lost("an object could not reply".to_owned())),
         }
-    }
-
-    /// The object that was asked is of another version of the product, and has done nothing.
-    pub fn of_other_version() -> Self {
-        Self(OTHER_VERSION.to_owned())
-    }
-
-    /// Whether it is that one.
-    pub fn is_of_other_version(&self) -> bool {
-        self.0 == OTHER_VERSION
-    }
-
-    /// The same fault of an object that was moved or began again, as each deploy has it do: it answers when it is asked
-    /// again.
-    pub fn passing(self) -> Self {
-        Self(format!("{PASSING}{}", self.0))
-    }
-
-    /// Whether it is such a fault.
-    pub fn is_passing(&self) -> bool {
-        self.0.starts_with(PASSING)
     }
 }

@@ -12,7 +12,7 @@ use crate::contract::{RagScope, UserTurn, Warning, relative_path_problem};
 use crate::encoding::{language_of, sparse_object};
 use crate::json::{Object, first_member, from_object, with_whole_characters};
 use crate::outbound::post;
-use crate::ports::{ObjectQuestion, Platform, object_name};
+use crate::ports::{HttpFault, ObjectQuestion, Platform, object_name};
 
 /// The longest response of a retrieval service, in bytes.
 const MAX_RESPONSE_BYTES: usize = 1_000_000;
@@ -121,7 +121,12 @@ async fn request<P: Platform>(
             let search = RetrievalQuery { repo: None, language: None, ..query };
             let body = serde_json::to_string(&TurnSearch { agent_context, search }).ok()?;
             let name = object_name(platform.tenant()?, None, workspace);
-            let response = platform.ask_object(&name, ObjectQuestion::Search, body).await;
+            let asked = || platform.ask_object(&name, ObjectQuestion::Search, body.clone());
+            let mut response = asked().await;
+            // A search changes nothing, and nobody else repeats it: the turn would go on without its documents.
+            if response.as_ref().is_err_and(|fault| matches!(fault, HttpFault::Passing(_))) {
+                response = asked().await;
+            }
             response_of_index(&response.ok()?)
         }
         RetrievalSource::Http(service) => {

@@ -125,7 +125,7 @@ impl EmbeddingsService {
             }
             Some(EmbeddingsFault::Silence) => return None,
             Some(EmbeddingsFault::Unreachable) => {
-                return Some(Err(HttpFault("connection refused".to_owned())));
+                return Some(Err(HttpFault::Lost("connection refused".to_owned())));
             }
         }))
     }

@@ -49,7 +49,7 @@ impl Upload for TestUpload {
                 Some(Piece::Bytes(bytes)) => return Ok(Some(bytes)),
                 Some(Piece::Silence(ms)) => self.world.executor.sleep(ms).await,
                 Some(Piece::EndlessSilence) => std::future::pending().await,
-                Some(Piece::Broken) => return Err(HttpFault("broken off".to_owned())),
+                Some(Piece::Broken) => return Err(HttpFault::Lost("broken off".to_owned())),
             }
         }
     }
@@ -79,7 +79,7 @@ impl Machine for TestGateway {
             ObjectClass::User if self.world.has_users.get() => {
                 self.world.ask_user(name, question.as_str(), body).await
             }
-            _ => Err(HttpFault("the bed keeps no such object".to_owned())),
+            _ => Err(HttpFault::Lost("the bed keeps no such object".to_owned())),
         }
     }
 
@@ -127,7 +127,7 @@ impl Gateway for TestGateway {
             }
         };
         late().await;
-        let unreadable = || HttpFault("the body cannot be read".to_owned());
+        let unreadable = || HttpFault::Lost("the body cannot be read".to_owned());
         let body = body.map(|body| body.piece(0, usize::MAX).ok_or_else(unreadable));
         let body = body.transpose()?.unwrap_or_default();
         let body = async {
@@ -146,7 +146,7 @@ impl Gateway for TestGateway {
                 session.response(&self.world, &self.source, &head, body).await
             }
             (ObjectClass::User, _) if !self.world.has_users.get() => {
-                Err(HttpFault("no Durable Object is bound as USERS".to_owned()))
+                Err(HttpFault::Lost("no Durable Object is bound as USERS".to_owned()))
             }
             (ObjectClass::User, name) => {
                 let user = self.world.user(name);
@@ -159,10 +159,10 @@ impl Gateway for TestGateway {
                 response.map_stream(|never| match never {})
             }
             (ObjectClass::McpList, name) => {
-                Err(HttpFault(format!("no client asks for the list {name}")))
+                Err(HttpFault::Lost(format!("no client asks for the list {name}")))
             }
             (ObjectClass::KeySet, name) => {
-                Err(HttpFault(format!("no client asks for the keys {name}")))
+                Err(HttpFault::Lost(format!("no client asks for the keys {name}")))
             }
         }
     }

@@ -25,7 +25,7 @@ pub fn reply_in<S>(response: Response<S>) -> Result<String, HttpFault> {
     HttpFault::unless_reply(response.status)?;
     match response.body {
         Body::Json(text) => Ok(text.to_string()),
-        Body::Empty | Body::Stream(_) => Err(HttpFault("nothing is said".to_owned())),
+        Body::Empty | Body::Stream(_) => Err(HttpFault::Lost("nothing is said".to_owned())),
     }
 }
 
@@ -126,7 +126,7 @@ impl<H: ObjectHost<TestPlatform, SqliteDatabase> + 'static> TestObject<H> {
     ) -> Result<Response<H::Stream>, HttpFault> {
         let Life { instance, host } = self.life(world);
         let response = host.response(source, head, body);
-        let lost = || HttpFault("the object was lost".to_owned());
+        let lost = || HttpFault::Lost("the object was lost".to_owned());
         while_alive(&instance, response).await.ok_or_else(lost)
     }
 
@@ -220,7 +220,7 @@ impl Answer {
 
 impl Drop for Giver {
     fn drop(&mut self) {
-        self.0.give(Err(HttpFault("the object was lost".to_owned())));
+        self.0.give(Err(HttpFault::Lost("the object was lost".to_owned())));
     }
 }
 

@@ -25,10 +25,10 @@ impl World {
     /// Records that an object is asked for, and returns its key among the world's: its name, behind `@{jurisdiction}/` where
     /// it is in one.
     pub(super) fn asked_for(&self, class: ObjectClass, name: &str) -> Result<String, HttpFault> {
-        let tenants = self.tenants().map_err(|fault| HttpFault(fault.message))?;
+        let tenants = self.tenants().map_err(|fault| HttpFault::Lost(fault.message))?;
         let ObjectPlace { name, jurisdiction, placement } = tenants.place(class, name);
         if jurisdiction.is_some() && !self.has_jurisdictions.get() {
-            return Err(HttpFault("this runtime has no jurisdictions".to_owned()));
+            return Err(HttpFault::Lost("this runtime has no jurisdictions".to_owned()));
         }
         let name = name.into_owned();
         let asked = AskedObject { class, jurisdiction, placement, name: name.clone() };
@@ -36,7 +36,7 @@ impl World {
         if self.begins_again.get() == Some(class) {
             self.begins_again.set(None);
             let said = "Error: Durable Object reset because its code was updated.";
-            return Err(HttpFault(said.to_owned()).passing());
+            return Err(HttpFault::Passing(said.to_owned()));
         }
         Ok(key(&name, jurisdiction))
     }

@@ -69,7 +69,7 @@ impl TestPlatform {
         match reply {
             Reply::Unreachable => {
                 call.ended();
-                Err(HttpFault("connection refused".to_owned()))
+                Err(HttpFault::Lost("connection refused".to_owned()))
             }
             Reply::Silence => std::future::pending().await,
             Reply::Http(reply) => Ok(self.http_response(reply, Some(call)).await),
@@ -130,7 +130,7 @@ impl TestPlatform {
         let (mut received, most) = (Vec::new(), self.world.piece_bytes.get());
         while received.len() < body.length() {
             let piece = body.piece(received.len(), most).filter(|piece| !piece.is_empty());
-            let piece = piece.ok_or_else(|| HttpFault("the body broke off".to_owned()))?;
+            let piece = piece.ok_or_else(|| HttpFault::Lost("the body broke off".to_owned()))?;
             assert!(piece.len() <= most, "a piece is too long");
             received.extend(piece);
             self.world.pieces.set(self.world.pieces.get() + 1);
@@ -163,7 +163,7 @@ impl TestPlatform {
             }
             Reply::Unreachable => {
                 call.ended();
-                Err(HttpFault("connection refused".to_owned()))
+                Err(HttpFault::Lost("connection refused".to_owned()))
             }
             _ => std::future::pending().await,
         }
@@ -177,7 +177,7 @@ impl TestPlatform {
         self.pause().await;
         match status {
             Some(status) => Ok(self.response(status, Vec::new(), VecDeque::new(), None)),
-            None => Err(HttpFault("connection refused".to_owned())),
+            None => Err(HttpFault::Lost("connection refused".to_owned())),
         }
     }
 
@@ -277,14 +277,14 @@ impl Machine for TestPlatform {
     ) -> Result<String, HttpFault> {
         self.pause().await;
         if self.world.objects_fail.get() {
-            return Err(HttpFault("there is no such object".to_owned()));
+            return Err(HttpFault::Lost("there is no such object".to_owned()));
         }
         let path = question.as_str();
         let name = &self.world.asked_for(question.class(), name)?;
         let workspace = match question.class() {
             ObjectClass::Workspace => self.world.workspace(name),
             ObjectClass::McpList => return Ok(self.world.lists(name).reply(&body).await),
-            ObjectClass::KeySet => return Err(HttpFault("no object asks this".to_owned())),
+            ObjectClass::KeySet => return Err(HttpFault::Lost("no object asks this".to_owned())),
             ObjectClass::Session => {
                 let reply = self.world.ask_session(name, path, body).await;
                 self.pause().await;
@@ -292,7 +292,7 @@ impl Machine for TestPlatform {
             }
             ObjectClass::User => {
                 if !self.world.has_users.get() {
-                    return Err(HttpFault("no Durable Object is bound as USERS".to_owned()));
+                    return Err(HttpFault::Lost("no Durable Object is bound as USERS".to_owned()));
                 }
                 let reply = self.world.ask_user(name, path, body).await;
                 self.pause().await;
@@ -446,7 +446,7 @@ impl Platform for TestPlatform {
 
     async fn operator_catalog(&self) -> Result<OperatorCatalog, HttpFault> {
         if self.world.catalog_fails.get() {
-            return Err(HttpFault("KV GET failed: 503".to_owned()));
+            return Err(HttpFault::Lost("KV GET failed: 503".to_owned()));
         }
         Ok(self.world.catalog.borrow().clone())
     }
@@ -485,7 +485,7 @@ impl Platform for TestPlatform {
         let mut metered = self.world.metered.borrow_mut();
         let points = metered.as_mut().expect("a place for data points is bound");
         if self.world.metering_fails.get() {
-            return Err(HttpFault("too many data points".to_owned()));
+            return Err(HttpFault::Lost("too many data points".to_owned()));
         }
         points.push(point.clone());
         Ok(())

@@ -58,7 +58,7 @@ impl ResponseBody for TestBody {
                 if let Some(told) = &mut self.told {
                     told.end(true);
                 }
-                Err(HttpFault("connection reset".to_owned()))
+                Err(HttpFault::Lost("connection reset".to_owned()))
             }
             Some(Piece::EndlessSilence) => std::future::pending().await,
             Some(Piece::Silence(_)) | None => {

@@ -75,6 +75,6 @@ impl ScriptedService {
     pub fn take(&self, request: HttpRequest) -> Result<HttpReply, HttpFault> {
         self.sent.borrow_mut().push(request);
         let reply = self.replies.borrow_mut().pop_front();
-        reply.ok_or_else(|| HttpFault("10.0.0.1 refused".to_owned()))
+        reply.ok_or_else(|| HttpFault::Lost("10.0.0.1 refused".to_owned()))
     }
 }

@@ -84,7 +84,9 @@ impl WebhookReceiver {
             None => Some(Ok(HttpReply::new(204, ""))),
             Some(WebhookAnswer::Reply(reply)) => Some(Ok(reply)),
             Some(WebhookAnswer::Silence) => None,
-            Some(WebhookAnswer::Unreachable) => Some(Err(HttpFault("10.0.0.9 refused".to_owned()))),
+            Some(WebhookAnswer::Unreachable) => {
+                Some(Err(HttpFault::Lost("10.0.0.9 refused".to_owned())))
+            }
         }
     }
 }

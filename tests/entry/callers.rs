@@ -132,7 +132,7 @@ fn a_key_over_its_rate_waits_and_a_limiter_that_fails_closes_nothing() {
     assert_eq!(heard.failure(), (429, "rate_limited"));
     assert_eq!(heard.headers["Retry-After"], "60");
     assert_eq!(bed.world.rate.borrow().asked, ["local/first"]);
-    bed.world.rate.borrow_mut().within = Err(HttpFault("gone".to_owned()));
+    bed.world.rate.borrow_mut().within = Err(HttpFault::Lost("gone".to_owned()));
     assert_eq!(asked(&bed, "GET", "/sessions/s", &key).status, 404);
     assert_eq!(asked(&bed, "GET", "/health", &[]).status, 200);
     assert_eq!(bed.world.rate.borrow().asked.len(), 2, "who needs no key has no rate");

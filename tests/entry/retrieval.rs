@@ -1,6 +1,7 @@
 //! The chunks that a user turn gets from its workspace (interface §7), from the request to the
 //! model.
 
+use aptix_edge::ports::ObjectClass;
 use bed::*;
 use serde_json::{Value, json};
 
@@ -106,6 +107,15 @@ fn a_retrieval_that_fails_is_a_warning_to_the_user_and_never_the_turn_s_end() {
     assert_eq!(heard.result()["UserWarnings"], json!([WARNING]));
     assert_eq!(shown(&bed), None);
     assert!(composition(&bed, "t1").contains("it failed"));
+}
+
+#[test]
+fn a_workspace_that_begins_again_while_a_turn_searches_it_is_asked_once_more() {
+    let bed = with_workspace();
+    bed.world.begins_again.set(Some(ObjectClass::Workspace));
+    bed.post(&asking("t1", json!({}))).final_text();
+    assert_eq!(bed.world.begins_again.get(), None);
+    assert!(shown(&bed).unwrap().contains("alpha"));
 }
 
 #[test]

@@ -129,7 +129,7 @@ impl Machine for Door {
         assert_eq!(question, ObjectQuestion::Keys);
         assert_eq!(name, "d5f00608d0d30a6c6d1e18442c2f4525c1c089caba12a3a3bbbf9f72518c04eb");
         if self.keeper_is_gone.get() {
-            return Err(HttpFault("the object is gone".to_owned()));
+            return Err(HttpFault::Lost("the object is gone".to_owned()));
         }
         Ok(self.keeper.reply(&self.step.platform, self.stale_ms, &body).await)
     }

@@ -178,7 +178,7 @@ fn while_the_provider_fails_its_keys_serve_for_the_time_that_is_set_and_then_nob
     door.stale_ms = 3_600_000;
     let check = door.check();
     assert!(is_alice(door.verify(&check, &signed("a", 7))));
-    drop(door.answer.replace(Err(HttpFault("10.0.0.1 refused".to_owned()))));
+    drop(door.answer.replace(Err(HttpFault::Lost("10.0.0.1 refused".to_owned()))));
     door.wait(FRESH_MS);
     assert!(is_alice(door.verify(&check, &signed("a", 7))));
     assert_eq!(failures(&door), ["it could not be reached"]);

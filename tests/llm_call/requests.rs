@@ -89,3 +89,12 @@ fn a_response_is_deleted_by_its_id_alone_whatever_the_id_looks_like() {
         assert_eq!(deleted(id), (Deletion::Refused, Vec::new()), "{id:?} names another thing");
     }
 }
+
+#[test]
+fn a_deletion_is_waited_for_no_longer_than_an_alarm_may_take_however_long_a_service_may_be_silent()
+{
+    let step = LoneStep::replying([HttpReply::new(200, "{}").after(3_600_000)]);
+    let endpoint = Endpoint { idle_timeout_ms: 3_600_000, ..endpoint() };
+    assert_eq!(step.run(delete_response(&step.platform, &endpoint, "r")), Deletion::Unanswered);
+    assert_eq!(step.now_ms(), 60_000);
+}

@@ -48,7 +48,7 @@ impl Server {
             }
             let reply = replies.borrow_mut().pop_front();
             let reply = reply.map(|reply| with_id(reply, &waits.borrow()));
-            Some(reply.ok_or_else(|| HttpFault("10.0.0.1 refused".to_owned())))
+            Some(reply.ok_or_else(|| HttpFault::Lost("10.0.0.1 refused".to_owned())))
         });
         let http = service(URL, &json!({}));
         Self { step, connection: Connection::default(), http, sent, left }

@@ -165,7 +165,7 @@ impl Services {
             self.find(format!("turn {}: another body was sent: {how}", driven.turn_id));
         }
         let (Some((_, call_place)), Some(call)) = (next, call) else {
-            return Some(Err(HttpFault("the record has no such call".to_owned())));
+            return Some(Err(HttpFault::Lost("the record has no such call".to_owned())));
         };
         let turn = driven;
         if let Some(retry) = call.retries.get(self.failed.get()) {
@@ -282,7 +282,7 @@ impl Services {
         };
         let reason = text("Reason").or(too_long.then_some("max_prompt_tokens"));
         match fault.code {
-            ErrorCode::UpstreamUnavailable => Some(Err(HttpFault("refused".to_owned()))),
+            ErrorCode::UpstreamUnavailable => Some(Err(HttpFault::Lost("refused".to_owned()))),
             ErrorCode::UpstreamFailed
             | ErrorCode::UpstreamRejected
             | ErrorCode::ContextWindowExceeded
@@ -345,7 +345,7 @@ impl Services {
         });
         let Some((turn, call)) = turn.zip(call) else {
             self.find(format!("the tool call {} is not recorded", asked.tool_call_id));
-            return Some(Err(HttpFault("the record has no such call".to_owned())));
+            return Some(Err(HttpFault::Lost("the record has no such call".to_owned())));
         };
         let (got, recorded) = (asked.arguments.get(), arguments_of(call));
         if (&asked.name, got) != (&call.name, recorded) {
@@ -396,7 +396,7 @@ fn failed_tool(words: &str) -> Option<Result<HttpReply, HttpFault>> {
     if words.contains("its answer is not JSON") {
         return Some(Ok(HttpReply::new(200, "no JSON")));
     }
-    words.contains("it could not be reached").then(|| Err(HttpFault("refused".to_owned())))
+    words.contains("it could not be reached").then(|| Err(HttpFault::Lost("refused".to_owned())))
 }
 
 /// The summary that a call gave, as far as anything was made of it: the next call continues it, or the message
@@ -442,7 +442,7 @@ fn failed_attempt(retry: &Retry) -> Result<HttpReply, HttpFault> {
             let reply = HttpReply::in_pieces(200, [begun, Piece::Broken]);
             Ok(reply.with("content-type", "text/event-stream"))
         }
-        None => Err(HttpFault("refused".to_owned())),
+        None => Err(HttpFault::Lost("refused".to_owned())),
     }
 }
 

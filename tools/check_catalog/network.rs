@@ -164,7 +164,7 @@ impl Network {
             exchange.message = fault.to_string();
         }
         self.exchanges.borrow_mut().push(exchange);
-        reply.map_err(|fault| HttpFault(fault.to_string()))
+        reply.map_err(|fault| HttpFault::Lost(fault.to_string()))
     }
 
     fn sent(&self, request: &HttpRequest) -> Result<Response<Body>, ureq::Error> {

@@ -82,8 +82,13 @@ export class AptixChatTransport {
     const last = messages.at(-1);
     if (last === undefined) throw new MessageError("There is no message to send.");
     const session = await this.#forks.sessionOf(chatId);
+    let current = session;
     const cancels = this.options.cancelOnStop && !abortSignal?.aborted;
-    const left = leaving(abortSignal, () => cancels && void this.cancel(chatId).catch(() => {}));
+    const left = leaving(abortSignal, () => {
+      // The turn that is watched: which one runs, the service may say when the next one has begun.
+      const watch = this.#watches.get(current.sessionId);
+      if (cancels && watch) void current.cancel(watch.turnId).catch(() => {});
+    });
     try {
       if (last.role === "assistant") return this.#continued(session, last, left);
       const { request, tools, steer, forks } = this.options;
@@ -98,7 +103,8 @@ export class AptixChatTransport {
       const asked: TurnRequest = { ...always, ...turnOf(next.message), ...body };
       const declared = typeof tools === "function" ? tools() : tools;
       if (declared) asked.ToolsJson = toolsJson(declared);
-      return this.#stream(this.#begun(next.session, next.turnId, asked, next.message, left.signal), left);
+      current = next.session;
+      return this.#stream(this.#begun(current, next.turnId, asked, next.message, left.signal), left);
     } catch (error) {
       left.over();
       throw error;

@@ -55,6 +55,27 @@ test('a chat whose stream is cancelled ends the watching at once, and not the tu
   assert.deepEqual(signals.map(({ url, signal }) => [new URL(url).pathname, signal.aborted]), [['/execute', true]]);
 });
 
+test('a chat that is stopped cancels the turn that it watches, and not one that runs by then', { timeout: 10_000 }, async () => {
+  const asked = new Set();
+  const Result = { SessionId: 'c', TurnId: 'm', Status: 'aborted', LiveTurn: { TurnId: 'next', Status: 'running' } };
+  const text = 'id: 0.3\nevent: output_text.delta\ndata: {"Segment":0,"Delta":"One"}\n\n';
+  const fetch = async (url) => {
+    const { pathname } = new URL(url);
+    asked.add(pathname);
+    if (pathname !== '/execute') return Response.json({ Successful: true, Result, Errors: [], Warnings: [] });
+    return new Response(new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(text)) }), { headers: { 'Content-Type': 'text/event-stream' } });
+  };
+  const transport = new AptixChatTransport({ client: new Aptix({ baseUrl: 'http://service.invalid', fetch }), cancelOnStop: true });
+  const left = new AbortController();
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }];
+  const reader = (await transport.sendMessages({ trigger: 'submit-message', chatId: 'c', messages, abortSignal: left.signal })).getReader();
+  for (let type; type !== 'text-delta'; ) ({ type } = (await reader.read()).value);
+  left.abort();
+  await assert.rejects(reader.read());
+  for (let turns = 0; turns < 5; turns += 1) await soon();
+  assert.deepEqual([...asked], ['/execute', '/sessions/c/turns/m/cancel']);
+});
+
 test('words that are added behind a stream that was left between two events find the turn anew', { timeout: 10_000 }, async () => {
   const asked = [];
   const text = 'id: 0.3\nevent: output_text.delta\ndata: {"Segment":0,"Delta":"One"}\n\n';

@@ -245,7 +245,7 @@ impl FrontDoor {
                 // Where its body had to give way, the object is not to blame.
                 check_body.map_or(Ok(()), |check| check())?;
                 let mut line = json!({
-                    "event": "object_failed", "level": "error", "fault": fault.0,
+                    "event": "object_failed", "level": "error", "fault": fault.to_string(),
                     "request_id": id.as_str(),
                 });
                 let object = ObjectIdentity::new(class, Some(request.name));
