@@ -68,6 +68,24 @@ def test_documents_are_compared_by_their_hashes_and_sent_in_requests_of_bounded_
     assert workspace.erase()["Documents"] == 0
 
 
+@pytest.mark.parametrize("in_words", [True, False])
+def test_a_batch_that_something_before_the_service_refuses_goes_in_halves(world: World, in_words: bool) -> None:
+    def service(request: httpx.Request) -> httpx.Response:
+        if len(request.content) > 2500:
+            if in_words:
+                return httpx.Response(413, html="<h1>413</h1>")
+            raise httpx.WriteError("reset", request=request) from ConnectionResetError(104, "reset")
+        documents = json.loads(request.content)["Documents"]
+        needed = {"Needed": [each["Path"] for each in documents], "Extra": []}
+        result = {"Documents": documents} if request.method == "PUT" else needed
+        return httpx.Response(200, json={"Successful": True, "Result": result, "Errors": [], "Warnings": []})
+
+    workspace = world.client("http://service", transport=httpx.MockTransport(service)).workspace("w")
+    documents: list[Any] = [{"Path": f"{at}.md", "Contents": "word " * 200} for at in range(4)]
+    synced = workspace.sync(documents)
+    assert (len(synced.sent), synced.left_out) == (4, [])
+
+
 def test_what_one_comparison_has_no_room_for_goes_with_the_next_one(world: World) -> None:
     held = {"kept.md", *(f"{'long/' * 200}{at}.md" for at in range(600))}
     puts: list[str] = []

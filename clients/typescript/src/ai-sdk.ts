@@ -177,15 +177,15 @@ export class AptixChatTransport {
 
   async *#begun(session: Session, turnId: string, request: TurnRequest, message: ChatMessage, signal?: AbortSignal): AsyncGenerator<Chunk, void, void> {
     const { sessionId } = session;
+    const stopped = () => this.options.cancelOnStop === true && signal?.aborted === true && signal.reason !== GONE;
     for (let id = turnId, attempts = 0; ; attempts += 1) {
       let begun = false;
       let isTaken = false;
       const onLog = ({ status }: LogEntry) => void (isTaken ||= status === 200);
       try {
         const turnId = id;
-        const { cancelOnStop } = this.options;
         // Of the turn that is on its way only this watching knows; whoever leaves otherwise leaves it to itself.
-        const stops = { get cancelOnAbort() { return cancelOnStop === true && signal?.aborted === true && signal.reason !== GONE; } };
+        const stops = { get cancelOnAbort() { return stopped(); } };
         const watch = new Watch(turnId, (ends) => session.turn(request, Object.assign(stops, { turnId, onLog, ...this.#watching(ends) })));
         for await (const chunk of this.#watched(session, { sessionId, turnId }, watch, signal)) {
           begun = true;
@@ -199,6 +199,8 @@ export class AptixChatTransport {
           const running = details.TurnId;
           const watch = new Watch(running, (signal) => session.attach(running, this.#watching(signal)));
           const refusal = await this.#steer(watch.turn!, message).then(() => undefined, (refused) => refused);
+          // Stopped while the words were on their way to it: until here, nothing knew which turn is meant.
+          if (!refusal && stopped()) void session.cancel(running).catch(() => {});
           if (!refusal) return yield* this.#watched(session, { sessionId, turnId: running, steerId: turnIdFor(message) }, watch, signal);
           if (refusal.code !== "turn_ended") throw refusal;
           continue;

@@ -170,10 +170,12 @@ export class Workspace {
     try {
       told = await this.#send<T>(method, path, { Documents }, signal).withResponse();
     } catch (error) {
-      const { code, status, errors } = error as AptixError;
-      const isTooLarge = code === "body_too_large";
+      const { code, status, errors, cause } = error as AptixError;
+      // A front with a bound of its own answers in its own words, or closes the connection while the body is sent.
+      const isTooLarge = code === "body_too_large" || status === 413;
+      const lost = (cause as { cause?: { code?: string } } | undefined)?.cause?.code;
       const half = Documents.length >> 1;
-      if (isTooLarge && half) {
+      if ((isTooLarge || lost === "ECONNRESET" || lost === "EPIPE") && half) {
         await again(Documents.slice(0, half));
         return again(Documents.slice(half));
       }

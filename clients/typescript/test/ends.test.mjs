@@ -76,6 +76,25 @@ test('a chat that is stopped cancels the turn that it watches, and not one that 
   assert.deepEqual([...asked], ['/execute', '/sessions/c/turns/m/cancel']);
 });
 
+test('a chat that is stopped while its words are added to a turn that it did not watch cancels that turn', { timeout: 10_000 }, async () => {
+  const left = new AbortController();
+  const asked = new Set();
+  const runs = [{ ErrorCode: 'turn_in_progress', Message: 'It runs.', Details: { TurnId: 'm' }, SystemError: false }];
+  const fetch = async (url) => {
+    const { pathname } = new URL(url);
+    asked.add(pathname);
+    if (pathname === '/execute') return Response.json({ Successful: false, Errors: runs, Warnings: [] }, { status: 409 });
+    if (pathname.endsWith('/steer')) left.abort();
+    return Response.json({ Successful: true, Result: {}, Errors: [], Warnings: [] });
+  };
+  const transport = new AptixChatTransport({ client: new Aptix({ baseUrl: 'http://service.invalid', fetch }), steer: 'add', cancelOnStop: true });
+  const messages = [{ id: 'n', role: 'user', parts: [{ type: 'text', text: 'x' }] }];
+  const reader = (await transport.sendMessages({ trigger: 'submit-message', chatId: 'c', messages, abortSignal: left.signal })).getReader();
+  await reader.read().catch(() => {});
+  for (let turns = 0; turns < 5; turns += 1) await soon();
+  assert.ok(asked.has('/sessions/c/turns/m/cancel'));
+});
+
 test('words that are added behind a stream that was left between two events find the turn anew', { timeout: 10_000 }, async () => {
   const asked = [];
   const text = 'id: 0.3\nevent: output_text.delta\ndata: {"Segment":0,"Delta":"One"}\n\n';

@@ -65,6 +65,22 @@ test('a batch that a deployment with smaller bodies refuses goes in halves', asy
   assert.deepEqual([sent.length, leftOut], [8, []]);
 });
 
+test('a batch that something before the service refuses in its own words, or by closing the connection, goes in halves', async () => {
+  const refusals = [(response) => response.writeHead(413, { 'content-type': 'text/html' }).end('<h1>413</h1>'), ({ socket }) => socket.resetAndDestroy()];
+  const documents = Array.from({ length: 4 }, (_, at) => ({ Path: `${at}.md`, Contents: 'word '.repeat(200) }));
+  for (const refuse of refusals) {
+    const service = await serve(async (request, response) => {
+      if (Number(request.headers['content-length']) > 2500) return refuse(response);
+      const { Documents } = JSON.parse((await recorded(request, response)).text);
+      const Result = request.method === 'PUT' ? { Documents } : { Needed: Documents.map(({ Path }) => Path), Extra: [] };
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ Successful: true, Result, Errors: [], Warnings: [] }));
+    });
+    const { sent, leftOut } = await new Workspace(new Aptix({ baseUrl: service.origin, retryDelayMs: 1 }), 'w').sync(documents);
+    await service.close();
+    assert.deepEqual([sent.length, leftOut], [4, []]);
+  }
+});
+
 test('what an index has of a document that is left out now stays, and a dry run changes nothing', async () => {
   const held = workspace('kept');
   await held.sync([{ Path: 'a', Contents: 'one' }, { Path: 'b', Contents: 'two' }]);

@@ -198,9 +198,10 @@ class AsyncWorkspace:
         try:
             answer = await self._send(method, path, {"Documents": documents})
         except AptixError as error:
-            is_too_large = error.code == "body_too_large"
+            # A front with a bound of its own answers in its own words, or closes the connection while the body is sent.
+            is_too_large = error.code == "body_too_large" or error.status == 413
             half = len(documents) // 2
-            if is_too_large and half:
+            if (is_too_large or _was_reset(error)) and half:
                 parts = (documents[:half], documents[half:])
                 return [each for part in parts for each in await self._accepted(method, path, part, left_out, answers)]
             passed: list[Mapping[str, Any]] = []
@@ -271,6 +272,13 @@ def _normal_path(path: str) -> str:
 
 def _is_under(path: str, left_out: str) -> bool:
     return left_out in (path, "./") or (left_out.endswith("/") and path.startswith(left_out))
+
+
+def _was_reset(error: BaseException | None) -> bool:
+    """Whether the other side has closed the connection at once."""
+    while error is not None and not isinstance(error, (ConnectionResetError, BrokenPipeError)):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _about(error: AptixError, at: int) -> list[Entry]:
