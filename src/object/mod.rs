@@ -14,7 +14,7 @@ pub use alarm::Alarm;
 pub use backoff::{Backoff, FIRST_WAIT_MS};
 pub use newer_form::NewerForm;
 pub(crate) use question::question;
-pub use question::{Question, ask, ask_in_time};
+pub use question::{Question, ask, ask_in_time, asked_again};
 pub use schema::{Schema, Step, has_table};
 pub use task_runner::{Attempt, TaskHandler, TaskRunner};
 pub use tasks::{Attempted, Next, Task, TaskKind, TaskRecord, TaskState, Tasks};

@@ -53,3 +53,15 @@ pub async fn ask_in_time<Q: Question>(
     let reply = with_timeout(machine, longest_ms, ask(machine, object, question)).await;
     reply.unwrap_or_else(|| Err(HttpFault::Lost("there was no reply in time".to_owned())))
 }
+
+/// Asks once more where an object was moved or began again while it was asked. For questions that change nothing, and
+/// that nobody else repeats.
+///
+/// # Errors
+/// Those of the last time.
+pub async fn asked_again<T>(ask: impl AsyncFn() -> Result<T, HttpFault>) -> Result<T, HttpFault> {
+    match ask().await {
+        Err(HttpFault::Passing(_)) => ask().await,
+        answered => answered,
+    }
+}

@@ -11,8 +11,9 @@ use crate::catalog::{Retrieval, RetrievalSource};
 use crate::contract::{RagScope, UserTurn, Warning, relative_path_problem};
 use crate::encoding::{language_of, sparse_object};
 use crate::json::{Object, first_member, from_object, with_whole_characters};
+use crate::object::asked_again;
 use crate::outbound::post;
-use crate::ports::{HttpFault, ObjectQuestion, Platform, object_name};
+use crate::ports::{ObjectQuestion, Platform, object_name};
 
 /// The longest response of a retrieval service, in bytes.
 const MAX_RESPONSE_BYTES: usize = 1_000_000;
@@ -121,12 +122,10 @@ async fn request<P: Platform>(
             let search = RetrievalQuery { repo: None, language: None, ..query };
             let body = serde_json::to_string(&TurnSearch { agent_context, search }).ok()?;
             let name = object_name(platform.tenant()?, None, workspace);
-            let asked = || platform.ask_object(&name, ObjectQuestion::Search, body.clone());
-            let mut response = asked().await;
-            // A search changes nothing, and nobody else repeats it: the turn would go on without its documents.
-            if response.as_ref().is_err_and(|fault| matches!(fault, HttpFault::Passing(_))) {
-                response = asked().await;
-            }
+            // Without a response the turn goes on without its documents.
+            let ask =
+                async || platform.ask_object(&name, ObjectQuestion::Search, body.clone()).await;
+            let response = asked_again(ask).await;
             response_of_index(&response.ok()?)
         }
         RetrievalSource::Http(service) => {

@@ -1,6 +1,7 @@
 //! Turns with tools of MCP servers (interface §11): what they are offered, what it costs, and what becomes of a
 //! turn whose server fails, changes its tools or loses its session.
 
+use aptix_edge::ports::ObjectClass;
 use bed::*;
 use serde_json::{Value, json};
 
@@ -58,6 +59,19 @@ fn told(heard: &Heard) -> Vec<&str> {
 
 fn outputs(bed: &Bed) -> Vec<String> {
     bed.world.model.conversation().outputs().into_iter().map(|(_, output)| output).collect()
+}
+
+#[test]
+fn a_list_that_begins_again_while_a_turn_asks_for_it_is_asked_once_more() {
+    let bed = bed();
+    bed.world.begins_again.set(Some(ObjectClass::McpList));
+    let heard = bed.post(&turn("t1", "Hello"));
+    assert_eq!(
+        (heard.final_text(), told(&heard), warned(&heard)),
+        ("Answer to Hello.", vec![], vec![])
+    );
+    assert_eq!(bed.world.begins_again.get(), None);
+    assert!(offered(&bed).iter().any(|name| name.starts_with("docs__")), "{:?}", offered(&bed));
 }
 
 #[test]

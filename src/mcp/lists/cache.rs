@@ -11,8 +11,8 @@ use super::RETRY_MS;
 use super::allowed_tools::{AllowedTools, ChangedTool, ToolsByServer};
 use super::reply::{StoredToolList, ToolListQuestion};
 use crate::catalog::{Catalog, McpServer};
-use crate::object::ask_in_time;
-use crate::ports::{HttpFault, Platform, object_name};
+use crate::object::{ask_in_time, asked_again};
+use crate::ports::{Platform, object_name};
 
 /// How long a turn waits for a list, in milliseconds.
 const WAIT_MS: u64 = 5_000;
@@ -68,11 +68,9 @@ impl ToolListCache {
             return Rc::clone(&known.tools);
         }
         let question = ToolListQuestion { server: key.to_owned() };
-        let mut reply = ask_in_time(platform, &object, &question, WAIT_MS).await;
-        // Nobody else repeats the question: the turn would go on without its tools.
-        if reply.as_ref().is_err_and(|fault| matches!(fault, HttpFault::Passing(_))) {
-            reply = ask_in_time(platform, &object, &question, WAIT_MS).await;
-        }
+        // Without a list the turn goes on without the server's tools.
+        let reply =
+            asked_again(async || ask_in_time(platform, &object, &question, WAIT_MS).await).await;
         let now = platform.now_ms();
         let current = reply.ok().and_then(|reply| {
             let list: StoredToolList = serde_json::from_str(reply.list?.get()).ok()?;
