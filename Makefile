@@ -42,7 +42,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22, which node_modules/.bin holds.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build build-dev client check test test-steps test-native test-worker test-long bench bench-limits bench-retrieval check-catalog \
+.PHONY: help setup dev build build-dev client check test test-steps test-programs test-build test-native test-worker test-long bench bench-limits bench-retrieval check-catalog \
 	replay-bundle rehearse check-openapi check-dependencies sbom package packages release deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -69,22 +69,28 @@ test: setup ## everything: licences, format, lints, native tests, release build,
 
 test-steps:
 	$(step) format cargo fmt --check
-	@# The tests in JavaScript run these programs. A native test with them, so that all is compiled with the same features.
-	$(step) programs $(LINTED) cargo build --locked --workspace --bins --test native
+	@tools/setup/side_by_side test-programs test-build
 	@tools/setup/side_by_side test-native test-worker
 	$(step) 'tests of times' node tools/test_run/run.mjs --apart $(timed)
 
-# The half of `make test` that computes. It gives way to the other one, whose tests hold short times.
-test-native:
-	$(step) 'lints, WebAssembly' nice tools/setup/wasm_toolchain cargo clippy --locked --target wasm32-unknown-unknown -- -D warnings
-	$(step) 'native tests' nice $(LINTED) cargo test --locked --workspace --exclude aptix-edge
-	$(step) 'unit tests' nice $(LINTED) cargo test --locked $(UNIT_TESTS)
+# What is compiled natively. The tests in JavaScript run these programs; a native test with them, so that all is compiled with
+# the same features.
+test-programs:
+	$(step) programs $(LINTED) cargo build --locked --workspace --bins --test native
 
-test-worker:
+# What waits for the network, or for one processor at the end of the release build.
+test-build:
 	$(step) 'release build' $(MAKE) build client build-server/.complete
 	tools/setup/bundle_size
 	tools/setup/setup chromium
 	$(step) 'tools in Python' tools/setup/python_tools >/dev/null
+
+# The half of `make test` that computes. It gives way to the other one, whose tests hold short times.
+test-native:
+	$(step) 'native tests' nice $(LINTED) cargo test --locked --workspace --exclude aptix-edge
+	$(step) 'unit tests' nice $(LINTED) cargo test --locked $(UNIT_TESTS)
+
+test-worker:
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
 	@# `make test` has built the programs; cargo would wait for the native tests that compile.
 	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(filter-out $(timed),$(scripts))

@@ -60,6 +60,16 @@ fn only_the_platform_names_the_workers_runtime() {
 }
 
 #[test]
+fn one_file_has_code_for_one_target_alone() {
+    // Lints read what is compiled natively, so they miss the code behind another target.
+    assert_only(&["retrieval/vectors/quantized_vector.rs"], |file| {
+        ["target_arch", "target_family", "target_os", "target_pointer_width"]
+            .iter()
+            .any(|condition| file.text.contains(condition))
+    });
+}
+
+#[test]
 fn one_file_writes_to_the_console() {
     // Lints deny the macros that print; what is written there is the log.
     assert_only(&["platform/bindings/console.rs", "platform/console.rs"], |file| {
