@@ -3,17 +3,15 @@
 //! It is the only place that asks a provider, at most once in [`RETRY_MS`], whatever came of the last attempt: neither
 //! forged tokens nor a provider that fails or has no keys can make it ask more often.
 
-use std::cell::{Cell, RefCell};
-
-use futures_util::lock::Mutex;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::key_set::{KeySet, NoKeySet, UnusableKey};
 use super::key_set_reply::{KeyQuestion, KeySetReply, jwks_failed};
 use crate::contract::{Fault, Result, json_text};
+use crate::object::{DocumentKeeper, FetchedDocument, KeptDocument};
 use crate::outbound::{ServiceFailure, fetch_document};
-use crate::ports::{Database, Platform, insert, read_row};
+use crate::ports::{Database, Platform};
 
 /// The least time between two attempts, in milliseconds.
 const RETRY_MS: u64 = 30_000;
@@ -30,33 +28,10 @@ const MOST_FRESH_MS: u64 = 24 * 60 * 60 * 1000;
 /// The most unusable keys of a set that are logged.
 const MOST_LOGGED: usize = 10;
 
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS keys (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    fetched_at INTEGER,
-    attempted_at INTEGER NOT NULL,
-    fresh_until INTEGER NOT NULL,
-    key_set TEXT
-)";
-
 /// The object that keeps the keys at one address.
 pub struct KeySetHost<D> {
-    database: D,
-    is_read: Cell<bool>,
-    known: RefCell<FetchedKeys>,
-    /// Held during a request to the provider: all that need its answer wait for the same one.
-    turn: Mutex<()>,
-}
-
-/// What is known of the address. Times are milliseconds since the Unix epoch.
-#[derive(Clone, Debug, Default)]
-struct FetchedKeys {
-    /// When the set came; it is the set's version, too.
-    fetched_at: Option<u64>,
-    /// When the provider was last asked, whatever came of it.
-    attempted_at: Option<u64>,
-    fresh_until: u64,
-    /// A document that [`KeySet::read`] reads.
-    key_set: Option<Box<RawValue>>,
+    /// The document is one that [`KeySet::read`] reads.
+    keeper: DocumentKeeper<D>,
 }
 
 /// Why a provider's keys were not renewed.
@@ -69,14 +44,9 @@ enum KeysFailure {
 }
 
 impl<D: Database> KeySetHost<D> {
-    /// A keeper over its object's storage. Nothing is read or written yet.
+    /// A host over its object's storage. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self {
-            database,
-            is_read: Cell::default(),
-            known: RefCell::default(),
-            turn: Mutex::default(),
-        }
+        Self { keeper: DocumentKeeper::new(database, RETRY_MS) }
     }
 
     /// The reply to a [`KeyQuestion`] as JSON: a [`KeySetReply`], or no text when the storage fails. After a failure of
@@ -103,19 +73,25 @@ impl<D: Database> KeySetHost<D> {
         stale_ms: u64,
         question: &KeyQuestion,
     ) -> Result<KeySetReply> {
-        self.read()?;
-        if self.known.borrow().is_wanting(question, platform.now_ms()) {
-            let _turn = self.turn.lock().await;
-            // The one before may have brought what is wanting.
-            let is_due = {
-                let (known, now) = (self.known.borrow(), platform.now_ms());
-                known.is_wanting(question, now) && known.asks_again_ms(now) == 0
-            };
-            if is_due {
-                self.ask(platform, stale_ms, question).await?;
-            }
-        }
-        Ok(self.known.borrow().reply(stale_ms, platform.now_ms()))
+        let lacks = |known: &KeptDocument| {
+            question.lacking.is_some() && question.lacking == known.fetched_at
+        };
+        let ask = async || self.ask(platform, stale_ms, question).await;
+        let known = self.keeper.document(platform, &question.jwks_url, true, lacks, ask).await?;
+        let now = platform.now_ms();
+        let (fresh_ms, serves_ms) = (known.fresh_ms(now), serves_ms(&known, stale_ms, now));
+        let asks_again_ms = self.keeper.asks_again_ms(platform);
+        Ok(KeySetReply {
+            version: known.fetched_at,
+            fresh_ms: match (fresh_ms, serves_ms) {
+                (0, 0) => asks_again_ms,
+                (0, serves_ms) => asks_again_ms.min(serves_ms),
+                (fresh_ms, _) => fresh_ms,
+            },
+            serves_ms,
+            asks_again_ms,
+            keys: known.document.filter(|_| serves_ms > 0),
+        })
     }
 
     /// Asks the provider.
@@ -124,108 +100,33 @@ impl<D: Database> KeySetHost<D> {
         platform: &P,
         stale_ms: u64,
         question: &KeyQuestion,
-    ) -> Result<()> {
-        // The time is claimed first, so that an instance that ends meanwhile does not ask anew.
-        self.known.borrow_mut().attempted_at = Some(platform.now_ms());
-        self.write()?;
-        match fetch(platform, &question.jwks_url).await {
-            Ok((set, unusable, fresh_ms)) => {
-                for UnusableKey { place, reason } in unusable.into_iter().take(MOST_LOGGED) {
-                    platform.log(json!({
-                        "event": "jwks_key_unusable", "level": "warn", "provider": question.issuer,
-                        "place": place, "why": reason,
-                    }));
-                }
-                let key_set = RawValue::from_string(set.to_json())
-                    .map_err(|_| Fault::unwritable("A set of keys"))?;
-                let now = platform.now_ms();
-                {
-                    let mut known = self.known.borrow_mut();
-                    known.fetched_at = Some(now);
-                    known.fresh_until = now + fresh_ms;
-                    known.key_set = Some(key_set);
-                }
-                self.write()
-            }
+    ) -> Result<Option<FetchedDocument>> {
+        self.keeper.claim(platform)?;
+        let (set, unusable, fresh_ms) = match fetch(platform, &question.jwks_url).await {
+            Ok(fetched) => fetched,
             Err(failure) => {
-                let serves_ms = self.known.borrow().serves_ms(stale_ms, platform.now_ms());
+                let serves_ms = serves_ms(&self.keeper.known(), stale_ms, platform.now_ms());
                 platform.log(jwks_failed(&question.issuer, &failure.to_string(), serves_ms));
-                Ok(())
+                return Ok(None);
             }
-        }
-    }
-
-    /// Reads the row, once in the life of an instance.
-    fn read(&self) -> Result<()> {
-        if self.is_read.get() {
-            return Ok(());
-        }
-        self.database.execute(TABLE, &[])?;
-        let statement = "SELECT fetched_at, attempted_at, fresh_until, key_set FROM keys";
-        if let Some(row) = self.database.first(statement, &[])? {
-            self.known.replace(read_row!(FetchedKeys of row {
-                fetched_at, attempted_at, fresh_until,
-                key_set: row.json("key_set")?,
+        };
+        for UnusableKey { place, reason } in unusable.into_iter().take(MOST_LOGGED) {
+            platform.log(json!({
+                "event": "jwks_key_unusable", "level": "warn", "provider": question.issuer,
+                "place": place, "why": reason,
             }));
         }
-        self.is_read.set(true);
-        Ok(())
-    }
-
-    fn write(&self) -> Result<()> {
-        let known = self.known.borrow();
-        insert!(self.database, "REPLACE INTO" keys (id = 1) {
-            fetched_at: known.fetched_at,
-            attempted_at: known.attempted_at,
-            fresh_until: known.fresh_until,
-            key_set: known.key_set.as_ref().map(|set| set.get()),
-        })
+        let document =
+            RawValue::from_string(set.to_json()).map_err(|_| Fault::unwritable("A set of keys"))?;
+        Ok(Some(FetchedDocument { document, fresh_ms }))
     }
 }
 
-impl FetchedKeys {
-    /// Whether the question needs newer keys.
-    fn is_wanting(&self, question: &KeyQuestion, now: u64) -> bool {
-        let lacks = question.lacking.is_some() && question.lacking == self.fetched_at;
-        lacks || self.fresh_ms(now) == 0
-    }
-
-    /// For how long the set is fresh. A clock that was set back makes none last longer.
-    fn fresh_ms(&self, now: u64) -> u64 {
-        match self.fetched_at {
-            Some(fetched_at) if fetched_at <= now => self.fresh_until.saturating_sub(now),
-            _ => 0,
-        }
-    }
-
-    /// For how long the set may serve while the provider fails.
-    fn serves_ms(&self, stale_ms: u64, now: u64) -> u64 {
-        match self.fetched_at {
-            Some(_) => self.fresh_until.saturating_add(stale_ms).saturating_sub(now),
-            None => 0,
-        }
-    }
-
-    /// When the provider may be asked again. Where the clock was set back, the last attempt does not count.
-    fn asks_again_ms(&self, now: u64) -> u64 {
-        let since = self.attempted_at.map_or(RETRY_MS, |at| now.abs_diff(at));
-        RETRY_MS.saturating_sub(since)
-    }
-
-    fn reply(&self, stale_ms: u64, now: u64) -> KeySetReply {
-        let (fresh_ms, serves_ms) = (self.fresh_ms(now), self.serves_ms(stale_ms, now));
-        let asks_again_ms = self.asks_again_ms(now);
-        KeySetReply {
-            version: self.fetched_at,
-            fresh_ms: match (fresh_ms, serves_ms) {
-                (0, 0) => asks_again_ms,
-                (0, serves_ms) => asks_again_ms.min(serves_ms),
-                (fresh_ms, _) => fresh_ms,
-            },
-            serves_ms,
-            asks_again_ms,
-            keys: self.key_set.clone().filter(|_| serves_ms > 0),
-        }
+/// For how long keys may serve while the provider fails, in milliseconds.
+fn serves_ms(known: &KeptDocument, stale_ms: u64, now: u64) -> u64 {
+    match known.fetched_at {
+        Some(_) => known.fresh_until.saturating_add(stale_ms).saturating_sub(now),
+        None => 0,
     }
 }
 

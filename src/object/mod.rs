@@ -4,6 +4,7 @@
 
 mod alarm;
 mod backoff;
+mod document_keeper;
 mod newer_form;
 mod question;
 mod schema;
@@ -12,6 +13,7 @@ mod tasks;
 
 pub use alarm::Alarm;
 pub use backoff::{Backoff, FIRST_WAIT_MS};
+pub use document_keeper::{DocumentKeeper, FetchedDocument, KeptDocument};
 pub use newer_form::NewerForm;
 pub(crate) use question::question;
 pub use question::{Question, ask, ask_in_time, asked_again};

@@ -128,7 +128,7 @@ macro_rules! asked_object {
 asked_object!(
     /// The Durable Object that keeps the public keys of an identity provider, named by the SHA-256 of their address.
     ///
-    /// State: SQLite, one row (see `identity::KeySetHost`). Routes: none for clients; the Worker in front asks it
+    /// State: SQLite, one row (`object::DocumentKeeper`). Routes: none for clients; the Worker in front asks it
     /// `ports::ObjectQuestion::Keys`. Status: 503 for a sender of another version, else 200, the failure of the provider
     /// being part of the body. No alarm.
     KeySetObject, KeySetHost, KeySet, |runtime| context_source().jwks_stale_ms(runtime)
@@ -137,7 +137,7 @@ asked_object!(
 asked_object!(
     /// The Durable Object that keeps the tools of one MCP server for a tenant, named `{tenant}/{server}`.
     ///
-    /// State: SQLite, the server's last list (see `mcp::McpListHost`). Routes: none for clients; a session's object asks it
+    /// State: SQLite, one row (`object::DocumentKeeper`). Routes: none for clients; a session's object asks it
     /// `ports::ObjectQuestion::Tools`. Status: 503 for a sender of another version, else 200, the failure of the server being
     /// part of the body. No alarm.
     McpLists, McpListHost, McpList, |runtime| context_source().catalog(runtime).await

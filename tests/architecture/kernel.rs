@@ -33,6 +33,14 @@ fn one_file_brings_tables_to_their_present_form() {
 }
 
 #[test]
+fn one_file_keeps_the_documents_of_others() {
+    assert_only(&["object/document_keeper.rs"], |file| {
+        let tables = file.code.literals.iter().filter(|text| text.contains("CREATE TABLE"));
+        tables.into_iter().any(|text| text.contains("fresh_until"))
+    });
+}
+
+#[test]
 fn one_file_asks_other_objects_but_for_a_search() {
     assert_only(&["object/question.rs", "retrieval/turn_retrieval.rs"], |file| {
         calls(file, "ask_object")

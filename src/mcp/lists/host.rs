@@ -2,19 +2,19 @@
 //!
 //! It is the only place that asks a server for its tools, so a session costs the server no request.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::rc::Rc;
 
-use futures_util::lock::Mutex;
 use serde_json::json;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 
 use super::RETRY_MS;
 use super::reply::{StoredToolList, ToolListQuestion, ToolListReply};
 use crate::catalog::{Catalog, McpServer};
 use crate::contract::{Fault, Result, json_text};
 use crate::mcp::client::{Connection, McpFailure, UnusableTool, list_tools};
-use crate::ports::{Database, Platform, Row, insert, read_row};
+use crate::object::{DocumentKeeper, FetchedDocument};
+use crate::ports::{Database, Platform};
 
 /// The shortest and the longest time for which a list is fresh, in milliseconds, whatever its server promises.
 const LEAST_MS: u64 = 60_000;
@@ -23,46 +23,19 @@ const MOST_MS: u64 = 24 * 60 * 60 * 1000;
 /// The most unusable tools of a list that are logged.
 const MOST_LOGGED: usize = 20;
 
-/// The longest list that is stored, in bytes: a row has at most 2 MB. A longer one is only in memory, and requested again
-/// by another instance.
-const STORED_BYTES: usize = 1_900_000;
-
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS tool_list (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    server TEXT NOT NULL,
-    fresh_until INTEGER NOT NULL,
-    list TEXT NOT NULL
-)";
-
 /// The object that keeps the tools of one MCP server for a tenant.
 pub struct McpListHost<D> {
-    database: D,
-    has_table: Cell<bool>,
-    /// Locked during a request to the server: all sessions that ask meanwhile get the same list.
-    memory: Mutex<ServerMemory>,
-}
-
-/// This instance's knowledge of the server.
-#[derive(Default)]
-struct ServerMemory {
-    /// The fingerprint of the server's definition for which the rest holds; empty at first.
-    server: String,
-    connection: Connection,
-    list: Option<KnownList>,
-    /// When a server that failed may be asked again.
-    retry_at: u64,
-}
-
-struct KnownList {
-    fresh_until: u64,
-    /// A [`StoredToolList`].
-    json: Box<RawValue>,
+    /// The source is the server's definition, the document a [`StoredToolList`].
+    keeper: DocumentKeeper<D>,
+    /// The connection to the server with this definition.
+    connection: RefCell<(String, Connection)>,
 }
 
 impl<D: Database> McpListHost<D> {
     /// A host over its object's storage. Nothing is read or written yet.
     pub fn new(database: D) -> Self {
-        Self { database, has_table: Cell::new(false), memory: Mutex::default() }
+        let keeper = DocumentKeeper::new(database, RETRY_MS);
+        Self { keeper, connection: RefCell::default() }
     }
 
     /// The reply to a [`ToolListQuestion`] as JSON: a [`ToolListReply`], or no text when the storage fails or there is no
@@ -98,39 +71,18 @@ impl<D: Database> McpListHost<D> {
         platform: &P,
         server: &McpServer,
     ) -> Result<ToolListReply> {
-        let mut memory = self.memory.lock().await;
-        if memory.server != server.fingerprint {
-            *memory = self.read(platform, server)?;
-        }
-        if memory.fresh_ms(platform).is_none() && platform.now_ms() >= memory.retry_at {
-            self.ask(platform, server, &mut memory).await?;
-        }
-        let fresh_ms = memory.fresh_ms(platform);
-        let until_retry = memory.retry_at.saturating_sub(platform.now_ms());
+        let may_store = may_store(platform);
+        let ask = async || self.ask(platform, server).await;
+        let known =
+            self.keeper.document(platform, &server.fingerprint, may_store, |_| false, ask).await?;
+        let fresh_ms = known.fresh_ms(platform.now_ms());
+        let is_stale = fresh_ms == 0;
         Ok(ToolListReply {
             server: server.fingerprint.clone(),
-            fresh_ms: fresh_ms.unwrap_or(until_retry),
-            is_stale: fresh_ms.is_none(),
-            list: memory.list.as_ref().map(|list| list.json.clone()),
+            fresh_ms: if is_stale { self.keeper.asks_again_ms(platform) } else { fresh_ms },
+            is_stale,
+            list: known.document,
         })
-    }
-
-    /// The stored list, where it is of this definition of the server.
-    fn read<P: Platform>(&self, platform: &P, server: &McpServer) -> Result<ServerMemory> {
-        let nothing =
-            ServerMemory { server: server.fingerprint.clone(), ..ServerMemory::default() };
-        if !may_store(platform) {
-            return Ok(nothing);
-        }
-        if !self.has_table.get() {
-            self.database.execute(TABLE, &[])?;
-            self.has_table.set(true);
-        }
-        let statement = "SELECT fresh_until, list FROM tool_list WHERE server = ?";
-        let row = self.database.first(statement, &[server.fingerprint.as_str().into()])?;
-        let known =
-            |row: Row| Ok(read_row!(KnownList of row { fresh_until, json: row.json("list")? }));
-        Ok(ServerMemory { list: row.map(known).transpose()?, ..nothing })
     }
 
     /// Asks the server.
@@ -138,18 +90,20 @@ impl<D: Database> McpListHost<D> {
         &self,
         platform: &P,
         server: &McpServer,
-        memory: &mut ServerMemory,
-    ) -> Result<()> {
+    ) -> Result<Option<FetchedDocument>> {
         // A request that is dropped halfway leaves the connection as it was.
-        let mut connection = memory.connection.clone();
+        let (definition, mut connection) = self.connection.borrow().clone();
+        if definition != server.fingerprint {
+            connection = Connection::default();
+        }
         let list = list_tools(platform, &server.http, &mut connection).await;
-        memory.connection = connection;
+        let era = connection.era;
+        self.connection.replace((server.fingerprint.clone(), connection));
         let list = match list {
             Ok(list) => list,
             Err(failure) => {
                 log_failure(platform, &words_for_log(server, &failure));
-                memory.retry_at = platform.now_ms() + RETRY_MS;
-                return Ok(());
+                return Ok(None);
             }
         };
         for UnusableTool { name, reason } in list.unusable.iter().take(MOST_LOGGED) {
@@ -157,30 +111,9 @@ impl<D: Database> McpListHost<D> {
                 "event": "tool_unusable", "level": "warn", "tool": name, "why": reason,
             }));
         }
-        let stored = StoredToolList { era: memory.connection.era, tools: list.tools };
-        let json = to_raw_value(&stored).map_err(|_| Fault::unwritable("A list of tools"))?;
-        let fresh_until = platform.now_ms() + list.ttl_ms.clamp(LEAST_MS, MOST_MS);
-        if may_store(platform) {
-            self.store(server, fresh_until, json.get())?;
-        }
-        memory.list = Some(KnownList { fresh_until, json });
-        Ok(())
-    }
-
-    fn store(&self, server: &McpServer, fresh_until: u64, list: &str) -> Result<()> {
-        if list.len() > STORED_BYTES {
-            return self.database.execute("DELETE FROM tool_list", &[]);
-        }
-        let server = server.fingerprint.as_str();
-        insert!(self.database, "REPLACE INTO" tool_list (id = 1) { server, fresh_until, list })
-    }
-}
-
-impl ServerMemory {
-    /// For how long the list is still fresh, in milliseconds; `None` when it is stale or missing.
-    fn fresh_ms<P: Platform>(&self, platform: &P) -> Option<u64> {
-        let left = self.list.as_ref()?.fresh_until.checked_sub(platform.now_ms())?;
-        (left > 0).then_some(left)
+        let document = to_raw_value(&StoredToolList { era, tools: list.tools })
+            .map_err(|_| Fault::unwritable("A list of tools"))?;
+        Ok(Some(FetchedDocument { document, fresh_ms: list.ttl_ms.clamp(LEAST_MS, MOST_MS) }))
     }
 }
 
