@@ -13,6 +13,10 @@ use crate::contract::FileRef;
 use crate::encoding::timestamp;
 use crate::ports::{CHUNK_BYTES, FileFault, Platform};
 
+/// After so many milliseconds a bucket that has failed is asked once more. R2 refuses a second write of the same contents
+/// within a second.
+const AGAIN_MS: u64 = 1_200;
+
 /// Why a tool's files could not be kept. The client and the model may read the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileFailure {
@@ -79,7 +83,13 @@ pub(super) async fn keep<P: Platform>(
     let HashedContents { bytes, sha256 } = contents;
     yield_after_long_work(platform)(bytes.len()).await;
     let id = FileId::of(platform.object_id(), sha256);
-    platform.keep_file(&id.key(), bytes).await.map_err(|fault| match fault {
+    let mut kept = platform.keep_file(&id.key(), &bytes).await;
+    if kept == Err(FileFault::Failed) {
+        // The tool has run: without its files it would run again.
+        platform.sleep(AGAIN_MS).await;
+        kept = platform.keep_file(&id.key(), &bytes).await;
+    }
+    kept.map_err(|fault| match fault {
         FileFault::NoBucket => FileFailure::NoPlace,
         FileFault::Failed => FileFailure::NotKept,
     })?;

@@ -65,7 +65,9 @@ fn is_ambiguous_or(json: &str, is_wrong_number: fn(&str) -> bool) -> bool {
     let mut rest = json;
     while let Some((_, found)) = rest.find(begins_token).and_then(|at| rest.split_at_checked(at)) {
         let length = match found.as_bytes().first() {
-            Some(b'"') => string_length(found),
+            Some(b'"') => {
+                end_of_string(&mut found.bytes().enumerate().skip(1)).unwrap_or(found.len())
+            }
             Some(b'{' | b'}') => 1,
             _ => found.find(|c| !is_of_number(c)).unwrap_or(found.len()),
         };
@@ -90,17 +92,16 @@ fn is_ambiguous_or(json: &str, is_wrong_number: fn(&str) -> bool) -> bool {
     false
 }
 
-/// The bytes of the string that a text begins with, its quotes included.
-fn string_length(text: &str) -> usize {
-    let mut bytes = text.bytes().enumerate().skip(1);
+/// Takes the rest of a string, whose first quote was taken, and returns the place behind it; `None` where it has no end.
+fn end_of_string(bytes: &mut impl Iterator<Item = (usize, u8)>) -> Option<usize> {
     while let Some((at, byte)) = bytes.next() {
         match byte {
-            b'"' => return at + 1,
+            b'"' => return Some(at + 1),
             b'\\' => drop(bytes.next()),
             _ => {}
         }
     }
-    text.len()
+    None
 }
 
 fn is_of_number(c: char) -> bool {
@@ -165,17 +166,7 @@ fn too_deep_at(text: &str, levels: usize) -> Option<usize> {
                 }
             }
             b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => {
-                while let Some((_, byte)) = bytes.next() {
-                    match byte {
-                        b'"' => break,
-                        b'\\' => {
-                            bytes.next();
-                        }
-                        _ => {}
-                    }
-                }
-            }
+            b'"' => drop(end_of_string(&mut bytes)),
             _ => {}
         }
     }

@@ -54,7 +54,7 @@ pub async fn ask_in_time<Q: Question>(
     reply.unwrap_or_else(|| Err(HttpFault::Lost("there was no reply in time".to_owned())))
 }
 
-/// Asks once more where an object was moved or began again while it was asked. For questions that change nothing, and
+/// Asks once more where an object was moved or began again while it was asked. For questions that may come twice, and
 /// that nobody else repeats.
 ///
 /// # Errors

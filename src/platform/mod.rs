@@ -21,8 +21,6 @@
 //! | `request_body` | `ports::RequestBody` to the body of a request that is sent |
 //! | `fetch` | `ports::HttpRequest` to the runtime's `fetch`, and its body to `ports::ResponseBody` |
 //! | `file_bucket` | reads and writes of files to R2 |
-//! | `tenants` | the deployment's variables on tenants to `identity::Tenants` |
-//! | `page_files` | the deployment's static assets to the playground's files |
 //! | `signatures` | the runtime's WebCrypto to checks of signatures |
 //! | `byte_stream` | the runtime's byte streams to vectors |
 //! | `promise` | the runtime's promises to futures |

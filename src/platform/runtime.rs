@@ -102,8 +102,8 @@ impl Platform for Runtime {
         self.state.id().to_string()
     }
 
-    async fn keep_file(&self, key: &str, contents: Vec<u8>) -> Result<(), FileFault> {
-        self.files.keep(&self.env, key, &contents).await
+    async fn keep_file(&self, key: &str, contents: &[u8]) -> Result<(), FileFault> {
+        self.files.keep(&self.env, key, contents).await
     }
 
     async fn erase_files(&self, folder: &str) -> Result<u64, FileFault> {

@@ -47,7 +47,7 @@ pub trait Platform: Machine + 'static {
     fn object_id(&self) -> String;
 
     /// Keeps a file in the bucket of the object's jurisdiction, in the place of the one with the same key.
-    async fn keep_file(&self, key: &str, contents: Vec<u8>) -> Result<(), FileFault>;
+    async fn keep_file(&self, key: &str, contents: &[u8]) -> Result<(), FileFault>;
 
     /// Deletes every file in a folder and returns their number. Writes that `keep_file` has begun
     /// complete first.

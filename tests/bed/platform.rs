@@ -404,14 +404,14 @@ impl Platform for TestPlatform {
         "0b".repeat(32)
     }
 
-    async fn keep_file(&self, key: &str, contents: Vec<u8>) -> Result<(), FileFault> {
+    async fn keep_file(&self, key: &str, contents: &[u8]) -> Result<(), FileFault> {
         if let Some(fault) = self.world.file_fault.get() {
             return Err(fault);
         }
         let bucket = self.bucket()?;
         self.world.executor.sleep(self.world.file_ms.get()).await;
         self.pause().await;
-        self.world.files.borrow_mut().insert(format!("{bucket}{key}"), contents);
+        self.world.files.borrow_mut().insert(format!("{bucket}{key}"), contents.to_vec());
         self.pause().await;
         Ok(())
     }

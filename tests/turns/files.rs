@@ -123,6 +123,20 @@ fn a_file_that_cannot_be_stored_fails_the_tool_and_the_repeated_turn_stores_it()
 }
 
 #[test]
+fn a_file_that_the_bucket_refuses_for_a_moment_is_kept_and_its_tool_runs_once() {
+    let bed = making_files(Bed::new());
+    bed.world.file_fault.set(Some(FileFault::Failed));
+    let running = bed.send(&turn("t1", "Make [plan: server]"));
+    bed.run_until(|bed| bed.world.tools.calls().len() == 1, "the tool is called");
+    let called_at = bed.world.executor.now_ms();
+    bed.run_until(|bed| bed.world.executor.now_ms() > called_at, "the bucket is waited for");
+    bed.world.file_fault.set(None);
+    let heard = bed.wait(&running).unwrap();
+    assert_eq!(heard.result()["Files"].as_array().unwrap().len(), 2);
+    assert_eq!(bed.world.tools.calls().len(), 1);
+}
+
+#[test]
 fn erasing_a_session_deletes_and_counts_its_files_and_no_others() {
     let bed = making_files(Bed::new());
     bed.world.files.borrow_mut().insert("another/file".to_owned(), Vec::new());

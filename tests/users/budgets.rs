@@ -1,5 +1,6 @@
 //! Tokens of users (interface §13): whoever cancels and whoever erases has spent what went out.
 
+use aptix_edge::ports::ObjectClass;
 use bed::*;
 use serde_json::json;
 
@@ -102,6 +103,20 @@ fn what_is_left_of_a_lease_is_not_spent_beside_the_limit_of_the_next_day() {
     }
     assert!(spent_today < 2_000 + longest, "{spent_today} of 2,000");
     assert!(spent(&bed) >= spent_today, "{} of {spent_today}", spent(&bed));
+}
+
+#[test]
+fn a_user_s_object_that_begins_again_while_a_session_takes_a_lease_is_asked_once_more() {
+    let bed = people();
+    // Each call takes the next lease.
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["Budget"] =
+            json!({ "UserTokensPerDay": 2_000, "Lease": 1 });
+    });
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.world.begins_again.set(Some(ObjectClass::User));
+    bed.say("alice", "a", "t2", "Hello").final_text();
+    assert_eq!(bed.world.begins_again.get(), None);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use aptix_edge::ports::ObjectClass;
 use aptix_edge::users::LONGEST_CREDENTIAL_MS;
 use bed::*;
 use serde_json::{Value, json};
@@ -505,6 +506,15 @@ fn revoking_reaches_every_session_before_it_is_answered() {
     let lines = bed.world.log.borrow();
     let line = lines.iter().find(|line| line["event"] == "user_revoked").unwrap();
     assert_eq!((&line["sessions"], &line["unreached"]), (&json!(2), &json!(0)));
+}
+
+#[test]
+fn a_session_that_begins_again_while_it_is_told_of_a_revocation_is_told_once_more() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.world.begins_again.set(Some(ObjectClass::Session));
+    assert_eq!(bed.asked("POST", "/users/alice/revoke", "").result()["Sessions"], 1);
+    assert_eq!(bed.world.begins_again.get(), None);
 }
 
 #[test]

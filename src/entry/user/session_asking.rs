@@ -4,13 +4,13 @@ use futures_util::future::join_all;
 
 use crate::contract::{Fault, Result, SessionId};
 use crate::entry::other_version::unanswered;
-use crate::object::{Question, ask};
+use crate::object::{Question, ask, asked_again};
 use crate::ports::{Platform, object_name};
 
 /// Sessions that are asked at the same time.
 const AT_ONCE: usize = 10;
 
-/// Asks a session of the user whose object this is.
+/// Asks a session of the user whose object this is, and once more where it begins again: nothing is done twice.
 ///
 /// # Errors
 /// `internal` when the session does not answer, `overloaded` when it is of another version.
@@ -25,7 +25,7 @@ pub(super) async fn ask_session<P: Platform, Q: Question>(
     let name = object_name(tenant, Some(user), id.as_str());
     let silent =
         "A session of the user did not answer. Send the same request again: nothing is done twice.";
-    let reply = ask(platform, &name, question).await;
+    let reply = asked_again(async || ask(platform, &name, question).await).await;
     reply.map_err(|fault| unanswered(&fault, Fault::internal(silent)))
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::contract::{ErrorCode, Fault, Result};
 use crate::encoding::timestamp;
-use crate::object::ask;
+use crate::object::{ask, asked_again};
 use crate::persistence::Lease;
 use crate::ports::{Database, Platform, user_name};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
@@ -56,7 +56,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let session_id = running.session.session_id.clone();
         let (per_day, per_month) = (limits.per_day, limits.per_month);
         let question = LeaseQuestion { session_id, ended, limits };
-        let asked = ask(self.platform.as_ref(), object, &question).await;
+        // A session that was given a lease and does not know gets the same again.
+        let asked =
+            asked_again(async || ask(self.platform.as_ref(), object, &question).await).await;
         match asked.map_err(|_| no_lease())? {
             LeaseReply::Granted { id, tokens, granted_at } => {
                 let state = &running.session.state;

@@ -11,6 +11,7 @@ use super::embedding_service::{
 use super::quantized_vector::QuantizedVector;
 use super::vector_tables::{PendingChunk, VectorSet};
 use crate::contract::Result;
+use crate::outbound::in_time;
 use crate::ports::{Database, Platform, with_timeout};
 use crate::retrieval::index::{CHUNK_WORK, STEP_CHUNKS, Tables, Writer};
 use crate::retrieval::work_budget::WorkBudget;
@@ -21,13 +22,16 @@ const BATCH_BYTES: usize = 200_000;
 /// The batches of one run. The alarm rings again for the rest, so that other requests have their turn.
 const BATCHES: usize = 64;
 
-/// The time after which a run begins no further batch, in milliseconds. The runtime ends an alarm after a quarter of an hour,
-/// the object with it, and drops one that it has ended some times.
+/// The time after which a run begins no further batch, in milliseconds, and the longest request. The runtime ends an alarm
+/// after a quarter of an hour, the object with it, and drops one that it has ended some times.
 const RUN_MS: u64 = 300_000;
 
-/// The time after which a run ends whatever it waits for, in milliseconds: one request may last as long as an alarm, and a
-/// batch can take several.
+/// The time after which a run ends whatever it waits for, in milliseconds.
 const MOST_MS: u64 = 800_000;
+
+/// The longest request of a single text, in milliseconds. A chunk that is skipped takes six at most, the probe among them, all
+/// in one run: the next one would begin anew.
+const SINGLE_MS: u64 = (MOST_MS - RUN_MS) / 6;
 
 /// A chunk is not shortened below this many bytes.
 const LEAST_BYTES: usize = 256;
@@ -180,7 +184,9 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         let Self { tables, generation, platform, budget, limits } = self;
         let is_wanted = || tables.generation() == *generation;
         let request = EmbeddingRequest { model: set.model(), inputs, is_wanted: &is_wanted };
-        service.embed(*platform, budget, limits, request).await
+        let longest_ms = if inputs.len() > 1 { RUN_MS } else { SINGLE_MS };
+        let embedding = Box::pin(service.embed(*platform, budget, limits, request));
+        in_time(*platform, longest_ms, embedding).await
     }
 
     /// Reduces the next request after the service refused some chunks: to half of several chunks, or to a shorter text

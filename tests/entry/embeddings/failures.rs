@@ -227,6 +227,21 @@ fn the_alarm_ends_in_time_however_long_one_request_may_last() {
 }
 
 #[test]
+fn a_chunk_at_which_the_service_is_silent_is_skipped_however_long_one_request_may_last() {
+    let bed = Bed::new();
+    let mut patient = by("m");
+    patient["TimeoutMs"] = json!(900_000);
+    configure(&bed, patient);
+    bed.world.embeddings.think(|request| {
+        let is_silent = request.inputs().iter().any(|input| input.contains("attack"));
+        is_silent.then_some(EmbeddingsFault::Silence)
+    });
+    put(&bed, &[("a.md", "Rain falls.\n"), ("b.md", "An attack.\n"), ("c.md", "Fog.\n")]);
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("m", DIMENSIONS)], |text| text.contains("attack"));
+}
+
+#[test]
 fn a_change_while_the_service_is_asked_does_not_shorten_the_wait() {
     let bed = Bed::new();
     let mut patient = by("m");
