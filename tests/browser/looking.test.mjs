@@ -162,6 +162,20 @@ describe('looking into', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'aborted');
   });
 
+  test('a stop that does not come through for longer than one asks is done when the service is there again', async () => {
+    const page = await playground.page({ expected: [/Failed to load resource/] });
+    const turn = await say(page, 'Call the tool send_mail with the word ann.');
+    await hasStatus(turn, 'awaiting_tools');
+    await page.route(/\/health/, (route) => route.abort());
+    // As of a proxy that is not to be asked for a minute.
+    await page.route(/\/cancel/, (route) => route.fulfill({ status: 502, headers: { 'retry-after': '61' }, body: 'Bad gateway' }));
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('The turn is stopped when the network is back.').waitFor();
+    await page.unroute(/\/cancel/);
+    await page.unroute(/\/health/);
+    await hasStatus(turn, 'aborted');
+  });
+
   test('contexts that the address of `make dev` names are offered, and where none is known the field says why', async () => {
     const page = await playground.page();
     await openPanel(page, 'Context');

@@ -3,7 +3,7 @@
 import { AbstractAgent, type AgentConfig, type AgentSubscriberParams, type BaseEvent, type RunAgentInput } from "@ag-ui/client";
 import { Observable } from "rxjs";
 import type { Aptix, AptixError, ExecuteRequest, LogEntry, Session, SessionView, Store, StreamEvent, TurnRequest } from "./index.js";
-import { answersTo, identifier, userTurn, writesOn, writtenOn } from "./ag-ui/input.js";
+import { answersAlone, answersTo, identifier, userTurn, writesOn, writtenOn } from "./ag-ui/input.js";
 import { hasHad, isShown, lacksAnswer, withoutPart } from "./ag-ui/shown.js";
 import { RunWriter } from "./ag-ui/run_writer.js";
 import { inTime } from "./arrival.js";
@@ -151,6 +151,9 @@ export class AptixAgent extends AbstractAgent {
       await session.cancel(LiveTurn.TurnId);
     } else if (LatestTurn?.Status === "completed" && (await comesAgain(LatestTurn))) {
       return this.attached(sessionId, LatestTurn, input, signal);
+    } else if (LatestTurn?.Status === "aborted" && answersAlone(input)) {
+      // What answers a turn that was cancelled begins none: it is told of that end.
+      return { ...this.attached(sessionId, LatestTurn, input, signal), messages: undefined };
     }
     const { request } = this;
     const asked = { ...(typeof request === "function" ? request() : request), ...userTurn(input) };

@@ -92,8 +92,9 @@ export class AptixChatTransport {
     try {
       if (last.role === "assistant") return this.#continued(session, last, left);
       const { request, tools, steer, forks } = this.options;
-      // An edited message is no addition.
-      const added = steer && trigger === "submit-message" && messageId === undefined && (await this.#added(session, last, left.signal));
+      // An edited message is no addition; one that is sent again may have been one.
+      const rest = messageId === undefined ? this.#added : this.#had;
+      const added = steer && trigger === "submit-message" && (await rest.call(this, session, last, left.signal));
       if (added) return this.#stream(added, left);
       const always: TurnRequest = { ...(typeof request === "function" ? request() : request), ...body };
       const isAnew = trigger === "regenerate-message";
@@ -163,6 +164,25 @@ export class AptixChatTransport {
     }
     watch.endsWith(signal);
     return this.#chunks({ sessionId: session.sessionId, turnId: watch.turnId, steerId }, events);
+  }
+
+  /**
+   * What the newest turn gave, where it has ended with these words: they were added to it by a sending of which nothing was
+   * heard. As a turn of their own they would be said twice.
+   */
+  async #had(session: Session, message: ChatMessage, signal?: AbortSignal): Promise<AsyncGenerator<Chunk, void, void> | undefined> {
+    try {
+      const { LatestTurn } = await session.get();
+      if (LatestTurn?.Status !== "completed") return undefined;
+      const { TurnId: turnId } = LatestTurn;
+      await this.#steer(session.attach(turnId), message);
+      const watch = new Watch(turnId, (ends) => session.attach(turnId, this.#watching(ends)));
+      return this.#watched(session, { sessionId: session.sessionId, turnId, steerId: turnIdFor(message) }, watch, signal);
+    } catch (error) {
+      // It has none of them, or other words by this id, which an edited message has.
+      if (!["session_not_found", "turn_ended", "steer_conflict"].includes((error as { code?: string }).code!)) throw error;
+      return undefined;
+    }
   }
 
   #steer(turn: Turn, message: ChatMessage): Promise<unknown> {

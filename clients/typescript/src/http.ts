@@ -1,5 +1,6 @@
 // One HTTP request, and how it is repeated. Every request of this service may be repeated unchanged, always: ids and
 // content make it the same request.
+import { inTime } from "./arrival.js";
 import type { Bearer, Credential } from "./credential.js";
 import { AptixConnectionError, AptixError, type Repetition, repetition } from "./errors.js";
 import { type ServerSentEvent, piecesOf, serverSentEvents } from "./events.js";
@@ -68,8 +69,8 @@ export interface Http extends HttpOptions {
   learnt: { isThere?: boolean };
   /** Is told of every response of a turn. */
   heard?(response: Response): void;
-  /** What is asked for is there then. */
-  ready?: Promise<void>;
+  /** Where what is asked for is on its way: it is there then, or is not sent any more. */
+  arrival?: () => Promise<void> | undefined;
 }
 
 /** The client's own way of a request, with what is given for this one. */
@@ -289,8 +290,10 @@ async function repeated<T>(http: Http, call: Call, given?: Signal): Promise<With
   const { signal, dispose } = abortable(given, http.deadlineMs);
   const attempts = new Attempts(http, signal);
   let mayBeDone = false;
+  let { arrival } = http;
   try {
-    await (http.ready && unlessAborted(http.ready, signal));
+    const arrives = arrival?.();
+    await (arrives && unlessAborted(inTime(arrives), signal));
     for (;;) {
       const exchange = new Exchange(http, call, signal);
       let response!: Response;
@@ -302,7 +305,10 @@ async function repeated<T>(http: Http, call: Call, given?: Signal): Promise<With
         const failure = failureOf(error, signal);
         if (mayBeDone && failure.code === call.doneBy) return withResponse(undefined as T);
         mayBeDone ||= failure instanceof AptixConnectionError || failure.code === "overloaded";
-        await attempts.after(failure, exchange.bearer);
+        const later = failure.code.endsWith("_not_found") ? arrival?.() : undefined;
+        if (!later) await attempts.after(failure, exchange.bearer);
+        // Once more: it is on its way for longer.
+        else await unlessAborted(later, signal).then(() => (arrival = undefined));
       } finally {
         exchange.close();
       }

@@ -71,6 +71,8 @@ class WatchedSession {
   #segment: number | undefined;
   /** Steers that drop the model call under way, and what it has said. */
   readonly #interrupting = new Set<string>();
+  /** Each adds words once more that could not be added to a turn; who begins another one has given them up. Another list since a stop. */
+  #lost: (() => Promise<void>)[] = [];
 
   /** Words of the page are on their way, its tools run, or what they gave is on its way: whoever leaves takes none of that back. */
   #isSending = false;
@@ -104,45 +106,60 @@ class WatchedSession {
     this.#present.abort();
   }
 
-  send = async (words: string | TurnRequest): Promise<void> => {
-    if (isEmpty(words)) return;
-    await this.#ready();
-    if (this.#turn) return this.steer(words as SteerContent);
-    const request = { ...this.options.request, ...contentOf(words) };
-    this.#begin({ turnId: newId(), request });
-  };
+  send = (words: string | TurnRequest): Promise<void> => this.steer(words as SteerContent);
 
   steer = async (words: string | SteerContent, { interrupt }: { interrupt?: boolean } = {}): Promise<void> => {
     if (isEmpty(words)) return;
     await this.#ready();
-    const turn = this.#turn;
-    if (!turn) return this.send(words as TurnRequest);
+    if (!this.#turn) this.#lost.length = 0;
+    await this.#say(words, interrupt);
+  };
+
+  /** Adds words to the turn that runs; where none does, they begin one. */
+  async #say(words: string | SteerContent, interrupt?: boolean): Promise<void> {
+    await this.#ready();
+    if (this.#turn) return this.#add(this.#turn, newId(), words, interrupt);
+    const request = { ...this.options.request, ...contentOf(words) };
+    this.#begin({ turnId: newId(), request });
+  }
+
+  /** Under the same id, words that are added once more are in the turn once. */
+  async #add(turn: Turn, id: string, words: string | SteerContent, interrupt?: boolean): Promise<void> {
     // A turn that runs takes words, and no settings.
     const { Instruction, InputArtifacts, ClipboardImages } = contentOf(words);
     const content = { Instruction, InputArtifacts, ClipboardImages };
-    const id = newId();
+    const isRead = () => this.#turn?.turnId === turn.turnId;
+    const lost = this.#lost;
     this.#asked(id, turn.turnId, content);
     if (interrupt) this.#interrupting.add(id);
     try {
       await turn.steer(content, { steerId: id, interrupt });
     } catch (error) {
-      if ((error as AptixError).code !== "turn_ended") return this.#failed(error, id);
+      const isLate = (error as AptixError).code === "turn_ended";
+      // A turn that is sent once more as well is waited for.
+      if (!isLate) lost.push(() => (this.#forget(id), this.#add(isRead() ? this.#turn! : turn, id, words, interrupt)));
+      // What was on its way when the turn was stopped begins no other one.
+      if (!isLate || lost !== this.#lost) return this.#failed(error, id);
       this.#forget(id);
-      // Whoever reads the turn hears of its end in a moment, but not while a human is asked.
-      await (this.#shown.status === "waiting" ? this.#readAnew(turn) : this.#reading);
-      await this.send(words as TurnRequest);
+      // Whoever reads the turn hears of its end in a moment, but not while a human is asked, or a tool of the page runs.
+      if (isRead()) await (this.#shown.status === "waiting" || this.#isSending ? this.#readAnew(turn) : this.#reading);
+      await this.#say(words, interrupt);
     }
-  };
+  }
 
   stop = async (): Promise<void> => {
+    this.#lost = [];
     await this.#ready();
+    const turn = this.#turn;
     try {
-      await this.#turn?.cancel();
+      await turn?.cancel();
     } catch (error) {
+      // What has not arrived is not sent again.
+      this.#answered(turn);
       return this.#failed(error);
     }
-    // While a human is asked, nobody reads that the turn has ended.
-    if (this.#shown.status === "waiting") await this.#readAnew(this.#turn);
+    // While a human is asked, or a tool of the page runs, nobody reads that the turn has ended.
+    if (this.#shown.status === "waiting" || this.#isSending) await this.#readAnew(this.#turn);
   };
 
   /** Reads what has become of a turn that has ended elsewhere. Its request is not sent again, since that replays the pause. */
@@ -161,7 +178,19 @@ class WatchedSession {
     await this.#reading;
     this.#open();
     await this.#ready();
-    if (this.#sent && !this.#turn && !this.#shown.error) this.#begin(this.#sent);
+    this.#again();
+  }
+
+  /** Sends once more what failed; what was refused because another turn runs, when that has ended. */
+  #again(): void {
+    const [turn, sent] = [this.#turn, this.#sent];
+    if (this.#shown.error || (turn && sent && turn.turnId !== sent.turnId)) return;
+    if (sent && !turn) this.#begin(sent);
+    const lost = this.#lost;
+    // One after the other, so that they keep their order. Nobody waits: what has come too late for its turn may resume.
+    void (async () => {
+      for (const add of lost.splice(0)) if (lost === this.#lost) await add();
+    })();
   }
 
   #reading: Promise<void> = Promise.resolve();
@@ -200,9 +229,9 @@ class WatchedSession {
       // Whoever has left may come back to it; another loading shows its own.
       if (signal !== this.#present.signal) return undefined;
       const messages = saidIn(exported);
-      // What the service did not take stays to be seen, until it is sent again.
-      const failed = this.#shown.messages.filter(({ id, role, state }) => role === "user" && state === "failed" && !messages.some((message) => message.id === id));
-      this.#show({ messages: [...messages, ...failed] });
+      // What the service does not have stays to be seen: it is on its way, or is sent again.
+      const own = this.#shown.messages.filter(({ id, role }) => role === "user" && !messages.some((message) => message.id === id));
+      this.#show({ messages: [...messages, ...own] });
       // What has ended meanwhile is shown. Sent again, it would replay its first pause, and lose the words that were added to it.
       const sent = exported.Turns.find(({ TurnId }) => TurnId === this.#sent?.turnId);
       if (sent?.Status === "completed" || sent?.Status === "aborted") this.#sent = undefined;
@@ -226,8 +255,11 @@ class WatchedSession {
     this.#isSending = true;
     // Whoever has left meanwhile has said it before.
     if (this.#present.signal.aborted) this.#present = new AbortController();
-    this.#show({ messages: this.#shown.messages.filter((message) => message.turnId !== turnId) });
+    const { messages } = this.#shown;
+    const added = messages.filter((message) => message.turnId === turnId && message.role === "user" && message.id !== turnId);
+    this.#show({ messages: messages.filter((message) => message.turnId !== turnId) });
     this.#asked(turnId, turnId, request);
+    this.#show({ messages: [...this.#shown.messages, ...added] });
     this.#read(this.session.turn(request, { turnId, ...this.#watching(this.#present.signal) }));
   }
 
@@ -274,8 +306,7 @@ class WatchedSession {
         }
         if (!signal.aborted) this.#show({ status: "ready", approvals: [] });
       }
-      // What was refused because this turn ran.
-      if (!signal.aborted && this.#sent && this.#sent.turnId !== turn.turnId && !this.#shown.error) this.#begin(this.#sent);
+      if (!signal.aborted) this.#again();
     })();
   }
 

@@ -155,14 +155,8 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
   async steer(words: string | SteerContent, options: SteerOptions & { ifEnded?: string } = {}): Promise<SteerResult | Turn<Output>> {
     const { steerId = newId(), interrupt: Interrupt, ifEnded } = options;
     const content = typeof words === "string" ? { Instruction: words } : words;
-    const steered = () => post<SteerResult>(this.#there, `${this.first.turnPath}/steer`, { SteerId: steerId, ...content, Interrupt });
     try {
-      return await steered().catch(async (error: AptixError) => {
-        if (!this.#isSent || !error.code?.endsWith("_not_found")) throw error;
-        // The turn is on its way for longer.
-        await this.#accepted;
-        return steered();
-      });
+      return await post<SteerResult>(this.#there, `${this.first.turnPath}/steer`, { SteerId: steerId, ...content, Interrupt });
     } catch (error) {
       if (ifEnded !== "newTurn" || (error as AptixError).code !== "turn_ended") throw error;
       return this.next(content, steerId);
@@ -237,7 +231,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
 
   /** The service with this turn: what is about to be sent is not there yet. */
   get #there(): Http {
-    return { ...this.#http, ready: this.#isSent ? inTime(this.#accepted) : undefined };
+    return { ...this.#http, arrival: () => (this.#isSent ? this.#accepted : undefined) };
   }
 
   get #isSent(): boolean {

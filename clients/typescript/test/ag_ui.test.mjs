@@ -231,6 +231,24 @@ for (const version of Object.keys(VERSIONS)) {
     assert.deepEqual([TurnCount, rig.model.requests.length, rig.tools.requests.length], [2, 4, 1]);
   });
 
+  test(`${version}: answers to a turn that was cancelled meanwhile begin no new one`, async () => {
+    rig.model.script(answer(call('read', { path: 'a' })), answer(sendMail({ to: 'Ann' })));
+    for (const words of ['Read a.', 'Mail Ann.']) {
+      const agent = newAgent(version);
+      say(agent, words);
+      const { events } = await run(agent, { tools: FRONT_END });
+      const session = new Aptix({ baseUrl: `${rig.url}` }).session(agent.threadId);
+      await session.cancel((await session.get()).LiveTurn.TurnId);
+      const [interrupt] = events.at(-1).outcome?.interrupts ?? [];
+      if (!interrupt) answerCalls(agent);
+      const resume = interrupt && [{ interruptId: interrupt.id, status: 'resolved', payload: { approved: true } }];
+      const told = await run(agent, { tools: FRONT_END, ...(resume && { resume }) }).catch((error) => ({ failed: error }));
+      assert.ok(told.error?.code === 'turn_aborted' || /cancelled/.test(`${told.failed}`), JSON.stringify(told));
+      assert.equal((await session.get()).TurnCount, 1);
+    }
+    assert.equal(rig.model.requests.length, 2);
+  });
+
   test(`${version}: who walks away from a question and writes on is heard once, also where the run comes again or another page has answered`, async () => {
     rig.tools.on('/send_mail', '{"sent":true}');
     rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('Not sent. It is noon.')));

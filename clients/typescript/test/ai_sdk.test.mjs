@@ -329,6 +329,29 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
     assert.equal((await Array.fromAsync(session.turns())).length, 3);
   });
 
+  test(`AI SDK ${version}: words that were added to a turn, which nobody has heard of, are sent again and said once; edited ones are a turn`, async () => {
+    const gate = new Gate();
+    said(text('The long ', gate, 'answer.'));
+    said(text('Short.'));
+    const chat = newChat(ai, { transport: { steer: 'add' } });
+    const first = chat.sendMessage({ text: 'Long.' });
+    await eventually(() => rig.model.requests.length === 1, 'it runs');
+    const [asked] = structuredClone(chat.messages);
+    const session = new Aptix({ baseUrl: `${rig.url}` }).session(chat.id);
+    await session.attach(asked.id).steer('Shorter.', { steerId: 'added' });
+    gate.open();
+    await first;
+    const added = { id: 'added', role: 'user', parts: [{ type: 'text', text: 'Shorter.' }] };
+    const page = newChat(ai, { id: chat.id, messages: [asked, added], transport: { steer: 'add' } });
+    await page.sendMessage();
+    assert.deepEqual([page.error, page.messages.length, shape(page.messages.at(-1)).at(-1)], [undefined, 3, 'Short.']);
+    assert.equal((await Array.fromAsync(session.turns())).length, 1);
+    said(text('Long again.'));
+    await page.sendMessage({ text: 'Longer.', messageId: 'added' });
+    assert.deepEqual([page.error, shape(page.messages.at(-1)).at(-1)], [undefined, 'Long again.']);
+    assert.equal((await Array.fromAsync(session.turns())).length, 2);
+  });
+
   test(`AI SDK ${version}: stop after an addition ends the watching of both, and the page is reloaded in between`, async () => {
     const gate = new Gate();
     said(text('The long ', gate, 'answer.'));

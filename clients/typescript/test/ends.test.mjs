@@ -476,17 +476,20 @@ test('who cancels waits for no head that something between holds back, no turn t
   }
   await final;
 
-  // Words whose turn is on its way for longer are sent once more.
+  // What is about a turn that is on its way for longer is sent once more.
   const missing = { ErrorCode: 'session_not_found', Message: 'No.', SystemError: false };
-  const slow = turnOf({ steer: (count) => (count === 2 ? missing : { State: 'pending' }) });
-  const stream = slow.turn.toReadableStream();
-  const steered = slow.turn.steer('More.');
-  await settled();
-  twoSecondsPass();
-  await settled();
-  assert.deepEqual(slow.asked, ['execute', 'steer']);
-  await stream.cancel();
-  assert.equal((await steered).State, 'pending');
+  const late = { steer: [(turn) => turn.steer('More.'), { State: 'pending' }], cancel: [(turn) => turn.cancel(), { Status: 'aborted' }] };
+  for (const [what, [ask, told]] of Object.entries(late)) {
+    const slow = turnOf({ [what]: (count) => (count === 2 ? missing : told) });
+    const stream = slow.turn.toReadableStream();
+    const answered = ask(slow.turn);
+    await settled();
+    twoSecondsPass();
+    await settled();
+    assert.deepEqual(slow.asked, ['execute', what]);
+    await stream.cancel();
+    assert.deepEqual(await answered, told);
+  }
 });
 
 test('a fetch whose bodies are streams of Node, or none, reads JSON by itself', async () => {

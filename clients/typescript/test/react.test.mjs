@@ -150,6 +150,21 @@ test('what the network has lost is sent again as the same turn, by a click or wh
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
+test('what was stopped while the network was away is not sent when that is back', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  const { page, until } = await bare('stopped-unsent');
+  const lost = /\/(execute|cancel)\b/;
+  await page.route(lost, (route) => route.abort());
+  await page.evaluate(() => void window.hook.send('Never mind.'));
+  await until("window.hook.status === 'running'");
+  await page.evaluate(() => window.hook.stop());
+  await page.waitForFunction("window.hook.status === 'ready' && window.hook.error", undefined, { timeout: 60_000 });
+  await page.unroute(lost);
+  await page.evaluate(() => window.hook.resume());
+  assert.deepEqual(await page.evaluate(() => [window.hook.status, window.hook.error]), ['ready', undefined]);
+  assert.equal((await fetch(new URL('/sessions/stopped-unsent', rig.url))).status, 404);
+  assert.deepEqual(faults, []);
+});
+
 test('what has ended while the network was away is shown as the service has it, and is not sent again', { skip: withoutBrowser, timeout: 120_000 }, async () => {
   const gate = new Gate();
   rig.model.script(answer(text('It is blue', gate, '.')), answer(text('And green.')));
@@ -176,6 +191,88 @@ test('what has ended while the network was away is shown as the service has it, 
   assert.deepEqual(await texts(), ['Which colour? done', 'It is blue. done', 'Two, please. done', 'And green. done']);
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
+
+test('words that the network has lost on their way to a turn stay to be seen, and are sent again with it, once', { skip: withoutBrowser, timeout: 180_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(answer(text('It is blue', gate, '.')), answer(text('And green.')));
+  const { page, until, texts } = await bare('lost-words');
+  const failed = (words) => page.waitForFunction((words) => window.hook.messages.some(({ text, state }) => text === words && state === 'failed'), words, { timeout: 60_000 });
+  const begin = /\/execute\b/;
+  for (const way of [begin, '**/steer']) await page.route(way, (route) => route.abort());
+  await page.evaluate(() => void window.hook.send('Which colour?'));
+  await until("window.hook.status === 'running'");
+  await page.evaluate(() => void window.hook.send('Two, please.'));
+  await failed('Which colour?');
+  // The turn is sent again while what was added to it is on its way.
+  await page.unroute(begin);
+  await page.evaluate(() => window.hook.resume());
+  await until("window.hook.messages.at(-1)?.text === 'It is blue'");
+  await failed('Two, please.');
+  await page.unroute('**/steer');
+  await page.evaluate(() => window.hook.resume());
+  await eventually(async () => (await steersOf('lost-words')).length === 1, 'the words are there');
+  gate.open();
+  await until("window.hook.status === 'ready' && window.hook.messages.at(-1)?.text === 'And green.'");
+  assert.deepEqual((await texts()).filter((each) => each.startsWith('Two')), ['Two, please. done']);
+  await page.reload();
+  await until("window.hook?.status === 'ready'");
+  assert.deepEqual(await texts(), ['Which colour? done', 'It is blue. done', 'Two, please. done', 'And green. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('words that come too late for a turn are added to the one that has begun by then', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('Another day', gate, '.')), answer(text('And another.')));
+  const { page, until, texts } = await bare('too-late');
+  await page.evaluate(() => void window.hook.send('Mail Ann.'));
+  await until("window.hook.status === 'waiting'");
+  const at = new URL('/sessions/too-late', rig.url);
+  const { Result } = await (await fetch(at)).json();
+  await fetch(`${at}/turns/${Result.LiveTurn.TurnId}/cancel`, { method: 'POST' });
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route('**/steer', async (route) => {
+    if (route.request().postData()?.includes('And this.')) await held;
+    await route.continue();
+  });
+  await page.evaluate(() => void (window.hook.send('Not today.'), window.hook.send('And this.')));
+  await until("window.hook.messages.at(-1)?.text === 'Another day'");
+  assert.ok((await texts()).includes('And this. done'));
+  release();
+  await eventually(async () => (await steersOf('too-late')).length === 1, 'the words are there');
+  gate.open();
+  await until("window.hook.status === 'ready' && window.hook.messages.at(-1)?.text === 'And another.'");
+  assert.deepEqual(await texts(), ['Mail Ann. done', 'Not today. done', 'Another day. done', 'And this. done', 'And another. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('words that are on their way to a turn when it is stopped begin no other one', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(answer(text('One', gate, '.')));
+  const { page, until, texts } = await bare('stopped-words');
+  await page.evaluate(() => void window.hook.send('First.'));
+  await until("window.hook.messages.at(-1)?.text === 'One'");
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route('**/steer', async (route) => (await held, await route.continue()));
+  await page.evaluate(() => void window.hook.send('Second.'));
+  await until("window.hook.messages.at(-1)?.text === 'Second.'");
+  await page.evaluate(() => window.hook.stop());
+  await until("window.hook.status === 'ready'");
+  release();
+  await until("window.hook.messages.at(-1)?.state === 'failed'");
+  gate.open();
+  assert.deepEqual(await texts(), ['First. done', 'One stopped', 'Second. failed']);
+  assert.equal((await (await fetch(new URL('/sessions/stopped-words', rig.url))).json()).Result.TurnCount, 1);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+/** What has been added to the turn of a session that runs. */
+async function steersOf(session) {
+  const at = new URL(`/sessions/${session}`, rig.url);
+  const { LiveTurn } = (await (await fetch(at)).json()).Result;
+  return (await (await fetch(`${at}/turns/${LiveTurn.TurnId}`)).json()).Result.Steers ?? [];
+}
 
 /** The bare page of a session, as soon as it is ready; `until(expression)` waits for something of `hook`. */
 async function bare(session) {
@@ -272,6 +369,19 @@ test('a tool that runs while the component is away gives its result, and is not 
   await until("window.hook.messages.at(-1)?.text === 'Seen again.' && window.hook.status === 'ready'");
   assert.match(JSON.stringify(rig.model.bodies.at(-1).input), /green/);
   assert.deepEqual([await page.evaluate(() => window.runs), (await texts()).length, faults], [2, 4, []]);
+});
+
+test('a turn that is stopped while a tool of the page runs has ended, and nobody waits for the tool', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  rig.model.script(answer(call('look', {})), answer(text('Another day.')));
+  const { page, until, texts } = await bare('stopped-in-a-tool');
+  await page.evaluate(() => void window.hook.send('Look.'));
+  await until('window.finish');
+  await page.evaluate(() => window.hook.stop());
+  await until("window.hook.status === 'ready'");
+  await page.evaluate(() => void window.hook.send('Not today.'));
+  await until("window.hook.status === 'ready' && window.hook.messages.at(-1)?.text === 'Another day.'");
+  assert.deepEqual(await texts(), ['Look. done', 'Not today. done', 'Another day. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
 test('words that are sent as the component leaves arrive, and are answered where it comes back', { skip: withoutBrowser, timeout: 60_000 }, async () => {

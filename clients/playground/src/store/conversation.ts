@@ -337,10 +337,18 @@ export function follow(turn: ShownTurn): void {
 
 /** The turn that is being stopped: without a network it takes until that is back. */
 export const stopping = signal<string | undefined>(undefined);
+/** The same, where the network was away for longer than one asks. */
+let unstopped: ShownTurn | undefined;
+
+/** Stops the turn that could not be stopped without a network. */
+export async function stopAgain(): Promise<void> {
+  if (unstopped && isShown(unstopped)) await cancel(unstopped);
+}
 
 /** Aborts the turn itself. */
 export async function cancel(turn: ShownTurn): Promise<void> {
   stopping.value = turn.record.peek().turnId;
+  unstopped = undefined;
   try {
     const view = await aptix.session(turn.session).cancel(turn.record.value.turnId);
     tell(turn.session);
@@ -350,9 +358,13 @@ export async function cancel(turn: ShownTurn): Promise<void> {
     answering.settle(turn);
     if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
   } catch (error) {
-    announced.value = failureOf(error).message;
+    const failure = failureOf(error);
+    announced.value = failure.message;
+    if (!isUnreachable(failure, error)) return;
+    unstopped = turn;
+    connection.noteLoss();
   } finally {
-    stopping.value = undefined;
+    if (!unstopped) stopping.value = undefined;
   }
 }
 

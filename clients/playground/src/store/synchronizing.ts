@@ -1,7 +1,7 @@
 // What happens to the open session elsewhere: in another tab, by a script, while the service could not be reached. Owns when
 // the page asks the service for it: when another tab tells, when somebody comes back to the page, when the service is there
 // again, and now and then while a human is waited for. Nothing is asked of a page that nobody sees.
-import { leave, addAgain, announced, catchUp, follow, isNowhere, liveTurn, loadFault, sendAnswers, sendWaiting, sessionId, shownTurns } from './conversation.js';
+import { leave, addAgain, announced, catchUp, follow, isNowhere, liveTurn, loadFault, sendAnswers, sendWaiting, sessionId, shownTurns, stopAgain } from './conversation.js';
 import { failureOf } from './failure.js';
 import { effect, untracked } from '@preact/signals';
 import { isLost, onReturn } from './connection.js';
@@ -105,6 +105,8 @@ function wasErased(session: string): void {
 async function goOn(): Promise<void> {
   if (access.peek() === 'unknown') await knock().then(() => (loadFault.value = ''), () => {});
   if (!isLetIn.peek()) return;
+  // Before anything is sent that the turn would go on with.
+  await stopAgain();
   for (const turn of shownTurns.peek()) {
     const isLost = turn.record.peek().status === 'lost';
     if (!isLost && !(turn.isTaken && turn.watching && isLive(turn.record.peek()))) continue;

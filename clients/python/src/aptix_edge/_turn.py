@@ -36,7 +36,7 @@ MOVED_ON = ("turn_not_awaiting_tools", "tool_results_mismatch", "turn_conflict")
 """Somebody else has answered the calls meanwhile, so that the turn has gone on."""
 
 ARRIVAL_S = (0.1, 0.3, 1.0)
-"""The waits before what is about a turn is sent again, which may have come before the turn."""
+"""The waits before what is about a turn is sent again, which may have come before the turn; the last one repeats."""
 NOT_THERE = ("turn_not_found", "session_not_found")
 ABORT_S = 2.0
 """So long at most somebody who was interrupted waits until the turn is cancelled."""
@@ -93,6 +93,7 @@ class AsyncTurn(Generic[T]):
         self._request_id: str | None = None
         self._is_sent = False
         self._is_accepted = False
+        self._is_over = False
         self._is_called_off = False
 
     @property
@@ -207,6 +208,7 @@ class AsyncTurn(Generic[T]):
         try:
             answer = await detached(self._watched_http(), self._first)
         except BaseException as error:
+            self._is_over = True
             await self._aborted(error)
             raise
         self._first = self._followed()
@@ -275,6 +277,7 @@ class AsyncTurn(Generic[T]):
 
     async def _left(self, source: AsyncGenerator[TurnEvent, None]) -> None:
         """Ends the watching, once: the reader and who closes may come here at the same time."""
+        self._is_over = True
         if not await self._reading.stop():
             return
         try:
@@ -305,8 +308,9 @@ class AsyncTurn(Generic[T]):
             try:
                 return await request(http, call)
             except AptixError as error:
-                wait_s = next(waits, None) if is_on_its_way and error.code in NOT_THERE else None
-                if wait_s is None:
+                # Who still sends the turn may bring it however late, as where the network is away.
+                wait_s = next(waits, None if self._is_over else ARRIVAL_S[-1])
+                if wait_s is None or not is_on_its_way or error.code not in NOT_THERE:
                     raise
             await self._http.io.sleep(wait_s if deadline is None else max(0, min(wait_s, deadline.left_s)))
 

@@ -31,6 +31,10 @@ export function answersTo(calls: readonly ToolCall[], input: RunAgentInput, hand
 /** Whether the user has written on: answers alone stand behind the newest message of the user. */
 export const writesOn = ({ messages }: RunAgentInput): boolean => messages.at(-1)?.role === "user";
 
+/** Whether the input brings answers to a pause, and no words behind them. */
+export const answersAlone = ({ messages, resume = [] }: RunAgentInput): boolean =>
+  messages.at(-1)?.role === "tool" || (resume.length > 0 && messages.at(-1)?.role !== "user");
+
 /** What the user wrote last, behind the answers to a pause, by the ids of the messages. */
 export function writtenOn({ messages }: RunAgentInput): { id: string; words: SteerContent }[] {
   const words = messages.slice(messages.findLastIndex(({ role }) => role !== "user") + 1);
