@@ -80,7 +80,7 @@ impl<D: Database> KeySetHost<D> {
         let known = self.keeper.document(platform, &question.jwks_url, true, lacks, ask).await?;
         let now = platform.now_ms();
         let (fresh_ms, serves_ms) = (known.fresh_ms(now), serves_ms(&known, stale_ms, now));
-        let asks_again_ms = self.keeper.asks_again_ms(platform);
+        let asks_again_ms = self.keeper.asks_again_ms(now);
         Ok(KeySetReply {
             version: known.fetched_at,
             fresh_ms: match (fresh_ms, serves_ms) {
@@ -101,7 +101,7 @@ impl<D: Database> KeySetHost<D> {
         stale_ms: u64,
         question: &KeyQuestion,
     ) -> Result<Option<FetchedDocument>> {
-        self.keeper.claim(platform)?;
+        self.keeper.claim(platform.now_ms())?;
         let (set, unusable, fresh_ms) = match fetch(platform, &question.jwks_url).await {
             Ok(fetched) => fetched,
             Err(failure) => {

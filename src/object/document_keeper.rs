@@ -82,7 +82,7 @@ impl<D: Database> DocumentKeeper<D> {
             let _asking = self.asking.lock().await;
             // The one before may have brought what is wanting.
             self.read(source, may_store)?;
-            if !serves(&self.known()) && self.asks_again_ms(machine) == 0 {
+            if !serves(&self.known()) && self.asks_again_ms(machine.now_ms()) == 0 {
                 let fetched = fetch().await?;
                 self.take(fetched, machine.now_ms(), may_store)?;
             }
@@ -97,17 +97,17 @@ impl<D: Database> DocumentKeeper<D> {
 
     /// In how many milliseconds the source may be asked again. Where the clock was set back, the last attempt does not
     /// count.
-    pub fn asks_again_ms(&self, machine: &impl Machine) -> u64 {
-        let since = |at| machine.now_ms().abs_diff(at);
-        self.retry_ms.saturating_sub(self.known().attempted_at.map_or(self.retry_ms, since))
+    pub fn asks_again_ms(&self, now: u64) -> u64 {
+        let since = self.known().attempted_at.map_or(self.retry_ms, |at| now.abs_diff(at));
+        self.retry_ms.saturating_sub(since)
     }
 
     /// Claims an attempt before it is made, so that an instance that ends meanwhile does not ask anew.
     ///
     /// # Errors
     /// `internal` when the storage fails.
-    pub fn claim(&self, machine: &impl Machine) -> Result<()> {
-        self.known.borrow_mut().attempted_at = Some(machine.now_ms());
+    pub fn claim(&self, now: u64) -> Result<()> {
+        self.known.borrow_mut().attempted_at = Some(now);
         self.write()
     }
 

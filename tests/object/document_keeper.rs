@@ -64,7 +64,7 @@ impl Story {
         assert!(!self.is_asked.replace(true), "one at a time");
         let _asking = Asking(&self.is_asked);
         if self.claims {
-            self.keeper.claim(&self.step.platform)?;
+            self.keeper.claim(self.step.now_ms())?;
         }
         let number = self.attempts.borrow().len();
         self.attempts.borrow_mut().push((self.step.now_ms(), false));
@@ -171,12 +171,27 @@ fn a_source_that_failed_is_asked_again_when_its_time_has_come_and_its_last_docum
         (number_of(&stale), stale.fresh_ms(story.step.now_ms()), story.times()),
         (Some(0), 0, 2)
     );
-    assert_eq!(story.keeper.asks_again_ms(&story.step.platform), RETRY_MS);
+    assert_eq!(story.keeper.asks_again_ms(story.step.now_ms()), RETRY_MS);
     story.fails.set(false);
     story.wait(RETRY_MS - 1);
     assert_eq!((number_of(&story.asked("a")), story.times()), (Some(0), 2));
     story.wait(1);
     assert_eq!((number_of(&story.asked("a")), story.times()), (Some(2), 3));
+}
+
+#[test]
+fn a_clock_that_is_set_back_makes_no_document_last_longer_and_keeps_no_source_from_being_asked() {
+    let story = Story::new(true);
+    story.wait(500);
+    let known = story.asked("a");
+    let now = story.step.now_ms();
+    let (fetched_at, attempted_at) = (now, now - TAKES_MS);
+    assert_eq!((known.fresh_ms(fetched_at), known.fresh_ms(fetched_at - 1)), (FRESH_MS, 0));
+    let asks_again_ms = |now| story.keeper.asks_again_ms(now);
+    assert_eq!(
+        (asks_again_ms(attempted_at), asks_again_ms(attempted_at - RETRY_MS)),
+        (RETRY_MS, 0)
+    );
 }
 
 #[test]

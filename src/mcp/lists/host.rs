@@ -75,11 +75,12 @@ impl<D: Database> McpListHost<D> {
         let ask = async || self.ask(platform, server).await;
         let known =
             self.keeper.document(platform, &server.fingerprint, may_store, |_| false, ask).await?;
-        let fresh_ms = known.fresh_ms(platform.now_ms());
+        let now = platform.now_ms();
+        let fresh_ms = known.fresh_ms(now);
         let is_stale = fresh_ms == 0;
         Ok(ToolListReply {
             server: server.fingerprint.clone(),
-            fresh_ms: if is_stale { self.keeper.asks_again_ms(platform) } else { fresh_ms },
+            fresh_ms: if is_stale { self.keeper.asks_again_ms(now) } else { fresh_ms },
             is_stale,
             list: known.document,
         })
