@@ -74,10 +74,12 @@ pub(super) fn no_such_endpoint() -> Fault {
     Fault::new(ErrorCode::NotFound, message)
 }
 
-/// The values of a member of a target's query, still percent-encoded.
+/// The values of a member of a target's query, still percent-encoded. Its name may be encoded as well.
 pub(super) fn query_members<'t>(target: &'t str, name: &'t str) -> impl Iterator<Item = &'t str> {
     let query = target.split_once('?').map_or("", |(_, query)| query);
-    query.split('&').filter_map(move |member| member.strip_prefix(name)?.strip_prefix('='))
+    let members = query.split('&').filter_map(|member| member.split_once('='));
+    let is_named = move |member: &str| decoded(member).is_ok_and(|member| member == name);
+    members.filter_map(move |(member, value)| is_named(member).then_some(value))
 }
 
 /// Whether the query of a target has `true` for a member: `Progress` of a stream, `Explain` of a search.

@@ -177,7 +177,7 @@ test('an old list serves while its server fails, and the tools of a server that 
   const outdated = async (server) => {
     servers.change('quick', server);
     await rig.restart();
-    await rig.alter('McpLists', 'tool_list', 'UPDATE tool_list SET fresh_until = 1');
+    await rig.alter('McpLists', 'kept_document', 'UPDATE kept_document SET fresh_until = 1');
   };
   await outdated({ list: (exchange) => exchange.head(503).end() });
   const { got, offered } = await turn('quick', []);

@@ -61,7 +61,7 @@ afterEach(() => {
 /** Ends the isolate and the objects' memory, and moves the times that keepers have stored. */
 async function later({ sinceAttemptMs = 30_000, freshUntil = 'fresh_until' }) {
   await rig.restart();
-  await rig.alter('KeySetObject', 'keys', `UPDATE keys SET attempted_at = attempted_at - ${sinceAttemptMs}, fresh_until = ${freshUntil}`);
+  await rig.alter('KeySetObject', 'kept_document', `UPDATE kept_document SET attempted_at = attempted_at - ${sinceAttemptMs}, fresh_until = ${freshUntil}`);
 }
 
 const forged = (name) => handMade({ alg: 'ES256', kid: `forged-${crypto.randomUUID()}` }, claimsOf(issuerOf(name)), OLD);

@@ -304,6 +304,7 @@ fn a_ticket_in_the_url_of_anything_but_a_stream_is_refused_before_the_query_is_l
         "/sessions?Ticket=a",
         "/sessions?Limit=x&Ticket=a",
         "/sessions/s?Ticket=a",
+        "/sessions/s?%54icket=a",
         "/sessions/s/turns?Limit=0&Ticket=a",
         "/sessions/s/turns/t/stream/?Ticket=a",
         "/sessions/%FF/turns/t/stream?Ticket=a",
