@@ -37,7 +37,7 @@ export async function rehearse({ paths, catalog, context, baseline, judge: comma
     const judge = command && new Judge(command);
     try {
       const serve = (asked) => serveFor(asked, given);
-      const report = await rehearsal({ sessions, lanes, times, judge, serve, onSession: (session) => print(sessionText(session)) });
+      const report = await rehearsal({ sessions, lanes, times, judge: judge && judging(judge), serve, onSession: (session) => print(sessionText(session)) });
       const { code, sentences } = outcomeOf(report.Totals, maxDrift, minScore);
       // What cannot be written is nevertheless told.
       print(totalsText(report, sentences));
@@ -55,6 +55,14 @@ export async function rehearse({ paths, catalog, context, baseline, judge: comma
     throw new Fault(toldOf(fault), MISUSED);
   }
 }
+
+/** The judge, of which what is wrong with its lines is a fault of the command that was given. */
+const judging = (judge) => ({
+  judged: (...turn) =>
+    judge.judged(...turn).catch((error) => {
+      throw new Fault(error.message);
+    }),
+});
 
 function recorded(paths) {
   let files;

@@ -77,6 +77,7 @@ test('a judge gets a line for each turn, and its scores are held to the bound', 
   const wrong = await rehearse(recording, files, ['--catalog', changedCatalog(recording, 'judged'), '--judge', 'echo no', '--min-score', '1']);
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /the judge says no, not \{"Score"/);
+  assert.doesNotMatch(wrong.err, /^ +at /m, 'a judge is the operator\'s, whom a trace tells nothing');
 });
 
 test('a turn that failed and had not is 3, and wrong use is 2, with its remedy', async () => {

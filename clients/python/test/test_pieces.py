@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import BaseModel, Field
 from standardwebhooks import Webhook
 
 from aptix_edge import (
@@ -27,6 +28,7 @@ from aptix_edge import (
     WebhookError,
     _answers,
     _json_text,
+    _output,
     _sse,
     _sync_io,
     format_json,
@@ -100,6 +102,32 @@ class Color(enum.Enum):
 class Place:
     name: str
     floor: int = 0
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+
+
+class Node(BaseModel):
+    place: Place = Field(description="Where.")
+    color: Color = Color.RED
+    pet: Annotated[Cat | Dog, Field(discriminator="kind")]
+    under: list[Node] = []
+
+
+def test_the_form_of_an_answer_is_one_that_services_take() -> None:
+    form = json.loads(_output.output_schema(Node))
+    of = form["properties"]
+    assert (form["type"], form["required"]) == ("object", ["place", "color", "pet", "under"])
+    assert of["place"] == {"description": "Where.", "anyOf": [{"$ref": "#/$defs/Place"}]}, "nothing beside a reference"
+    assert of["color"] == {"$ref": "#/$defs/Color"}
+    assert of["pet"] == {"title": "Pet", "anyOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}]}
+    assert form["$defs"]["Node"]["properties"] == of
+    assert '"default"' not in json.dumps(form)
 
 
 def test_a_function_becomes_a_tool_by_its_hints_and_gets_what_they_say() -> None:

@@ -92,6 +92,16 @@ test('a turn asks for the form of its answer, and reads it by that', async () =>
   said(text('{"number":"seven"}'));
   await assert.rejects(session.turn({ Instruction: 'w' }, { output: order }).output(), { message: /^The answer does not fit: number/ });
   assert.equal(core.SchemaError, SchemaError);
+  // Services refuse words beside a reference, a reference as the whole, defaults, and `oneOf`.
+  const place = z.object({ name: z.string() }).meta({ id: 'Place' });
+  const kinds = z.discriminatedUnion('kind', [z.object({ kind: z.literal('a') }), z.object({ kind: z.literal('b'), of: place })]);
+  const node = z.object({ at: place.describe('Where.'), near: place.default({ name: 'x' }), kind: kinds, get under() { return z.array(node); } }).meta({ id: 'Node' });
+  said(text('{"at":{"name":"x"},"near":{"name":"y"},"kind":{"kind":"a"},"under":[]}'));
+  await session.turn({ Instruction: 'u' }, { output: node }).output();
+  const { type, properties, $defs } = rig.model.bodies.at(-1).text.format.schema;
+  const ref = { $ref: '#/$defs/Place' };
+  assert.deepEqual([type, properties.at, properties.near, $defs.Node.properties], ['object', { description: 'Where.', anyOf: [ref] }, ref, properties]);
+  assert.deepEqual([Object.keys(properties.kind), properties.kind.anyOf.length], [['anyOf'], 2]);
   // A library that writes no JSON Schema is given one beside it.
   assert.throws(() => session.turn({ Instruction: 'v' }, { output: v.object({ a: v.number() }) }), /valibot tells no JSON Schema of the answer: give it as `OutputSchema`/);
   said(text('{"a":2}'));

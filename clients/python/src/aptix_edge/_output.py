@@ -21,6 +21,8 @@ Json: TypeAlias = Union["dict[str, Json]", "list[Json]", str, float, bool, None]
 BY_NAME = ("properties", "$defs", "definitions", "patternProperties")
 HELD = ("anyOf", "oneOf", "allOf", "prefixItems", "items", "additionalProperties", "not")
 """The words of a schema whose value holds schemas by their names, or a list of them or one."""
+LEFT_OUT = ("default", "discriminator")
+"""What services refuse, and what says nothing of an answer that has all members."""
 
 
 def output_schema(output: Output[Any]) -> str:
@@ -30,7 +32,7 @@ def output_schema(output: Output[Any]) -> str:
     from pydantic import TypeAdapter  # Takes a tenth of a second, for who has such answers.
 
     adapter: TypeAdapter[Any] = TypeAdapter(output)
-    return json.dumps(_closed(adapter.json_schema()), ensure_ascii=False)
+    return json.dumps(_closed(_whole(adapter.json_schema())), ensure_ascii=False)
 
 
 def read_output(text: str, output: Output[Any] | None) -> Any:
@@ -46,15 +48,29 @@ def read_output(text: str, output: Output[Any] | None) -> Any:
     return adapter.validate_json(text)
 
 
+def _whole(schema: dict[str, Any]) -> dict[str, Any]:
+    """The form itself in the place of a reference to it, which pydantic writes of a model that holds itself: model
+    services demand an object.
+    """
+    named = schema.get("$defs", {}).get(schema.get("$ref", "").removeprefix("#/$defs/"))
+    if named is None:
+        return schema
+    return {**named, **{name: value for name, value in schema.items() if name != "$ref"}}
+
+
 def _closed(schema: Json) -> Json:
-    """The same with every object closed and whole, as model services demand of a form to which they hold an answer: no
-    further members, and none left out.
+    """The same as model services demand of a form to which they hold an answer: every object closed and whole, so
+    without defaults; nothing beside a reference; `anyOf` and no `oneOf`.
     """
     if isinstance(schema, list):
         return [_closed(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {name: _changed(name, value) for name, value in schema.items()}
+    made = {name: _changed(name, value) for name, value in schema.items() if name not in LEFT_OUT}
+    if "oneOf" in made:
+        made["anyOf"] = made.pop("oneOf")
+    if "$ref" in made and len(made) > 1:
+        made["anyOf"] = [{"$ref": made.pop("$ref")}]
     properties = made.get("properties")
     if not isinstance(properties, dict):
         return made

@@ -11,7 +11,7 @@ const isStandard = (schema: object): schema is StandardSchema => "~standard" in 
 
 /** `OutputSchema` of a turn whose answer has this form. */
 export function outputSchema(schema: object): string {
-  return JSON.stringify(isStandard(schema) ? closed(declaredBy(schema, "the answer", "`OutputSchema` of the turn")) : schema);
+  return JSON.stringify(isStandard(schema) ? closed(whole(declaredBy(schema, "the answer", "`OutputSchema` of the turn"))) : schema);
 }
 
 /** The answer as the JSON that it is, checked where the schema checks. */
@@ -24,16 +24,33 @@ export async function answerBy(text: string, schema: object | undefined): Promis
 const BY_NAME = /^(properties|\$defs|definitions|patternProperties)$/;
 const HELD = /^(anyOf|oneOf|allOf|prefixItems|items|additionalProperties|not)$/;
 
+/** What a library writes of a form, as far as it is changed here. */
+interface Written {
+  $ref?: string;
+  $defs?: Record<string, Written>;
+  oneOf?: object;
+  default?: unknown;
+  properties?: object;
+}
+
+/** The form itself in the place of a reference to it, which libraries write of one that holds itself: services demand an object. */
+function whole(form: Written): Written {
+  const named = form.$defs?.[`${form.$ref}`.slice("#/$defs/".length)];
+  return named ? whole({ ...named, ...form, $ref: named.$ref }) : form;
+}
+
 /**
- * The same with every object closed and whole, as model services demand of a form to which they hold an answer: no further
- * members, and none left out.
+ * The same as model services demand of a form to which they hold an answer: every object closed and whole, so without defaults;
+ * nothing beside a reference; `anyOf` and no `oneOf`.
  */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== "object" || schema === null) return schema;
-  const made = mapped(schema, (value, name) => (BY_NAME.test(name) ? mapped(value, closed) : HELD.test(name) ? closed(value) : value));
-  const { properties } = made as { properties?: object };
-  return properties ? { additionalProperties: false, ...made, required: Object.keys(properties) } : made;
+  const { $ref, oneOf: anyOf, default: _, ...others }: Written = mapped(schema, (value, name) =>
+    BY_NAME.test(name) ? mapped(value, closed) : HELD.test(name) ? closed(value) : value,
+  );
+  const made = { ...others, ...(anyOf && { anyOf }), ...($ref && (Object.keys(others)[0] ? { anyOf: [{ $ref }] } : { $ref })) };
+  return made.properties ? { additionalProperties: false, ...made, required: Object.keys(made.properties) } : made;
 }
 
 const mapped = (object: object, change: (value: never, name: string) => unknown): object =>
