@@ -42,8 +42,8 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22, which node_modules/.bin holds.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build build-dev client check test test-steps test-programs test-tools test-native test-worker test-long bench \
-	bench-limits bench-retrieval check-catalog replay-bundle rehearse check-openapi check-dependencies sbom package packages release deploy fmt clean
+.PHONY: help setup dev build build-dev client check test test-steps test-programs test-build test-tools test-native test-worker \
+	test-long bench bench-limits bench-retrieval check-catalog replay-bundle rehearse check-openapi check-dependencies sbom package packages release deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 
@@ -62,20 +62,25 @@ check: setup ## while editing: format, lints and the native tests that the chang
 	tools/test_run/concerned
 	@echo 'make check: passed; make test runs everything'
 
-test: setup ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 18 minutes, the first time 30; REPORT=1 lists what each step and file cost
+test: ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 18 minutes, the first time 30; REPORT=1 lists what each step and file cost
+	@tools/setup/setup packages
 	@echo 'make test: about 18 minutes; 30 where nothing is compiled yet'
 	@node tools/test_run/report.mjs begin
 	@status=0; $(MAKE) test-steps || status=$$?; node tools/test_run/report.mjs end $$status $(if $(REPORT),--all)
 
 test-steps:
 	$(step) format cargo fmt --check
-	@tools/setup/side_by_side test-programs test-tools
+	@tools/setup/side_by_side test-programs test-build test-tools
 	@tools/setup/side_by_side test-native test-worker
 	$(step) 'tests of times' node tools/test_run/run.mjs --apart $(timed)
 
 # The tests in JavaScript run these programs. A native test with them, so that all is compiled with the same features.
 test-programs:
 	$(step) programs $(LINTED) cargo build --locked --workspace --bins --test native
+
+test-build: setup
+	$(step) 'release build' $(MAKE) build client build-server/.complete
+	tools/setup/bundle_size
 
 # What only the tests need, and what waits for the network for minutes, the first time. Where it is missing, they say so, and
 # all others run.
@@ -89,8 +94,6 @@ test-native:
 	$(step) 'unit tests' nice $(LINTED) cargo test --locked $(UNIT_TESTS)
 
 test-worker:
-	$(step) 'release build' $(MAKE) build client build-server/.complete
-	tools/setup/bundle_size
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
 	@# `make test` has built the programs; cargo would wait for the native tests that compile.
 	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(filter-out $(timed),$(scripts))
