@@ -42,7 +42,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22, which node_modules/.bin holds.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build build-dev client check test test-steps test-programs test-build test-tools test-native test-worker \
+.PHONY: help setup dev build build-dev client check test test-steps test-native test-worker test-build test-tools \
 	test-long bench bench-limits bench-retrieval check-catalog replay-bundle rehearse check-openapi check-dependencies sbom package packages release deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -70,13 +70,24 @@ test: ## everything: licences, format, lints, native tests, release build, bundl
 
 test-steps:
 	$(step) format cargo fmt --check
-	@tools/setup/side_by_side test-programs test-build test-tools
 	@tools/setup/side_by_side test-native test-worker
 	$(step) 'tests of times' node tools/test_run/run.mjs --apart $(timed)
 
-# The tests in JavaScript run these programs. A native test with them, so that all is compiled with the same features.
-test-programs:
-	$(step) programs $(LINTED) cargo build --locked --workspace --bins --test native
+# The programs that tests in JavaScript run. A native test with them, so that all is compiled with the same features.
+programs := $(LINTED) cargo build --locked --workspace --bins --test native
+
+# The half of `make test` that computes. Its tests give way to the other half, whose tests hold short times.
+test-native:
+	$(step) programs $(programs)
+	$(step) 'native tests' nice $(LINTED) cargo test --locked --workspace --exclude aptix-edge
+	$(step) 'unit tests' nice $(LINTED) cargo test --locked $(UNIT_TESTS)
+
+test-worker:
+	@tools/setup/side_by_side test-build test-tools
+	@# cargo waits for the other half here, until the programs are compiled; the tests would wait for whatever it compiles.
+	$(programs)
+	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
+	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(filter-out $(timed),$(scripts))
 
 test-build: setup
 	$(step) 'release build' $(MAKE) build client build-server/.complete
@@ -87,16 +98,6 @@ test-build: setup
 test-tools:
 	-tools/setup/setup chromium
 	-$(step) 'tools in Python' tools/setup/python_tools >/dev/null
-
-# The half of `make test` that computes. It gives way to the other one, whose tests hold short times.
-test-native:
-	$(step) 'native tests' nice $(LINTED) cargo test --locked --workspace --exclude aptix-edge
-	$(step) 'unit tests' nice $(LINTED) cargo test --locked $(UNIT_TESTS)
-
-test-worker:
-	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
-	@# `make test` has built the programs; cargo would wait for the native tests that compile.
-	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(filter-out $(timed),$(scripts))
 
 test-long: build client build-server/.complete ## the random tests at length, every cut of the client's streams, a mixed load of 80 clients for MINUTES=8, one whose process is ended KILLS=30 times, the end-to-end tests over the package's server, and the release before with this one (APTIX_SEED=… repeats one)
 	APTIX_LONG_TESTS=1 cargo test --locked -p native -- --nocapture walk:: interleavings:: rows::

@@ -71,7 +71,10 @@ class WatchedSession {
   #segment: number | undefined;
   /** Steers that drop the model call under way, and what it has said. */
   readonly #interrupting = new Set<string>();
-  /** Each adds words once more that could not be added to a turn; who begins another one has given them up. Another list since a stop. */
+  /**
+   * Functions that add words once more which could not be added to a turn. Whoever begins another turn gives these words up; a stop
+   * begins another list.
+   */
   #lost: (() => Promise<void>)[] = [];
 
   /** Words of the page are on their way, its tools run, or what they gave is on its way: whoever leaves takes none of that back. */
@@ -136,7 +139,7 @@ class WatchedSession {
       await turn.steer(content, { steerId: id, interrupt });
     } catch (error) {
       const isLate = (error as AptixError).code === "turn_ended";
-      // A turn that is sent once more as well is waited for.
+      // Where the turn is sent once more as well, its new sending is the one to wait for.
       if (!isLate) lost.push(() => (this.#forget(id), this.#add(isRead() ? this.#turn! : turn, id, words, interrupt)));
       // What was on its way when the turn was stopped begins no other one.
       if (!isLate || lost !== this.#lost) return this.#failed(error, id);
