@@ -24,6 +24,17 @@ const said = (...items) => rig.model.script(answer(...items));
 const newChat = (ai, options) => chatAt(rig.url, ai, options);
 const ids = (chat) => chat.messages.map(({ id }) => id);
 
+/** A chat that adds words, its session, and a turn that writes until the gate opens; to what is added the answer is short. */
+async function longAnswer(ai) {
+  const gate = new Gate();
+  said(text('The long ', gate, 'answer.'));
+  said(text('Short.'));
+  const chat = newChat(ai, { transport: { steer: 'add' } });
+  const first = chat.sendMessage({ text: 'Long.' });
+  await eventually(() => rig.model.requests.length === 1, 'it runs');
+  return { gate, chat, first, session: new Aptix({ baseUrl: `${rig.url}` }).session(chat.id) };
+}
+
 for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
   test(`AI SDK ${version}: text, with what was taken back, and what the answer cost`, async () => {
     const chat = newChat(ai);
@@ -296,14 +307,8 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
   });
 
   test(`AI SDK ${version}: two additions at once, one that comes too late, and one to a turn that another page watches`, async () => {
-    const gate = new Gate();
-    said(text('The long ', gate, 'answer.'));
-    said(text('Short.'));
-    const chat = newChat(ai, { transport: { steer: 'add' } });
-    const sent = [chat.sendMessage({ text: 'Long.' })];
-    await eventually(() => rig.model.requests.length === 1, 'it runs');
-    sent.push(chat.sendMessage({ text: 'Shorter.' }), chat.sendMessage({ text: 'In French.' }));
-    const session = new Aptix({ baseUrl: `${rig.url}` }).session(chat.id);
+    const { gate, chat, first, session } = await longAnswer(ai);
+    const sent = [first, chat.sendMessage({ text: 'Shorter.' }), chat.sendMessage({ text: 'In French.' })];
     await eventually(async () => (await session.getTurn(ids(chat)[0])).Steers?.length === 2, 'the words are accepted');
     gate.open();
     await Promise.all(sent);
@@ -330,14 +335,8 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
   });
 
   test(`AI SDK ${version}: words that were added to a turn, which nobody has heard of, are sent again and said once; edited ones are a turn`, async () => {
-    const gate = new Gate();
-    said(text('The long ', gate, 'answer.'));
-    said(text('Short.'));
-    const chat = newChat(ai, { transport: { steer: 'add' } });
-    const first = chat.sendMessage({ text: 'Long.' });
-    await eventually(() => rig.model.requests.length === 1, 'it runs');
+    const { gate, chat, first, session } = await longAnswer(ai);
     const [asked] = structuredClone(chat.messages);
-    const session = new Aptix({ baseUrl: `${rig.url}` }).session(chat.id);
     await session.attach(asked.id).steer('Shorter.', { steerId: 'added' });
     gate.open();
     await first;
@@ -353,14 +352,8 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
   });
 
   test(`AI SDK ${version}: stop after an addition ends the watching of both, and the page is reloaded in between`, async () => {
-    const gate = new Gate();
-    said(text('The long ', gate, 'answer.'));
-    said(text('Short.'));
-    const chat = newChat(ai, { transport: { steer: 'add' } });
-    const first = chat.sendMessage({ text: 'Long.' });
-    await eventually(() => rig.model.requests.length === 1, 'it runs');
+    const { gate, chat, first, session } = await longAnswer(ai);
     const second = chat.sendMessage({ text: 'Shorter.' });
-    const session = new Aptix({ baseUrl: `${rig.url}` }).session(chat.id);
     await eventually(async () => (await session.getTurn(ids(chat)[0])).Steers?.length === 1, 'the words are accepted');
     await chat.stop();
     await Promise.all([first, second]);

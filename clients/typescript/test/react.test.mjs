@@ -73,6 +73,12 @@ const press = (name) => page.getByRole('button', { name, exact: true }).click();
 const shows = (words) => page.getByText(words, { exact: true }).first().waitFor({ timeout: 20_000 });
 const isReady = () => page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached', timeout: 20_000 });
 const said = () => page.locator('p').allTextContents();
+/** Cancels the turn of a session that runs, past the page. */
+const cancelElsewhere = async (id) => {
+  const at = new URL(`/sessions/${id}`, rig.url);
+  const { Result } = await (await fetch(at)).json();
+  await fetch(`${at}/turns/${Result.LiveTurn.TurnId}/cancel`, { method: 'POST' });
+};
 const read = async (place = '') => (await (await fetch(new URL(`/sessions/react${place}`, rig.url))).json()).Result;
 
 test('a page streams an answer, and is whole again after a reload in the middle of the next one', { skip: withoutBrowser, timeout: 120_000 }, async () => {
@@ -226,9 +232,7 @@ test('words that come too late for a turn are added to the one that has begun by
   const { page, until, texts } = await bare('too-late');
   await page.evaluate(() => void window.hook.send('Mail Ann.'));
   await until("window.hook.status === 'waiting'");
-  const at = new URL('/sessions/too-late', rig.url);
-  const { Result } = await (await fetch(at)).json();
-  await fetch(`${at}/turns/${Result.LiveTurn.TurnId}/cancel`, { method: 'POST' });
+  await cancelElsewhere('too-late');
   let release;
   const held = new Promise((resolve) => (release = resolve));
   await page.route('**/steer', async (route) => {
@@ -305,9 +309,7 @@ test('words behind a turn that was stopped elsewhere while it asked are the next
   const { page, until, texts } = await bare('stopped-elsewhere');
   await page.evaluate(() => void window.hook.send('Mail Ann.'));
   await until("window.hook.status === 'waiting'");
-  const at = new URL('/sessions/stopped-elsewhere', rig.url);
-  const { Result } = await (await fetch(at)).json();
-  await fetch(`${at}/turns/${Result.LiveTurn.TurnId}/cancel`, { method: 'POST' });
+  await cancelElsewhere('stopped-elsewhere');
   await page.evaluate(() => void window.hook.send('Not today.'));
   await until("window.hook.status === 'ready' && window.hook.messages.at(-1)?.text === 'Another day.'");
   assert.deepEqual(await texts(), ['Mail Ann. done', 'Not today. done', 'Another day. done']);
