@@ -17,7 +17,7 @@ const title = (page, begin) => page.waitForFunction((words) => document.title.st
 describe('the playground at hand', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
-    playground = await Playground.start({ wordMs: 8 });
+    playground = await Playground.start();
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
@@ -146,6 +146,7 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     await hasStatus(await say(page, 'Reason about it.'), 'completed');
     await assertAccessible(page);
     assert.deepEqual(await row('Reason').innerText(), 'Reason about it.\nnow');
+    playground.goOn();
     await row('slow').filter({ hasNotText: 'running' }).waitFor();
     // Another page of this browser knows it, too.
     await page.reload();

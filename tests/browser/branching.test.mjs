@@ -7,7 +7,7 @@ import { assertAccessible, done, hasStatus, PHONE, Playground, say, signIn } fro
 
 describe('asking otherwise', { skip: withoutBrowser }, () => {
   let playground;
-  before(async () => (playground = await Playground.start({ wordMs: 2 })));
+  before(async () => (playground = await Playground.start()));
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
 
@@ -219,6 +219,7 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     await hasStatus(page.locator('.turn').nth(2), 'completed');
     assert.deepEqual(await questions(page), ['Remember the word pelican.', 'Refuse this call.', 'What can you do?']);
     await page.goBack();
+    playground.goOn();
     await hasStatus(page.locator('.turn').nth(3), 'completed');
     await page.locator('.turn').nth(3).getByText('slowly enough to be cut, cancelled or resumed.').waitFor();
   });

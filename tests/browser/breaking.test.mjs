@@ -14,7 +14,7 @@ const asksInsteadOf = (page, words) =>
 describe('what is broken by hand', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
-    playground = await Playground.start({ wordMs: 6, paced: true, vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1500' } });
+    playground = await Playground.start({ wordMs: 6, vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1500' } });
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());

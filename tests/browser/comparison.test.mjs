@@ -11,7 +11,6 @@ describe('the comparison', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      wordMs: 2,
       catalog: (catalog, { toolUrl }) => {
         catalog.ServerTools.push(httpTool('weather', toolUrl), httpTool('send_mail', toolUrl, { Approval: 'Always' }));
         for (const mode of catalog.Modes) mode.Tools.push('weather', 'send_mail');

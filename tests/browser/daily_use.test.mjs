@@ -25,7 +25,7 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
   let playground;
 
   before(async () => {
-    playground = await Playground.start({ wordMs: 8 });
+    playground = await Playground.start();
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
@@ -271,6 +271,7 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     await page.mouse.wheel(0, -160);
     await jump.waitFor();
     const top = await list.evaluate(({ scrollTop }) => scrollTop);
+    playground.goOn();
     await turn.getByText('slowly enough').waitFor();
     assert.equal(await list.evaluate(({ scrollTop }) => scrollTop), top);
     await assertAccessible(page);

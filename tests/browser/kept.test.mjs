@@ -8,7 +8,6 @@ describe('what a reload keeps', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      wordMs: 2,
       catalog: withMail(),
     });
     playground.rig.tools.on('/send_mail', '{"sent":true}');

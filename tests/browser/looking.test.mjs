@@ -12,7 +12,6 @@ describe('looking into', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      wordMs: 40,
       catalog: (catalog, { toolUrl }) => {
         catalog.ServerTools.push(httpTool('weather', toolUrl), httpTool('send_mail', toolUrl, { Approval: 'Always' }));
         for (const mode of catalog.Modes) mode.Tools.push('weather', 'send_mail');

@@ -13,7 +13,7 @@ const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfD
 describe('the playground without a network', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
-    playground = await Playground.start({ wordMs: 8 });
+    playground = await Playground.start();
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
@@ -220,6 +220,7 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await page.shot('desktop-light-lost');
     await page.unroute(/\/(execute|sessions|health)/);
     await sign(page).waitFor({ state: 'detached' });
+    playground.goOn();
     await hasStatus(turn, 'completed');
     assert.equal(await turn.locator('.answer .markdown').innerText(), 'This answer comes word by word, slowly enough to be cut, cancelled or resumed.');
   });
@@ -237,6 +238,7 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await page.evaluate(() => dispatchEvent(new Event('focus')));
     await sign(page).waitFor();
     await sign(page).waitFor({ state: 'detached' });
+    playground.goOn();
     await hasStatus(turn, 'completed');
     await page.getByRole('button', { name: 'Inspector' }).click();
     await page.getByText('Raw events').click();

@@ -15,6 +15,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const SHOTS = fileURLToPath(new URL('../../build-playground-shots/', import.meta.url));
 /** The longest wait for what a page should show, in ms. */
 const PATIENCE_MS = 60_000;
+/** The words that a slow answer has at once. */
+const WORDS_AT_ONCE = 3;
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 780 };
 
@@ -27,16 +29,20 @@ export class Playground {
   #browser;
   #contexts;
   #pages = new Set();
+  #slow = Promise.withResolvers();
 
   /**
-   * `vars` and `catalog` as for a `Rig`; without `catalog`, that of `make dev`. `wordMs`: the stand-in's pause before each
-   * word of a slow answer, or with `paced` of any one. `timed`: in a browser that optimises code, as that of a user does.
-   * `tickets`: with the back end that gives the page tickets, whose port is `ticketPort`.
+   * `vars` and `catalog` as for a `Rig`; without `catalog`, that of `make dev`. Answers come at once, but for slow ones, which
+   * wait behind their first words for `goOn`; with `wordMs` they come as in `make dev`, and nothing waits. `timed`: in a
+   * browser that optimises code, as that of a user does. `tickets`: with the back end that gives the page tickets, whose
+   * port is `ticketPort`.
    */
-  static async start({ vars = {}, catalog, wordMs = 2, paced = false, browser = true, timed = false, tickets = false } = {}) {
+  static async start({ vars = {}, catalog, wordMs, browser = true, timed = false, tickets = false } = {}) {
     const playground = new Playground();
-    playground.#model = await standIn({ wordMs, atOnce: !paced });
-    playground.#spare = await standIn({ wordMs, atOnce: !paced, isSpare: true });
+    const slowly = (said) => said === WORDS_AT_ONCE && playground.#slow.promise;
+    const pace = wordMs === undefined ? { wordMs: 0, slowly } : { wordMs };
+    playground.#model = await standIn(pace);
+    playground.#spare = await standIn({ ...pace, isSpare: true });
     const url = playground.#model.url;
     const changes = (document, services) => {
       document.AgentContexts.default.BaseUrl = url;
@@ -103,6 +109,12 @@ export class Playground {
     return this.#tickets.port;
   }
 
+  /** Lets the slow answers that wait go on. */
+  goOn() {
+    this.#slow.resolve();
+    this.#slow = Promise.withResolvers();
+  }
+
   /** Takes note of what a page says that is not expected. */
   #watch(page, expected) {
     page.faults = [];
@@ -114,6 +126,7 @@ export class Playground {
 
   /** Closes the pages, and fails when one of them did what it must not. */
   async closePages() {
+    this.goOn();
     const pages = [...this.#pages];
     this.#pages.clear();
     // What a test has put in the way of requests must not fail after its end.

@@ -35,7 +35,6 @@ describe('the playground', { skip: withoutBrowser }, () => {
 
   before(async () => {
     playground = await Playground.start({
-      wordMs: 2,
       catalog: withMail({ Message: 'The mail leaves at once.' }),
     });
     const receipt = { sent: true, Files: [{ Name: 'receipt.txt', MimeType: 'text/plain', Text: 'The mail has left.\n' }] };
@@ -291,12 +290,11 @@ describe('the playground', { skip: withoutBrowser }, () => {
   }
 });
 
-// An answer of seventeen words takes seven seconds here, so that a slow machine comes to its middle, too.
 describe('the playground while an answer comes', { skip: withoutBrowser }, () => {
   let playground;
 
   before(async () => {
-    playground = await Playground.start({ wordMs: 8 });
+    playground = await Playground.start();
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
@@ -337,6 +335,7 @@ describe('the playground while an answer comes', { skip: withoutBrowser }, () =>
     assert.equal(await turn.getAttribute('data-status'), 'running');
     await page.reload();
     await page.getByText('Give a slow answer.').last().waitFor();
+    playground.goOn();
     await hasStatus(page.locator('.turn'), 'completed');
     assert.equal((await page.locator('.answer .markdown').allInnerTexts()).join('|'), SLOW_ANSWER);
 

@@ -129,6 +129,16 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     assert.equal(await panel(page).getByRole('button', { name: 'node_modules' }).count(), 0);
   });
 
+  test('a page that is busy tells what was sent, too', async () => {
+    const page = await opened();
+    await page.evaluate(() => {
+      const [later, draws] = [setTimeout.bind(window), requestAnimationFrame.bind(window)];
+      window.requestAnimationFrame = (draw) => later(() => draws(draw), 2000);
+      window.setTimeout = (run, ms = 0, ...values) => later(run, ms + 2000, ...values);
+    });
+    await upload(page, ' sent');
+  });
+
   test('where the service explains a score, the terms, their fields and the sum are shown', async () => {
     const page = await opened({ viewport: PHONE });
     const Explain = { Chunk: 3.5, Document: 1.25, Place: 1, Terms: [{ Term: 'pelican', Score: 2.5, Fields: ['Text', 'Path'] }] };

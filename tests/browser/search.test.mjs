@@ -22,7 +22,7 @@ describe('searching', { skip: withoutBrowser }, () => {
   let playground;
 
   before(async () => {
-    playground = await Playground.start({ vars: { TICKET_KEYS }, tickets: true, wordMs: 8 });
+    playground = await Playground.start({ vars: { TICKET_KEYS }, tickets: true });
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());
@@ -72,6 +72,8 @@ describe('searching', { skip: withoutBrowser }, () => {
     await told(page, 'None');
     await page.getByRole('textbox', { name: 'Message' }).fill('Give a slow answer.');
     await page.keyboard.press('Enter');
+    await page.locator('.turn').last().getByText('This answer').waitFor();
+    playground.goOn();
     await told(page, '1 of 1');
     await page.keyboard.press('Escape');
     await bar(page).waitFor({ state: 'detached' });

@@ -12,7 +12,6 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      wordMs: 2,
       catalog: (catalog, { toolUrl }) => {
         catalog.ServerTools.push(httpTool('weather', toolUrl));
         for (const mode of catalog.Modes) mode.Tools.push('weather');

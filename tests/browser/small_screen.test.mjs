@@ -63,7 +63,7 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
   let playground;
 
   before(async () => {
-    playground = await Playground.start({ wordMs: 2 });
+    playground = await Playground.start();
   });
   afterEach(() => playground.closePages());
   after(() => playground?.stop());

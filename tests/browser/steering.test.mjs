@@ -10,8 +10,6 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      // A slow answer takes long enough for two pages to see what waits, on a slow machine, too.
-      wordMs: 24,
       catalog: (catalog, { toolUrl }) => {
         const Parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] };
         catalog.ServerTools.push(httpTool('send_mail', toolUrl, { Parameters, Approval: { When: 'Always' } }));
@@ -39,6 +37,7 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
     await page.route(/\/steer$/, async (route) => (await late, route.continue()), { times: 1 });
     await add(page, 'What can you do?');
     await steer(turn, 'What can you do?', 'sending').waitFor();
+    playground.goOn();
     await hasStatus(turn, 'completed');
     return release;
   };
@@ -72,6 +71,7 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
     await steer(turn, 'What can you do?', 'pending').waitFor();
     await turn.getByText('This answer').waitFor();
     assert.equal(await isBelow(), 'markdown,steer', 'as before the reload');
+    playground.goOn();
     for (const each of [turn, seen]) {
       await steer(each, 'What can you do?', 'delivered').waitFor();
       await hasStatus(each, 'completed');
@@ -143,6 +143,8 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
       await route.abort('connectionfailed');
     }, { times: lost });
     await add(page, 'Think aloud.');
+    await steer(third, 'Think aloud.', 'pending').waitFor();
+    playground.goOn();
     await steer(third, 'Think aloud.', 'delivered').waitFor();
     await hasStatus(third, 'completed');
     await third.getByText('This is the answer.').waitFor();
@@ -192,6 +194,8 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
     await page.shot('phone-dark-steer-failed');
     await failed.getByRole('button', { name: 'Add it again' }).click();
+    await steer(turn, 'What can you do?', 'pending').waitFor();
+    playground.goOn();
     await steer(turn, 'What can you do?', 'delivered').waitFor();
     await hasStatus(turn, 'completed');
     assert.equal(await page.locator('.steer').count(), 1);

@@ -13,7 +13,6 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
   let playground;
   before(async () => {
     playground = await Playground.start({
-      wordMs: 8,
       catalog: withMail(),
     });
     playground.rig.tools.on('/send_mail', '{"sent":true}');
@@ -33,8 +32,8 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
   const answerIn = async (turn) => {
     // In one reading: the time is told anew when the service has told it.
     const words = await turn.locator('.answer').innerText();
-    const [told, seconds] = /\b([\d.]+) s\b/.exec(words);
-    return { words: words.replace(told, ''), seconds: Number(seconds) };
+    const [told, time, unit] = /\b([\d.]+) (m?s)\b/.exec(words);
+    return { words: words.replace(told, ''), seconds: time / (unit === 's' ? 1 : 1000) };
   };
   const soon = (place) => place.waitFor({ timeout: SOON_MS });
 
@@ -49,6 +48,7 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
     const seen = other.locator('.turn').nth(1);
     await soon(seen.getByText('This answer'));
     assert.equal(await seen.locator('.question-bubble p').innerText(), 'Give a slow answer.');
+    playground.goOn();
     await hasStatus(seen, 'completed');
     await hasStatus(turn, 'completed');
     const [mine, theirs] = await Promise.all([turn, seen].map(answerIn));
@@ -127,6 +127,7 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
     const seen = page.locator('[data-turn="by-script"]');
     await seen.getByText('This answer').waitFor();
     assert.equal(await seen.getAttribute('data-status'), 'running');
+    playground.goOn();
     await running;
     await hasStatus(seen, 'completed');
     await playground.rig.request('DELETE', `/sessions/${session}`);
@@ -162,8 +163,9 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
     const late = await say(other, 'Which word?');
     await hasStatus(late, 'failed');
     await late.getByText('turn_in_progress').waitFor();
-    const seen = other.locator('.turn').filter({ hasText: 'Give a slow answer.' });
+    const seen = other.locator('.turn').filter({ has: other.locator('.question-bubble', { hasText: 'Give a slow answer.' }) });
     await hasStatus(seen, 'running');
+    playground.goOn();
     await hasStatus(seen, 'completed');
   });
 });

@@ -17,10 +17,11 @@ import { overloaded } from './states.mjs';
 export const MEMORIES = ['full', 'none', 'refuses'];
 
 /**
- * Listens until closed; resolves to `{ url, close }`. `wordMs` stands before each word, or with `atOnce` before those of slow
- * answers alone. `isSpare`: the one that takes over, so nothing goes wrong that goes wrong once.
+ * Listens until closed; resolves to `{ url, close }`. `wordMs` stands before each word, and longer before those of a slow
+ * answer; `slowly(said)`, where it is given, is waited for before the latter instead, `said` words of the answer having gone
+ * out. `isSpare`: the one that takes over, so nothing goes wrong that goes wrong once.
  */
-export function standIn({ port = 0, wordMs = 12, atOnce = false, windowTokens = 32_000, memory = 'full', isSpare = false } = {}) {
+export function standIn({ port = 0, wordMs = 12, slowly, windowTokens = 32_000, memory = 'full', isSpare = false } = {}) {
   const chain = new Chain();
   const background = new BackgroundResponses();
   const seenOnce = new Set();
@@ -41,23 +42,29 @@ export function standIn({ port = 0, wordMs = 12, atOnce = false, windowTokens = 
     const items = reply(body, conversation, state, windowTokens);
     const events = responseEvents(answer, items, { usage: (output) => usageOf(conversation, output) });
     const streamed = body.stream === true;
-    const pauseMs = wordMs * (state?.pace ?? (atOnce ? 0 : 1));
+    const pauseMs = wordMs * (state?.pace ?? 1);
+    const beforeWord = async (said) => {
+      if (state?.pace && slowly) await slowly(said);
+      else if (pauseMs > 0) await pause(pauseMs);
+    };
     const keep = () => answer.status === 'completed' && chain.keep(owner, body, conversation, answer);
     const forget = () => state?.forgets && chain.forget();
     if (streamed) openStream(response);
     if (streamed && body.background === true) {
       const made = background.begin(owner, answer);
-      void makeInBackground(made, events, pauseMs, keep).then(forget);
+      void makeInBackground(made, events, beforeWord, keep).then(forget);
       const words = state?.cutAfter?.(state.found, isNew) ?? Infinity;
       // Four events stand before the first word.
       await made.sendTo(response, 0, { most: words + 4 });
       return words < Infinity ? response.socket?.destroySoon() : response.end();
     }
-    let wordsLeft = state?.cutAfter?.(state.found, isNew) ?? Infinity;
+    const most = state?.cutAfter?.(state.found, isNew) ?? Infinity;
+    let said = 0;
     for (const event of events) {
       const isWord = event.type === 'response.output_text.delta';
-      if (isWord && wordsLeft-- === 0) return response.socket.destroySoon();
-      if (streamed && isWord && pauseMs > 0) await pause(pauseMs);
+      if (isWord && said === most) return response.socket.destroySoon();
+      if (isWord && streamed) await beforeWord(said);
+      if (isWord) said += 1;
       if (response.destroyed) return;
       // Stored before the last event is sent, so that a follow-up cannot come too soon.
       keep();
@@ -76,9 +83,10 @@ export function standIn({ port = 0, wordMs = 12, atOnce = false, windowTokens = 
 }
 
 /** Makes a response without its reader. */
-async function makeInBackground(made, events, pauseMs, keep) {
+async function makeInBackground(made, events, beforeWord, keep) {
+  let said = 0;
   for (const event of events) {
-    if (event.type === 'response.output_text.delta' && pauseMs > 0) await pause(pauseMs);
+    if (event.type === 'response.output_text.delta') await beforeWord(said++);
     if (made.cancelled) return;
     keep();
     made.push(event);

@@ -50,15 +50,20 @@ function isNewest(what: keyof typeof asked): () => boolean {
   return () => id === workspace.peek() && mine === asked[what];
 }
 
-export async function look(): Promise<void> {
+/** The workspace that is looked at; what is shown of another one goes. */
+function shown(): string {
   const id = workspace.peek();
-  opened.value = undefined;
   if (id !== shownOf) {
     counts.value = results.value = undefined;
     paths.value = [];
     told.value = '';
   }
-  shownOf = id;
+  return (shownOf = id);
+}
+
+export async function look(): Promise<void> {
+  const id = shown();
+  opened.value = undefined;
   if (!id) return;
   const [held, { Extra }] = await Promise.all([new Workspace(tenant, id).get(), post<Comparison>('compare', { Documents: [NO_DOCUMENT] })]);
   if (id !== workspace.peek()) return;
@@ -69,7 +74,8 @@ export async function look(): Promise<void> {
 /** Makes the workspace hold what the folder does; `isWhole`: and nothing else. */
 export async function take({ name, documents, skipped }: Folder, isWhole: boolean): Promise<void> {
   workspace.value ||= name.replace(/[^\w.:-]+/g, '-').slice(0, 100) || 'playground';
-  const id = workspace.value;
+  // At once: on a busy page the panel looks so late that it would take away what the upload tells.
+  const id = shown();
   upload.value = { done: 0, all: documents.length };
   try {
     const onProgress = (done: number, all: number) => (upload.value = { done, all });
