@@ -11,14 +11,14 @@ const KEY = 'embeddings-key-6d20-never-shown';
 const CONTENTS = 'contentsneverlogged';
 const QUESTION = 'questionneverlogged';
 const ROUTE = '/v1/embeddings';
-/** Of a request to the service; a machine that others use answers for the service that is well as late as this at times. */
-const TIMEOUT_MS = 1500;
+/** Of a request to the service while it is silent: on a machine that others use, one that is well may answer later. */
+const SHORT_MS = 300;
 
 /** A catalog whose default context embeds; the context `words` does not. */
 const embedded = (more = {}) => (catalog, { toolUrl }) => {
   const { default: agent } = catalog.AgentContexts;
   const Headers = { Authorization: 'Bearer ${EMBEDDINGS_KEY}' };
-  const Embeddings = { Model: 'm-one', Dimensions: 256, BaseUrl: toolUrl('/v1'), Headers, TimeoutMs: TIMEOUT_MS, ...more };
+  const Embeddings = { Model: 'm-one', Dimensions: 256, BaseUrl: toolUrl('/v1'), Headers, ...more };
   catalog.AgentContexts.words = { ...agent, Retrieval: { Index: {} } };
   agent.Retrieval = { Index: { Embeddings } };
 };
@@ -109,13 +109,21 @@ const ill = (words, how) => rig.tools.on(ROUTE, words, how);
 const QUOTED = JSON.stringify({ error: { message: `${KEY} ${CONTENTS} ${QUESTION}`, type: 'server_error', code: QUESTION } });
 // Every other way to fail is in tests/entry/embeddings/failures.rs, and so is how long the alarm waits.
 const FAILURES = {
-  'has an error of its own': () => ill(QUOTED, { status: 500 }),
-  'is silent': () => ill(null),
+  'has an error of its own': [() => ill(QUOTED, { status: 500 })],
+  'is silent': [() => ill(null), { TimeoutMs: SHORT_MS }],
 };
-for (const [name, spoil] of Object.entries(FAILURES)) {
+for (const [name, [spoiling, more]] of Object.entries(FAILURES)) {
   test(`a service that ${name} costs a search and a turn a warning, and embeds when it is well again`, async () => {
     const workspace = name.replaceAll(' ', '-');
-    spoil();
+    const spoil = async () => {
+      spoiling();
+      if (more) await rig.restart({ catalog: embedded(more) });
+    };
+    const mend = async () => {
+      well();
+      if (more) await rig.restart({ catalog: embedded() });
+    };
+    await spoil();
     resultOf(await put(workspace));
     await eventually(async () => codes(await rig.get(`/workspaces/${workspace}`)).includes('embeddings_failed'), 'it is said that it failed');
     const alone = async (question, path) => {
@@ -126,14 +134,14 @@ for (const [name, spoil] of Object.entries(FAILURES)) {
       assert.match(turn.warnings[0], /words alone/);
     };
     await alone('purge', 'src/invoices.rs');
-    well();
+    await mend();
     await isEmbedded(workspace);
     assert.deepEqual(codes(await rig.get(`/workspaces/${workspace}`)), []);
     assert.equal((await search(workspace, ASKED)).paths[0], 'src/invoices.rs');
     // Now it is the question that gets no vector.
-    spoil();
+    await spoil();
     await alone('parcel', 'src/parcels.rs');
-    well();
+    await mend();
     assert.deepEqual((await search(workspace, ASKED)).warnings, []);
     assert.ok(rig.logs.some((line) => line.includes('embedding_failed')));
   });

@@ -7,8 +7,10 @@ import { BOOT_PROMPT, apiKeys, clientTool, eventually, httpTool, refusalOf, resu
 import { Gate, answer, call, text } from './scripted_model.mjs';
 
 const [ONE, TWO] = ['key-one', 'key-two'];
+/** Ten of them are longer than a restart on a busy machine: after ten a response that is not deleted is given up. */
+const TURN_ALARM_MS = '5000';
 const rig = rigForFile({
-  vars: { AUTH: undefined, API_KEYS: apiKeys({ [ONE]: 'one', [TWO]: 'two' }), TURN_ALARM_MS: '300' },
+  vars: { AUTH: undefined, API_KEYS: apiKeys({ [ONE]: 'one', [TWO]: 'two' }), TURN_ALARM_MS },
   catalog: (catalog, { toolUrl }) => {
     catalog.AgentContexts.default.DeleteStored = true;
     catalog.AgentContexts.keeping = { ...catalog.AgentContexts.default, DeleteStored: false };

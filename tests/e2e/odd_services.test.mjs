@@ -209,12 +209,19 @@ test('a service that sends signs of life and nothing else for longer than its si
   try {
     const signs = [':\n\n', ': keep-alive\n\n', '\n'];
     const living = (sign) => raw([delta('a'), ...Array(7).fill(sign), [...deltas.slice(1), completed].join('')], { everyMs: 250 });
-    impatient.model.script(...signs.flatMap((sign) => [living(sign), living(sign)]));
-    await Promise.all(signs.flatMap(() => [false, true]).map(async (Streaming) => {
-      const turn = userTurn({ Streaming });
-      const told = Streaming ? JSON.parse((await (await impatient.stream(turn)).end()).result).Result : resultOf(await impatient.post(turn));
-      assert.equal(told.PrimaryOutputText, 'abcdefghijk');
-    }));
+    impatient.model.otherwise({
+      play: (exchange) => living(signs[/Sign (\d)/.exec(JSON.stringify(exchange.body.input))[1]]).play(exchange),
+    });
+    const told = async (Instruction, Streaming) => {
+      const turn = userTurn({ Streaming, Instruction });
+      return Streaming ? JSON.parse((await (await impatient.stream(turn)).end()).result) : (await impatient.post(turn)).json;
+    };
+    await Promise.all(signs.flatMap((_, at) => [false, true].map(async (Streaming) => {
+      // On a machine that stalls a sign comes too late now and then; one that counted for nothing would do so every time.
+      let last;
+      for (let tries = 6; tries > 0 && !last?.Successful; tries -= 1) last = await told(`Sign ${at}`, Streaming);
+      assert.equal(last.Result?.PrimaryOutputText, 'abcdefghijk', JSON.stringify(last));
+    })));
     await impatient.check();
   } finally {
     await impatient.dispose();

@@ -64,30 +64,36 @@ async function later({ sinceAttemptMs = 30_000, freshUntil = 'fresh_until' }) {
   await rig.alter('KeySetObject', 'kept_document', `UPDATE kept_document SET attempted_at = attempted_at - ${sinceAttemptMs}, fresh_until = ${freshUntil}`);
 }
 
+/** How often a provider may be asked again in the time since then, which on a busy machine is long: once in 30 s. */
+const repeatsSince = (began) => Math.floor((performance.now() - began) / 30_000);
 const forged = (name) => handMade({ alg: 'ES256', kid: `forged-${crypto.randomUUID()}` }, claimsOf(issuerOf(name)), OLD);
 
 test('6: a thousand forged key ids cost a provider one request, and a good token is let in meanwhile', async () => {
   idp.keys('/flood', [OLD]);
   const token = await good('flood');
+  const began = performance.now();
   await letsIn(token);
   for (let round = 0; round < 20; round += 1) {
     const flood = Array.from({ length: 50 }, () => refuses(forged('flood')));
     await Promise.all([...flood, letsIn(token)]);
   }
-  assert.ok(idp.asked('/flood') <= 2, `${idp.asked('/flood')} requests`);
+  assert.ok(idp.asked('/flood') <= 2 + repeatsSince(began), `${idp.asked('/flood')} requests`);
 });
 
 test('7: a provider without keys, or with a failure, is asked no more often', async () => {
   idp.keys('/empty', []);
   idp.play('/broken', (response) => response.writeHead(500).end('{"keys":[]}'));
+  const began = performance.now();
   for (let round = 0; round < 10; round += 1) {
     await Promise.all(Array.from({ length: 20 }, async () => {
       await refuses(forged('empty'));
       await unavailable(forged('broken'));
     }));
   }
-  assert.ok(idp.asked('/empty') <= 2 && idp.asked('/broken') === 1, `${idp.asked('/empty')}, ${idp.asked('/broken')}`);
-  assert.deepEqual(failures().map(({ provider, failure }) => [provider, failure]), [[issuerOf('broken'), 'it answered with status 500']]);
+  const [repeats, empty, broken] = [repeatsSince(began), idp.asked('/empty'), idp.asked('/broken')];
+  assert.ok(empty <= 2 + repeats && broken >= 1 && broken <= 1 + repeats, `${empty}, ${broken}`);
+  const told = Array.from({ length: broken }, () => [issuerOf('broken'), 'it answered with status 500']);
+  assert.deepEqual(failures().map(({ provider, failure }) => [provider, failure]), told);
 });
 
 test('8: a provider that hangs, redirects, or answers with something else than keys, is not available', async () => {

@@ -7,8 +7,9 @@ import { standIn } from '../../tools/dev/stand_in/service.mjs';
 const service = await standIn({ wordMs: 0 });
 const spare = await standIn({ wordMs: 0, isSpare: true });
 after(() => Promise.all([service.close(), spare.close()]));
+const vars = { FALLBACK_REST_MS: '0' };
 const rig = rigForFile({
-  vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1000', FALLBACK_REST_MS: '0' },
+  vars,
   catalog: (catalog) => {
     Object.assign(catalog.AgentContexts.default, { BaseUrl: service.url, Fallbacks: ['spare'] });
     for (const mode of catalog.Modes) mode.Tools = [...new Set([...mode.Tools, 'agent_list_modes'])];
@@ -17,18 +18,21 @@ const rig = rigForFile({
   },
 });
 
-
-for (const AgentContextId of ['default', 'replay']) {
-  const session = () => {
-    const { SessionId } = userTurn();
-    let turns = 0;
-    return async (Instruction) => {
-      turns += 1;
-      const turn = { SessionId, TurnId: `turn-${turns}`, AgentContextId, Instruction };
-      const answer = await rig.post(turn);
-      return { answer, trace: await rig.trace(turn) };
-    };
+const CONTEXTS = ['default', 'replay'];
+/** A session in this context, as what says something in it. */
+const sessionIn = (AgentContextId) => {
+  const { SessionId } = userTurn();
+  let turns = 0;
+  return async (Instruction) => {
+    turns += 1;
+    const turn = { SessionId, TurnId: `turn-${turns}`, AgentContextId, Instruction };
+    const answer = await rig.post(turn);
+    return { answer, trace: await rig.trace(turn) };
   };
+};
+
+for (const AgentContextId of CONTEXTS) {
+  const session = () => sessionIn(AgentContextId);
   const told = ({ answer }) => resultOf(answer).PrimaryOutputText;
 
   test(`commentary and reasoning are no part of the answer, and the session goes on: ${AgentContextId}`, async () => {
@@ -79,10 +83,14 @@ for (const AgentContextId of ['default', 'replay']) {
     const next = await say('Which word was it?');
     assert.deepEqual([told(next), next.trace.ModelCalls.map(({ Service }) => Service)], ['walrus.', [AgentContextId]]);
   });
-
-  test(`a silent service is given up, and the next turn works: ${AgentContextId}`, async () => {
-    const say = session();
-    assert.deepEqual(refusalOf((await say('Be silent.')).answer), [504, 'upstream_timeout']);
-    await say('Hello.');
-  });
 }
+
+// The last one: from here on a service that is late counts as silent, as on a busy machine any may be.
+test('a silent service is given up, and the next turn works', async () => {
+  await rig.restart({ vars: { ...vars, UPSTREAM_IDLE_TIMEOUT_MS: '500' } });
+  for (const AgentContextId of CONTEXTS) {
+    const say = sessionIn(AgentContextId);
+    assert.deepEqual(refusalOf((await say('Be silent.')).answer), [504, 'upstream_timeout'], AgentContextId);
+    await say('Hello.');
+  }
+});

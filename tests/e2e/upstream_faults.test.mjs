@@ -3,10 +3,12 @@
 // Each fault lasts as long as the Worker retries; then the service recovers and the session continues.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { PLAIN, eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, hangUp, httpError, raw, silence, text } from './scripted_model.mjs';
 
-const rig = rigForFile({
+const rig = rigForFile(PLAIN);
+/** For silence alone: on a busy machine another answer may be late, too, and would count as that. */
+const impatient = rigForFile({
   vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1500' },
   catalog: (catalog) => {
     // No server listens on port 1.
@@ -38,25 +40,29 @@ const FAULTS = {
 };
 
 for (const [name, [fault, status, code, calls]] of Object.entries(FAULTS)) {
+  const at = code === 'upstream_timeout' ? impatient : rig;
   test(`${name} fails the turn as ${code}, and the next turn works and carries what was said`, async () => {
-    rig.model.otherwise(fault);
+    at.model.otherwise(fault);
     const turn = userTurn({ Instruction: 'These words must not be lost.' });
-    const got = await rig.post(turn);
+    const got = await at.post(turn);
     assert.deepEqual(refusalOf(got), [status, code]);
     const [error] = got.json.Errors;
     assert.equal(error.SystemError, true);
-    if (calls === 1) assert.equal(rig.model.requests.length, 1, 'what will not change is not tried again');
+    if (calls === 1) assert.equal(at.model.requests.length, 1, 'what will not change is not tried again');
     if (calls === 'several') {
-      assert.ok(rig.model.requests.length > 1, 'what may pass is tried again');
-      assert.equal(error.Details.Attempts, rig.model.requests.length);
+      assert.ok(at.model.requests.length > 1, 'what may pass is tried again');
+      assert.equal(error.Details.Attempts, at.model.requests.length);
     }
-    assert.equal(resultOf(await rig.get(`/sessions/${turn.SessionId}/turns/${turn.TurnId}`)).Status, 'failed');
+    assert.equal(resultOf(await at.get(`/sessions/${turn.SessionId}/turns/${turn.TurnId}`)).Status, 'failed');
 
-    rig.model.otherwise(answer(text('Well again.')));
+    at.model.otherwise(answer(text('Well again.')));
     const next = { SessionId: turn.SessionId, TurnId: 'turn-2', Instruction: 'Are you there?' };
-    assert.equal(resultOf(await rig.post(next)).PrimaryOutputText, 'Well again.');
-    assert.match(rig.model.lastSeen, /These words must not be lost\.[^]*Are you there\?/);
-    assert.equal(rig.model.lastSeen.split('These words must not be lost.').length, 2, 'and carries them once');
+    let well = await at.post(next);
+    // The same request runs a turn again whose answer came too late.
+    for (let tries = 5; tries > 0 && at === impatient && well.status === 504; tries -= 1) well = await at.post(next);
+    assert.equal(resultOf(well).PrimaryOutputText, 'Well again.');
+    assert.match(at.model.lastSeen, /These words must not be lost\.[^]*Are you there\?/);
+    assert.equal(at.model.lastSeen.split('These words must not be lost.').length, 2, 'and carries them once');
   });
 }
 
@@ -71,13 +77,13 @@ test('an upstream failure tells the operator what happened', async () => {
 });
 
 test('nobody at the address of the model service is upstream_unavailable', async () => {
-  const got = await rig.post(userTurn({ AgentContextId: 'dead' }));
+  const got = await impatient.post(userTurn({ AgentContextId: 'dead' }));
   assert.deepEqual(refusalOf(got), [502, 'upstream_unavailable']);
   assert.ok(!got.text.includes('127.0.0.1'), 'the address is the operator\'s');
 });
 
 test('a silent call is given up, not left open', async () => {
-  rig.model.otherwise(silence());
-  assert.deepEqual(refusalOf(await rig.post(userTurn())), [504, 'upstream_timeout']);
-  await eventually(() => rig.model.requests.every(({ abortedAt }) => abortedAt !== null), 'every call is given up');
+  impatient.model.otherwise(silence());
+  assert.deepEqual(refusalOf(await impatient.post(userTurn())), [504, 'upstream_timeout']);
+  await eventually(() => impatient.model.requests.every(({ abortedAt }) => abortedAt !== null), 'every call is given up');
 });

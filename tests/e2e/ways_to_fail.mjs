@@ -23,7 +23,6 @@ export const rig = new Rig({
     MAX_BODY_BYTES: '10000',
     MAX_ITERATIONS: '2',
     MAX_TURNS: '3',
-    UPSTREAM_IDLE_TIMEOUT_MS: '700',
   },
   catalog: (catalog, { toolUrl }) => {
     catalog.ServerTools.push(httpTool('look', toolUrl));
@@ -32,9 +31,12 @@ export const rig = new Rig({
   },
 });
 const slow = new Rig({ vars: { BODY_TIMEOUT_MS: '200' } });
-/** The longest body that is permitted, and a rig that permits it. */
+/**
+ * The longest body that is permitted, and a rig that permits it. Of its model service it hears nothing but silence, which may
+ * be short: elsewhere a busy machine would end calls that are meant to go on.
+ */
 const LONGEST = 24 << 20;
-const roomy = new Rig({ vars: { MAX_BODY_BYTES: String(LONGEST) } });
+const roomy = new Rig({ vars: { MAX_BODY_BYTES: String(LONGEST), UPSTREAM_IDLE_TIMEOUT_MS: '700' } });
 const rated = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'one' }) }, rate: 1 });
 const miscatalogued = new Rig({ catalog: '{}' });
 const misconfigured = new Rig({ vars: { MAX_ITERATIONS: 'many' } });
@@ -82,7 +84,7 @@ const steered = ({ SessionId, TurnId }, Instruction) =>
 const forked = ({ SessionId }, id) =>
   rig.request('POST', `/sessions/${SessionId}/fork`, { body: { SessionId: id }, key: KEY });
 
-/** By code: resolves to the response, and the turn to check the status of, if there is one. */
+/** By code: resolves to the response, and the turn to check the status of, if there is one; then the rig that has it, if it is another. */
 export const WAYS = {
   malformed_json: async () => [await post('{')],
   missing_field: async () => [await post({ TurnId: 't', Instruction: 'x' })],
@@ -190,8 +192,10 @@ export const WAYS = {
   ),
   unsupported_media_type: async () => [await post(userTurn(), { headers: { 'content-type': 'text/plain' } })],
   rate_limited: async () => {
-    await rated.get('/sessions/nobody', { key: KEY });
-    return [await rated.get('/sessions/nobody', { key: KEY })];
+    let refused;
+    // The minute in which one request is permitted may end between two of them.
+    await eventually(async () => (refused = await rated.get('/sessions/nobody', { key: KEY })).status === 429, 'the rate is used up');
+    return [refused];
   },
   internal: async () => [await misconfigured.post(userTurn())],
   catalog_invalid: async () => [await miscatalogued.post(userTurn())],
@@ -225,7 +229,11 @@ export const WAYS = {
   upstream_protocol: ended(raw(['data: {"type":\n\n'])),
   upstream_failed: ended(answer(text('x')).with({ failed: { code: 'unknown', message: 'broken' } })),
   upstream_incomplete: ended(answer().with({ incomplete: 'max_output_tokens' })),
-  upstream_timeout: ended(silence()),
+  upstream_timeout: async () => {
+    roomy.model.script(silence());
+    const turn = userTurn();
+    return [await roomy.post(turn), turn, roomy];
+  },
 };
 
 /** The answer to a request that announces `bytes` and sends one. */

@@ -11,7 +11,7 @@ const rig = rigForFile({
   vars: { AUTH: undefined, API_KEYS: apiKeys({ [ONE]: 'one', [TWO]: 'two' }) },
   catalog: (catalog, { toolUrl }) => {
     const { default: agent } = catalog.AgentContexts;
-    const Http = { Url: toolUrl('/retrieve'), Headers: { Authorization: 'Bearer ${TOOL_SECRET}' }, TimeoutMs: 500, Limit: 2, MaxBytes: 100 };
+    const Http = { Url: toolUrl('/retrieve'), Headers: { Authorization: 'Bearer ${TOOL_SECRET}' }, Limit: 2, MaxBytes: 100 };
     catalog.AgentContexts.service = { ...agent, Retrieval: { Http } };
     catalog.AgentContexts.small = { ...agent, Retrieval: { Index: { Limit: 3, MaxBytes: 60 } } };
   },

@@ -133,15 +133,20 @@ test('the service says the release, commit and stored forms that the package say
 });
 
 test('a signal ends streams at a position from which they resume, and a running turn goes on at the next start', async () => {
-  const server = await starts(newServer(), {});
-  const gate = new Gate();
-  model.script(answer(text('Half, ', gate, 'never sent.')), answer(text('Half, and whole.')));
-  const begun = await stream(server, '/execute', { body: turnOf('stopped', { Streaming: true }) });
-  await begun.until((seen) => seen.text === 'Half, ', 'half of the text');
-  const ended = server.ended;
-  server.signal('SIGTERM');
-  await server.told('stopping');
-  const refused = await post(server, turnOf('late'));
+  let server, begun, ended, refused;
+  // Where the machine stalls for longer than the end in order takes, nobody is there any more to refuse: that is done again.
+  for (const drain of ['1s', '20s']) {
+    model.clear();
+    server = await starts(newServer(), { drain });
+    model.script(answer(text('Half, ', new Gate(), 'never sent.')), answer(text('Half, and whole.')));
+    begun = await stream(server, '/execute', { body: turnOf('stopped', { Streaming: true }) });
+    await begun.until((seen) => seen.text === 'Half, ', 'half of the text');
+    ({ ended } = server);
+    server.signal('SIGTERM');
+    await server.told('stopping');
+    refused = await post(server, turnOf('late')).catch(() => undefined);
+    if (refused) break;
+  }
   assert.deepEqual([refused.status, refused.json.Errors[0].ErrorCode, refused.headers.get('retry-after')], [503, 'overloaded', '2']);
   await begun.end();
   assert.deepEqual([begun.broken, begun.of('result')], [null, []]);
@@ -240,8 +245,16 @@ test('a server that ends while a catalog is judged leaves nothing of that behind
   mkdirSync(TMPDIR);
   const run = started(['serve', '--config', path.join(path.dirname(server.data), 'server.json'), '--data', server.data, '--listen', '127.0.0.1:0'], { env: { TMPDIR } });
   await eventually(() => run.out.includes('"serving"'), 'it serves');
-  writeFileSync(server.catalogFile, `${catalog()}\n`);
-  await eventually(() => readdirSync(TMPDIR).some((name) => name.startsWith('aptix-edge-check-')), 'the catalog is judged');
+  // What was judged before anybody has seen it is followed by another.
+  let written = 0;
+  await eventually(() => {
+    if (readdirSync(TMPDIR).some((name) => name.startsWith('aptix-edge-check-'))) return true;
+    if (run.out.split('"catalog_taken"').length - 1 < written) return false;
+    written += 1;
+    writeFileSync(`${server.catalogFile}.new`, `${catalog()}${'\n'.repeat(written)}`);
+    renameSync(`${server.catalogFile}.new`, server.catalogFile);
+    return false;
+  }, 'the catalog is judged');
   run.child.kill('SIGTERM');
   assert.deepEqual(await run.ended, [0, null], run.err);
   // Folders of a workerd that runs, and of what it serves.

@@ -10,7 +10,10 @@ import { fileURLToPath } from 'node:url';
 import { serve } from '../local_server.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** What is put is noted when it is kept; a file takes as many ms as it says, and `dev` goes on until it is ended. */
+/**
+ * What is put is noted when it is kept; a file takes as many ms as it says, or as long as whoever puts it is there, and `dev` goes
+ * on until it is ended.
+ */
 const WRANGLER = `#!/usr/bin/env node
 const { appendFileSync, readFileSync } = require('node:fs');
 const [command, , , , , file] = process.argv.slice(2);
@@ -20,8 +23,10 @@ if (command === 'dev') {
   appendFileSync('serving.log', 'now\\n');
 } else {
   const { ms = 0 } = JSON.parse(readFileSync(file, 'utf8'));
+  const { ppid } = process;
   appendFileSync('begun.log', ms + '\\n');
-  setTimeout(() => appendFileSync('kept.log', ms + '\\n'), ms);
+  if (ms === null) setInterval(() => process.ppid === ppid || process.exit(), 50);
+  else setTimeout(() => appendFileSync('kept.log', ms + '\\n'), ms);
 }
 `;
 
@@ -43,7 +48,7 @@ async function until(holds) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
-/** Begins it with a catalog that takes so long; resolves to its process. */
+/** Begins it with a catalog that takes so long, `null` for as long as it runs; resolves to its process. */
 async function begun(ms) {
   for (const name of ['begun.log', 'kept.log', 'serving.log']) rmSync(path.join(project, name), { force: true });
   const { port, close } = await serve(() => {});
@@ -74,7 +79,7 @@ test('of a catalog that changes twice, the newest form is the one that is kept',
 });
 
 test('a signal before wrangler serves leaves nothing behind', async () => {
-  const { dev } = await begun(3000);
+  const { dev } = await begun(null);
   assert.equal(left().length, 1);
   assert.equal(await ended(dev), 130);
   assert.deepEqual(left(), []);
