@@ -156,6 +156,7 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
     const page = await playground.page();
     await hasStatus(await say(page, 'What can you do?'), 'completed');
     const other = await playground.tab(page, { expected: [/status of 409/] });
+    await hasStatus(other.locator('.turn'), 'completed');
     // A tab that hears nothing of the other one.
     await other.evaluate(() => Object.defineProperty(document, 'hidden', { get: () => true }));
     const turn = await say(page, 'Give a slow answer.');

@@ -92,10 +92,14 @@ test('a variable may be a number or a list', async () => {
 
 test('a key that has used up its rate waits, and no other key does', async () => {
   const ask = (key) => rated.get('/sessions/nobody', { key });
-  const answers = [await ask(ONE), await ask(ONE), await ask(ONE), await ask(ONE)];
-  assert.deepEqual(answers.map(({ status }) => status), [404, 404, 404, 429]);
-  assert.deepEqual(refusalOf(answers[3]), [429, 'rate_limited']);
-  assert.equal(answers[3].headers.get('retry-after'), '60');
+  const permitted = [];
+  let last = await ask(ONE);
+  // Three in a minute. It may end between two of them, and the next one permits three more.
+  for (; last.status !== 429 && permitted.length < 6; last = await ask(ONE)) permitted.push(last.status);
+  assert.deepEqual(permitted, permitted.map(() => 404));
+  assert.ok(permitted.length >= 3, `${permitted.length} were permitted`);
+  assert.deepEqual(refusalOf(last), [429, 'rate_limited']);
+  assert.equal(last.headers.get('retry-after'), '60');
   assert.equal((await ask(TWO)).status, 404);
   // Public routes and requests without a key do not count.
   resultOf(await rated.get('/health'));
