@@ -8,12 +8,11 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::files_member::{FILES, ListedFile, NAME, fits_a_line};
 use super::hashed_contents::HashedContents;
-use super::keep::{keep, yield_after_long_work};
+use super::keep::{keep_all, yield_after_long_work};
 use super::text_check::embeds_contents;
 use super::{FileLinks, OutputFile};
 use crate::encoding::{canonical_base64, essence, is_media_type};
@@ -56,7 +55,7 @@ pub async fn keep_part_contents<P: Platform>(
         let name = name.map_or_else(|| name_by_type(&mime_type, number), Cow::into_owned);
         files.push(ListedFile::unlisted(name, mime_type, contents));
     }
-    let kept = join_all(files.into_iter().map(|file| keep(platform, links, file))).await;
+    let kept = keep_all(platform, links, files).await;
     kept.into_iter().filter_map(Result::ok).collect()
 }
 

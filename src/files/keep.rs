@@ -4,6 +4,9 @@
 //! A malformed file makes the tool fail: leaving it out would lose it, and passing it on could put
 //! contents where none may be. `files_member` owns the rules of an entry.
 
+use std::collections::BTreeMap;
+
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 
 use super::files_member::{ListedFile, ListedFiles, listed_files};
@@ -14,11 +17,11 @@ use crate::encoding::timestamp;
 use crate::ports::{CHUNK_BYTES, FileFault, Platform};
 
 /// After so many milliseconds a bucket that has failed is asked once more. R2 refuses a second write of the same contents
-/// within a second.
+/// within a second, as of two tools.
 const AGAIN_MS: u64 = 1_200;
 
 /// Why a tool's files could not be kept. The client and the model may read the text.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileFailure {
     /// What is wrong with `Files`.
     #[error("its answer's {0}")]
@@ -53,7 +56,7 @@ pub async fn keep_files<P: Platform>(
     yield_after(result.len()).await;
     let listed = listed_files(&result, &yield_after).await.map_err(FileFailure::Malformed)?;
     let Some(ListedFiles { files, place }) = listed else { return Ok((result, Vec::new())) };
-    let kept = join_all(files.into_iter().map(|file| keep(platform, links, file))).await;
+    let kept = keep_all(platform, links, files).await;
     let files: Vec<OutputFile> = kept.into_iter().collect::<Result<_, _>>()?;
     let references: Vec<&FileRef> = files.iter().map(|file| &file.reference).collect();
     let references = serde_json::to_string(&references).unwrap_or_default();
@@ -70,29 +73,44 @@ pub(super) fn yield_after_long_work<P: Platform>(platform: &P) -> impl AsyncFn(u
     }
 }
 
+/// Keeps the files of a result, as `keep` does. Equal contents are written once.
+pub(super) async fn keep_all<P: Platform>(
+    platform: &P,
+    links: FileLinks<'_>,
+    files: Vec<ListedFile>,
+) -> Vec<Result<OutputFile, FileFailure>> {
+    let mut writes = BTreeMap::new();
+    let kept = files.into_iter().map(|ListedFile { reference, contents }| {
+        let written = contents.map(|contents| {
+            let sha256 = contents.sha256.clone();
+            writes.entry(sha256).or_insert_with(|| write(platform, contents).shared()).clone()
+        });
+        linked(platform, links, reference, written)
+    });
+    join_all(kept).await
+}
+
 /// Keeps the contents of one file, if it has any here.
 pub(super) async fn keep<P: Platform>(
     platform: &P,
     links: FileLinks<'_>,
-    file: ListedFile,
+    ListedFile { reference, contents }: ListedFile,
 ) -> Result<OutputFile, FileFailure> {
-    let ListedFile { mut reference, contents } = file;
-    let Some(contents) = contents else { return Ok(OutputFile { reference, sha256: None }) };
+    let written = contents.map(|contents| write(platform, contents));
+    linked(platform, links, reference, written).await
+}
+
+/// The file with a link to its contents, once they are written; without them it is kept elsewhere.
+async fn linked<P: Platform>(
+    platform: &P,
+    links: FileLinks<'_>,
+    mut reference: FileRef,
+    written: Option<impl Future<Output = Result<FileId, FileFailure>>>,
+) -> Result<OutputFile, FileFailure> {
+    let Some(written) = written else { return Ok(OutputFile { reference, sha256: None }) };
     let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
     let key = key.ok_or(FileFailure::NoPlace)?;
-    let HashedContents { bytes, sha256 } = contents;
-    yield_after_long_work(platform)(bytes.len()).await;
-    let id = FileId::of(platform.object_id(), sha256);
-    let mut kept = platform.keep_file(&id.key(), &bytes).await;
-    if kept == Err(FileFault::Failed) {
-        // The tool has run: without its files it would run again.
-        platform.sleep(AGAIN_MS).await;
-        kept = platform.keep_file(&id.key(), &bytes).await;
-    }
-    kept.map_err(|fault| match fault {
-        FileFault::NoBucket => FileFailure::NoPlace,
-        FileFault::Failed => FileFailure::NotKept,
-    })?;
+    let id = written.await?;
     let sha256 = Some(id.sha256().to_owned());
     let expires_at = (platform.now_ms() / 1000).saturating_add(links.ttl_s);
     let (name, mime_type) = (reference.name.clone(), reference.mime_type.clone());
@@ -101,4 +119,23 @@ pub(super) async fn keep<P: Platform>(
     reference.url = format!("{}{}", links.origin, link.target(&key));
     reference.content_expires = Some(timestamp(expires_at.saturating_mul(1000)));
     Ok(OutputFile { reference, sha256 })
+}
+
+async fn write<P: Platform>(
+    platform: &P,
+    HashedContents { bytes, sha256 }: HashedContents,
+) -> Result<FileId, FileFailure> {
+    yield_after_long_work(platform)(bytes.len()).await;
+    let id = FileId::of(platform.object_id(), sha256);
+    let mut kept = platform.keep_file(&id.key(), &bytes).await;
+    if kept == Err(FileFault::Failed) {
+        // The tool has run: without its files it would run again.
+        platform.sleep(AGAIN_MS).await;
+        kept = platform.keep_file(&id.key(), &bytes).await;
+    }
+    match kept {
+        Ok(()) => Ok(id),
+        Err(FileFault::NoBucket) => Err(FileFailure::NoPlace),
+        Err(FileFault::Failed) => Err(FileFailure::NotKept),
+    }
 }

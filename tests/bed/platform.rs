@@ -411,7 +411,12 @@ impl Platform for TestPlatform {
         let bucket = self.bucket()?;
         self.world.executor.sleep(self.world.file_ms.get()).await;
         self.pause().await;
-        self.world.files.borrow_mut().insert(format!("{bucket}{key}"), contents.to_vec());
+        let (key, now_ms) = (format!("{bucket}{key}"), self.world.executor.now_ms());
+        let before = self.world.file_writes.borrow_mut().insert(key.clone(), now_ms);
+        if before.is_some_and(|before| now_ms - before < 1000) {
+            return Err(FileFault::Failed);
+        }
+        self.world.files.borrow_mut().insert(key, contents.to_vec());
         self.pause().await;
         Ok(())
     }

@@ -81,6 +81,8 @@ pub struct World {
     pub page_files: RefCell<BTreeMap<&'static str, &'static str>>,
     /// The time that a bucket takes for a file, in milliseconds.
     pub file_ms: Cell<u64>,
+    /// When each was written last: R2 refuses a second write within a second.
+    pub file_writes: RefCell<BTreeMap<String, u64>>,
     /// The failure of every attempt to store or delete a file.
     pub file_fault: Cell<Option<FileFault>>,
     pub log: RefCell<Vec<serde_json::Value>>,
@@ -197,6 +199,7 @@ impl World {
             buckets: RefCell::default(),
             files: RefCell::default(),
             page_files: RefCell::default(),
+            file_writes: RefCell::default(),
             file_fault: Cell::new(None),
             file_ms: Cell::default(),
             log: RefCell::default(),
