@@ -178,6 +178,32 @@ describe('the playground at hand', { skip: withoutBrowser }, () => {
     assert.equal(held.length, expected.length);
   });
 
+  test('what is told late of a session that was opened since is not what the list says of it', async () => {
+    const page = await playground.page();
+    const row = page.locator('.sessions .session').filter({ hasText: 'send_postcard' });
+    const turn = await say(page, 'Call the tool send_postcard with the word Ida.');
+    await hasStatus(turn, 'awaiting_tools');
+    const id = new URL(page.url()).hash.slice(1);
+    const { promise: released, resolve: release } = Promise.withResolvers();
+    const { promise: held, resolve: isHeld } = Promise.withResolvers();
+    await page.route(({ pathname }) => pathname === `/sessions/${id}`, async (route) => {
+      const response = await route.fetch();
+      isHeld();
+      await released;
+      await route.fulfill({ response });
+    }, { times: 1 });
+    await page.keyboard.press('Alt+n');
+    await held;
+    await row.click();
+    await turn.getByRole('button', { name: 'Approve' }).click();
+    await hasStatus(turn, 'completed');
+    await page.keyboard.press('Alt+n');
+    await row.filter({ hasNotText: 'waits for you' }).waitFor();
+    release();
+    await page.waitForTimeout(300);
+    assert.doesNotMatch(await row.innerText(), /waits for you/);
+  });
+
   test('what no other page has is seen first, on a desk and on a phone, and shows at once what it is about', async () => {
     for (const viewport of [{ width: 1280, height: 720 }, { width: 390, height: 844 }]) {
       const page = await playground.page({ viewport, address: '?stand-in&demo-catalog' });

@@ -51,6 +51,33 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     assert.equal(await page.locator('.turn[aria-current="location"] .question-bubble > p').innerText(), 'What can you do?');
   });
 
+  test('a question that is written anew stays where the branch of another one is made meanwhile', async () => {
+    const page = await playground.page();
+    const edit = async (turn) => {
+      await turn.hover();
+      await turn.getByRole('button', { name: 'Edit and send again' }).click();
+    };
+    const box = page.getByRole('textbox', { name: 'The question, to be sent again' });
+    const other = await done(page, 'What can you do?');
+    await page.keyboard.press('Alt+n');
+    await done(page, 'Remember the word pelican.');
+    const asked = await done(page, 'Think aloud.');
+    let fork;
+    const isHeld = new Promise((resolve) => page.route('**/fork', (route) => resolve((fork = route))));
+    await edit(asked);
+    await page.keyboard.press('Enter');
+    await isHeld;
+    await page.locator('.session').filter({ hasText: 'What can you do?' }).click();
+    await hasStatus(other, 'completed');
+    await edit(other);
+    await box.fill('What can you do for a zoo?');
+    const made = page.waitForResponse('**/fork');
+    await fork.continue();
+    await made;
+    await page.waitForTimeout(300);
+    assert.equal(await box.inputValue(), 'What can you do for a zoo?');
+  });
+
   test('the first question is asked again in a session of its own, which names where it comes from, also after a reload', async () => {
     const page = await playground.page();
     const turn = await done(page, 'What can you do?');
@@ -103,6 +130,24 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     await page.getByText('The page no longer has notes.md').waitFor();
     await page.keyboard.press('Escape');
     await page.locator('.turn').nth(1).getByRole('button', { name: 'Edit and send again' }).waitFor();
+  });
+
+  test('what is set in a branch while it is still being read stays', async () => {
+    const page = await playground.page();
+    const turn = await done(page, 'What can you do?');
+    const { promise: released, resolve: release } = Promise.withResolvers();
+    await page.route('**/export', async (route) => (await released, route.continue()));
+    await page.getByRole('button', { name: 'Context', exact: true }).click();
+    await page.getByLabel('Workspace').fill('zoo');
+    await turn.getByRole('button', { name: 'Fork from here' }).click();
+    await page.getByText('Loading the session…').waitFor();
+    assert.equal(await page.getByLabel('Workspace').inputValue(), 'zoo', 'a branch begins with what is set in its parent');
+    await page.getByLabel('Workspace').fill('park');
+    release();
+    await page.getByText('Branched from').waitFor();
+    await page.getByText('Conversation context', { exact: true }).waitFor();
+    await page.waitForTimeout(300);
+    assert.equal(await page.getByLabel('Workspace').inputValue(), 'park');
   });
 
   test('a fork goes on from any turn, both sessions go on, and a turn is copied and linked to', async () => {
@@ -165,6 +210,27 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
     const next = await done(page, 'One more.');
     await page.waitForFunction((turn) => turn.getBoundingClientRect().bottom <= innerHeight, await next.elementHandle());
+  });
+
+  test('a question that is sent again is asked, also where its session was left before the branch was made', async () => {
+    const page = await playground.page();
+    await done(page, 'Remember the word pelican.');
+    const asked = await done(page, 'What can you do?');
+    let fork;
+    const isHeld = new Promise((resolve) => page.route('**/fork', (route) => resolve((fork = route))));
+    await asked.hover();
+    await asked.getByRole('button', { name: 'Edit and send again' }).click();
+    await page.getByRole('textbox', { name: 'The question, to be sent again' }).fill('Which word was it?');
+    await page.keyboard.press('Enter');
+    await isHeld;
+    await page.keyboard.press('Alt+n');
+    await page.getByText('What should the agent do?').waitFor();
+    const sent = page.waitForResponse((response) => response.url().includes('/execute'));
+    await fork.continue();
+    assert.ok((await sent).ok());
+    await page.locator('.session').filter({ hasText: 'Which word was it?' }).click();
+    await hasStatus(page.locator('.turn').nth(1), 'completed');
+    assert.deepEqual(await questions(page), ['Remember the word pelican.', 'Which word was it?']);
   });
 
   test('all of it works by keyboard, and on a phone', async () => {
@@ -264,6 +330,23 @@ test("a user's branches are in the user's list, and nothing of them is left in t
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in as a user' }).waitFor();
     assert.ok(!(await kept()).includes(branch.slice(1)), await kept());
+
+    // Nor of one that was being made when the user signed out.
+    await signIn(page, 'bob');
+    const turn = await say(page, 'A secret of Bob.');
+    await hasStatus(turn, 'completed');
+    let fork;
+    const isHeld = new Promise((resolve) => page.route('**/fork', (route) => resolve((fork = route))));
+    await turn.getByRole('button', { name: 'Fork from here' }).click();
+    await isHeld;
+    await page.getByRole('button', { name: 'bob', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in as a user' }).waitFor();
+    const made = page.waitForResponse('**/fork');
+    await fork.continue();
+    await made;
+    await page.waitForTimeout(300);
+    assert.doesNotMatch(await kept(), /secret/);
     await playground.closePages();
   } finally {
     await playground.stop();

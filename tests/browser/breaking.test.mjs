@@ -117,6 +117,14 @@ describe('what is broken by hand', { skip: withoutBrowser }, () => {
     assert.equal(await page.locator('.turn').count(), 1);
   });
 
+  test('a time is typed anew in an emptied field', async () => {
+    const page = await opened();
+    const seconds = trialOf(page, 'leave').getByLabel('seconds');
+    await seconds.focus();
+    for (const key of ['End', 'Backspace', 'Backspace', '9', '0']) await page.keyboard.press(key);
+    assert.equal(await seconds.inputValue(), '90');
+  });
+
   test('a time that is too short to see the end of the turn claims nothing of it', async () => {
     const page = await opened();
     const trial = trialOf(page, 'leave');

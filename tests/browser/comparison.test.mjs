@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { comparedTurn } from '../../tools/rehearse/report.mjs';
-import { httpTool } from '../e2e/harness.mjs';
+import { eventually, httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { assertAccessible, done, hasStatus, PHONE, Playground, say } from './playground.mjs';
 
@@ -156,6 +156,29 @@ describe('the comparison', { skip: withoutBrowser }, () => {
     await fork.continue();
     assert.equal((await asked).status(), 200);
     assert.equal(await dialog(page).count(), 0);
+  });
+
+  test('both sides are asked the same where their session was left while it was being made', async () => {
+    const page = await playground.page();
+    await done(page, 'Remember the word pelican.');
+    const turn = await done(page, 'Which word was it?');
+    const parent = new URL(page.url()).hash.slice(1);
+    let fork;
+    const isHeld = new Promise((resolve) => page.route('**/fork', (route) => resolve((fork = route)), { times: 1 }));
+    const asked = [];
+    page.on('request', (request) => request.url().includes('/execute') && asked.push(request.postDataJSON()));
+    await open(page, turn);
+    await dialog(page).getByLabel('Ask both sides again').check();
+    await compare(page);
+    await isHeld;
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Alt+n');
+    await page.getByText('What should the agent do?').waitFor();
+    await fork.continue();
+    await eventually(() => asked.length === 2, 'both sides are asked');
+    assert.deepEqual(asked.map(({ Instruction }) => Instruction), ['Which word was it?', 'Which word was it?']);
+    const parents = await Promise.all(asked.map(async ({ SessionId }) => (await exported(SessionId)).Parent?.SessionId));
+    assert.deepEqual(parents, [parent, parent]);
   });
 
   test('a context that is unknown, and a run that waits for its user, are said', async () => {

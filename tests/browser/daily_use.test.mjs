@@ -119,6 +119,19 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     await hasFocus(page, 'Session, contents');
   });
 
+  test('what is said before the first answer of the service stands behind what was said before', async () => {
+    const page = await playground.page();
+    await done(page, 'What can you do?');
+    let letThrough;
+    const late = new Promise((resolve) => (letThrough = resolve));
+    await page.route('**/openapi.json', async (route) => (await late, route.continue()));
+    await page.reload();
+    await done(page, 'Think aloud.');
+    letThrough();
+    await page.locator('.turn').nth(1).waitFor();
+    assert.deepEqual(await page.locator('.turn .question-bubble p').allInnerTexts(), ['What can you do?', 'Think aloud.']);
+  });
+
   test('after each button of the message box one writes on there, and a double click on Send stops nothing', async () => {
     const page = await playground.page();
     await box(page).fill('Give a slow answer.');
@@ -151,6 +164,20 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     await back.click();
     await sessions.waitFor();
     await assertAccessible(page);
+  });
+
+  test('on a busy page the focus does not come back from where one has gone since', async () => {
+    const page = await playground.page();
+    await page.evaluate(() => {
+      const inTime = window.requestAnimationFrame.bind(window);
+      window.requestAnimationFrame = (draw) => setTimeout(() => inTime(draw), 1000);
+    });
+    await page.getByRole('button', { name: 'Session', exact: true }).press('Enter');
+    assert.equal(await focused(page), 'Session, contents');
+    await press(page, 'Control+k');
+    await page.keyboard.type('stand');
+    await page.waitForTimeout(1500);
+    assert.equal(await page.evaluate(() => document.activeElement.value), 'stand');
   });
 
   test('an arrow brings the last questions back, `?` the help, which lies over the page', async () => {

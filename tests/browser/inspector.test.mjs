@@ -115,6 +115,27 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     assert.ok((await heading.boundingBox()).y > y);
   });
 
+  test('the context window is that of the open session, also before all of its traces have come', async () => {
+    const page = await opened();
+    const calls = (count) => panel(page).getByText(`of ${count} model calls,`);
+    const earlier = await (await done(page, 'What can you do?')).getAttribute('data-turn');
+    await done(page, 'Reason about it.');
+    await page.keyboard.press('Alt+n');
+    await done(page, 'Think aloud.');
+    // Then the page has no trace of the session that is opened next.
+    await page.reload();
+    await page.getByRole('button', { name: 'Inspector' }).click();
+    await calls(1).waitFor();
+    const { promise: released, resolve: release } = Promise.withResolvers();
+    await page.route(`**/${earlier}/trace`, async (route) => (await released, route.continue()));
+    await page.locator('.session').filter({ hasText: 'What can you do?' }).click();
+    await panel(page).getByText('Turn 2 of 2').waitFor();
+    await panel(page).getByRole('heading', { name: 'Context window over the session' }).waitFor();
+    assert.equal(await calls(1).count(), 0);
+    release();
+    await calls(2).waitFor();
+  });
+
   test('repetitions, pauses, mode changes and compactions have their place, and each turn can be chosen', async () => {
     const page = await opened({ colorScheme: 'dark' });
     await done(page, 'Be overloaded once.');
@@ -208,6 +229,23 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     await panel(page).getByText('Raw events').click();
     await panel(page).getByRole('button', { name: 'Replay its events' }).click();
     await rows.last().getByText('end', { exact: true }).waitFor();
+  });
+
+  test('on a busy page the exact bodies stay that were asked for as soon as they could be', async () => {
+    const page = await playground.page();
+    await done(page, 'What can you do?');
+    await page.evaluate(() => {
+      const [frame, timer] = [window.requestAnimationFrame.bind(window), window.setTimeout.bind(window)];
+      window.requestAnimationFrame = (draw) => timer(() => frame(draw), 1500);
+      window.setTimeout = (act, ms = 0, ...given) => timer(act, ms + 1500, ...given);
+    });
+    await page.getByRole('button', { name: 'Inspector' }).click();
+    await panel(page).getByRole('heading', { name: 'What the model was sent' }).click();
+    await panel(page).getByRole('button', { name: 'Show the exact bodies' }).click();
+    const body = panel(page).getByRole('group', { name: 'Body of the request to the model service' });
+    await body.waitFor();
+    await page.waitForTimeout(4000);
+    assert.equal(await body.count(), 1);
   });
 
   test('on a phone nothing is cut off', async () => {

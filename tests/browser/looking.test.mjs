@@ -2,7 +2,7 @@
 // the page's own, and contexts that were met are offered again.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { httpTool } from '../e2e/harness.mjs';
+import { eventually, httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
 import { agree, assertAccessible, done, hasStatus, openPanel, Playground, say, signIn } from './playground.mjs';
 
@@ -150,6 +150,22 @@ describe('looking into', { skip: withoutBrowser }, () => {
     await page.getByRole('alert').getByText('zoo could not be read. Folders go into the panel Retrieval.').waitFor();
   });
 
+  test('a stop that does not come through is done when the service is there again, also where its session was left', async () => {
+    const page = await playground.page({ expected: [/Failed to load resource/] });
+    const turn = await say(page, 'Call the tool send_mail with the word ann.');
+    await hasStatus(turn, 'awaiting_tools');
+    const at = new URL(`/sessions/${sessionOf(page)}/turns/${await turn.getAttribute('data-turn')}`, playground.rig.url);
+    await page.route(/\/health/, (route) => route.abort());
+    await page.route(/\/cancel/, (route) => route.fulfill({ status: 502, headers: { 'retry-after': '61' }, body: 'Bad gateway' }));
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('The turn is stopped when the network is back.').waitFor();
+    await page.keyboard.press('Alt+n');
+    await page.getByText('What should the agent do?').waitFor();
+    await page.unroute(/\/cancel/);
+    await page.unroute(/\/health/);
+    await eventually(async () => (await (await fetch(at)).json()).Result.Status === 'aborted', 'it is stopped');
+  });
+
   test('a stop without a network says that it waits, and is done when the network is back', async () => {
     const page = await playground.page({ expected: [/ERR_INTERNET_DISCONNECTED|Failed to load resource/] });
     const turn = await say(page, 'Call the tool send_mail with the word ann.');
@@ -172,6 +188,17 @@ describe('looking into', { skip: withoutBrowser }, () => {
     await page.getByText('The turn is stopped when the network is back.').waitFor();
     await page.unroute(/\/cancel/);
     await page.unroute(/\/health/);
+    await hasStatus(turn, 'aborted');
+  });
+
+  test('a stop that overtakes its turn on the way to the service stops it when it has come there', async () => {
+    const page = await playground.page({ expected: [/status of 404/] });
+    const { promise: released, resolve: release } = Promise.withResolvers();
+    await page.route(/\/execute/, async (route) => (await released, route.continue()), { times: 1 });
+    const turn = await say(page, 'Call the tool send_mail with the word ann.');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.waitForTimeout(500);
+    release();
     await hasStatus(turn, 'aborted');
   });
 

@@ -8,6 +8,7 @@ import { assertAccessible, hasStatus, PHONE, Playground, say, tryNow } from './p
 
 /** What the browser logs of requests that fail. */
 const OFFLINE = [/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION|ERR_FAILED/, /status of 404 .*\/export/, /status of 50[23] /];
+const SLOW_ANSWER = 'This answer comes word by word, slowly enough to be cut, cancelled or resumed.';
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 
 describe('the playground without a network', { skip: withoutBrowser }, () => {
@@ -75,6 +76,20 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await page.reload();
     await hasStatus(turn, 'completed');
     assert.equal(await page.locator('.turn').count(), 1);
+  });
+
+  test('what waits stands behind what was said before it, also where the page had that later', async () => {
+    const page = await open();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const calls = /\/(execute|sessions|health)/;
+    await page.route(calls, (route) => route.abort('connectionfailed'));
+    await hasStatus(await say(page, 'Remember the word heron.'), 'unsent');
+    await page.reload();
+    await page.locator('.turn[data-status="unsent"]').waitFor();
+    await page.unroute(calls);
+    await tryNow(page);
+    await hasStatus(page.locator('.turn').nth(1), 'completed');
+    assert.deepEqual(await page.locator('.turn .question-bubble p').allInnerTexts(), ['What can you do?', 'Remember the word heron.']);
   });
 
   test('a message whose answer was lost is the same turn when it is sent again, also after a reload in between', async () => {
@@ -160,6 +175,25 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     assert.deepEqual(Result.Steers.map(({ State }) => State), ['pending', 'pending', 'pending'], 'also where the session was left');
   });
 
+  test('what waits over a reload, and then in a session that is left, goes with what is set for that session', async () => {
+    const page = await open();
+    await page.getByRole('button', { name: 'Context', exact: true }).click();
+    await page.getByLabel('Workspace').fill('zoo');
+    const calls = /\/(execute|sessions|health)/;
+    await page.route(calls, (route) => route.abort('connectionfailed'));
+    await hasStatus(await say(page, 'Remember the word ibis.'), 'unsent');
+    await page.reload();
+    await hasStatus(page.locator('.turn'), 'unsent');
+    await page.keyboard.press('Alt+n');
+    await page.getByText('What should the agent do?').waitFor();
+    await page.unroute(calls);
+    const sent = page.waitForRequest(/\/execute/);
+    await tryNow(page);
+    const { Instruction, WorkspaceId } = (await sent).postDataJSON();
+    assert.deepEqual([Instruction, WorkspaceId], ['Remember the word ibis.', 'zoo']);
+    await page.waitForFunction(() => sessionStorage.getItem('aptix-edge.outbox') === null);
+  });
+
   test('words for a turn that are come back to without a network are added to it, once, and are no turn of their own', async () => {
     const page = await open();
     const turn = await say(page, 'Please read back.md.');
@@ -222,7 +256,7 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await sign(page).waitFor({ state: 'detached' });
     playground.goOn();
     await hasStatus(turn, 'completed');
-    assert.equal(await turn.locator('.answer .markdown').innerText(), 'This answer comes word by word, slowly enough to be cut, cancelled or resumed.');
+    assert.equal(await turn.locator('.answer .markdown').innerText(), SLOW_ANSWER);
   });
 
   test('a turn that is followed anew while its text comes has each piece of it once', async () => {
@@ -244,9 +278,8 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await page.getByText('Raw events').click();
     const rows = page.locator('.events tr').filter({ has: page.getByRole('cell', { name: 'text', exact: true }) });
     const pieces = async () => (await rows.locator('td:last-child').allInnerTexts()).map((each) => JSON.parse(each)).join('');
-    const words = await turn.locator('.answer .markdown').innerText();
     // The list waits for its frame, too.
-    await eventually(async () => (await pieces()) === words, 'each piece is listed, and once');
+    await eventually(async () => (await pieces()) === SLOW_ANSWER, 'each piece is listed, and once');
   });
 
   test('a page that finds no service knocks again by itself', async () => {

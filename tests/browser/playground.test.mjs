@@ -104,6 +104,30 @@ describe('the playground', { skip: withoutBrowser }, () => {
     assert.equal(playground.rig.tools.requests.length, 1);
   });
 
+  test('modes that are told late of a session that was left are not those of the open one', async () => {
+    const page = await playground.page();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const left = new URL(page.url()).hash.slice(1);
+    const { promise: released, resolve: release } = Promise.withResolvers();
+    await page.route(new RegExp(`/${left}/export$`), async (route) => {
+      const response = await route.fetch();
+      const json = await response.json();
+      json.Result.Catalog.Modes[0].DisplayName = 'Elsewhere';
+      await released;
+      await route.fulfill({ response, json });
+    });
+    await page.getByRole('button', { name: 'Mode: General' }).click();
+    await page.getByText('Asking the service…').waitFor();
+    await page.keyboard.press('Alt+n');
+    await hasStatus(await say(page, 'Think aloud.'), 'completed');
+    await page.getByRole('button', { name: 'Mode: General' }).click();
+    const general = page.getByRole('button', { name: /^General.* For everything else\.$/ });
+    await general.waitFor();
+    release();
+    await page.waitForTimeout(300);
+    assert.deepEqual([await general.count(), await page.getByText('Elsewhere', { exact: true }).count()], [1, 0]);
+  });
+
   test('everything is done by keyboard', async () => {
     const page = await playground.page();
     const press = async (...keys) => {
@@ -402,9 +426,9 @@ test('where keys are asked for, the page asks for one, keeps it in memory and fo
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
     // The earlier key is refused once more, which says nothing of this one.
-    const refused = page.waitForResponse(/export/);
+    const refused = early.request();
     await early.continue();
-    assert.equal((await refused).status(), 401);
+    assert.equal((await refused.response()).status(), 401);
     await page.locator('.column > .fault').waitFor();
     assert.equal(await dialog.count(), 0);
     const again = await say(page, 'What can you do?');

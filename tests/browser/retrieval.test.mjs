@@ -116,6 +116,35 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     assert.equal(await page.getByText('Drop files to attach them').count(), 0);
   });
 
+  test('a folder that is read for long goes into the workspace that was named when it was given', async () => {
+    const page = await opened();
+    const name = async (words) => {
+      await panel(page).getByLabel('Workspace').fill(words);
+      await panel(page).getByLabel('Workspace').press('Tab');
+    };
+    await name('kept');
+    await upload(page, 'sent');
+    await name('long');
+    await page.evaluate(() => {
+      const { arrayBuffer } = File.prototype;
+      const late = new Promise((resolve) => (window.read = resolve));
+      File.prototype.arrayBuffer = async function () {
+        await late;
+        return arrayBuffer.call(this);
+      };
+    });
+    await panel(page).getByLabel('Remove what the folder does not have').check();
+    await panel(page).getByLabel('Choose files').setInputFiles({ name: 'heron.md', mimeType: 'text/markdown', buffer: Buffer.from('A heron.\n') });
+    await panel(page).getByText('Reading the folder…').waitFor();
+    await name('kept');
+    await page.evaluate(() => window.read());
+    await panel(page).getByText('Drop a folder or files here').waitFor();
+    await panel(page).getByRole('button', { name: 'src/feeding.rs' }).waitFor();
+    assert.equal(await panel(page).locator('.document').count(), 3);
+    await name('long');
+    await panel(page).getByRole('button', { name: 'heron.md' }).waitFor();
+  });
+
   test('a folder is dropped with all that is in it', async () => {
     const page = await opened();
     const { x, y, width, height } = await panel(page).locator('.take').boundingBox();
@@ -137,6 +166,26 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
       window.setTimeout = (run, ms = 0, ...values) => later(run, ms + 2000, ...values);
     });
     await upload(page, ' sent');
+  });
+
+  test('what a workspace held before an upload does not come back where it is told late', async () => {
+    const page = await opened();
+    await panel(page).getByLabel('Workspace').fill('late');
+    await panel(page).getByLabel('Workspace').press('Tab');
+    await panel(page).getByText('documents', { exact: true }).waitFor();
+    const { promise: released, resolve: release } = Promise.withResolvers();
+    const isLate = (route) => route.fetch().then(async (response) => (await released, route.fulfill({ response })));
+    // The look of a panel that is opened anew.
+    await page.route(/\/workspaces\/late$/, isLate, { times: 1 });
+    await openPanel(page, 'Session');
+    const asked = page.waitForRequest(/\/workspaces\/late$/);
+    await openPanel(page, 'Retrieval');
+    await asked;
+    await upload(page, 'sent');
+    await panel(page).getByRole('heading', { name: 'Documents' }).waitFor();
+    release();
+    await page.waitForTimeout(500);
+    assert.equal(await panel(page).locator('.document').count(), 3);
   });
 
   test('where the service explains a score, the terms, their fields and the sum are shown', async () => {
@@ -161,6 +210,22 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     await page.shot('phone-light-retrieval');
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `${overflow} pixels`);
+  });
+
+  test('why an upload has failed stays told on a busy page', async () => {
+    const page = await opened({ expected: [/status of 403/] });
+    await page.evaluate(() => {
+      const [later, draws] = [setTimeout.bind(window), requestAnimationFrame.bind(window)];
+      window.requestAnimationFrame = (draw) => later(() => draws(draw), 1000);
+      window.setTimeout = (run, ms = 0, ...values) => later(run, ms + 1000, ...values);
+    });
+    const refusal = { Successful: false, Errors: [{ ErrorCode: 'forbidden', Message: 'Not into this one.', SystemError: false }], Warnings: [] };
+    await page.route(/\/compare$/, (route) => route.fulfill({ status: 403, json: refusal }), { times: 1 });
+    await panel(page).getByLabel('Choose a folder').setInputFiles(zoo);
+    await panel(page).getByRole('alert').getByText('Not into this one.').waitFor();
+    // The panel has looked by then.
+    await panel(page).getByText('documents', { exact: true }).waitFor();
+    assert.equal(await panel(page).getByRole('alert').count(), 1);
   });
 
   test('what was found is of the workspace that is named, and of the newest search', async () => {

@@ -70,6 +70,21 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
     assert.deepEqual(titles, ['The other.', 'The one.']);
   });
 
+  test('a tab that slept while another one made a branch leaves it a branch', async () => {
+    const page = await playground.page();
+    const tab = await page.context().newPage();
+    await tab.addInitScript(() => addEventListener('storage', (event) => event.stopImmediatePropagation(), { capture: true }));
+    await tab.goto(new URL('/', page.url()).href);
+    await tab.getByRole('textbox', { name: 'Message' }).waitFor();
+    for (const each of [page, tab]) {
+      const turn = await say(each, 'What can you do?');
+      await hasStatus(turn, 'completed');
+      await turn.getByRole('button', { name: 'Fork from here' }).click();
+      await each.getByText('Branched from').waitFor();
+    }
+    assert.equal(await page.evaluate(() => JSON.parse(localStorage.getItem('aptix-edge.branches')).length), 2);
+  });
+
   test('a turn that another tab began is stopped here, and both say so', async () => {
     const page = await playground.page();
     await hasStatus(await say(page, 'What can you do?'), 'completed');

@@ -57,8 +57,18 @@ describe('drafts and settings', { skip: withoutBrowser }, () => {
     const other = await page.context().newPage();
     await other.goto(page.url());
     await says(other, 'More for the first one');
+    // What the other tab has written this one writes no more: it may come late, and that one be further on.
+    await page.evaluate(() => {
+      const { setItem } = Storage.prototype;
+      window.written = [];
+      Storage.prototype.setItem = function (...given) {
+        window.written.push(given[0]);
+        return setItem.apply(this, given);
+      };
+    });
     await box(other).fill('More, and more');
     await says(page, 'More, and more');
+    assert.deepEqual(await page.evaluate(() => window.written.filter((key) => key.includes('unsent'))), []);
     await hasStatus(page.locator('.turn').last(), 'completed');
     await page.keyboard.press('Enter');
     await page.locator('.turn').nth(1).waitFor();
@@ -86,6 +96,42 @@ describe('drafts and settings', { skip: withoutBrowser }, () => {
     assert.equal(await attached.count(), 0);
   });
 
+  test('a file that is still being read stays where it was attached, is of nobody else, and is attached once', async () => {
+    const page = await playground.page({ address });
+    const attached = page.getByRole('list', { name: 'Attachments' });
+    const slowDisk = () =>
+      page.evaluate(() => {
+        const { arrayBuffer } = File.prototype;
+        const late = new Promise((resolve) => (window.read = resolve));
+        File.prototype.arrayBuffer = async function () {
+          await late;
+          return arrayBuffer.call(this);
+        };
+      });
+    await hasStatus(await say(page, 'The first one.'), 'completed');
+    await startNew(page);
+    await slowDisk();
+    await page.getByLabel('Attach files').setInputFiles(FILE);
+    await openSession(page, 'The first one.');
+    await page.locator('.turn').waitFor();
+    await hasStatus(await say(page, 'It waits for no file.'), 'completed');
+    await page.evaluate(() => window.read());
+    await page.waitForTimeout(200);
+    assert.equal(await attached.count(), 0);
+    await startNew(page);
+    await attached.getByText('notes.md').waitFor();
+    await hasStatus(await say(page, 'What is in it?'), 'completed');
+    await startNew(page);
+    assert.equal(await attached.count(), 0);
+
+    await slowDisk();
+    await page.getByLabel('Attach files').setInputFiles({ ...FILE, name: 'secret.md' });
+    await signIn(page, 'eve');
+    await page.evaluate(() => window.read());
+    await page.waitForTimeout(200);
+    assert.equal(await page.getByText('secret.md').count(), 0);
+  });
+
   test('what is set belongs to its session; a new one begins with what is set, and a solution context that was sent is kept nowhere', async () => {
     const page = await playground.page();
     const field = (label) => page.getByLabel(label);
@@ -108,7 +154,9 @@ describe('drafts and settings', { skip: withoutBrowser }, () => {
     assert.doesNotMatch(await stored(page), /A zoo in Rust/);
 
     await startNew(page);
+    assert.doesNotMatch(await page.evaluate(() => JSON.stringify({ ...localStorage })), /A zoo in Rust/);
     assert.equal(await field('Workspace').inputValue(), 'zoo');
+    assert.equal(await field('Text about the whole solution').inputValue(), 'A zoo in Rust.');
     await field('Workspace').fill('park');
     await field('Text about the whole solution').fill('');
     await page.getByRole('checkbox', { name: 'echo' }).check();

@@ -237,6 +237,35 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'aborted');
   });
 
+  test('a list that was asked for before a session was erased does not bring it back', async () => {
+    const page = await playground.page({ address });
+    await signIn(page, 'mia');
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    await entries(page).getByText('What can you do?').waitFor();
+    await page.waitForLoadState('networkidle');
+    const SessionId = new URL(page.url()).hash.slice(1);
+    const entry = { SessionId, Title: 'What can you do?', ActiveAt: new Date().toISOString(), Status: 'completed' };
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    let answers = 0;
+    await page.route(/\/sessions\?/, async (route) => {
+      await held;
+      const Sessions = route.request().url().includes('awaiting_approval') ? [] : [entry];
+      await route.fulfill({ json: { Successful: true, Result: { Sessions }, Errors: [], Warnings: [] } });
+      answers += 1;
+    }, { times: 2 });
+    const asked = page.waitForRequest(/\/sessions\?/);
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await asked;
+    await page.getByRole('button', { name: 'Erase What can you do?' }).click();
+    await agree(page);
+    await page.getByText('Sessions of mia stand here.').waitFor();
+    release();
+    await eventually(() => answers === 2, 'the lists have come');
+    await page.waitForTimeout(200);
+    assert.equal(await entries(page).count(), 0);
+  });
+
   test('a workspace that is chosen is one that the ticket names', async () => {
     const page = await playground.page({ address });
     await signIn(page, 'wim');

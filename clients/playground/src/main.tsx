@@ -1,8 +1,8 @@
 // The playground: it opens the session that the address names, at its turn, or a new one.
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { isId, placeIn, WRONG_ADDRESS } from './store/address.js';
-import { choose, loadFault, newId, open, sessionId, shownTurns } from './store/conversation.js';
+import { isId, placeIn, sessionNamed, WRONG_ADDRESS } from './store/address.js';
+import { catchUp, choose, loadFault, newId, open, sessionId, shownTurns } from './store/conversation.js';
 import { noteLoss } from './store/connection.js';
 import { isLetIn, knock } from './store/service.js';
 import { start } from './store/synchronizing.js';
@@ -32,9 +32,13 @@ knock().catch((error: Error) => {
   if (error instanceof TypeError) noteLoss();
 });
 addEventListener('popstate', () => openNamed(newId()));
+const named = sessionNamed();
 // With a key that was refused nothing could be opened, so the next one opens it. A new session stays the one that is on the
 // page: somebody may be writing in it, or have gone elsewhere with the focus.
 effect(() => {
-  if (isLetIn.value && shownTurns.peek().length === 0) queueMicrotask(() => openNamed(sessionId.peek()));
+  if (!isLetIn.value) return;
+  if (shownTurns.peek().length === 0) queueMicrotask(() => openNamed(sessionId.peek()));
+  // Somebody has written before the service had answered: what was said before is still to be shown.
+  else if (named === sessionId.peek()) queueMicrotask(() => void catchUp().catch(() => {}));
 });
 afterReload(byClient.find(({ id }) => id === 'reload')!, reportWhole, () => (openPanel.value = 'breaking'));

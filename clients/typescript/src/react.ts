@@ -1,6 +1,6 @@
 // A session in a page with React: `useSession`. React is an optional peer; this entry alone needs it. Owns that a page which
 // comes back shows what the service has, and that words which are sent again are the same turn.
-import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { useInsertionEffect, useMemo, useSyncExternalStore } from "react";
 import type { ApprovalRequest, Aptix, AptixError, Decision, LogEntry, Session, SteerContent, Tool, Turn, TurnEvent, TurnOptions, TurnRequest } from "./index.js";
 import { newId } from "./ids.js";
 import { type Said, answerId, isLive, saidIn } from "./said.js";
@@ -48,8 +48,9 @@ export interface UseSession extends Shown {
 /** The session of this id, as the service has it. `client` is made once, outside of the component. */
 export function useSession(client: Aptix, sessionId: string, options: UseSessionOptions = {}): UseSession {
   const watched = useMemo(() => new WatchedSession(client, sessionId), [client, sessionId]);
-  // Before the subscription, which may go on with a turn whose tools these are.
-  useEffect(() => void (watched.options = options));
+  // Before the subscription, which may go on with a turn whose tools these are, and before anybody can send: a busy page runs its
+  // effects later than a click.
+  useInsertionEffect(() => void (watched.options = options));
   const shown = useSyncExternalStore(watched.subscribe, watched.shown, watched.shown);
   const { send, steer, stop, resume } = watched;
   return useMemo(() => ({ ...shown, send, steer, stop, resume }), [watched, shown]);
@@ -63,7 +64,9 @@ class WatchedSession {
   private readonly session: Session;
   /** Ends with the last component. */
   #present = new AbortController();
-  #loaded: Promise<void> = Promise.resolve();
+  #opened!: () => void;
+  /** Until a component has subscribed, nothing is known of what was said before. */
+  #loaded = new Promise<void>((opened) => (this.#opened = opened));
   #turn: Turn | undefined;
   /** What this page has sent, until it has its answer. */
   #sent: { turnId: string; request: TurnRequest } | undefined;
@@ -211,6 +214,7 @@ class WatchedSession {
     this.#present.abort();
     this.#present = new AbortController();
     this.#loaded = this.#load(this.#present.signal);
+    this.#opened();
   }
 
   async #load(signal: AbortSignal): Promise<void> {

@@ -19,7 +19,7 @@ const blockOf = (file) => pages().find(({ name }) => name === 'docs/react.md').b
 
 /** A page that hands out the hook, with a tool that is answered by hand, and can be left or hidden, and come back to. */
 const BARE = `
-  import { Activity, useState } from 'react';
+  import { Activity, useLayoutEffect, useState } from 'react';
   import { createRoot } from 'react-dom/client';
   import { Aptix } from 'aptix-edge';
   import { useSession } from 'aptix-edge/react';
@@ -32,6 +32,7 @@ const BARE = `
     window.setCount = setCount;
     const counted = { name: 'count', parameters: { type: 'object' }, run: () => count };
     window.hook = useSession(client, searchParams.get('session'), { tools: [...tools, counted] });
+    useLayoutEffect(() => void (searchParams.has('begin') && window.hook.send(searchParams.get('begin'))), []);
     return null;
   }
   function Page() {
@@ -420,6 +421,17 @@ test('what was said before is there where words are sent, and the component is h
   await until("window.hook.status === 'ready' && window.hook.messages.length > 1");
   assert.deepEqual(await texts(), ['First. done', 'One. done', 'Second. done', 'Two. done']);
   assert.deepEqual(faults, []);
+});
+
+test('words that are sent before the component has begun to listen stand behind what was said before', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  rig.model.script(answer(text('One.')), answer(text('Two.')));
+  const { page, until, texts } = await bare('at-once');
+  await page.evaluate(() => window.hook.send('First.'));
+  await until("window.hook.status === 'ready' && window.hook.messages.length === 2");
+  await page.goto(`${page.url()}&begin=Second.`);
+  await until("window.hook?.status === 'ready' && window.hook.messages.at(-1)?.text === 'Two.'");
+  assert.deepEqual(await texts(), ['First. done', 'One. done', 'Second. done', 'Two. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
 test('words that are said while the session is loaded once more are answered once', { skip: withoutBrowser, timeout: 60_000 }, async () => {

@@ -1,18 +1,21 @@
 // Asking otherwise: a new session that goes on from before or behind a turn, while the old one stays as it is. Owns how a
 // branch is made; a fork is made by the service (interface §17).
 import { signal } from '@preact/signals';
-import type { TurnRequest } from '../../../typescript/src/index.js';
+import type { ForkRequest, TurnRequest } from '../../../typescript/src/index.js';
 import { hashOf } from '../store/address.js';
 import { pictureAt, type Attachment } from '../store/attachments.js';
 import { announced, boundContexts, loadFault, newId, open, send, sessionId, shownTurns } from '../store/conversation.js';
 import { failureOf } from '../store/failure.js';
-import { attachedIn } from '../store/request.js';
+import * as outbox from '../store/outbox.js';
+import { askedWith, attachedIn, requestOf } from '../store/request.js';
 import { aptix } from '../store/service.js';
 import { listed, used } from '../store/session_list.js';
 import { changedSettings, setAgain, solution } from '../store/settings.js';
 import type { ShownTurn } from '../store/shown_turn.js';
+import { sendElsewhere } from '../store/synchronizing.js';
 import { isOver } from '../store/turn_record.js';
 import { branched } from '../store/branches.js';
+import { user } from '../store/user.js';
 
 /** Why a branch could not be made, and of which turn; `context`: under which context. */
 const fault = signal<{ turn: ShownTurn; context: string; message: string } | undefined>(undefined);
@@ -58,7 +61,7 @@ export const forkFrom = (turn: ShownTurn, context = ''): Promise<void> =>
   attempted(turn, context, async () => {
     const [id, parent] = [newId(), turn.session];
     const under = context && { ConversationContextId: context };
-    await aptix.session(parent).fork({ SessionId: id, AfterTurnId: turn.record.peek().turnId, ...under });
+    await fork(parent, { SessionId: id, AfterTurnId: turn.record.peek().turnId, ...under });
     branched({ id, parent, ...(context && { context }) });
     used(id, titleOf(parent) ?? turn.record.peek().asked.text);
     if (await goTo(id, parent, true)) announced.value = 'This is the branch. What you say here stays out of the other conversation.';
@@ -67,18 +70,29 @@ export const forkFrom = (turn: ShownTurn, context = ''): Promise<void> =>
 /** Asks a turn's question again in a session of its own, with other words or the same. */
 export const askAgain = (turn: ShownTurn, words = turn.record.peek().asked.text): Promise<void> =>
   attempted(turn, '', async () => {
-    const [id, parent, of] = [newId(), turn.session, turn.record.peek().turnId];
+    const [id, parent, of, by, owner] = [newId(), turn.session, turn.record.peek().turnId, newId(), user.peek()];
     const [goesWithIt, before] = [attachedTo(turn) ?? [], turnBefore(turn)];
     const more = { ...settingsOf(turn), ...(!before && contextsOf(turn)) };
+    const request = { ...requestOf(words, goesWithIt, { isFirst: false, sentSolution: solution.peek() }), ...more };
     if (before) {
-      await aptix.session(parent).fork({ SessionId: id, AfterTurnId: before.record.peek().turnId });
+      await fork(parent, { SessionId: id, AfterTurnId: before.record.peek().turnId });
       used(id, words);
     }
-    branched({ id, parent, of });
-    if (!(await goTo(id, parent, before !== undefined))) return;
-    const sent = send(words, goesWithIt, more);
-    branched({ id, parent, of, by: sent.record.peek().turnId });
+    branched({ id, parent, of, by });
+    if (await goTo(id, parent, before !== undefined)) return void send(words, goesWithIt, more, by);
+    if (user.peek() !== owner) return;
+    // It is asked all the same where one has left meanwhile, or where it cannot be read just now.
+    used(id, words);
+    outbox.words.put({ session: id, id: by, text: words, attached: goesWithIt.map(({ name }) => name), whole: { request, asked: askedWith(words, goesWithIt) } });
+    await sendElsewhere();
   });
+
+/** Has the service make a fork. Where somebody else sits before the tab by then, no list of theirs is to show it. */
+export async function fork(parent: string, members: ForkRequest): Promise<void> {
+  const owner = user.peek();
+  await aptix.session(parent).fork(members);
+  if (user.peek() !== owner) throw new Error('Somebody else sits before this tab now.');
+}
 
 async function attempted(turn: ShownTurn, context: string, run: () => Promise<void>): Promise<void> {
   if (underWay.value) return;
@@ -98,9 +112,9 @@ async function goTo(id: string, parent: string, isKnown: boolean): Promise<boole
   if (sessionId.peek() !== parent) return false;
   const set = changedSettings();
   history.pushState(null, '', isKnown ? hashOf({ session: id }) : location.pathname + location.search);
-  await open(id, isKnown);
-  if (sessionId.peek() !== id || loadFault.peek() !== '') return false;
-  // The branch has a solution context of its own.
+  const opened = open(id, isKnown);
+  // Not when it has been read: what is set in it meanwhile stays. The branch has a solution context of its own.
   setAgain({ ...set, solution: solution.peek() });
-  return true;
+  await opened;
+  return sessionId.peek() === id && loadFault.peek() === '';
 }

@@ -97,13 +97,14 @@ export function QuestionEditor({ turn }: { turn: ShownTurn }) {
   const close = () => {
     const item = box.current?.closest('.turn');
     edited.value = undefined;
-    // The button comes back with the next frame.
-    requestAnimationFrame(() => item?.querySelector<HTMLElement>('.edit')?.focus());
+    // The button comes back when this is drawn, which is before anything else is pressed.
+    queueMicrotask(() => item?.querySelector<HTMLElement>('.edit')?.focus());
   };
   const submit = () => {
     if (!canSend || underWay.value) return;
     void askAgain(turn, words.trim()).then(() => {
-      if (!faultOf(turn)) edited.value = undefined;
+      // Another question may be written anew by then.
+      if (!faultOf(turn) && edited.peek() === turn) edited.value = undefined;
     });
   };
   const onKeyDown = (event: KeyboardEvent) => {

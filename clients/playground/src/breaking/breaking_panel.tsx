@@ -36,7 +36,7 @@ export function BreakingPanel() {
 const Away = () => (
   <label class="away">
     for
-    <input type="number" min={1} max={LONGEST_AWAY_S} value={awaySeconds.value} onChange={(event) => (awaySeconds.value = Math.min(LONGEST_AWAY_S, Math.max(1, event.currentTarget.valueAsNumber || 1)))} />
+    <input type="number" min={1} max={LONGEST_AWAY_S} value={awaySeconds.value} onInput={({ currentTarget: { valueAsNumber: typed } }) => typed >= 1 && (awaySeconds.value = Math.min(LONGEST_AWAY_S, typed))} />
     seconds
   </label>
 );

@@ -35,7 +35,7 @@ export async function goWhereItIsDone(trial: Doing): Promise<void> {
   setAgain({ ...set, solution: '', ...(bound && { agentContext: bound.agent, conversationContext: bound.conversation }) });
   note(id);
   // The message box of a new session takes the focus.
-  requestAnimationFrame(() => held instanceof HTMLElement && held.focus());
+  queueMicrotask(() => held instanceof HTMLElement && held.focus());
 }
 
 function note(id: string): void {

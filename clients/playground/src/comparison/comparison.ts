@@ -3,7 +3,7 @@
 import { signal, type Signal } from '@preact/signals';
 import type { StreamEvent, SubmittedToolResult, ToolCall, TurnEvent, TurnRequest } from '../../../typescript/src/index.js';
 import { branched, type TurnPlace } from '../store/branches.js';
-import { attachedTo, contextsOf, settingsOf, titleOf, turnBefore } from '../branching/branching.js';
+import { attachedTo, contextsOf, fork, settingsOf, titleOf, turnBefore } from '../branching/branching.js';
 import { newId } from '../store/conversation.js';
 import { failureOf } from '../store/failure.js';
 import { readyAnswer } from '../store/ready_answers.js';
@@ -61,8 +61,9 @@ export function compareWith(turn: ShownTurn, name: string, place: TurnPlace): vo
 export async function compareAnew(turn: ShownTurn, context: string, both: boolean): Promise<void> {
   const opened = comparison.peek();
   // The one that may be refused comes first, so that a refusal leaves nothing behind.
-  const right = await prepared(turn, context, context || 'Asked again');
-  const left = both ? await prepared(turn, '', 'Asked again') : undefined;
+  const [prepareRight, prepareLeft] = [planned(turn, context, context || 'Asked again'), planned(turn, '', 'Asked again')];
+  const right = await prepareRight();
+  const left = both ? await prepareLeft() : undefined;
   const sides = [left?.side ?? sideOf('This turn', placeOf(turn)), right.side] as const;
   // Whoever has closed it meanwhile finds the run in the list.
   if (comparison.peek() === opened) comparison.value = { turn, sides };
@@ -77,21 +78,24 @@ interface Prepared {
   ask(): Promise<void>;
 }
 
-async function prepared(turn: ShownTurn, context: string, name: string): Promise<Prepared> {
+/** What is sent is put together at once: another session may be open when the service has made this one. */
+function planned(turn: ShownTurn, context: string, name: string): () => Promise<Prepared> {
   const [session, parent, before] = [newId(), turn.session, turnBefore(turn)];
   const contexts = before ? {} : context ? { ConversationContextId: context } : contextsOf(turn);
   const request = { ...requestOf(turn), ...contexts };
-  if (before) {
-    const AfterTurnId = before.record.peek().turnId;
-    await aptix.session(parent).fork({ SessionId: session, AfterTurnId, ...(context && { ConversationContextId: context }) });
-  }
-  const { turnId, asked } = turn.record.peek();
-  const record = signal(turns.begun(newId(), asked));
-  const side = { ...sideOf(name, { session, turn: record.peek().turnId }), record };
-  branched({ id: session, parent, of: turnId, by: side.place.turn, ...(context && { context }) });
-  used(session, titleOf(parent) ?? asked.text);
-  noteState(session, 'running');
-  return { side, ask: () => ask(side, record, request) };
+  return async () => {
+    if (before) {
+      const AfterTurnId = before.record.peek().turnId;
+      await fork(parent, { SessionId: session, AfterTurnId, ...(context && { ConversationContextId: context }) });
+    }
+    const { turnId, asked } = turn.record.peek();
+    const record = signal(turns.begun(newId(), asked));
+    const side = { ...sideOf(name, { session, turn: record.peek().turnId }), record };
+    branched({ id: session, parent, of: turnId, by: side.place.turn, ...(context && { context }) });
+    used(session, titleOf(parent) ?? asked.text);
+    noteState(session, 'running');
+    return { side, ask: () => ask(side, record, request) };
+  };
 }
 
 /** The whole of what the turn was asked. */

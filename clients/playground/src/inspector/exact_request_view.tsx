@@ -1,5 +1,5 @@
 // What the model service was sent for a turn: the exact body of each model call, to be read and copied.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { formatJson } from '../../../typescript/src/index.js';
 import { failureOf } from '../store/failure.js';
 import { exportFile } from '../store/export_file.js';
@@ -16,8 +16,7 @@ export function ExactRequestView({ turn }: { turn: ShownTurn }) {
   const [calls, setCalls] = useState<readonly SentCall[]>();
   const [fault, setFault] = useState('');
   const [chosen, choose] = useState(0);
-  const { turnId, status } = turn.record.value;
-  useEffect(() => setCalls(undefined), [status]);
+  const { turnId } = turn.record.value;
   const fetchThem = async () => {
     setFault('');
     try {

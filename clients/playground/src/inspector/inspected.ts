@@ -51,9 +51,13 @@ const MOST_TURNS = 40;
 const AT_ONCE = 4;
 /** Traces of turns that have ended: they change no more, unless a failed one is sent again. */
 const ended = new Map<string, Trace>();
+let filled = 0;
+let filledOf = '';
 
 export async function fill(): Promise<void> {
-  const session = sessionId.peek();
+  const [session, asked] = [sessionId.peek(), ++filled];
+  if (session !== filledOf) fillings.value = [];
+  filledOf = session;
   const turns = shownTurns.peek().filter(({ isTaken }) => isTaken).slice(-MOST_TURNS).map(({ record }) => record.peek());
   for (const record of turns) if (!isOver(record)) ended.delete(`${session} ${record.turnId}`);
   const missing = turns.filter(({ turnId }) => !ended.has(`${session} ${turnId}`));
@@ -67,7 +71,7 @@ export async function fill(): Promise<void> {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, () => fetchNext().catch(() => {})));
   await released();
-  if (session !== sessionId.peek()) return;
+  if (session !== sessionId.peek() || asked !== filled) return;
   fillings.value = turns.flatMap(({ turnId }) => {
     const trace = ended.get(`${session} ${turnId}`) ?? found.get(turnId);
     const calls = trace?.ModelCalls.filter(({ Summary, Usage }) => !Summary && Usage) ?? [];

@@ -76,7 +76,7 @@ function Turn({ turn }: { turn: ShownTurn }) {
         <EventsView turn={turn} />
       </Folded>
       <Folded title="What the model was sent">
-        <ExactRequestView key={record.turnId} turn={turn} />
+        <ExactRequestView key={`${record.turnId} ${record.status}`} turn={turn} />
       </Folded>
       <Folded title="The request as code">
         <RequestView turn={turn} />

@@ -8,7 +8,7 @@ import { Icon } from '../view/icon.js';
 import { agreed } from '../view/question.js';
 import { ChunkView } from './chunk_view.js';
 import { ofDrop, ofInput } from './folder.js';
-import { counts, erase, fault, look, open, opened, paths, results, search, take, told, tried, upload } from './workspace.js';
+import { counts, erase, fault, looked, open, opened, paths, results, search, take, told, tried, upload } from './workspace.js';
 
 const isWhole = signal(false);
 const isOver = signal(false);
@@ -18,7 +18,7 @@ const isScoped = signal(true);
 const MOST_PATHS = 500;
 
 export function RetrievalPanel() {
-  useEffect(() => void tried(look), [workspace.value]);
+  useEffect(() => void looked(), [workspace.value]);
   return (
     <div class="retrieval">
       <Workspace />
@@ -71,7 +71,7 @@ function Upload() {
     const input = event.currentTarget as HTMLInputElement;
     const files = [...(input.files ?? [])];
     input.value = '';
-    if (files.length > 0) void tried(async () => take(await ofInput(files), isWhole.value));
+    if (files.length > 0) void tried(() => take(ofInput(files), isWhole.value));
   };
   // What is dropped here is no attachment of the next message.
   const drag = (event: DragEvent) => {
@@ -84,14 +84,14 @@ function Upload() {
     event.stopPropagation();
     isOver.value = false;
     const { dataTransfer } = event;
-    if (dataTransfer && !busy) void tried(async () => take(await ofDrop(dataTransfer), isWhole.value));
+    if (dataTransfer && !busy) void tried(() => take(ofDrop(dataTransfer), isWhole.value));
   };
   return (
     <section>
       <div class={`take${isOver.value ? ' over' : ''}`} onDragOver={drag} onDragLeave={() => (isOver.value = false)} onDrop={drop}>
         {busy ? (
           <>
-            <label for="upload">{`Uploading: ${busy.done} of ${busy.all}`}</label>
+            <label for="upload">{busy.all === 0 ? 'Reading the folder…' : `Uploading: ${busy.done} of ${busy.all}`}</label>
             <progress id="upload" value={busy.done} max={Math.max(1, busy.all)} />
           </>
         ) : (
@@ -137,7 +137,7 @@ function Search() {
         <input dir="auto" type="search" aria-label="What to search for" placeholder="A question, words, names" value={query.value} onInput={(event) => (query.value = event.currentTarget.value)} />
         <label class="limit">
           best
-          <input type="number" min={1} max={100} value={limit.value} onChange={(event) => (limit.value = Math.min(100, Math.max(1, event.currentTarget.valueAsNumber || 1)))} />
+          <input type="number" min={1} max={100} value={limit.value} onInput={({ currentTarget: { valueAsNumber: typed } }) => typed >= 1 && (limit.value = Math.min(100, typed))} />
         </label>
         <button type="submit" class="primary">Search</button>
       </form>

@@ -42,9 +42,17 @@ export async function tried(run: () => Promise<void>): Promise<void> {
   }
 }
 
+/** Looks by itself: of what has failed meanwhile, such as an upload, it takes nothing away. */
+export async function looked(): Promise<void> {
+  const id = workspace.peek();
+  await look().catch((error) => {
+    if (id === workspace.peek()) fault.value = failureOf(error).message;
+  });
+}
+
 let shownOf = '';
 /** What each kind of answer was asked for last. */
-const asked = { chunks: 0, document: 0 };
+const asked = { all: 0, chunks: 0, document: 0 };
 function isNewest(what: keyof typeof asked): () => boolean {
   const [id, mine] = [workspace.peek(), (asked[what] += 1)];
   return () => id === workspace.peek() && mine === asked[what];
@@ -56,29 +64,37 @@ function shown(): string {
   if (id !== shownOf) {
     counts.value = results.value = undefined;
     paths.value = [];
-    told.value = '';
+    told.value = fault.value = '';
   }
   return (shownOf = id);
 }
 
 export async function look(): Promise<void> {
   const id = shown();
+  const isWanted = isNewest('all');
   opened.value = undefined;
   if (!id) return;
   const [held, { Extra }] = await Promise.all([new Workspace(tenant, id).get(), post<Comparison>('compare', { Documents: [NO_DOCUMENT] })]);
-  if (id !== workspace.peek()) return;
+  if (!isWanted()) return;
   counts.value = held;
   paths.value = Extra;
 }
 
-/** Makes the workspace hold what the folder does; `isWhole`: and nothing else. */
-export async function take({ name, documents, skipped }: Folder, isWhole: boolean): Promise<void> {
-  workspace.value ||= name.replace(/[^\w.:-]+/g, '-').slice(0, 100) || 'playground';
-  // At once: on a busy page the panel looks so late that it would take away what the upload tells.
-  const id = shown();
-  upload.value = { done: 0, all: documents.length };
+/**
+ * Makes the workspace hold what the folder does; `isWhole`: and nothing else. It is the one that was named when the folder was
+ * given: a large folder is read for long, and another session has another workspace.
+ */
+export async function take(reading: Promise<Folder>, isWhole: boolean): Promise<void> {
+  const named = workspace.peek();
+  upload.value = { done: 0, all: 0 };
   try {
+    const { name, documents, skipped } = await reading;
+    const id = named || name.replace(/[^\w.:-]+/g, '-').slice(0, 100) || 'playground';
+    if (workspace.peek() === named) workspace.value = id;
+    // At once: on a busy page the panel looks so late that it would take away what the upload tells.
+    shown();
     const onProgress = (done: number, all: number) => (upload.value = { done, all });
+    onProgress(0, documents.length);
     const { sent, removed, leftOut } = await new Workspace(tenant, id).sync(documents, { remove: isWhole, onProgress });
     const same = documents.length - sent.length - leftOut.length;
     const passed = [...skipped].map(([why, count]) => `${count} ${why}`).join(', ');

@@ -1,15 +1,23 @@
 // What is pasted or dropped: pictures go with the turn as clipboard images, other files as artifacts.
-import { signal } from '@preact/signals';
+import { computed, signal, type Signal } from '@preact/signals';
 import type { ClipboardImage, InputArtifact } from '../../../typescript/src/index.js';
 import { droppedFiles } from './ready_tools.js';
+import { user } from './user.js';
 
 export type Attachment =
   | { kind: 'picture'; name: string; image: ClipboardImage }
   | { kind: 'file'; name: string; artifact: InputArtifact };
 
-export const attachments = signal<readonly Attachment[]>([]);
-/** How many files are still being read: nothing is sent without them. */
-export const filesBeingRead = signal(0);
+/** A list of what is attached. Each session has its own: what is still being read when one goes to another session stays behind. */
+export type Attached = Signal<readonly Attachment[]>;
+export const noneAttached = (): Attached => signal<readonly Attachment[]>([]);
+/** That of the open session. */
+export const attachedHere = signal(noneAttached());
+export const attachments = computed(() => attachedHere.value.value);
+/** For each file that is still being read, the list that it comes into. */
+const reading = signal<readonly Attached[]>([]);
+/** How many files of the open session are still being read: nothing is sent without them. */
+export const filesBeingRead = computed(() => reading.value.filter((list) => list === attachedHere.value).length);
 /** What could not be attached, for the user. */
 export const refusedFiles = signal('');
 
@@ -18,26 +26,27 @@ const PICTURES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 const LONGEST_BYTES = 4 << 20;
 
 export async function attach(files: Iterable<File>): Promise<void> {
-  const all = [...files];
+  const [all, list, owner] = [[...files], attachedHere.peek(), user.peek()];
   const refused = all.filter(({ size }) => size > LONGEST_BYTES).map(({ name }) => `${name} is larger than 4 MB.`);
   for (const file of all.filter(({ size }) => size <= LONGEST_BYTES)) {
-    filesBeingRead.value += 1;
+    reading.value = [...reading.peek(), list];
     try {
       // Others may be attached while this one is read, so the list is taken afterwards.
-      const read = await attachment(file);
-      attachments.value = [...attachments.value, read];
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      // Nothing of it is for the next one who sits before this tab.
+      if (user.peek() !== owner) return;
+      list.value = [...list.peek(), attachment(file, bytes)];
     } catch {
       // A folder that is dropped looks like a file of no type.
       refused.push(`${file.name} could not be read.${file.type === '' ? ' Folders go into the panel Retrieval.' : ''}`);
     } finally {
-      filesBeingRead.value -= 1;
+      reading.value = reading.peek().toSpliced(reading.peek().indexOf(list), 1);
     }
   }
-  refusedFiles.value = refused.join(' ');
+  if (list === attachedHere.peek()) refusedFiles.value = refused.join(' ');
 }
 
-async function attachment(file: File): Promise<Attachment> {
-  const bytes = new Uint8Array(await file.arrayBuffer());
+function attachment(file: File, bytes: Uint8Array): Attachment {
   const name = file.name || 'pasted';
   if (PICTURES.includes(file.type)) {
     const image = { Id: newPictureId(), MimeType: file.type, DataBase64: base64(bytes) } as ClipboardImage;
@@ -54,12 +63,16 @@ const newPictureId = (): string => crypto.randomUUID?.() ?? `${Date.now()}-${Mat
 
 /** What is attached goes with the message that is sent, and no longer with the next one. */
 export function takeAttached(): readonly Attachment[] {
-  const held = attachments.value;
-  attachments.value = [];
+  const list = attachedHere.peek();
+  const held = list.peek();
+  list.value = [];
   return held;
 }
 
-export const detach = (gone: Attachment) => (attachments.value = attachments.value.filter((each) => each !== gone));
+export function detach(gone: Attachment): void {
+  const list = attachedHere.peek();
+  list.value = list.peek().filter((each) => each !== gone);
+}
 
 export const addressOf = ({ MimeType, DataBase64 }: ClipboardImage): string => `data:${MimeType};base64,${DataBase64}`;
 

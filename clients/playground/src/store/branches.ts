@@ -52,10 +52,11 @@ function keep(all: readonly Branch[]): void {
   storageOf(shownOf).set(PLACE, JSON.stringify(branches.value));
 }
 
-export const branched = (branch: Branch): void => keep([branch, ...branches.value.filter(({ id }) => id !== branch.id)]);
+/** Another tab may have written the list a moment ago, or while this one slept. */
+export const branched = (branch: Branch): void => keep([branch, ...stored().filter(({ id }) => id !== branch.id)]);
 
 /** Forgets where a session that is erased came from. */
-export const forgetBranch = (session: string): void => keep(branches.value.filter(({ id }) => id !== session));
+export const forgetBranch = (session: string): void => keep(stored().filter(({ id }) => id !== session));
 
 export const branchOf = (session: string): Branch | undefined => branches.value.find(({ id }) => id === session);
 

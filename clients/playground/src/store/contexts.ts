@@ -14,12 +14,16 @@ export const toldContexts: readonly string[] = new URLSearchParams(location.sear
 /** Those that were met last stand first. */
 export const metContexts = signal<readonly string[]>([]);
 
+const kept = (): string[] => ofBrowser.list<string>(PLACE, (each) => typeof each === 'string').slice(0, MOST_KEPT);
+
 effect(() => {
-  metContexts.value = user.value === undefined ? ofBrowser.list<string>(PLACE, (each) => typeof each === 'string').slice(0, MOST_KEPT) : [];
+  metContexts.value = user.value === undefined ? kept() : [];
 });
 effect(() => {
   const met = boundContexts.value?.conversation;
   if (met === undefined || metContexts.peek()[0] === met) return;
-  metContexts.value = [met, ...metContexts.peek().filter((each) => each !== met)].slice(0, MOST_KEPT);
+  // Another tab may have met others since.
+  const before = user.peek() === undefined ? kept() : metContexts.peek();
+  metContexts.value = [met, ...before.filter((each) => each !== met)].slice(0, MOST_KEPT);
   if (user.peek() === undefined) ofBrowser.set(PLACE, JSON.stringify(metContexts.peek()));
 });

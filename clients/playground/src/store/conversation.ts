@@ -32,6 +32,7 @@ import * as settings from './settings.js';
 import type { ShownTurn } from './shown_turn.js';
 import * as turns from './turn_record.js';
 import type { TurnRecord } from './turn_record.js';
+import { user } from './user.js';
 
 export const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -81,8 +82,9 @@ export async function open(id: string, isKnown: boolean, turnId?: string): Promi
     namedTurn.value = turnId;
     loadFault.value = '';
     isLoading.value = isKnown;
-    settings.sentSolution.value = '';
   });
+  // Behind that: what is kept of the session that is left is what it was not sent.
+  settings.sentSolution.value = '';
   if (!isKnown) return;
   restore();
   let isRead = true;
@@ -210,10 +212,13 @@ function hasLeft(turn: ShownTurn): void {
 /** Shows the words of the open session that a reload found waiting. */
 function restore(): void {
   const known = new Set(shownTurns.peek().map(({ record }) => record.peek().turnId));
-  for (const { id, text, attached, steers, whole } of outbox.words.in(sessionId.peek())) {
+  for (const entry of outbox.words.in(sessionId.peek())) {
+    const { id, text, attached, steers, whole } = entry;
     if (known.has(id) || steers !== undefined) continue;
     const asked = whole?.asked ?? { text, pictures: [], files: attached };
     const request = whole?.request ?? (attached.length === 0 ? composed(text, []) : undefined);
+    // What is set for this session goes with them also when another one is open by then.
+    if (request && !whole) outbox.words.put({ ...entry, whole: { request, asked } });
     shownTurns.value = [...shownTurns.peek(), shown(turns.unsent(turns.begun(id, asked)), request)];
   }
 }
@@ -339,10 +344,12 @@ export function follow(turn: ShownTurn): void {
 export const stopping = signal<string | undefined>(undefined);
 /** The same, where the network was away for longer than one asks. */
 let unstopped: ShownTurn | undefined;
+// Nothing of a user is asked for by the next one.
+user.subscribe(() => (unstopped = undefined));
 
-/** Stops the turn that could not be stopped without a network. */
+/** Stops the turn that could not be stopped without a network, wherever one has gone since. */
 export async function stopAgain(): Promise<void> {
-  if (unstopped && isShown(unstopped)) await cancel(unstopped);
+  if (unstopped) await cancel(unstopped);
 }
 
 /** Aborts the turn itself. */
@@ -350,11 +357,15 @@ export async function cancel(turn: ShownTurn): Promise<void> {
   stopping.value = turn.record.peek().turnId;
   unstopped = undefined;
   try {
-    const view = await aptix.session(turn.session).cancel(turn.record.value.turnId);
+    // A turn that was sent a moment ago may not be there yet, which its own handle waits for.
+    const handle = turn.handle ?? aptix.session(turn.session).attach(turn.record.value.turnId);
+    const view = await handle.cancel();
     tell(turn.session);
     // A turn that waits is watched by nobody. It may have been answered, and ended, before it could be stopped.
     if (!turn.watching && view.Status === 'aborted') turn.record.value = { ...turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' }), ...usageOf(view) };
     else if (!turn.watching && sessionId.peek() === turn.session) await catchUp();
+    // Its session was left since, and opened again.
+    if (!isShown(turn) && sessionId.peek() === turn.session) void catchUp().catch(() => {});
     answering.settle(turn);
     if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
   } catch (error) {

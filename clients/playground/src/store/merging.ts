@@ -21,12 +21,15 @@ export function merged(before: readonly ShownTurn[], exported: SessionExport, sh
   return inOrder(before, taken);
 }
 
-/** Words that the service does not have stand where they were written. */
+/** Words that the service does not have stand where they were written: behind the turn that was shown before them, or else by their time. */
 function inOrder(before: readonly ShownTurn[], taken: readonly ShownTurn[]): ShownTurn[] {
   const all = [...taken];
   const isTaken = new Set(taken);
+  const began = ({ record }: ShownTurn): number => record.peek().startedAt;
   before.forEach((turn, at) => {
-    if (!isTaken.has(turn)) all.splice(at === 0 ? 0 : all.indexOf(before[at - 1]!) + 1, 0, turn);
+    if (isTaken.has(turn)) return;
+    const place = at === 0 ? all.findLastIndex((each) => began(each) <= began(turn)) : all.indexOf(before[at - 1]!);
+    all.splice(place + 1, 0, turn);
   });
   return all;
 }

@@ -6,7 +6,7 @@ import type { SessionEntry } from '../../../typescript/src/index.js';
 import { forgetBranch } from './branches.js';
 import { ofBrowser } from './storage.js';
 import { user } from './user.js';
-import { begunByUser, ofUser } from './user_sessions.js';
+import { begunByUser, erasedOfUser, ofUser } from './user_sessions.js';
 
 export interface Listed {
   id: string;
@@ -59,7 +59,6 @@ const IS_AT_WORK: readonly Listed['status'][] = ['running', 'awaiting_tools', 'a
 
 export function unlist(id: string): void {
   forgetBranch(id);
-  const kept = (each: Listed) => each.id !== id;
-  if (user.peek() === undefined) inBrowser.value = stored().filter(kept);
-  else ofUser.value = ofUser.value.filter(({ id: held }) => held !== id);
+  if (user.peek() === undefined) inBrowser.value = stored().filter((each) => each.id !== id);
+  else erasedOfUser(id);
 }

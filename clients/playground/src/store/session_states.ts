@@ -47,8 +47,8 @@ effect(() => {
   if (isListed.value) queueMicrotask(() => noteState(id, state));
 });
 
-/** Those that are being asked for, and of those that could not be, when they may be again. */
-const asked = new Set<string>();
+/** Those that are being asked for, each with its asking, and of those that could not be, when they may be again. */
+const asked = new Map<string, object>();
 const notBefore = new Map<string, number>();
 /** How long one that could not be asked for waits, while others are. */
 const FAILED_MS = 60_000;
@@ -58,20 +58,23 @@ function look(isWanted: (state: State) => boolean = () => true): void {
   if (document.hidden || !isLetIn.peek() || isLost.peek() || user.peek() !== undefined) return;
   const left = atWork().filter(({ id, status }) => id !== sessionId.peek() && isWanted(status) && !asked.has(id) && !(notBefore.get(id)! > Date.now()));
   for (const { id } of left.slice(0, Math.max(0, MOST_ASKED - asked.size))) {
-    asked.add(id);
+    const mine = {};
+    asked.set(id, mine);
     aptix.session(id).get().then(
-      (view) => id !== sessionId.peek() && noteState(id, stateIn(view)),
+      (view) => asked.get(id) === mine && noteState(id, stateIn(view)),
       // What cannot be asked now stays as it was.
       (error) => {
-        if (error instanceof AptixError && error.code === 'session_not_found') noteState(id, undefined);
-        else notBefore.set(id, Date.now() + FAILED_MS);
+        if (!(error instanceof AptixError && error.code === 'session_not_found')) notBefore.set(id, Date.now() + FAILED_MS);
+        else if (asked.get(id) === mine) noteState(id, undefined);
       },
-    ).finally(() => asked.delete(id));
+    ).finally(() => asked.get(id) === mine && asked.delete(id));
   }
 }
 
 effect(() => {
-  if (sessionId.value && isLetIn.value) untracked(() => look());
+  // Of one that is opened the page knows more than what was asked before.
+  asked.delete(sessionId.value);
+  if (isLetIn.value) untracked(() => look());
 });
 setInterval(() => look((state) => state === 'running'), RUNNING_MS);
 addEventListener('focus', () => look());

@@ -128,7 +128,8 @@ async function goOn(): Promise<void> {
   await sendElsewhere();
 }
 
-async function sendElsewhere(): Promise<void> {
+/** Sends what waits in sessions that are not open. */
+export async function sendElsewhere(): Promise<void> {
   if (isLost.peek()) return;
   await eachThatWaits(() => outbox.words.elsewhere(sessionId.peek()), sendDetached);
   await eachThatWaits(() => outbox.answers.elsewhere(sessionId.peek()), sendAnswersDetached);

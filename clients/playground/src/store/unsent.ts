@@ -3,7 +3,7 @@
 // the browser. Signing out removes what is the user's.
 import { batch, effect, signal, untracked } from '@preact/signals';
 import { placeIn } from './address.js';
-import { attachments, type Attachment } from './attachments.js';
+import { attachedHere, noneAttached, refusedFiles, type Attached } from './attachments.js';
 import { sessionId, shownTurns } from './conversation.js';
 import { droppedFiles } from './ready_tools.js';
 import { attempts } from './service.js';
@@ -37,7 +37,7 @@ let resting: ReturnType<typeof setTimeout> | undefined;
 /** What is kept there, as JSON. */
 let held = '';
 /** Files are kept by the page alone. */
-const attached = new Map<string, readonly Attachment[]>();
+const attached = new Map<string, Attached>();
 
 const ownPrefix = (name: string | undefined): string => `${PREFIX}${name === undefined ? '' : `~${encodeURIComponent(name)}`}/`;
 const keyOf = ({ user: name, session }: Place): string => ownPrefix(name) + session;
@@ -50,14 +50,16 @@ function moveTo(next: Place): void {
   // The first message makes a session of what was none yet.
   if (before && before.user === next.user && before.session === '' && shownTurns.peek().length > 0) {
     drop(before);
+    attached.delete(keyOf(before));
     return keep(next, JSON.stringify({ draft: draft.peek(), settings: changedSettings() }));
   }
   const isSomebodyElse = before !== undefined && before.user !== next.user;
   const kept = read(next);
   batch(() => {
     if (isSomebodyElse) leave(before.user);
-    else if (before) attached.set(keyOf(before), attachments.peek());
-    if (before) attachments.value = attached.get(keyOf(next)) ?? [];
+    else if (before) attached.set(keyOf(before), attachedHere.peek());
+    if (before) attachedHere.value = attached.get(keyOf(next)) ?? noneAttached();
+    refusedFiles.value = '';
     draft.value = kept?.draft ?? '';
     // A new session begins with what was set in the one before.
     if (kept || isSomebodyElse || next.session !== '') setAgain(kept?.settings ?? {});
@@ -130,7 +132,11 @@ addEventListener('pagehide', keepNow);
 // Another tab has sent or changed the draft that stands here, too.
 addEventListener('storage', ({ key, oldValue, newValue, storageArea }) => {
   if (!place || !ofBrowser.is(storageArea) || key !== keyOf(place)) return;
-  if (draft.peek() === (parsed(oldValue)?.draft ?? '')) draft.value = parsed(newValue)?.draft ?? '';
+  if (draft.peek() !== (parsed(oldValue)?.draft ?? '')) return;
+  const next = parsed(newValue)?.draft ?? '';
+  // It is kept by that tab: written once more, late, it would take from there what has been typed since.
+  held = JSON.stringify({ draft: next, settings: changedSettings() });
+  draft.value = next;
 });
 
 const oldest = ofBrowser.keys(PREFIX).map((key) => ({ key, at: parsed(ofBrowser.get(key))?.at ?? 0 })).sort((one, other) => other.at - one.at).slice(MOST_KEPT);

@@ -73,6 +73,14 @@ export function begunByUser(id: string, title: string): void {
   ofUser.value = [first, ...ofUser.value.filter((each) => each.id !== id)];
 }
 
+/** Takes a session out that is erased. A list that was asked for before that has it still. */
+export function erasedOfUser(id: string): void {
+  asking += 1;
+  const stays = (each: UserSession) => each.id !== id;
+  ofUser.value = ofUser.value.filter(stays);
+  inbox.value = inbox.value.filter(stays);
+}
+
 export async function rename(id: string, title: string): Promise<void> {
   await aptix.session(id).rename(title);
   await refresh();

@@ -93,8 +93,9 @@ function PanelButtons() {
   const toggle = (id: string, { detail }: MouseEvent) => {
     openPanel.value = openPanel.value === id ? undefined : id;
     isMoreOpen.value = false;
-    // Whoever opens a panel by a key goes on in it by keys; without a mouse the way to it is long.
-    if (detail === 0) requestAnimationFrame(() => document.querySelector<HTMLElement>('.panel-body')?.focus());
+    // Whoever opens a panel by a key goes on in it by keys; without a mouse the way to it is long. With a frame, which a busy page
+    // gives late, it would take the focus from where one has gone since.
+    if (detail === 0) queueMicrotask(() => document.querySelector<HTMLElement>('.panel-body')?.focus());
   };
   return (
     <div class="menu" ref={place} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>

@@ -6,6 +6,6 @@ export function closePanel(): void {
   openPanel.value = undefined;
   const place = opener?.checkVisibility() ? opener : document.querySelector<HTMLElement>('[aria-controls="panels"]');
   // What a panel covers can be focused when it is uncovered.
-  if (place?.closest('[inert]')) requestAnimationFrame(() => place.focus());
+  if (place?.closest('[inert]')) queueMicrotask(() => place.focus());
   else place?.focus();
 }

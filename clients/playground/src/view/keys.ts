@@ -46,7 +46,7 @@ export function searchSessions(): void {
   const box = document.getElementById('search')!;
   box.focus();
   // A list that was hidden has to be shown before it can be focused.
-  if (document.activeElement !== box) requestAnimationFrame(() => box.focus());
+  if (document.activeElement !== box) queueMicrotask(() => box.focus());
 }
 
 /** Leaves what lies over the conversation or has the focus; then stops what runs; then closes the panel. */

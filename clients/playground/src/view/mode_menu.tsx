@@ -12,15 +12,18 @@ type Told = Pick<SessionExport, 'ModeHistory'> & { modes: { Key: string; Display
 const isOpen = signal(false);
 const told = signal<Told | undefined>(undefined);
 const fault = signal('');
+// Another session has other modes.
+sessionId.subscribe(() => (isOpen.value = false));
 
 async function fetchModes(): Promise<void> {
+  const session = sessionId.peek();
   fault.value = '';
   told.value = undefined;
   try {
-    const { ModeHistory, Catalog } = await aptix.session(sessionId.value).export();
-    told.value = { ModeHistory, modes: Catalog?.Modes ?? [] };
+    const { ModeHistory, Catalog } = await aptix.session(session).export();
+    if (session === sessionId.peek()) told.value = { ModeHistory, modes: Catalog?.Modes ?? [] };
   } catch (error) {
-    fault.value = failureOf(error).message;
+    if (session === sessionId.peek()) fault.value = failureOf(error).message;
   }
 }
 

@@ -68,7 +68,7 @@ export function Sidebar({ isHidden }: { isHidden: boolean }) {
       <header>
         <Mark />
         <strong>aptix-edge</strong>
-        <button type="button" class="icon-button only-narrow" onClick={() => ((isSidebarOpen.value = false), requestAnimationFrame(focusMessage))}>
+        <button type="button" class="icon-button only-narrow" onClick={() => ((isSidebarOpen.value = false), queueMicrotask(focusMessage))}>
           <Icon name="close" />
           <span class="hidden">Close the list of sessions</span>
         </button>
