@@ -117,12 +117,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.show_activity(running, Progress::ModelCall { iteration });
         self.choose_service(running)?;
         let input = Input::unsent(&self.store, running)?;
-        let chosen = running.services.fallback();
-        let mut input = self.within_threshold(running, input).await?;
-        if running.services.fallback() != chosen {
-            // A summary was made at another service, which gets the conversation in another form.
-            input = Input::unsent(&self.store, running)?;
-        }
+        let input = self.within_threshold(running, input).await?;
         self.take_lease(running).await?;
         if self.store.owes_steers(&running.turn) {
             // They came during a compaction or the question for a lease, and this call can still take them.

@@ -63,10 +63,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let most = usize::try_from(u64::from(threshold) * BYTES_PER_TOKEN).unwrap_or(usize::MAX);
         let half = Reduction::Turns { divisor: 2 };
         let reason = CompactionReason::Threshold;
-        match self.compact(running, half, whole.min(most), reason).boxed_local().await? {
-            true => Input::whole(&self.store, &running.session.state.window),
-            false => Ok(input),
-        }
+        self.compact(running, half, whole.min(most), reason).boxed_local().await?;
+        // Another service may have been asked for the summary, also in vain, and gets the conversation in another form.
+        Input::unsent(&self.store, running)
     }
 
     /// Whether tokens that were counted and an input's entries after `seq` come to a threshold. The entries are

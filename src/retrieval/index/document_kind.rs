@@ -267,6 +267,8 @@ mod tests {
         }
         let near = ["src/a/index.test.ts", "src/a/index.ts", "src/b/index.ts"];
         assert_eq!(tested_files(&near), [(0, 1)]);
+        let not_in_order = ["test/z/a/index.test.ts", "z/a/index.ts", "b/a/index.ts"];
+        assert_eq!(tested_files(&not_in_order), [(0, 1)]);
         assert_eq!(tested_files(&["test/index.ts", "a/index.ts", "b/index.ts"]), []);
     }
 }

@@ -74,8 +74,14 @@ fn a_response_that_is_lost_behind_a_crash_is_made_again_in_a_segment_of_its_own(
                 ))]);
             }
         }
+        let began_at = bed.world.executor.now_ms();
         let heard = bed.wait(&bed.send_from(&streamed(), Position::parse("0.14"))).unwrap();
         assert_eq!(heard.final_text(), "Another text.");
+        let took_ms = bed.world.executor.now_ms() - began_at;
+        assert!(
+            took_ms >= 1_375,
+            "{took_ms} ms: the pause before a read, and that before a new call"
+        );
         let frames = heard.frames.unwrap();
         assert!(frames.contains("event: output_text.discard\ndata: {\"Segment\":0}"), "{frames}");
         assert!(frames.contains("{\"Segment\":4,\"Delta\":\"Another "), "{frames}");

@@ -255,6 +255,42 @@ fn a_summary_is_made_at_another_service_and_the_turn_stays_there() {
 }
 
 #[test]
+fn a_call_behind_a_threshold_s_summary_of_another_service_goes_there_in_its_form() {
+    let begun = |turns: u32| {
+        let bed = with_fallbacks();
+        bed.configure(|catalog| {
+            add_fallbacks(catalog);
+            catalog["AgentContexts"]["default"]["Compaction"] = json!({ "Threshold": 3_000 });
+        });
+        bed.world.model.counts.set(true);
+        for number in 1..=turns {
+            bed.post(&turn(&format!("t{number}"), &"word ".repeat(300))).final_text();
+        }
+        bed
+    };
+    let compacts = |bed: &Bed, number: u32| {
+        model_calls(bed, &format!("t{number}")).iter().any(|call| call["Summary"] == true)
+    };
+    let bed = begun(30);
+    let number = (1..=30).find(|number| compacts(&bed, *number)).unwrap();
+
+    let bed = begun(number - 1);
+    bed.world.model.spoil_after(0, down());
+    let id = format!("t{number}");
+    assert_eq!(warnings(&bed.post(&turn(&id, &"word ".repeat(300)))), ["fallback_used"]);
+    let calls = model_calls(&bed, &id);
+    let made: Vec<bool> = calls
+        .iter()
+        .filter(|call| call["Service"] == "spare")
+        .map(|call| call["Summary"] == true)
+        .collect();
+    assert_eq!((made.contains(&true), made.last()), (true, Some(&false)), "{calls:?}");
+    let body = bed.world.spare.bodies().pop().unwrap();
+    assert_eq!(body["previous_response_id"], Value::Null, "the first service's");
+    assert_rebuilds_at(&bed);
+}
+
+#[test]
 fn a_call_behind_a_summary_that_no_service_has_made_begins_with_the_first_again() {
     let bed = too_long_and_down();
     bed.world.spare.script([down(), down()]);
