@@ -96,6 +96,20 @@ fn a_failed_turn_that_is_sent_again_has_the_place_of_whoever_sends_it() {
 }
 
 #[test]
+fn a_turn_that_fails_has_the_place_of_whoever_joined_it_last() {
+    let bed = bed();
+    let request = turn("t1", "Look [plan: server]");
+    bed.world.tools.script([ToolAnswer::After(1_000, Box::new(ToolAnswer::Status(500)))]);
+    let running = bed.ask("POST", "/execute", &[("traceparent", PARENT)], &request.to_string());
+    bed.run_until(|bed| !bed.world.tool_requests.borrow().is_empty(), "a tool runs");
+    let joined = post(&bed, &request, &[("traceparent", LATER)]);
+    assert_eq!(joined.failure().1, "server_tool_failed");
+    assert_eq!(bed.wait(&running).unwrap().failure(), joined.failure());
+    let trace = bed.asked("GET", "/sessions/s/turns/t1/trace", "");
+    assert_eq!(trace.result()["CallerTraceId"], "0af7651916cd43dd8448eb211c80319c");
+}
+
+#[test]
 fn a_steer_brings_its_own_place() {
     let bed = bed();
     let paused = post(&bed, &turn("t1", "Ask [plan: client, server]"), &[("traceparent", PARENT)]);
