@@ -37,6 +37,13 @@ export async function backup(data, to) {
   if (existsSync(to)) throw isThere(to);
   const began = Date.now();
   let scratch;
+  const drop = () => scratch && rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
+  // A copy of all that a server keeps would stay under a name that no list of files shows.
+  const end = (_, number) => {
+    drop();
+    process.exit(128 + number);
+  };
+  for (const name of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(name, end);
   try {
     scratch = mkdtempSync(path.join(path.dirname(path.resolve(to)), '.aptix-edge-backup-'));
     const part = path.join(scratch, 'part');
@@ -68,7 +75,7 @@ export async function backup(data, to) {
   } catch (error) {
     throw error instanceof Fault ? error : new Fault(`${to} cannot be written: ${error.message}`);
   } finally {
-    if (scratch) rmSync(scratch, { recursive: true, force: true });
+    drop();
   }
 }
 

@@ -42,20 +42,25 @@ export async function served({ catalog, values = {}, network, outbound }, use) {
     const log = () => readFileSync(file, 'utf8').split('\n').flatMap((line) => (line.startsWith('{') && line.endsWith('}') ? [JSON.parse(line)] : []));
     return await Promise.race([use(ask, origin, log), signal.comes]);
   } finally {
-    signal.forget();
     closeSync(written);
     await worker?.kill();
     rmSync(folder, { recursive: true, force: true });
+    signal.forget();
+    // Nor is one lost that came meanwhile.
+    await Promise.race([signal.comes, undefined]);
   }
 }
 
-/** `comes` rejects at the first signal that ends this process: workerd is in a group of its own, and would go on. */
+/**
+ * `comes` rejects at the first signal that ends this process: workerd is in a group of its own, and would go on. So it would after a
+ * second one, as npx hands on what Ctrl-C has said already; it changes nothing.
+ */
 function ended() {
   const { promise, reject } = Promise.withResolvers();
   promise.catch(() => {});
   const codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
   const end = (name) => reject(new Fault(`ended by ${name}`, codes[name]));
-  for (const name of Object.keys(codes)) process.once(name, end);
+  for (const name of Object.keys(codes)) process.on(name, end);
   return { comes: promise, forget: () => Object.keys(codes).forEach((name) => process.off(name, end)) };
 }
 

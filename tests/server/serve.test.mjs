@@ -261,6 +261,20 @@ test('a server that ends while a catalog is judged leaves nothing of that behind
   assert.deepEqual([readdirSync(TMPDIR), run.err], [[], '']);
 });
 
+test('a check that two signals end leaves no runtime behind', { timeout: 60_000 }, async () => {
+  const TMPDIR = mkdtempSync(path.join(scratch, 'tmp-'));
+  const file = path.join(scratch, 'checked.json');
+  writeFileSync(file, catalog());
+  const run = started(['check', file], { env: { TMPDIR } });
+  await eventually(() => readdirSync(TMPDIR).some((name) => existsSync(path.join(TMPDIR, name, 'objects'))), 'it is under way');
+  run.child.kill('SIGINT');
+  await pause(20);
+  run.child.kill('SIGINT');
+  assert.deepEqual(await run.ended, [130, null], run.err);
+  // Folders of a workerd that runs, and of what it serves.
+  assert.deepEqual(readdirSync(TMPDIR), []);
+});
+
 test('a body in chunks is refused as soon as it is too long, whatever length stands beside them', async () => {
   const server = await starts(newServer(), { settings: { Variables: { ...Variables, MAX_BODY_BYTES: 100_000 } } });
   const head = 'POST /execute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 10\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -443,6 +457,25 @@ test('a backup for which the disk has no room says so and leaves nothing, and so
   assert.match(both.map(({ err }) => err).join(''), /is there already; a backup overwrites nothing/);
   const put = await command(['restore', '--from', to, '--data', path.join(scratch, 'none')]);
   assert.match(put.err, /^aptix-edge-server: .*full cannot be restored: EISDIR.*\n$/);
+});
+
+test('a backup that a signal ends leaves nothing behind', async () => {
+  const [data, to] = [path.join(scratch, 'signalled'), path.join(scratch, 'signalled-to')];
+  const objects = path.join(data, 'objects/aptix-edge-SessionObject');
+  for (const folder of [objects, to]) mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(data, 'release.json'), '{"Release":"1"}');
+  // The copy waits for it.
+  const held = new Database(path.join(objects, `${'0'.repeat(64)}.sqlite`));
+  held.exec('BEGIN EXCLUSIVE');
+  const run = started(['backup', '--data', data, '--to', path.join(to, 'backup.tar.gz')]);
+  try {
+    await eventually(() => readdirSync(to).length === 1, 'it is under way');
+    run.child.kill('SIGTERM');
+    await eventually(() => readdirSync(to).length === 0, 'nothing of it is left');
+  } finally {
+    held.close();
+  }
+  assert.deepEqual(await run.ended, [143, null]);
 });
 
 test('a backup is whole though the catalog changes while it is copied', { timeout: 60_000 }, async (t) => {

@@ -12,15 +12,15 @@ import { serve } from '../local_server.mjs';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /**
  * What is put is noted when it is kept; a file takes as many ms as it says, or as long as whoever puts it is there, and `dev` goes
- * on until it is ended.
+ * on until it is ended, and says so.
  */
 const WRANGLER = `#!/usr/bin/env node
 const { appendFileSync, readFileSync } = require('node:fs');
 const [command, , , , , file] = process.argv.slice(2);
 if (command === 'dev') {
-  setInterval(() => {}, 1000);
+  setInterval(() => console.log('It serves.'), 100);
   console.log('Ready on http://127.0.0.1');
-  appendFileSync('serving.log', 'now\\n');
+  appendFileSync('serving.log', process.pid + '\\n');
 } else {
   const { ms = 0 } = JSON.parse(readFileSync(file, 'utf8'));
   const { ppid } = process;
@@ -49,13 +49,13 @@ async function until(holds) {
   }
 }
 /** Begins it with a catalog that takes so long, `null` for as long as it runs; resolves to its process. */
-async function begun(ms) {
+async function begun(ms, stdio = 'ignore') {
   for (const name of ['begun.log', 'kept.log', 'serving.log']) rmSync(path.join(project, name), { force: true });
   const { port, close } = await serve(() => {});
   await close();
   const CATALOG = path.join(project, 'catalog.json');
   writeFileSync(CATALOG, JSON.stringify({ ms }));
-  const dev = spawn(process.execPath, [path.join(project, 'tools/dev/dev.mjs')], { stdio: 'ignore', env: { ...process.env, PORT: String(port), CATALOG } });
+  const dev = spawn(process.execPath, [path.join(project, 'tools/dev/dev.mjs')], { stdio, env: { ...process.env, PORT: String(port), CATALOG } });
   await until(() => noted('begun.log').length === 1);
   return { dev, write: (next) => writeFileSync(CATALOG, JSON.stringify({ ms: next })) };
 }
@@ -78,9 +78,37 @@ test('of a catalog that changes twice, the newest form is the one that is kept',
   assert.deepEqual(left(), []);
 });
 
+test('a catalog that changes while its first form is put is put again', async () => {
+  const { dev, write } = await begun(4000);
+  try {
+    write(1);
+    await until(() => noted('kept.log').length === 2 && noted('serving.log').length === 1);
+    assert.deepEqual(noted('kept.log'), ['4000', '1']);
+  } finally {
+    assert.equal(await ended(dev), 0);
+  }
+});
+
 test('a signal before wrangler serves leaves nothing behind', async () => {
   const { dev } = await begun(null);
   assert.equal(left().length, 1);
   assert.equal(await ended(dev), 130);
   assert.deepEqual(left(), []);
+});
+
+test('where nobody reads what it says any more, it ends, and wrangler with it', async (t) => {
+  const { dev } = await begun(0, ['ignore', 'pipe', 'ignore']);
+  const over = once(dev, 'exit');
+  let wrangler;
+  await until(() => (wrangler = Number(noted('serving.log')[0])) > 0);
+  const serves = () => {
+    try {
+      return process.kill(wrangler, 0);
+    } catch {
+      return false;
+    }
+  };
+  t.after(() => serves() && process.kill(wrangler, 'SIGKILL'));
+  dev.stdout.destroy();
+  assert.deepEqual([await over, serves(), left()], [[0, null], false, []]);
 });

@@ -37,3 +37,18 @@ test('tickets are for the page of the service, and are asked for as a back end a
     await tickets.close();
   }
 });
+
+test('a service that breaks off in the middle of its answer is told as one that is not there', async () => {
+  const service = await serve((_, response) => {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('{"Successful":', () => response.destroy());
+  });
+  const tickets = await ticketServer(service.port);
+  try {
+    const answer = await fetch(tickets.origin, { method: 'POST', headers: { origin: `http://127.0.0.1:${service.port}` }, body: '{"User":"zoë"}' });
+    assert.equal(answer.status, 502);
+  } finally {
+    await service.close();
+    await tickets.close();
+  }
+});

@@ -75,6 +75,8 @@ process.on('exit', () => {
 /** What a signal does: until there is wrangler to be ended, it ends this process, which leaves no file behind. */
 let end = () => process.exit(130);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end());
+// Nobody reads any more, as behind `| head`: unheard, that would end this process alone, and wrangler would go on at the port.
+for (const output of [process.stdout, process.stderr]) output.on('error', () => end());
 
 try {
   process.exit(await main());
@@ -181,13 +183,15 @@ async function configOptions(own, kept, demo, spans) {
   const options = ['--config', OWN_TOML];
   const put = () =>
     promisify(execFile)(WRANGLER, ['kv', 'key', 'put', 'catalog', '--path', path.resolve(file), '--local', '--binding', 'CATALOG', ...kept, ...options], { cwd: ROOT, env: ALONE });
-  await put();
+  const first = put();
   if (own) {
-    console.log(`make dev: the catalog is ${file}; a change takes effect within a minute`);
-    // One after the other: of two at once the older one might be the last to be kept.
-    let newest = Promise.resolve();
+    // One after the other: of two at once the older one might be the last to be kept. The first takes seconds, in which the file
+    // may change, too; what fails of it is told below.
+    let newest = first.catch(() => {});
     watchFile(file, { interval: 1000 }, () => (newest = newest.then(put).catch((error) => console.error(`make dev: ${file} was not read: ${error.message}`))));
   }
+  await first;
+  if (own) console.log(`make dev: the catalog is ${file}; a change takes effect within a minute`);
   return [...options, ...listening];
 }
 

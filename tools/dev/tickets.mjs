@@ -19,7 +19,9 @@ export function ticketServer(port) {
       const { User, Workspaces } = await json(request);
       const body = JSON.stringify({ User, Workspaces, Operations, Origins });
       const answer = await fetch(`http://127.0.0.1:${port}/tickets`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-      response.writeHead(answer.status, head).end(await answer.text());
+      // It may break off, and then there is no head yet.
+      const text = await answer.text();
+      response.writeHead(answer.status, head).end(text);
     } catch {
       response.writeHead(502, head).end();
     }

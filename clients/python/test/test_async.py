@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 import aptix_edge
-from aptix_edge import Aptix, AptixError, AsyncAptix, AsyncTurn, TextEvent, Tool, ToolContext, Turn
+from aptix_edge import Aptix, AptixError, AsyncAptix, AsyncTurn, MemoryStore, TextEvent, Tool, ToolContext, Turn
 from conftest import Bed, new_id, script
 
 pytestmark = pytest.mark.anyio
@@ -281,6 +281,38 @@ def test_an_interrupt_ends_the_watching_and_where_it_is_to_the_turn(bed: Bed) ->
             with pytest.raises(KeyboardInterrupt):
                 turn.final()
             assert session.get_turn(turn.turn_id)["Status"] == ("aborted" if cancels else "awaiting_tools")
+
+
+def test_what_a_tool_gave_is_kept_no_longer_where_an_interrupt_has_cancelled_its_turn() -> None:
+    call = {"ToolCallId": "c", "Name": "look", "ArgumentsJson": "{}"}
+    asks = {"Kind": "client_tool_continuation", "SessionId": "s", "TurnId": "t", "ToolCalls": [call]}
+
+    def take(request: httpx.Request) -> httpx.Response:
+        result = {"Status": "aborted"} if request.url.path.endswith("/cancel") else asks
+        return httpx.Response(200, json={"Successful": True, "Result": result})
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    def seen() -> str:
+        return "seen"
+
+    def read(turn: Turn) -> None:
+        with turn:
+            for event in turn:
+                if event.type == "tool_results":
+                    raise KeyboardInterrupt
+
+    for run in (interrupted, seen):
+        store = MemoryStore()
+        with (
+            httpx.Client(transport=httpx.MockTransport(take)) as http_client,
+            Aptix("http://service", http_client=http_client, store=store) as aptix,
+        ):
+            turn = aptix.session("s").turn("Hello", turn_id="t", tools=[Tool("look", run)], cancel_on_abort=True)
+            with pytest.raises(KeyboardInterrupt):
+                read(turn)
+        assert store.get("aptix:s/t") is None
 
 
 def test_a_turn_that_is_interrupted_on_its_way_is_cancelled_once_it_has_arrived() -> None:

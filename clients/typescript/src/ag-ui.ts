@@ -43,7 +43,7 @@ export class AptixAgent extends AbstractAgent {
     this.request = request;
     this.history = history;
     if (history) {
-      const keep = (now: Pick<AgentSubscriberParams, "messages" | "agent">) => kept(history, now);
+      const keep = (now: Told) => kept(history, now);
       this.subscribe({ onNewMessage: keep, onRunInitialized: keep, onRunFinalized: keep });
     }
   }
@@ -224,14 +224,19 @@ async function told(session: Session): Promise<RunAgentInput["messages"] | undef
 
 const key = (threadId: string) => `thread:${threadId}`;
 
+/** What an agent tells; `input` is its run's. */
+type Told = Pick<AgentSubscriberParams, "messages" | "agent"> & { input?: RunAgentInput };
+
 /** Keeps the messages of an agent's thread. A store that is full, as `localStorage` may be, ends no run. */
-async function kept(history: Store, { messages, agent }: Pick<AgentSubscriberParams, "messages" | "agent">): Promise<void> {
+async function kept(history: Store, { messages, agent, input }: Told): Promise<void> {
   // A front end that comes back begins with none.
   if (messages.length === 0) return;
+  // A run tells of its end when the front end may have led its agent to another thread already.
+  const threadId = input?.threadId ?? agent.threadId;
   try {
-    await history.update(key(agent.threadId), structuredClone(messages));
+    await history.update(key(threadId), structuredClone(messages));
   } catch (error) {
-    console.warn(`aptix-edge: the messages of ${agent.threadId} were not kept.`, error);
+    console.warn(`aptix-edge: the messages of ${threadId} were not kept.`, error);
   }
 }
 

@@ -138,6 +138,9 @@ export class AptixChatTransport {
   /** Ends the turn that runs or waits, which `stop()` alone does not. */
   async cancel(chatId: string): Promise<void> {
     const session = await this.#forks.sessionOf(chatId);
+    const watch = this.#watches.get(session.sessionId);
+    // Of one that is on its way, the service knows nothing yet.
+    if (watch?.turn && !watch.isOver) return void (await watch.turn.cancel());
     const { LiveTurn } = await session.get();
     if (LiveTurn) await session.cancel(LiveTurn.TurnId);
   }

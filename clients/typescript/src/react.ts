@@ -116,14 +116,21 @@ class WatchedSession {
 
   steer = async (words: string | SteerContent, { interrupt }: { interrupt?: boolean } = {}): Promise<void> => {
     if (isEmpty(words)) return;
+    const lost = this.#lost;
     await this.#ready();
-    if (!this.#turn) this.#lost.length = 0;
-    await this.#say(words, interrupt);
+    if (!this.#turn) lost.length = 0;
+    await this.#say(words, lost, interrupt);
   };
 
-  /** Adds words to the turn that runs; where none does, they begin one. */
-  async #say(words: string | SteerContent, interrupt?: boolean): Promise<void> {
+  /** Adds words to the turn that runs; where none does, they begin one. `lost` is the list of their time. */
+  async #say(words: string | SteerContent, lost: unknown, interrupt?: boolean): Promise<void> {
     await this.#ready();
+    // They waited, and a stop has come meanwhile.
+    if (lost !== this.#lost) {
+      const id = newId();
+      this.#asked(id, id, contentOf(words));
+      return this.#failed(this.#shown.error, id);
+    }
     if (this.#turn) return this.#add(this.#turn, newId(), words, interrupt);
     const request = { ...this.options.request, ...contentOf(words) };
     this.#begin({ turnId: newId(), request });
@@ -149,7 +156,7 @@ class WatchedSession {
       this.#forget(id);
       // Whoever reads the turn hears of its end in a moment, but not while a human is asked, or a tool of the page runs.
       if (isRead()) await (this.#shown.status === "waiting" || this.#isSending ? this.#readAnew(turn) : this.#reading);
-      await this.#say(words, interrupt);
+      await this.#say(words, lost, interrupt);
     }
   }
 

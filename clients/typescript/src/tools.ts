@@ -183,7 +183,9 @@ export class ToolRunner {
   /** The turn has ended: nothing of it will be asked for again, save by those who watch it now. */
   async ended(): Promise<void> {
     const watch = this.runs.watching.get(this.key);
-    if (watch) watch.hasEnded = true;
+    // Whoever has left it before, with the signal that ended it, has left what is kept.
+    if (!watch) return this.forget();
+    watch.hasEnded = true;
     await this.left();
   }
 

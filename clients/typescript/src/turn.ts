@@ -260,17 +260,20 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
     this.runner.watches();
     // A watching that ends between two events may be asked for no further one.
     onAbort(left.signal, () => void this.runner.left());
+    let hasEnded = false;
     try {
       for await (const event of this.#submissions(left.signal)) {
+        hasEnded = event.type === "result" && event.response.Kind === "final";
         for (const listener of this.#listeners) listener(event);
         yield event;
       }
     } catch (error) {
       this.#settle.reject(error);
-      await this.#cancelled(signal);
       if ((error as AptixError)?.code === "turn_aborted") await this.runner.ended();
       throw error;
     } finally {
+      // Also where the signal has come between two events, and the reader leaves before the next one.
+      if (!hasEnded) await this.#cancelled(signal);
       dispose();
       this.#over();
       await this.runner.left();
@@ -286,7 +289,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
   /** Cancels the turn with the watching, where that is wanted. */
   async #cancelled(signal: AbortSignal): Promise<void> {
     this.#accept();
-    if (signal.aborted && this.options.cancelOnAbort) await inTime(this.cancel());
+    if (signal.aborted && this.options.cancelOnAbort) await inTime(this.cancel().then(() => this.runner.ended()));
   }
 
   async *#submissions(signal?: AbortSignal): AsyncGenerator<TurnEvent, void, void> {

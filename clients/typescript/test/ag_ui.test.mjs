@@ -333,6 +333,27 @@ for (const version of Object.keys(VERSIONS)) {
     assert.ok(warned.mock.calls.every(({ arguments: [words] }) => words.includes('were not kept')) && warned.mock.callCount() > 0);
   });
 
+  test(`${version}: a run that is left for another thread is kept in its own, and not in that`, async () => {
+    const history = memoryStore();
+    const gate = new Gate();
+    rig.model.script(answer(text('Half ', gate, 'and whole.')));
+    const agent = newAgent(version, { history });
+    const [first, second] = [agent.threadId, `${agent.threadId}-next`];
+    say(agent, 'Slowly.');
+    const running = run(agent);
+    await eventually(() => texts(agent).at(-1) === 'Half ', 'it runs');
+    // As CopilotKit does where its `threadId` changes.
+    const detached = agent.detachActiveRun();
+    agent.threadId = second;
+    await detached;
+    await running;
+    gate.open();
+    const session = new Aptix({ baseUrl: `${rig.url}` }).session(first);
+    await eventually(async () => (await session.get()).LatestTurn.Status === 'completed', 'the turn ends');
+    assert.equal(await history.get(`thread:${second}`), undefined);
+    assert.deepEqual((await history.get(`thread:${first}`)).map(({ role }) => role), ['user', 'assistant']);
+  });
+
   test(`${version}: a failure is the run's error with its code, and a page that comes back sees what waits`, async () => {
     rig.model.script(httpError(400, { message: 'no', type: 'invalid_request_error' }));
     const agent = newAgent(version);

@@ -209,6 +209,32 @@ test('a person is asked, and a chat that was killed goes on where it was', { tim
   assert.equal(rig.tools.requests.length, 1);
 });
 
+test('a tool whose turn is cancelled asks nothing any more, and takes no line from the prompt', { timeout: 60_000, skip: noTerminal }, async () => {
+  const [held, programs] = [path.join(folder, 'held'), path.join(folder, 'slow-programs')];
+  mkdirSync(path.join(folder, 'slow/.git'), { recursive: true });
+  writeFileSync(path.join(folder, 'slow/.env'), 'TOKEN=1');
+  // What the files of a folder are is known when git has told the user's own rules.
+  mkdirSync(programs);
+  writeFileSync(path.join(programs, 'git'), `#!/bin/sh\nuntil [ -e '${held}' ] || [ ! -e '${programs}' ]; do sleep 0.05; done\n`, { mode: 0o755 });
+  const slow = { ...env, PATH: `${programs}:${process.env.PATH}` };
+  rig.model.script(answer(call('read_file', { path: '.env' })), answer(call('read_file', { path: '.env' })), answer(text('Not read.')));
+  const chat = new Command(['chat', '--folder', 'slow'], { env: slow, cwd: folder, terminal: true });
+  await chat.until('> ');
+  chat.type('Read it.');
+  await chat.until('[read_file');
+  chat.keys('\u0003');
+  await chat.until('The turn is cancelled.');
+  chat.type('Once more.');
+  await chat.until('[read_file', 2);
+  writeFileSync(held, '');
+  await chat.until('Let the model read .env');
+  chat.type('n');
+  await chat.until('Not read.');
+  assert.equal(chat.shown.split('Let the model read .env').length, 2, chat.shown);
+  chat.keys('\u0004');
+  assert.equal(await chat.ended, 0);
+});
+
 test('on a terminal of 40 columns no line of the progress is as wide as that, so that each takes the place of the one before', { timeout: 60_000, skip: noTerminal }, async () => {
   const many = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-many-'));
   for (let at = 0; at < 250; at += 1) writeFileSync(path.join(many, `${at}.md`), `Words ${at}.\n`);

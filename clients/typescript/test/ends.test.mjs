@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { recorded, serve } from '../../../tests/local_server.mjs';
 import { AptixChatTransport, chatHandler } from '../dist/ai-sdk.js';
 import { Aptix } from '../dist/index.js';
-import { Command } from './command.mjs';
+import { Command, noTerminal } from './command.mjs';
 
 const soon = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -74,6 +74,30 @@ test('a chat that is stopped cancels the turn that it watches, and not one that 
   await assert.rejects(reader.read());
   for (let turns = 0; turns < 5; turns += 1) await soon();
   assert.deepEqual([...asked], ['/execute', '/sessions/c/turns/m/cancel']);
+});
+
+test('a chat that is cancelled while its turn is on its way is cancelled once that has arrived', { timeout: 10_000 }, async () => {
+  const asked = [];
+  let arrive;
+  const arrives = new Promise((resolve) => (arrive = resolve));
+  const Errors = [{ ErrorCode: 'session_not_found', Message: 'No.', SystemError: false }];
+  const fetch = async (url) => {
+    asked.push(new URL(url).pathname);
+    if (asked.at(-1).endsWith('/cancel')) return Response.json({ Successful: true, Result: { Status: 'aborted' }, Errors: [], Warnings: [] });
+    if (asked.at(-1) !== '/execute') return Response.json({ Successful: false, Errors, Warnings: [] }, { status: 404 });
+    await arrives;
+    return new Response(new ReadableStream(), { headers: { 'Content-Type': 'text/event-stream' } });
+  };
+  const transport = new AptixChatTransport({ client: new Aptix({ baseUrl: 'http://service.invalid', fetch }) });
+  const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }];
+  const stream = await transport.sendMessages({ trigger: 'submit-message', chatId: 'c', messages });
+  while (asked.length === 0) await soon();
+  const cancelled = transport.cancel('c');
+  for (let times = 0; times < 5; times += 1) await soon();
+  arrive();
+  await cancelled;
+  assert.deepEqual(asked, ['/execute', '/sessions/c/turns/m/cancel']);
+  await stream.cancel();
 });
 
 test('a chat that is stopped while its words are added to a turn that it did not watch cancels that turn', { timeout: 10_000 }, async () => {
@@ -258,6 +282,30 @@ test('a turn that is aborted, or cancelled, on its way to the service is cancell
   assert.deepEqual(asked, []);
 });
 
+test('a signal that comes between two events cancels the turn, too, where its loop is left for it', { timeout: 10_000 }, async () => {
+  const cancels = '/sessions/s/turns/t/cancel';
+  const piece = 'event: output_text.delta\nid: 0.1\ndata: {"Segment":0,"Delta":"a"}\n\n';
+  for (const cancelOnAbort of [true, false]) {
+    const asked = [];
+    const fetch = async (url) => {
+      asked.push(new URL(url).pathname);
+      if (asked.at(-1) === cancels) return Response.json({ Successful: true, Result: { Status: 'aborted' }, Errors: [], Warnings: [] });
+      const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(piece)) });
+      return new Response(body, { headers: { 'Content-Type': 'text/event-stream' } });
+    };
+    const left = new AbortController();
+    const turn = new Aptix({ baseUrl: 'http://service.invalid', fetch }).session('s').turn({ Instruction: 'x' }, { turnId: 't', signal: left.signal, cancelOnAbort });
+    const read = async () => {
+      for await (const _ of turn) {
+        left.abort(new Error('left'));
+        left.signal.throwIfAborted();
+      }
+    };
+    await assert.rejects(read, /left/);
+    assert.deepEqual(asked, ['/execute', ...(cancelOnAbort ? [cancels] : [])]);
+  }
+});
+
 test('Ctrl-C ends every command, whatever it waits for', { timeout: 30_000 }, async () => {
   let heard;
   const service = await serve(() => heard());
@@ -269,6 +317,24 @@ test('Ctrl-C ends every command, whatever it waits for', { timeout: 30_000 }, as
       waits.process.kill('SIGINT');
       assert.equal(await waits.ended, 130, args.join(' '));
     }
+  } finally {
+    await service.close();
+  }
+});
+
+test('Ctrl-C before a chat has begun, in a terminal, sends no message and answers no question', { timeout: 30_000, skip: noTerminal }, async () => {
+  let heard;
+  const asked = [];
+  const service = await serve(({ url }) => heard(asked.push(url)));
+  try {
+    for (const words of [[], ['x']]) {
+      const isAsked = new Promise((resolve) => (heard = resolve));
+      const chat = new Command(['chat', ...words, '--session', 's', '--no-tools', '--url', service.origin], { terminal: true });
+      await isAsked;
+      chat.keys('\u0003');
+      assert.equal(await chat.ended, 130, chat.shown);
+    }
+    assert.deepEqual(asked, ['/sessions/s', '/sessions/s']);
   } finally {
     await service.close();
   }
@@ -296,6 +362,20 @@ test('a page that leaves a chat ends what its back end waits for, where the serv
   await reader.read();
   await reader.cancel();
   assert.deepEqual([signal.aborted, errors], [true, []]);
+});
+
+test('what tools gave is kept no longer where the signal has cancelled their turn', { timeout: 10_000 }, async () => {
+  const asks = { Kind: 'client_tool_continuation', SessionId: 's', TurnId: 't', ToolCalls: ['a', 'b'].map((ToolCallId) => ({ ToolCallId, Name: 'look', ArgumentsJson: '{}' })) };
+  const fetch = async (url) => Response.json({ Successful: true, Result: url.endsWith('/cancel') ? { Status: 'aborted' } : asks, Errors: [], Warnings: [] });
+  for (const cancelOnAbort of [true, false]) {
+    const kept = new Map();
+    const store = { get: (key) => kept.get(key), update: (key, value) => void (value === undefined ? kept.delete(key) : kept.set(key, value)) };
+    const left = new AbortController();
+    const tool = { name: 'look', run: (_, { toolCallId }) => (toolCallId === 'a' ? 'seen' : new Promise(() => left.abort(new Error('left')))) };
+    const turn = new Aptix({ baseUrl: 'http://service.invalid', fetch, store }).session('s').turn({ Instruction: 'x' }, { turnId: 't', tools: [tool], signal: left.signal, cancelOnAbort });
+    await assert.rejects(turn.final(), /left/);
+    assert.equal(kept.size, cancelOnAbort ? 0 : 1, 'a turn that runs on is attached to');
+  }
 });
 
 test('a longest time and a signal hold where a middleware or a fetch knows neither', { timeout: 10_000 }, async () => {

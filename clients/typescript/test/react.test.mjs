@@ -272,6 +272,24 @@ test('words that are on their way to a turn when it is stopped begin no other on
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
+test('words that are stopped before what was said has come are not said', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  rig.model.script(answer(text('One.')));
+  const { page, until, texts } = await bare('stopped-early');
+  await page.evaluate(() => window.hook.send('First.'));
+  await until("window.hook.status === 'ready' && window.hook.messages.length === 2");
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route('**/export', async (route) => (await held, await route.continue()));
+  await page.reload();
+  await until("window.hook?.status === 'loading'");
+  await page.evaluate(() => void (window.hook.send('Second.'), window.hook.stop()));
+  release();
+  await until("window.hook.status === 'ready' && window.hook.messages.at(-1)?.state === 'failed'");
+  assert.deepEqual(await texts(), ['First. done', 'One. done', 'Second. failed']);
+  assert.equal((await (await fetch(new URL('/sessions/stopped-early', rig.url))).json()).Result.TurnCount, 1);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
 /** What has been added to the turn of a session that runs. */
 async function steersOf(session) {
   const at = new URL(`/sessions/${session}`, rig.url);

@@ -1,7 +1,7 @@
 // `sync`: documents that a program lists, and a folder by the command line, with everything in it that a folder holds.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -305,6 +305,27 @@ test('rules of the repository above a folder hold below it, and a folder that ca
   const { code, out } = await command(sync, { env, ...(isBound ? {} : asNobody()) });
   chmodSync(path.join(root, 'app/private'), 0o700);
   assert.deepEqual([code, JSON.parse(out).removed, JSON.parse(out).passed], [5, [], [{ path: 'local.md', reason: 'ignored' }, { path: 'private/', reason: 'unreadable' }]]);
+});
+
+test('a file that is written all the time, such as a log, does not hold up the others that a watch is for', { timeout: 60_000 }, async () => {
+  const root = mkdtempSync(path.join(folder, 'restless-'));
+  writeFileSync(path.join(root, '.aptixignore'), '*.log\n');
+  let seen;
+  const isSeen = new Promise((resolve) => (seen = resolve));
+  const service = await serve(async (request, response) => {
+    const record = await recorded(request, response);
+    if (record?.text.includes('"a.md"')) seen();
+    response.end(JSON.stringify({ Successful: true, Result: { Needed: [], Extra: [] }, Errors: [], Warnings: [] }));
+  });
+  const watching = new Command(['sync', root, '--workspace', 'w', '--watch', '--json'], { env: { APTIX_URL: service.origin } });
+  await watching.until('"documents"');
+  const writing = setInterval(() => appendFileSync(path.join(root, 'app.log'), 'x\n'), 20);
+  writeFileSync(path.join(root, 'a.md'), 'x');
+  await isSeen;
+  clearInterval(writing);
+  watching.process.kill('SIGINT');
+  await watching.ended;
+  await service.close();
 });
 
 test('a script that watches is told a failure as a line of JSON', { timeout: 60_000 }, async () => {

@@ -181,7 +181,8 @@ class Answerer:
         with self._shared.guard:
             if (watch := self._shared.watching.get(self._key)) is not None:
                 watch.has_ended = True
-        await self.left()
+        # Whoever has left it before, with the interrupt that ended it, has left what is kept.
+        await (self.forget() if watch is None else self.left())
 
     async def left(self) -> None:
         """Asks for nothing more. The last one forgets a turn that has ended."""

@@ -295,6 +295,7 @@ class AsyncTurn(Generic[T]):
         async def cancel() -> None:
             with suppress(AptixError):
                 await self._there("cancel", deadline=Deadline(ABORT_S))
+                await self._answerer.ended()
 
         await self._http.io.shielded(cancel)
 

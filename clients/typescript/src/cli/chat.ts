@@ -41,7 +41,7 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
   const edited = new Map<string, string>();
   const answers = {
     ...(options.tools && { tools: fileTools(folder, consent(asked, options.allowWrites, terminal)) }),
-    onApproval: (request: ApprovalRequest) => (asked ? decided(asked, request, edited, terminal) : refused(request, terminal)),
+    onApproval: (request: ApprovalRequest, { signal }: { signal: AbortSignal }) => (asked ? decided(asked, request, edited, signal, terminal) : refused(request, terminal)),
     progress: true,
     cancelOnAbort: true,
   };
@@ -64,7 +64,8 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
     }
   };
   const live = async () => {
-    const { LiveTurn } = await unlessAborted(session.get(), terminal.signal).catch((error: AptixError) => {
+    const asked = unlessAborted(session.get(), terminal.signal);
+    const { LiveTurn } = await unlessAborted(asked, person?.quit.signal).catch((error: AptixError) => {
       if (error.code !== "session_not_found") throw error;
       return { LiveTurn: undefined };
     });
@@ -79,6 +80,8 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
   try {
     const begun = await live();
     await store.update(newest, sessionId);
+    // Neither is a message sent by who has left before, nor a question of the turn that waits answered with no.
+    person?.quit.signal.throwIfAborted();
     if (!terminal.json) terminal.err(`Session ${sessionId}${options.tools ? `, with the files of ${folder}` : ""}\n${options.words === undefined ? HELP : ""}`);
     let code: number = begun === undefined ? EXIT.done : await goOn(begun);
     const send = (Instruction: string) => run((signal) => session.turn({ ...options.turn, Instruction }, { ...answers, signal }));
@@ -88,6 +91,7 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
       else if (line.trim() !== "") {
         // A turn of which sight was lost, as with a connection, runs or waits on, and no other one is taken before its end.
         const left = code === EXIT.done ? undefined : await live().catch(() => undefined);
+        if (person!.quit.signal.aborted) break;
         if (left !== undefined) await goOn(left);
         code = await send(line.trimEnd());
       }
@@ -96,6 +100,9 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
     if (!terminal.json) terminal.err(`\nIt goes on with: aptix-edge chat --session ${sessionId}\n`);
     // A person has seen what failed; a script that sends lines has not.
     return terminal.isInteractive ? EXIT.done : code;
+  } catch (error) {
+    if (person?.quit.signal.aborted) return EXIT.interrupted;
+    throw error;
   } finally {
     unlisten();
     person?.close();
@@ -103,16 +110,16 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
 }
 
 function consent(person: Person | undefined, allowWrites: boolean, terminal: Terminal): Consent {
-  const agrees = async (what: string, question: () => string) => {
-    if (person) return person.agrees(question());
+  const agrees = async (what: string, signal: AbortSignal, question: () => string) => {
+    if (person) return person.agrees(question(), signal);
     terminal.err(`Nobody can be asked here, so it is refused to ${what}\n`);
     return false;
   };
   return {
-    mayRead: (name) => agrees(`read ${shown(name)}`, () => `Let the model read ${shown(name)}, which is no part of the folder's sources?`),
-    mayWrite: async (name, text, before) => {
+    mayRead: (name, signal) => agrees(`read ${shown(name)}`, signal, () => `Let the model read ${shown(name)}, which is no part of the folder's sources?`),
+    mayWrite: async (name, text, before, signal) => {
       if (allowWrites && !isHidden(name)) return true;
-      return agrees(`write ${shown(name)}`, () => {
+      return agrees(`write ${shown(name)}`, signal, () => {
         const lines = before === undefined ? text.split("\n").map((line) => `+ ${line}`) : difference(before, text);
         const kind = before === undefined ? "a new file" : "as it is shown above";
         return `\n${lines.map(shownLines).join("\n")}\nWrite ${shown(name)} (${kind})?`;
@@ -127,17 +134,17 @@ function refused({ Name }: ApprovalRequest, { err }: Terminal): Decision {
 }
 
 /** Puts the question of a tool of the service. `edited`: what was written in place of arguments, by calls. */
-async function decided(person: Person, request: ApprovalRequest, edited: Map<string, string>, { err }: Terminal): Promise<Decision> {
+async function decided(person: Person, request: ApprovalRequest, edited: Map<string, string>, signal: AbortSignal, { err }: Terminal): Promise<Decision> {
   const { ToolCallId, Name, ArgumentsJson, Message, AllowEdit, Refusal } = request;
   const call = `${Message ? `${shown(Message)}\n` : ""}${shown(Name)} ${shownLines(formatJson(ArgumentsJson))}`;
   for (let about = `\n${Refusal ? `That was refused: ${shownLines(Refusal)}\n` : ""}${call}\n`; ; about = "") {
-    const answer = (await person.answer(`${about}Run it? (y)es, (n)o, or no and why${AllowEdit ? ", (e)dit" : ""}: `))?.trim() ?? "n";
+    const answer = (await person.answer(`${about}Run it? (y)es, (n)o, or no and why${AllowEdit ? ", (e)dit" : ""}: `, signal))?.trim() ?? "n";
     if (/^y(es)?$/i.test(answer)) return true;
     if (/^no?\b/i.test(answer)) return { Approved: false, ...(!/^no?$/i.test(answer) && { Reason: answer.replace(/^no?[ ,:]*/i, "") }) };
     if (!AllowEdit || !/^e(dit)?$/i.test(answer)) continue;
     // What is no JSON stays to be mended; an empty line leaves it.
     for (;;) {
-      const text = await person.answer("Arguments: ", edited.get(ToolCallId) ?? formatJson(ArgumentsJson).replace(/\n */g, " "));
+      const text = await person.answer("Arguments: ", signal, edited.get(ToolCallId) ?? formatJson(ArgumentsJson).replace(/\n */g, " "));
       if (!text?.trim()) break;
       edited.set(ToolCallId, text);
       try {

@@ -19,9 +19,9 @@ const texts = (described: Record<string, string>, required: string[]) => ({
 
 /** The user is asked before a file is written, and before one is read that no index would hold: it may be a secret. */
 export interface Consent {
-  mayRead(path: string): Promise<boolean>;
+  mayRead(path: string, signal: AbortSignal): Promise<boolean>;
   /** `before` is what the file holds; nothing, where there is none. */
-  mayWrite(path: string, text: string, before: string | undefined): Promise<boolean>;
+  mayWrite(path: string, text: string, before: string | undefined, signal: AbortSignal): Promise<boolean>;
 }
 
 /** Hidden files steer other programs, and the files of rules say what may be read: both are asked for in any case. */
@@ -64,14 +64,14 @@ export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[
       description: "Reads a text file of the user's folder.",
       parameters: texts({ path: "Relative to the folder." }, ["path"]),
       repeatable: true,
-      async run({ path: name }) {
+      async run({ path: name }, { signal }) {
         const { at, relative, isThere } = await inside(folder, name);
         if (!isThere) throw new Error(`${name} is not there.`);
         const isListed = (await files()).some((each) => each.path === relative);
         const found = textOf(name, await readFile(at));
         const reason = "reason" in found ? found.reason : undefined;
         if (reason === "binary") throw new Error(`${name} is no text.`);
-        if ((!isListed || reason === "secret") && !(await mayRead(relative))) throw new Error("The user does not want this file to be read.");
+        if ((!isListed || reason === "secret") && !(await mayRead(relative, signal))) throw new Error("The user does not want this file to be read.");
         return "text" in found ? found.text : readFile(at, "utf8");
       },
     },
@@ -101,7 +101,7 @@ export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[
       name: "write_file",
       description: "Writes a text file of the user's folder, as a whole. The user is asked first.",
       parameters: texts({ path: "Relative to the folder.", text: "All that the file is to hold." }, ["path", "text"]),
-      async run({ path: name, text }) {
+      async run({ path: name, text }, { signal }) {
         if (typeof text !== "string") throw new Error("text must be a string.");
         const now = async () => {
           const { at, relative, isThere } = await inside(folder, name);
@@ -109,10 +109,11 @@ export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[
         };
         const { at, relative, before } = await now();
         if (before === text) return { Written: false, Unchanged: true };
-        if (!(await mayWrite(relative, text, before))) throw new Error("The user does not want this file to be written.");
+        if (!(await mayWrite(relative, text, before, signal))) throw new Error("The user does not want this file to be written.");
         // A file, or a link, may have come to where there was none.
         const then = await now();
         if (then.at !== at || then.before !== before) throw new Error(`${name} has changed while the user was asked.`);
+        signal.throwIfAborted();
         await mkdir(path.dirname(at), { recursive: true });
         await writeFile(at, text);
         return { Written: true };

@@ -23,6 +23,8 @@ export class Person {
   #wanted: ((line: string | undefined) => void) | undefined;
   /** What Ctrl-C ends; without it, the reading. */
   running: AbortController | undefined;
+  /** Aborted where Ctrl-C has ended the reading: in a terminal it is a key, and no signal of the process. */
+  readonly quit = new AbortController();
 
   constructor(private readonly terminal: Terminal) {
     const { isInteractive } = terminal;
@@ -33,7 +35,10 @@ export class Person {
       this.#give(undefined);
     });
     this.#reader.on("SIGINT", () => {
-      if (!this.running) return this.close();
+      if (!this.running) {
+        this.quit.abort(new Error("interrupted"));
+        return this.close();
+      }
       // What runs ends before its question does, so that no answer of it is sent.
       this.running.abort(new Error("interrupted"));
       this.#give(undefined);
@@ -59,10 +64,15 @@ export class Person {
     return typed;
   }
 
-  /** The answer to a question, of what is typed after it; `undefined` where there is none. It may begin with a text to edit. */
-  async answer(question: string, begin = ""): Promise<string | undefined> {
+  /**
+   * The answer to a question, of what is typed after it; `undefined` where there is none, or where what asks is over by then. It may
+   * begin with a text to edit.
+   */
+  async answer(question: string, signal?: AbortSignal, begin = ""): Promise<string | undefined> {
     if (!this.terminal.isInteractive || this.#hasLeft) return undefined;
     await this.#settled();
+    // What Ctrl-C has cancelled meanwhile would take the next line from whoever waits for that.
+    if (signal?.aborted) return undefined;
     this.#draft += this.#pasted + this.#reader.line;
     this.#pasted = "";
     this.#reader.write(null, { ctrl: true, name: "e" });
@@ -70,8 +80,8 @@ export class Person {
     return this.#line(question, begin);
   }
 
-  async agrees(question: string): Promise<boolean> {
-    return /^y(es)?$/i.test((await this.answer(`${question} (y/n) `))?.trim() ?? "");
+  async agrees(question: string, signal?: AbortSignal): Promise<boolean> {
+    return /^y(es)?$/i.test((await this.answer(`${question} (y/n) `, signal))?.trim() ?? "");
   }
 
   close(): void {

@@ -26,7 +26,10 @@ type Seen = Map<string, { version?: string; read: Passed["reason"] | { sha256: s
 
 /** The time in which changes count as one, in ms. */
 const QUIET_MS = 200;
-/** Folders that are watched for changes of a system that cannot tell are looked at so often, in ms. */
+/**
+ * Folders that are watched for changes of a system that cannot tell are looked at so often, in ms, and so are those in which something
+ * is written all the time.
+ */
 const POLL_MS = 2000;
 const PATHS_SHOWN = 20;
 
@@ -134,12 +137,18 @@ function watched(folder: string, signal: AbortSignal): AsyncGenerator<void, void
   let wake = () => {};
   let hasChanged = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let latest: ReturnType<typeof setTimeout> | undefined;
+  const rested = () => {
+    clearTimeout(timer);
+    clearTimeout(latest);
+    latest = undefined;
+    hasChanged = true;
+    wake();
+  };
   const changed = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      hasChanged = true;
-      wake();
-    }, QUIET_MS);
+    timer = setTimeout(rested, QUIET_MS);
+    latest ??= setTimeout(rested, POLL_MS);
   };
   const poll = () => setInterval(() => ((hasChanged = true), wake()), POLL_MS).unref();
   let polling: ReturnType<typeof setInterval> | undefined;
@@ -167,6 +176,7 @@ function watched(folder: string, signal: AbortSignal): AsyncGenerator<void, void
     } finally {
       watcher?.close();
       clearTimeout(timer);
+      clearTimeout(latest);
       clearInterval(polling);
       clearInterval(alive);
       signal.removeEventListener("abort", stop);
