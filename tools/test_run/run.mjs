@@ -23,7 +23,7 @@ const names = process.argv.slice(2).filter((argument) => !argument.startsWith('-
 const isApart = process.argv.includes('--apart');
 /** The longest that a lane takes to end behind its last file, in ms: a test may have left something that runs. */
 const longestEndMs = Number(/--end=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 60_000);
-const lanes = isApart ? 1 : Number(/--lanes=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 3);
+const lanes = isApart ? 1 : Number(/--lanes=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 4);
 const results = new Map(names.map((file) => [file, { file }]));
 
 // The longest first, so that no lane is alone with one at the end.
