@@ -19,6 +19,9 @@ const MISUSED = 2;
 /** How long a service that has ended waits for the reader of its output, in ms. */
 const LAST_WORDS_MS = 2000;
 
+// Where nobody reads what is told, as behind `2>&1 | head`, a command goes on: its runtime would outlive it.
+process.stderr.on('error', () => {});
+
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
 const CONFIGURED = { config: text, env: text };

@@ -1,7 +1,7 @@
 // `check --online` of the package: services that remember, forget, refuse and fail, services of embeddings and MCP servers get
 // the verdicts that `make check-catalog ONLINE=1` gives them (tests/tools/check_services.test.mjs).
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -12,7 +12,7 @@ import { listen } from '../fakes/model_service/http_service.mjs';
 import { unknown } from '../fakes/model_service/refusal.mjs';
 import { llamaStack } from '../fakes/odd_model_services.mjs';
 import { cells } from '../tools/check_catalog.mjs';
-import { command } from './package_server.mjs';
+import { command, started } from './package_server.mjs';
 
 const SECRET = 'sk-check-online-never-shown';
 const SUITS = 'Every setting suits its service.';
@@ -158,4 +158,16 @@ test('an MCP server is asked for its tools: each with its pin, what the catalog 
   } finally {
     await Promise.all([dual.close(), servers.close()]);
   }
+});
+
+test('a check whose progress nobody reads goes on, and leaves no runtime behind', async () => {
+  const file = path.join(scratch, 'unread.json');
+  writeFileSync(file, JSON.stringify({ AgentContexts: { default: agent('full') }, ConversationContexts: { default: { AgentContextId: 'default', BootPrompt: 'Boot.' } }, Modes: [{ Key: 'general', DisplayName: 'General' }] }));
+  const TMPDIR = mkdtempSync(path.join(scratch, 'tmp-'));
+  const run = started(['check', file, '--online'], { env: { TMPDIR, OPENAI_API_KEY: SECRET, OPENAI_BASE_URL: '', OPENAI_MODEL: '' } });
+  run.child.stderr.destroy();
+  assert.deepEqual(await run.ended, [0, null]);
+  assert.ok(run.out.includes(SUITS), run.out);
+  // Each runtime has a folder, which goes with it.
+  assert.deepEqual(readdirSync(TMPDIR), []);
 });
