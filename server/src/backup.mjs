@@ -13,6 +13,7 @@ import { createGzip } from 'node:zlib';
 import { DataFolder } from './data_folder.mjs';
 import { Fault } from './fault.mjs';
 import { FILE_STORE, PRODUCT, folderOf } from './package_files.mjs';
+import { endedBy, onSignal } from './signals.mjs';
 import { Database, backup as copy } from './sqlite.mjs';
 import { END, headOf, padding } from './tar.mjs';
 
@@ -39,11 +40,10 @@ export async function backup(data, to) {
   let scratch;
   const drop = () => scratch && rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
   // A copy of all that a server keeps would stay under a name that no list of files shows.
-  const end = (_, number) => {
+  onSignal((_, number) => {
     drop();
-    process.exit(128 + number);
-  };
-  for (const name of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(name, end);
+    process.exit(endedBy(number));
+  });
   try {
     scratch = mkdtempSync(path.join(path.dirname(path.resolve(to)), '.aptix-edge-backup-'));
     const part = path.join(scratch, 'part');

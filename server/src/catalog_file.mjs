@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Fault } from './fault.mjs';
+import { endedBy, onSignal } from './signals.mjs';
 import { textOf } from './text.mjs';
 import { Workerd } from './workerd.mjs';
 
@@ -58,10 +59,8 @@ export async function served({ catalog, values = {}, network, outbound }, use) {
 function ended() {
   const { promise, reject } = Promise.withResolvers();
   promise.catch(() => {});
-  const codes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
-  const end = (name) => reject(new Fault(`ended by ${name}`, codes[name]));
-  for (const name of Object.keys(codes)) process.on(name, end);
-  return { comes: promise, forget: () => Object.keys(codes).forEach((name) => process.off(name, end)) };
+  const forget = onSignal((name, number) => reject(new Fault(`ended by ${name}`, endedBy(number))));
+  return { comes: promise, forget };
 }
 
 /** Takes a catalog that is right into `folder`, from which workerd reads it. */

@@ -9,6 +9,7 @@ import { secretsOf, valuesOf } from './configuration.mjs';
 import { Fault } from './fault.mjs';
 import { bucketBinding } from './jurisdictions.mjs';
 import { PRODUCT } from './package_files.mjs';
+import { onSignal } from './signals.mjs';
 import { workerdConfig } from './workerd_config.mjs';
 import { wranglerConfig } from './wrangler_config.mjs';
 
@@ -100,15 +101,13 @@ function found() {
 /** Runs wrangler; resolves to its exit code. A signal ends it alone, so that the secrets that were written for it are removed behind it. */
 async function run(program, args) {
   const child = spawn(process.execPath, [program, ...args], { stdio: 'inherit', env: { WRANGLER_SEND_METRICS: 'false', ...process.env } });
-  const end = (signal) => child.kill(signal);
-  for (const signal of ENDS) process.on(signal, end);
+  const forget = onSignal((name) => child.kill(name));
   try {
     return await new Promise((resolve, reject) => {
       child.once('error', (error) => reject(new Fault(`wrangler could not be started: ${error.message}`)));
       child.once('exit', (code) => resolve(code ?? 1));
     });
   } finally {
-    for (const signal of ENDS) process.off(signal, end);
+    forget();
   }
 }
-const ENDS = ['SIGHUP', 'SIGINT', 'SIGTERM'];

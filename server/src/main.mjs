@@ -11,6 +11,7 @@ import { PRODUCT } from './package_files.mjs';
 import { rehearse } from './rehearse.mjs';
 import { restore } from './restore.mjs';
 import { serve } from './serve.mjs';
+import { SIGNALS } from './signals.mjs';
 import { verify } from './verify.mjs';
 
 const NAME = 'aptix-edge-server';
@@ -116,7 +117,7 @@ const COMMANDS = {
 process.exitCode = await main(process.argv.slice(2));
 // Services for local work would go on. What was written goes out first, to whoever reads it slowly. A signal ends that, too, and
 // a service that one has ended does not wait for a reader who stands still.
-for (const name of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.removeAllListeners(name);
+for (const name of SIGNALS) process.removeAllListeners(name);
 if (['dev', 'serve'].includes(process.argv[2])) setTimeout(() => process.exit(), LAST_WORDS_MS);
 process.stdout.write('', () => process.exit());
 

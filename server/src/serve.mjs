@@ -10,6 +10,7 @@ import { DataFolder } from './data_folder.mjs';
 import { Fault } from './fault.mjs';
 import { bucketBinding, placed } from './jurisdictions.mjs';
 import { PRODUCT } from './package_files.mjs';
+import { onSignal } from './signals.mjs';
 import { Workerd } from './workerd.mjs';
 
 /** The room that is kept on the disk, in bytes, unless `MinBytesFree` says otherwise: turns that run go on writing in it. */
@@ -95,7 +96,7 @@ function note(log, event) {
 /** Resolves to `signal` with the first one that ends the service. */
 function signal() {
   return new Promise((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => resolve('signal'));
+    onSignal(() => resolve('signal'));
   });
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { agree, assertAccessible, DESKTOP, done, hasStatus, Playground, say } from './playground.mjs';
+import { agree, assertAccessible, busy, DESKTOP, done, hasStatus, Playground, say } from './playground.mjs';
 
 /** What has the focus: its name, else its text, else its id. */
 const focused = (page) =>
@@ -168,10 +168,7 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
 
   test('on a busy page the focus does not come back from where one has gone since', async () => {
     const page = await playground.page();
-    await page.evaluate(() => {
-      const inTime = window.requestAnimationFrame.bind(window);
-      window.requestAnimationFrame = (draw) => setTimeout(() => inTime(draw), 1000);
-    });
+    await busy(page, 1000, { timers: false });
     await page.getByRole('button', { name: 'Session', exact: true }).press('Enter');
     assert.equal(await focused(page), 'Session, contents');
     await press(page, 'Control+k');

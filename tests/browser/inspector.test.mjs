@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, done, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, busy, done, hasStatus, openPanel, PHONE, Playground, say } from './playground.mjs';
 
 describe('the inspector', { skip: withoutBrowser }, () => {
   let playground;
@@ -234,11 +234,7 @@ describe('the inspector', { skip: withoutBrowser }, () => {
   test('on a busy page the exact bodies stay that were asked for as soon as they could be', async () => {
     const page = await playground.page();
     await done(page, 'What can you do?');
-    await page.evaluate(() => {
-      const [frame, timer] = [window.requestAnimationFrame.bind(window), window.setTimeout.bind(window)];
-      window.requestAnimationFrame = (draw) => timer(() => frame(draw), 1500);
-      window.setTimeout = (act, ms = 0, ...given) => timer(act, ms + 1500, ...given);
-    });
+    await busy(page, 1500);
     await page.getByRole('button', { name: 'Inspector' }).click();
     await panel(page).getByRole('heading', { name: 'What the model was sent' }).click();
     await panel(page).getByRole('button', { name: 'Show the exact bodies' }).click();

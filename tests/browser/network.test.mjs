@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { eventually } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, hasStatus, PHONE, Playground, say, tryNow } from './playground.mjs';
+import { assertAccessible, busy, hasStatus, PHONE, Playground, say, tryNow } from './playground.mjs';
 
 /** What the browser logs of requests that fail. */
 const OFFLINE = [/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION|ERR_FAILED/, /status of 404 .*\/export/, /status of 50[23] /];
@@ -264,10 +264,7 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     const turn = await say(page, 'Give a slow answer.');
     await turn.getByText('This answer').waitFor();
     // As on a busy page, on which text waits for its frame.
-    await page.evaluate(() => {
-      const inTime = window.requestAnimationFrame.bind(window);
-      window.requestAnimationFrame = (draw) => setTimeout(() => inTime(draw), 1500);
-    });
+    await busy(page, 1500, { timers: false });
     await page.route(/\/sessions\/[^/]+$/, (route) => route.abort('connectionfailed'), { times: 1 });
     await page.evaluate(() => dispatchEvent(new Event('focus')));
     await sign(page).waitFor();

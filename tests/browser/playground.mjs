@@ -159,6 +159,14 @@ export async function say(page, words) {
 /** Has the service asked now. The page may have done so by itself a moment before, and the button be gone: none that comes later is meant. */
 export const tryNow = (page) => page.getByRole('button', { name: 'Try now' }).evaluateAll(([button]) => button?.click());
 
+/** Makes the page busy: its frames come so many ms later, and so do its timers, unless it is the frames alone that wait. */
+export const busy = (page, ms, { timers = true } = {}) =>
+  page.evaluate(([lateMs, areTimersLate]) => {
+    const [later, draws] = [setTimeout.bind(window), requestAnimationFrame.bind(window)];
+    window.requestAnimationFrame = (draw) => later(() => draws(draw), lateMs);
+    if (areTimersLate) window.setTimeout = (run, waitMs = 0, ...values) => later(run, waitMs + lateMs, ...values);
+  }, [ms, timers]);
+
 /** Says words, and resolves to the turn once it is completed. */
 export async function done(page, words) {
   const turn = await say(page, words);

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { apiKeys } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { agree, assertAccessible, hasStatus, openPanel, PHONE, Playground } from './playground.mjs';
+import { agree, assertAccessible, busy, hasStatus, openPanel, PHONE, Playground } from './playground.mjs';
 
 const FILES = {
   'README.md': '# The zoo\n\nPelicans are fed at noon.\n',
@@ -160,11 +160,7 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
 
   test('a page that is busy tells what was sent, too', async () => {
     const page = await opened();
-    await page.evaluate(() => {
-      const [later, draws] = [setTimeout.bind(window), requestAnimationFrame.bind(window)];
-      window.requestAnimationFrame = (draw) => later(() => draws(draw), 2000);
-      window.setTimeout = (run, ms = 0, ...values) => later(run, ms + 2000, ...values);
-    });
+    await busy(page, 2000);
     await upload(page, ' sent');
   });
 
@@ -214,11 +210,7 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
 
   test('why an upload has failed stays told on a busy page', async () => {
     const page = await opened({ expected: [/status of 403/] });
-    await page.evaluate(() => {
-      const [later, draws] = [setTimeout.bind(window), requestAnimationFrame.bind(window)];
-      window.requestAnimationFrame = (draw) => later(() => draws(draw), 1000);
-      window.setTimeout = (run, ms = 0, ...values) => later(run, ms + 1000, ...values);
-    });
+    await busy(page, 1000);
     const refusal = { Successful: false, Errors: [{ ErrorCode: 'forbidden', Message: 'Not into this one.', SystemError: false }], Warnings: [] };
     await page.route(/\/compare$/, (route) => route.fulfill({ status: 403, json: refusal }), { times: 1 });
     await panel(page).getByLabel('Choose a folder').setInputFiles(zoo);

@@ -35,6 +35,14 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
     const [told, time, unit] = /\b([\d.]+) (m?s)\b/.exec(words);
     return { words: words.replace(told, ''), seconds: time / (unit === 's' ? 1 : 1000) };
   };
+  /** Another tab of the page's browser, which hears of nothing, as one that sleeps. */
+  const sleeping = async (page) => {
+    const tab = await page.context().newPage();
+    await tab.addInitScript(() => addEventListener('storage', (event) => event.stopImmediatePropagation(), { capture: true }));
+    await tab.goto(new URL('/', page.url()).href);
+    await tab.getByRole('textbox', { name: 'Message' }).waitFor();
+    return tab;
+  };
   const soon = (place) => place.waitFor({ timeout: SOON_MS });
 
   test('what one tab says, the other shows within a second and streams, without asking over and over', async () => {
@@ -59,11 +67,7 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
 
   test('a tab that slept while another one wrote its sessions leaves them in the list', async () => {
     const page = await playground.page();
-    const tab = await page.context().newPage();
-    // A tab that sleeps hears of nothing.
-    await tab.addInitScript(() => addEventListener('storage', (event) => event.stopImmediatePropagation(), { capture: true }));
-    await tab.goto(new URL('/', page.url()).href);
-    await tab.getByRole('textbox', { name: 'Message' }).waitFor();
+    const tab = await sleeping(page);
     await hasStatus(await say(page, 'The one.'), 'completed');
     await hasStatus(await say(tab, 'The other.'), 'completed');
     const titles = await page.evaluate(() => JSON.parse(localStorage.getItem('aptix-edge.sessions')).map(({ title }) => title));
@@ -72,10 +76,7 @@ describe('a session in two tabs', { skip: withoutBrowser }, () => {
 
   test('a tab that slept while another one made a branch leaves it a branch', async () => {
     const page = await playground.page();
-    const tab = await page.context().newPage();
-    await tab.addInitScript(() => addEventListener('storage', (event) => event.stopImmediatePropagation(), { capture: true }));
-    await tab.goto(new URL('/', page.url()).href);
-    await tab.getByRole('textbox', { name: 'Message' }).waitFor();
+    const tab = await sleeping(page);
     for (const each of [page, tab]) {
       const turn = await say(each, 'What can you do?');
       await hasStatus(turn, 'completed');

@@ -277,11 +277,7 @@ test('words that are stopped before what was said has come are not said', { skip
   const { page, until, texts } = await bare('stopped-early');
   await page.evaluate(() => window.hook.send('First.'));
   await until("window.hook.status === 'ready' && window.hook.messages.length === 2");
-  let release;
-  const held = new Promise((resolve) => (release = resolve));
-  await page.route('**/export', async (route) => (await held, await route.continue()));
-  await page.reload();
-  await until("window.hook?.status === 'loading'");
+  const release = await loadedLate({ page, until });
   await page.evaluate(() => void (window.hook.send('Second.'), window.hook.stop()));
   release();
   await until("window.hook.status === 'ready' && window.hook.messages.at(-1)?.state === 'failed'");
@@ -289,6 +285,16 @@ test('words that are stopped before what was said has come are not said', { skip
   assert.equal((await (await fetch(new URL('/sessions/stopped-early', rig.url))).json()).Result.TurnCount, 1);
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
+
+/** Loads the page anew, and what was said before comes when the function is called to which this resolves. */
+async function loadedLate({ page, until }) {
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route('**/export', async (route) => (await held, await route.continue()));
+  await page.reload();
+  await until("window.hook?.status === 'loading'");
+  return release;
+}
 
 /** What has been added to the turn of a session that runs. */
 async function steersOf(session) {
@@ -425,11 +431,7 @@ test('what was said before is there where words are sent, and the component is h
   const { page, until, texts } = await bare('early');
   await page.evaluate(() => window.hook.send('First.'));
   await until("window.hook.status === 'ready' && window.hook.messages.length === 2");
-  let release;
-  const held = new Promise((resolve) => (release = resolve));
-  await page.route('**/export', async (route) => (await held, await route.continue()));
-  await page.reload();
-  await until("window.hook?.status === 'loading'");
+  const release = await loadedLate({ page, until });
   await page.evaluate(() => void (window.hook.send('Second.'), window.mode('hidden')));
   await page.evaluate(() => new Promise((later) => setTimeout(later)));
   release();

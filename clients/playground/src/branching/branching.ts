@@ -7,7 +7,7 @@ import { pictureAt, type Attachment } from '../store/attachments.js';
 import { announced, boundContexts, loadFault, newId, open, send, sessionId, shownTurns } from '../store/conversation.js';
 import { failureOf } from '../store/failure.js';
 import * as outbox from '../store/outbox.js';
-import { askedWith, attachedIn, requestOf } from '../store/request.js';
+import { attachedIn, requestOf, waitingAs } from '../store/request.js';
 import { aptix } from '../store/service.js';
 import { listed, used } from '../store/session_list.js';
 import { changedSettings, setAgain, solution } from '../store/settings.js';
@@ -83,7 +83,7 @@ export const askAgain = (turn: ShownTurn, words = turn.record.peek().asked.text)
     if (user.peek() !== owner) return;
     // It is asked all the same where one has left meanwhile, or where it cannot be read just now.
     used(id, words);
-    outbox.words.put({ session: id, id: by, text: words, attached: goesWithIt.map(({ name }) => name), whole: { request, asked: askedWith(words, goesWithIt) } });
+    outbox.words.put(waitingAs(id, by, words, goesWithIt, request));
     await sendElsewhere();
   });
 

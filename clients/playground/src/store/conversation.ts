@@ -26,10 +26,10 @@ import { aptix } from './service.js';
 import { unlist, used } from './session_list.js';
 import * as steering from './steering.js';
 import { tell } from './tabs.js';
-import { askedWith, attachedIn, contentOf, requestOf } from './request.js';
+import { askedWith, attachedIn, contentOf, requestOf, waitingAs } from './request.js';
 import { refresh } from './user_sessions.js';
 import * as settings from './settings.js';
-import type { ShownTurn } from './shown_turn.js';
+import { handleOf, type ShownTurn } from './shown_turn.js';
 import * as turns from './turn_record.js';
 import type { TurnRecord } from './turn_record.js';
 import { user } from './user.js';
@@ -177,8 +177,7 @@ export function send(words: string, held: readonly Attachment[] = [], more: Turn
   });
   used(sessionId.value, words || held.map(({ name }) => name).join(', '));
   history.replaceState(null, '', `#${sessionId.value}`);
-  const { turnId, asked } = turn.record.peek();
-  outbox.words.put({ session: turn.session, id: turnId, text: words, attached: held.map(({ name }) => name), whole: { request: turn.request!, asked } });
+  outbox.words.put(waitingAs(turn.session, id, words, held, turn.request!));
   begin(turn);
   return turn;
 }
@@ -357,9 +356,7 @@ export async function cancel(turn: ShownTurn): Promise<void> {
   stopping.value = turn.record.peek().turnId;
   unstopped = undefined;
   try {
-    // A turn that was sent a moment ago may not be there yet, which its own handle waits for.
-    const handle = turn.handle ?? aptix.session(turn.session).attach(turn.record.value.turnId);
-    const view = await handle.cancel();
+    const view = await handleOf(turn).cancel();
     tell(turn.session);
     // A turn that waits is watched by nobody. It may have been answered, and ended, before it could be stopped.
     if (!turn.watching && view.Status === 'aborted') turn.record.value = { ...turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' }), ...usageOf(view) };

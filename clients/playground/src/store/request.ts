@@ -1,6 +1,7 @@
 // The request of a turn: the user's words, what is attached, and what the panels say.
 import type { TurnRequest } from '../../../typescript/src/index.js';
 import { addressOf, type Attachment } from './attachments.js';
+import type { Waiting } from './outbox.js';
 import * as settings from './settings.js';
 import type { Asked } from './turn_record.js';
 
@@ -38,4 +39,13 @@ export const askedWith = (text: string, held: readonly Attachment[]): Asked => (
   text,
   pictures: held.flatMap((each) => (each.kind === 'picture' ? [addressOf(each.image)] : [])),
   files: held.flatMap((each) => (each.kind === 'file' ? [each.artifact.FileName] : [])),
+});
+
+/** Words that are a turn, as they wait until the service has them. */
+export const waitingAs = (session: string, id: string, text: string, held: readonly Attachment[], request: TurnRequest): Waiting => ({
+  session,
+  id,
+  text,
+  attached: held.map(({ name }) => name),
+  whole: { request, asked: askedWith(text, held) },
 });

@@ -1,6 +1,7 @@
 // A turn as the page holds it.
 import type { Signal } from '@preact/signals';
 import type { StreamEvent, Turn, TurnRequest } from '../../../typescript/src/index.js';
+import { aptix } from './service.js';
 import type { TurnRecord } from './turn_record.js';
 
 /** A turn on this page. `events` is everything that came, in its order, with its time. */
@@ -23,3 +24,6 @@ export interface ShownTurn {
   /** Changes the record, also while events come. */
   change(how: (record: TurnRecord) => TurnRecord): void;
 }
+
+/** The turn in the client. One that was sent a moment ago may not be there yet, which its own handle waits for. */
+export const handleOf = ({ handle, session, record }: ShownTurn): Turn => handle ?? aptix.session(session).attach(record.peek().turnId);

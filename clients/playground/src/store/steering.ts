@@ -2,7 +2,7 @@
 // after a reload, a cut, or where another tab has added them.
 import { AptixError, type SteerContent } from '../../../typescript/src/index.js';
 import { isLost, noteLoss } from './connection.js';
-import type { ShownTurn } from './shown_turn.js';
+import { handleOf, type ShownTurn } from './shown_turn.js';
 import { steersOf } from './history.js';
 import * as outbox from './outbox.js';
 import { aptix } from './service.js';
@@ -30,10 +30,7 @@ export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Pr
   const state = isLost.peek() ? 'waiting' : 'sending';
   show((record) => turns.steered(record, { id, state, asked, ...(interrupt && { isInterrupt: true }) }));
   try {
-    const { turnId } = turn.record.peek();
-    // A turn that was sent a moment ago may not be there yet, which its own handle waits for.
-    const handle = turn.handle ?? aptix.session(turn.session).attach(turnId);
-    const { State } = await handle.steer(content, { steerId: id, interrupt });
+    const { State } = await handleOf(turn).steer(content, { steerId: id, interrupt });
     show((record) => turns.steered(record, { id, state: State }));
     return 'taken';
   } catch (error) {
