@@ -50,10 +50,8 @@ help: ## list the commands
 dev: $(or $(APTIX_BUILD),build-dev) ## serve on 127.0.0.1:8787 (PORT=…), a change after seconds; without a key, with a stand-in for the model service; CATALOG=catalog.json for yours; TRACE=1 prints each turn's spans
 	@exec node tools/dev/dev.mjs
 
-# The tests in JavaScript wait more than they compute, so three files run at once, beside the native tests, which compute.
-# Those that hold times against each other run alone at the end.
+# The tests in JavaScript wait more than they compute, so four files run at once, beside the native tests, which compute.
 scripts = $(sort $(shell find tests $(client)/test $(python)/test -name node_modules -prune -o -name '*.test.mjs' -print))
-timed := $(addprefix tests/e2e/,erased_any_time.test.mjs neighbours.test.mjs hostile_bytes.test.mjs cold_start.test.mjs)
 step := tools/test_run/step
 
 check: setup ## while editing: format, lints and the native tests that the change can concern; a minute once the crate is compiled, two where whole turns are concerned
@@ -71,7 +69,6 @@ test: ## everything: licences, format, lints, native tests, release build, bundl
 test-steps:
 	$(step) format cargo fmt --check
 	@tools/setup/side_by_side test-native test-worker
-	$(step) 'tests of times' node tools/test_run/run.mjs --apart $(timed)
 
 # The programs that tests in JavaScript run. A native test with them, so that all is compiled with the same features.
 programs := $(LINTED) cargo build --locked --workspace --bins --test native
@@ -87,7 +84,7 @@ test-worker:
 	@# cargo waits for the other half here, until the programs are compiled; the tests would wait for whatever it compiles.
 	$(programs)
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
-	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(filter-out $(timed),$(scripts))
+	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(scripts)
 
 test-build: setup
 	$(step) 'release build' $(MAKE) build client build-server/.complete

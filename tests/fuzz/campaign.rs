@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-const LONG: u64 = 20;
+const LONG: u64 = 80;
 
 /// The numbers that follow from a seed (SplitMix64).
 pub(crate) struct Random(u64);

@@ -96,11 +96,15 @@ test('a file that fails, is none, or ends its process is named, and the others r
     fails: `import { test } from 'node:test'; test('goes wrong', () => { throw new Error('on purpose'); });`,
     broken: 'nothing of the kind',
     exits: `import { test } from 'node:test'; test('leaves', () => process.exit(0));`,
+    throws: `import { test } from 'node:test'; test('is never over', () => new Promise(() => setTimeout(() => { throw new Error('caught by nobody'); })));`,
+    rejects: `import { test } from 'node:test'; test('is never over', () => new Promise(() => void Promise.reject(new Error('awaited by nobody'))));`,
     passes: passing,
   });
   assert.equal(code, 1);
   assert.match(stdout, /✖ \S+fails\.mjs: goes wrong: on purpose\n/);
   assert.match(stdout, /✖ \S+exits\.mjs: \S+exits\.mjs: its process ended \(0\)\n/);
+  for (const name of ['throws', 'rejects']) assert.match(stdout, new RegExp(`✖ \\S+${name}\\.mjs: \\S+${name}\\.mjs: its process ended \\(1\\)\\n`));
+  assert.match(stdout, /\n\S*Error: caught by nobody\n[^]*\n\S*Error: awaited by nobody\n/);
   assert.equal(notes.broken.failed.length, 1);
   assert.deepEqual([notes.passes.passed, notes.passes.failed], [1, []]);
 });

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use bed::*;
 use serde_json::{Value, json};
 
-const SEEDS: u64 = 500;
+const SEEDS: u64 = 250;
 const LONG_SEEDS: u64 = 40_000;
 
 /// The number of runs that met something.

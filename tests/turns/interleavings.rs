@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use bed::*;
 use serde_json::{Value, json};
 
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 200;
 const LONG_SEEDS: u64 = 40_000;
 
 /// What is watched while a session runs.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use bed::*;
 use serde_json::{Value, json};
 
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 200;
 const LONG_SEEDS: u64 = 20_000;
 
 const COUNTS: [&str; 5] =

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::people::{Asking, people, rows, words};
 
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 75;
 const LONG_SEEDS: u64 = 5_000;
 
 const USERS: [&str; 2] = ["alice", "bob"];

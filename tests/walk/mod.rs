@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use bed::*;
 
-const SEEDS: u64 = 120;
+const SEEDS: u64 = 60;
 const LONG_SEEDS: u64 = 10_000;
 
 fn run(seed: u64, loud: bool) -> BTreeMap<String, usize> {

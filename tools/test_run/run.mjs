@@ -1,7 +1,5 @@
 // Runs files of tests in JavaScript in lanes (lane.mjs), says what became of them, and notes what each has cost.
-// usage: node tools/test_run/run.mjs [--lanes=N | --apart] [--end=MS] FILE…
-//
-// `--apart`: one file at a time, each in a process of its own, for files that measure times.
+// usage: node tools/test_run/run.mjs [--lanes=N] [--end=MS] FILE…
 //
 // A machine that others use stalls for seconds, and a test that waits for something short then fails. So a file that failed
 // runs once more by itself when all others have ended. What fails again fails the run; what passes then is named as
@@ -17,19 +15,20 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 const LONGEST_MS = 660_000;
 /** Files that run again. Where more have failed, it is the change that is wrong. */
 const MOST_AGAIN = 6;
+/** A lane makes much and keeps little: with more room for what is young, less of it is looked at again and again. */
+const MEMORY = ['--min-semi-space-size=32', '--max-semi-space-size=64'];
 const REPORTERS = ['spec', path.join(HERE, 'verdicts.mjs')].flatMap((reporter) => ['--test-reporter', reporter, '--test-reporter-destination', 'stdout']);
 
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
-const isApart = process.argv.includes('--apart');
 /** The longest that a lane takes to end behind its last file, in ms: a test may have left something that runs. */
 const longestEndMs = Number(/--end=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 60_000);
-const lanes = isApart ? 1 : Number(/--lanes=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 4);
+const lanes = Number(/--lanes=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 4);
 const results = new Map(names.map((file) => [file, { file }]));
 
 // The longest first, so that no lane is alone with one at the end.
 const known = new Map(lastRun().flatMap(({ file, wall }) => (file ? [[file, wall]] : [])));
 const expected = (file) => known.get(file) ?? statSync(file).size / 1000;
-let waiting = isApart ? [...names] : names.toSorted((one, other) => expected(other) - expected(one));
+let waiting = names.toSorted((one, other) => expected(other) - expected(one));
 
 const running = new Set();
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -38,13 +37,13 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
     process.exit(130);
   });
 }
-await Promise.all(Array.from({ length: Math.min(lanes, names.length) }, () => work(isApart ? 1 : Infinity)));
+await Promise.all(Array.from({ length: Math.min(lanes, names.length) }, () => work()));
 await again([...results.values()].filter(({ file, failed }) => file && failed?.length !== 0));
 for (const result of results.values()) if (result.file) note(result);
 process.exitCode = told([...results.values()]);
 
 /** Works through the files that wait, in one lane after another, each of at most so many files. */
-async function work(most) {
+async function work(most = Infinity) {
   while (waiting.length > 0) await laneOf(most);
 }
 
@@ -66,7 +65,7 @@ async function again(failures) {
 function laneOf(most) {
   const { promise, resolve } = Promise.withResolvers();
   // A group of its own, so that what it has started ends with it.
-  const lane = fork(path.join(HERE, 'lane.mjs'), { execArgv: REPORTERS, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true });
+  const lane = fork(path.join(HERE, 'lane.mjs'), { execArgv: [...MEMORY, ...REPORTERS], stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true });
   running.add(lane);
   let output = '';
   for (const stream of [lane.stdout, lane.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));

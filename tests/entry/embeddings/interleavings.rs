@@ -10,7 +10,7 @@ use aptix_edge::encoding::sha256_hex;
 
 use super::*;
 
-const SEEDS: u64 = 100;
+const SEEDS: u64 = 50;
 const LONG_SEEDS: u64 = 4_000;
 
 /// More steps than any run takes.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 150;
 const LONG_SEEDS: u64 = 20_000;
 
 struct Client<'a> {

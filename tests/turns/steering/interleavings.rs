@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 150;
 const LONG_SEEDS: u64 = 20_000;
 
 struct Client<'a> {

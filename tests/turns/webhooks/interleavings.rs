@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::beds::*;
 
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 150;
 const LONG_SEEDS: u64 = 20_000;
 
 struct Client<'a> {
