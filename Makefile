@@ -42,7 +42,7 @@ export ESBUILD_BIN := $(CURDIR)/node_modules/.bin/esbuild
 # wrangler and Miniflare need Node 22, which node_modules/.bin holds.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup dev build build-dev client check test test-steps test-native test-worker test-build test-tools \
+.PHONY: help setup dev build build-dev client check test test-steps test-native test-worker test-build test-client test-tools \
 	test-long bench bench-limits bench-retrieval check-catalog replay-bundle rehearse check-openapi check-dependencies sbom package packages release deploy fmt clean
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
@@ -80,15 +80,19 @@ test-native:
 	$(step) 'unit tests' nice $(LINTED) cargo test --locked $(UNIT_TESTS)
 
 test-worker:
-	@tools/setup/side_by_side test-build test-tools
+	@tools/setup/side_by_side test-build test-client test-tools
 	@# cargo waits for the other half here, until the programs are compiled; the tests would wait for whatever it compiles.
 	$(programs)
 	@compgen -G 'tests/e2e/*.test.mjs' >/dev/null || { echo 'make test: tests/e2e/ holds no *.test.mjs' >&2; exit 1; }
 	APTIX_PROGRAMS=built $(step) 'tests in JavaScript' node tools/test_run/run.mjs $(scripts)
 
 test-build: setup
-	$(step) 'release build' $(MAKE) build client build-server/.complete
+	$(step) 'release build' $(MAKE) build build-server/.complete
 	tools/setup/bundle_size
+
+# Beside the build, since its packages come from the network for up to two minutes, the first time.
+test-client:
+	$(step) client $(MAKE) $(client)/dist/index.js
 
 # What only the tests need, and what waits for the network for minutes, the first time. Where it is missing, they say so, and
 # all others run.
