@@ -46,7 +46,7 @@ export class DataFolder {
       throw new Fault(`${this.root} is held by another process of aptix-edge-server; end that one first, or take another folder`);
     }
     await this.#endRest();
-    this.#takeRelease();
+    this.#refuseNewer();
   }
 
   free() {
@@ -75,7 +75,7 @@ export class DataFolder {
     this.ended();
   }
 
-  #takeRelease() {
+  #refuseNewer() {
     const { version, forms } = PRODUCT;
     const written = this.written;
     const newer = Object.entries(written?.Forms ?? {}).filter(([holds, number]) => number > (forms[holds]?.number ?? 0));
@@ -84,8 +84,13 @@ export class DataFolder {
         `${this.root} was written by release ${written.Release} in newer forms (${newer.map(([holds, number]) => `${holds} ${number}`).join(', ')}), which ${version} ` +
         'does not read; serve it with that release, or restore a backup from before the upgrade into an empty folder');
     }
+  }
+
+  /** Makes the folder this release's. Objects take its forms after that alone: a start that comes to nothing before leaves it to an older one. */
+  take() {
+    const { version, commit, forms } = PRODUCT;
     const Forms = Object.fromEntries(Object.entries(forms).map(([holds, { number }]) => [holds, number]));
-    writeFileSync(`${this.#release}.new`, `${JSON.stringify({ Release: version, Commit: PRODUCT.commit, Forms }, null, 1)}\n`, { flush: true });
+    writeFileSync(`${this.#release}.new`, `${JSON.stringify({ Release: version, Commit: commit, Forms }, null, 1)}\n`, { flush: true });
     renameSync(`${this.#release}.new`, this.#release);
   }
 

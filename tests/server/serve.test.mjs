@@ -236,6 +236,13 @@ test('a catalog that is spoiled while it serves changes nothing, and a right one
   const first = await command(['check', server.catalogFile]);
   assert.deepEqual([first.code, first.out.trim()], [1, faults[0]]);
   await server.kill();
+
+  // What an earlier release has taken may be wrong for this one, and the folder stays that one's.
+  writeFileSync(path.join(server.data, 'catalog/catalog'), spoiled);
+  const release = path.join(server.data, 'release.json');
+  writeFileSync(release, '{"Release":"0.0.1","Forms":{}}');
+  await assert.rejects(starts(server, { catalog: spoiled }), /ended before serving:[^]* is wrong, and there is no earlier one that is right/);
+  assert.equal(JSON.parse(readFileSync(release, 'utf8')).Release, '0.0.1');
 });
 
 test('a server that ends while a catalog is judged leaves nothing of that behind, and does not call it wrong', { timeout: 60_000 }, async () => {

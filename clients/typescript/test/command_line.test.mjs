@@ -56,9 +56,21 @@ test('one message is one turn, and what is kept of it is shown, exported and era
   const again = await run(['export', 'kept', '-o', 'kept.json']);
   assert.deepEqual([again.code, again.err], [1, 'kept.json is there already, and is kept. Remove it, or name another file.\n']);
 
+  // It is killed when a part is written.
+  const mortal = path.join(folder, 'mortal.mjs');
+  writeFileSync(mortal, `import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+fs.rmSync = fs.promises.rm = () => process.kill(process.pid, 'SIGKILL');
+syncBuiltinESMExports();
+`);
+  const killed = await run(['ulimit -f 1; exec "$0" "$@"', process.execPath, '--import', mortal, PROGRAM, 'export', 'kept', '-o', 'killed.json'], { node: 'sh', program: '-c' });
+  assert.deepEqual([killed.code, existsSync(path.join(folder, 'killed.json'))], ['SIGKILL', false], killed.err);
+
   const narrow = ['ulimit -f 0; exec "$0" "$@"', process.execPath, PROGRAM, 'export', 'kept', '-o', 'part.json'];
   const full = await run(narrow, { node: 'sh', program: '-c' });
   assert.deepEqual([full.code, /EFBIG/.test(full.err), existsSync(path.join(folder, 'part.json'))], [1, true, false], full.err);
+  const cut = await run(['ulimit -f 1; exec "$0" "$@" > cut.json', process.execPath, PROGRAM, 'export', 'kept'], { node: 'sh', program: '-c' });
+  assert.deepEqual([cut.code, /EFBIG/.test(cut.err)], [1, true], cut.err);
 
   const refused = await run(['erase', 'kept']);
   assert.deepEqual([refused.code, /--yes/.test(refused.err)], [2, true]);
@@ -177,6 +189,18 @@ test('the model gets no file from outside of the folder, and writes none that no
   const [, found, files] = rig.model.bodies.at(-1).input.map(({ output }) => output);
   assert.deepEqual(JSON.parse(found), { Matches: [{ Path: 'deep/new.txt', Line: 1, Text: 'x' }] });
   assert.deepEqual(JSON.parse(files), { Files: ['deep/new.txt'] });
+});
+
+test('a file for whose new text the disk has no room keeps what it holds', async () => {
+  mkdirSync(path.join(folder, 'full'));
+  writeFileSync(path.join(folder, 'full/kept.txt'), 'As it was.');
+  rig.model.script(answer(...['kept.txt', 'new.txt'].map((at) => call('write_file', { path: at, text: 'x'.repeat(10_000) }))), answer(text('No.')));
+  const narrow = ['ulimit -f 8; exec "$0" "$@"', process.execPath, PROGRAM, 'chat', 'Write.', '--folder', 'full', '--allow-writes'];
+  const { code, err } = await run(narrow, { node: 'sh', program: '-c' });
+  assert.equal(code, 0, err);
+  for (const { output } of rig.model.bodies.at(-1).input) assert.match(output, /EFBIG/);
+  assert.deepEqual(readdirSync(path.join(folder, 'full')), ['kept.txt']);
+  assert.equal(readFileSync(path.join(folder, 'full/kept.txt'), 'utf8'), 'As it was.');
 });
 
 test('a person is asked, and a chat that was killed goes on where it was', { timeout: 60_000, skip: noTerminal }, async () => {

@@ -1,6 +1,6 @@
 // The tools that a chat gives the model: files of one folder, and nothing outside of it, wherever links lead. What a
 // folder holds is src/folder.ts, so that the model sees what an index would. Writing is asked for.
-import { lstat, mkdir, readFile, realpath, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Tool } from "../index.js";
 import { Names, isGits, textOf, walk } from "../folder.js";
@@ -105,7 +105,8 @@ export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[
         if (typeof text !== "string") throw new Error("text must be a string.");
         const now = async () => {
           const { at, relative, isThere } = await inside(folder, name);
-          return { at, relative, before: isThere ? await readFile(at, "utf8") : undefined };
+          const bytes = isThere ? await readFile(at) : undefined;
+          return { at, relative, bytes, before: bytes?.toString() };
         };
         const { at, relative, before } = await now();
         if (before === text) return { Written: false, Unchanged: true };
@@ -115,7 +116,13 @@ export function fileTools(folder: string, { mayRead, mayWrite }: Consent): Tool[
         if (then.at !== at || then.before !== before) throw new Error(`${name} has changed while the user was asked.`);
         signal.throwIfAborted();
         await mkdir(path.dirname(at), { recursive: true });
-        await writeFile(at, text);
+        try {
+          await writeFile(at, text);
+        } catch (error) {
+          // A full disk takes a part at most, in the place of what was there, for which there is room again.
+          await (then.bytes ? writeFile(at, then.bytes) : rm(at, { force: true })).catch(() => {});
+          throw error;
+        }
         return { Written: true };
       },
     },

@@ -2,7 +2,8 @@
 // The command line: which command is meant, where the service is, and with which key. A key is never an argument, since
 // every user of a computer can see those.
 import { createHash } from "node:crypto";
-import { fstatSync, readFileSync } from "node:fs";
+import { fstatSync, readFileSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { parseArgs } from "node:util";
@@ -437,7 +438,8 @@ async function main(args: string[]): Promise<number> {
     isTerminal: process.stderr.isTTY === true && process.env.NO_COLOR === undefined && process.env.TERM !== "dumb",
     json: optionsIn(args).includes("--json"),
     signal: controller.signal,
-    out: (words) => void process.stdout.write(words),
+    // Of what is for a file, the stream would take the part for all for which a disk has room.
+    out: (words) => void (process.stdout instanceof Socket ? process.stdout.write(words) : writeFileSync(1, words)),
     err: (words) => void process.stderr.write(words),
   };
   let url = process.env.APTIX_URL ?? DEFAULT_URL;

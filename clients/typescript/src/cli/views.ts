@@ -1,5 +1,5 @@
 // What a service keeps, as a terminal shows it: chunks, sessions, turns, exports, and the commands that end or erase.
-import { rm, writeFile } from "node:fs/promises";
+import { lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { Aptix, ErasureReceipt, ForkRequest, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
 import { User } from "../users.js";
 import { Workspace } from "../workspace.js";
@@ -55,16 +55,20 @@ export async function turnOf(aptix: Aptix, sessionId: string, turnId?: string): 
 export async function exportSession(aptix: Aptix, sessionId: string, file: string | undefined, terminal: Terminal): Promise<number> {
   const text = `${jsonOf(await aptix.session(sessionId).export(), terminal.json ? 0 : 2)}\n`;
   if (file === undefined) terminal.out(text);
-  // It is a conversation: for its owner alone.
-  else {
-    await writeFile(file, text, { mode: 0o600, flag: "wx" }).catch(async ({ code, message }: NodeJS.ErrnoException) => {
-      if (code === "EEXIST") throw new Error(`${file} is there already, and is kept. Remove it, or name another file.`);
-      // A disk that takes no more leaves a part, which a repeat would find there.
-      await rm(file, { force: true });
-      throw new Error(message);
-    });
-  }
+  else put(file, text);
   return EXIT.done;
+}
+
+/** Writes a new file, for its owner alone: it is a conversation. It has its name when it is whole, however the writing ends. */
+function put(file: string, text: string): void {
+  const part = `${file}.${process.pid}.part`;
+  try {
+    writeFileSync(part, text, { mode: 0o600, flag: "wx", flush: true });
+    if (lstatSync(file, { throwIfNoEntry: false })) throw new Error(`${file} is there already, and is kept. Remove it, or name another file.`);
+    renameSync(part, file);
+  } finally {
+    rmSync(part, { force: true });
+  }
 }
 
 export async function fork(aptix: Aptix, sessionId: string, members: Partial<ForkRequest>, terminal: Terminal): Promise<number> {
