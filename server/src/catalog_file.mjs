@@ -70,15 +70,18 @@ export function take(catalog, folder) {
   renameSync(path.join(folder, '.new'), path.join(folder, 'catalog'));
 }
 
-/** The text of a catalog's file, without the mark that some editors write before it. */
-export function read(file) {
-  let bytes;
+/** The bytes of a catalog's file. */
+export function bytesOf(file) {
   try {
-    bytes = readFileSync(file);
+    return readFileSync(file);
   } catch (error) {
     throw new Fault(`the catalog ${file} cannot be read: ${error.code}`);
   }
-  const text = textOf(bytes);
+}
+
+/** The text of a catalog's file, without the mark that some editors write before it. */
+export function read(file) {
+  const text = textOf(bytesOf(file));
   if (text === undefined) throw new Fault(`the catalog ${file} is not UTF-8; store it as UTF-8`);
   return text;
 }

@@ -15,8 +15,8 @@ import { Fault, toldOf } from './fault.mjs';
 
 /** Exit codes. */
 const [BROKEN_BOUND, MISUSED, FAILED] = [1, 2, 3];
-/** Variables of the deployment that decide how a turn runs. */
-const VARIABLES = ['OPENAI_MODEL', 'MAX_ITERATIONS', 'MAX_TURNS', 'MAX_CONTINUATIONS', 'MAX_STEERS', 'UPSTREAM_IDLE_TIMEOUT_MS', 'TURN_TIMEOUT_MS', 'FALLBACK_REST_MS'];
+/** Variables of the deployment that decide whether and how a turn runs. */
+const VARIABLES = ['OPENAI_MODEL', 'MAX_BODY_BYTES', 'MAX_ITERATIONS', 'MAX_TURNS', 'MAX_CONTINUATIONS', 'MAX_STEERS', 'UPSTREAM_IDLE_TIMEOUT_MS', 'TURN_TIMEOUT_MS', 'FALLBACK_REST_MS'];
 const OPENAI = 'https://api.openai.com/v1';
 
 /**

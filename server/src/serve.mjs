@@ -4,13 +4,14 @@ import { spawn } from 'node:child_process';
 import { existsSync, openSync, statSync, statfsSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { faultsOf, read, take } from './catalog_file.mjs';
+import { bytesOf, faultsOf, read, take } from './catalog_file.mjs';
 import { secretsOf, valuesOf } from './configuration.mjs';
 import { DataFolder } from './data_folder.mjs';
 import { Fault } from './fault.mjs';
 import { bucketBinding, placed } from './jurisdictions.mjs';
 import { PRODUCT } from './package_files.mjs';
 import { onSignal } from './signals.mjs';
+import { textOf } from './text.mjs';
 import { Workerd } from './workerd.mjs';
 
 /** The room that is kept on the disk, in bytes, unless `MinBytesFree` says otherwise: turns that run go on writing in it. */
@@ -128,8 +129,9 @@ function catalogFile(file, folder, isChecked, tell) {
   let again = Infinity;
   const look = async () => {
     seen = momentOf(file);
-    const catalog = read(file);
-    const faults = isChecked ? [] : await faultsOf(catalog);
+    const catalog = textOf(bytesOf(file));
+    // As wrong as one with any other fault: what was right before serves a start, too.
+    const faults = catalog === undefined ? ['is not UTF-8; store it as UTF-8'] : isChecked ? [] : await faultsOf(catalog);
     if (faults.length > 0) tell({ event: 'catalog_refused', level: 'error', file, faults });
     else take(catalog, folder);
     return faults;

@@ -1,7 +1,7 @@
 //! `Rollout` of a conversation context: the shares of new sessions that begin under others (interface §6).
 //!
 //! Who gets which one is computed from names alone, so nothing is stored for it, a repeated request comes to the same
-//! context, and a share that grows keeps whoever had it.
+//! context, and a share that grows keeps whoever had it, where those before it stay as they are.
 
 use std::collections::BTreeMap;
 
@@ -165,6 +165,11 @@ mod tests {
             before.is_none() && after.is_some()
         });
         assert!((9_500..10_500).contains(&joined.count()));
+        // One that grows before another takes from that.
+        let both = |share| to(&[("b", share), ("c", share)], RolloutBy::Session);
+        let [before, after] = [1_000, 2_000].map(both);
+        let mut of_c = ids.iter().filter(|id| led(&before, id).as_deref() == Some("c"));
+        assert!(of_c.all(|id| led(&after, id).as_deref() == Some("b")));
         for (share, all) in [(0, false), (10_000, true)] {
             let rollout = to(&[("b", share)], RolloutBy::Session);
             assert!(ids.iter().take(5_000).all(|id| led(&rollout, id).is_some() == all));

@@ -56,6 +56,14 @@ test('a tool that was renamed, an argument and a prompt that were changed name t
   assert.deepEqual(prompted.report.Sessions.map(({ Lane, Run, ConversationContextId }) => [Lane, Run, ConversationContextId]), [
     ['rehearsed', 1, 'strict'], ['rehearsed', 2, 'strict'], ['baseline', 1, 'default'], ['baseline', 2, 'default'],
   ]);
+  const instead = (catalog) => {
+    prompt(catalog);
+    catalog.ConversationContexts.default = { Instead: 'strict' };
+  };
+  const moved = await rehearse(recording, files, ['--catalog', changedCatalog(recording, 'instead', instead)]);
+  assert.equal(moved.code, 0, moved.out + moved.err);
+  const [{ ConversationContextId, RecordedContextId }] = moved.report.Sessions;
+  assert.deepEqual([drifting(moved.report), ConversationContextId, RecordedContextId], [['orders'], 'strict', 'default']);
   const xml = readFileSync(junit, 'utf8');
   assert.deepEqual([xml.match(/<testsuite /g).length, xml.match(/<testcase /g).length, xml.match(/<failure /g).length], [2, 8, 2]);
   assert.match(xml, /<testcase classname="changes" name="orders" time="[\d.]+"><failure message="drifts">\+ check \{&#34;name&#34;:&#34;all&#34;\}<\/failure>/);
@@ -89,6 +97,11 @@ test('a turn that failed and had not is 3, and wrong use is 2, with its remedy',
     ['failed', 'iteration_limit_exceeded'], ['completed', undefined], ['failed', 'iteration_limit_exceeded'], ['failed', 'iteration_limit_exceeded'],
   ]);
   assert.match(failed.out, /failed: iteration_limit_exceeded; recorded: completed/);
+  // A deployment decides how long a turn's words are: what it has taken is taken here.
+  const bounded = recording.in('bounded.json');
+  writeFileSync(bounded, JSON.stringify({ Variables: { OPENAI_API_KEY: ENVIRONMENT.OPENAI_API_KEY, MAX_BODY_BYTES: 64 } }));
+  const refused = await rehearse(recording, files, ['--catalog', changedCatalog(recording, 'same'), '--config', bounded]);
+  assert.deepEqual([refused.code, refused.report.Sessions[0].Turns[0].ErrorCode], [3, 'body_too_large'], refused.out + refused.err);
   const none = recording.in('none.json');
   writeFileSync(none, '{"Result":{}}');
   const running = recording.in('running.json');

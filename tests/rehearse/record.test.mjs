@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { readSession } from '../../tools/rehearse/record.mjs';
+import { rehearsal } from '../../tools/rehearse/rehearsal.mjs';
 import { runSession } from '../../tools/rehearse/session_run.mjs';
 import { serve } from '../local_server.mjs';
 
@@ -33,4 +34,19 @@ test('a turn whose answer has a line separator of Unicode is run, as any other o
   const { runs } = await runSession({ session: { id: 's', turns: [turn] }, context: 'default', origin: service.origin, outbound: {} });
   await service.close();
   assert.deepEqual({ ...runs }, { t: { unrecorded: [], unsent: 0 } });
+});
+
+test('a session that no MCP server gave a tool is not offered those of another one, whichever file comes first', async () => {
+  const service = await serve((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+  const session = (id, servers) => ({ id, servers, turns: [] });
+  const sessions = [session('offered', { docs: [{ name: 'look' }] }), session('without', {}), session('offered too', { docs: [{ name: 'look' }] })];
+  const lanes = [{ name: 'rehearsed', catalog: '{}', contextOf: () => 'default' }];
+  const served = [];
+  const serving = ({ use }) => {
+    served.push([]);
+    return use({ origin: service.origin, outbound: { refused: new Set() }, notes: [] });
+  };
+  await rehearsal({ sessions, lanes, times: 1, serve: serving, onSession: ({ SessionId }) => served.at(-1).push(SessionId) });
+  await service.close();
+  assert.deepEqual(served, [['offered', 'offered too'], ['without']]);
 });

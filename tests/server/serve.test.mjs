@@ -236,6 +236,9 @@ test('a catalog that is spoiled while it serves changes nothing, and a right one
   const first = await command(['check', server.catalogFile]);
   assert.deepEqual([first.code, first.out.trim()], [1, faults[0]]);
   await server.kill();
+  await starts(server, { catalog: Buffer.from(`\ufeff${spoiled}`, 'utf16le') });
+  assert.deepEqual((await server.told('catalog_refused')).faults, ['is not UTF-8; store it as UTF-8']);
+  await server.kill();
 
   // What an earlier release has taken may be wrong for this one, and the folder stays that one's.
   writeFileSync(path.join(server.data, 'catalog/catalog'), spoiled);

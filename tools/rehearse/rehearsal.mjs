@@ -60,15 +60,16 @@ async function sessionReport({ id, file, context: recordedContext, turns }, cont
     const verdict = judge && (await judge.judged(request.Instruction ?? '', recorded, rehearsed));
     Turns.push({ ...report, ...verdict, Instruction: request.Instruction ?? '', Recorded: comparedTurn(recorded), Rehearsed: comparedTurn(rehearsed) });
   }
-  return { SessionId: id, File: file, ConversationContextId: context, RecordedContextId: recordedContext, Turns };
+  // An `Instead` has led to another one.
+  const ran = exported?.ConversationContextId ?? context;
+  return { SessionId: id, File: file, ConversationContextId: ran, RecordedContextId: recordedContext, Turns };
 }
 
-/** Sessions whose MCP servers listed the same tools. One that asked no server fits to any. */
+/** Sessions whose MCP servers listed the same tools. One that was offered none is offered none of another's. */
 function groupsOf(sessions) {
   const groups = [];
   for (const session of sessions) {
-    const asksNobody = Object.keys(session.servers).length === 0;
-    const group = groups.find(([first]) => asksNobody || isDeepStrictEqual(first.servers, session.servers));
+    const group = groups.find(([first]) => isDeepStrictEqual(first.servers, session.servers));
     if (group) group.push(session);
     else groups.push([session]);
   }

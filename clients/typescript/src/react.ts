@@ -375,7 +375,8 @@ class WatchedSession {
     const isStopped = error.code === "turn_aborted";
     if (this.#openAnswer(turn) >= 0) this.#answer(turn, { state: isStopped ? "stopped" : "failed" });
     if (isStopped) this.#answered(turn);
-    else this.#failed(error, this.#sent?.turnId);
+    // Words behind another page's turn are sent when that has failed, too, which it says in its stream, of status 200.
+    else if (error.status !== 200 || !this.#sent || this.#sent.turnId === turn.turnId) this.#failed(error, this.#sent?.turnId);
   }
 
   #answered(turn: Turn | undefined): void {

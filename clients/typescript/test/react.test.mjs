@@ -10,7 +10,7 @@ import { build } from 'esbuild';
 import { withoutBrowser } from '../../../tests/browser/chromium.mjs';
 import { pages } from '../../../tests/docs/pages.mjs';
 import { eventually } from '../../../tests/e2e/harness.mjs';
-import { Gate, answer, call, gated, text } from '../../../tests/e2e/scripted_model.mjs';
+import { Gate, answer, call, gated, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
 import { sendMail } from './approvals.mjs';
 import { inChromium } from './in_chromium.mjs';
 
@@ -373,6 +373,23 @@ test('words that came while another page\'s turn ran are seen as failed, and sen
   gate.open();
   await until("window.hook.status === 'ready' && window.hook.messages.length === 4");
   assert.deepEqual(await texts(), ['First. done', 'One. done', 'Second. done', 'Two. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('words behind another page\'s turn are sent when that has failed, too', { skip: withoutBrowser, timeout: 120_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(gated(gate, httpError(401, { message: 'No.', code: 'invalid_api_key' })), answer(text('Two.')));
+  const [other, { page, until, texts }] = [await bare('failed-elsewhere'), await bare('failed-elsewhere')];
+  const before = rig.model.requests.length;
+  await other.page.evaluate(() => void window.hook.send('First.'));
+  await eventually(() => rig.model.requests.length > before, 'the model is called');
+  await page.evaluate(() => window.hook.send('Second.'));
+  await until("window.hook.error?.code === 'turn_in_progress'");
+  await page.evaluate(() => window.hook.resume());
+  await until("window.hook.status === 'running'");
+  gate.open();
+  await until("window.hook.status === 'ready' && window.hook.messages.length === 3");
+  assert.deepEqual(await texts(), ['First. done', 'Second. done', 'Two. done']);
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 

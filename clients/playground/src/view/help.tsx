@@ -11,7 +11,7 @@ const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['Enter', 'sends the message, or adds it to what runs'],
   ['Shift Enter', 'breaks the line'],
   ['↑', 'in an empty message box: your last question, then the ones before'],
-  ['Esc', 'closes what is open; then stops the turn that runs'],
+  ['Esc', 'closes what lies over the conversation or has the focus; then stops the turn that runs'],
   ['Alt N', 'begins a new session'],
   [`${CONTROL} K`, 'searches the sessions: their titles, and by Enter what was said'],
   [`${CONTROL} Shift F`, 'searches in the conversation; Enter goes on, Shift Enter back'],
