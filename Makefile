@@ -60,9 +60,9 @@ check: setup ## while editing: format, lints and the native tests that the chang
 	tools/test_run/concerned
 	@echo 'make check: passed; make test runs everything'
 
-test: ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 13 minutes, the first time 20; REPORT=1 lists what each step and file cost
+test: ## everything: licences, format, lints, native tests, release build, bundle size, end to end; 11 minutes, the first time 18; REPORT=1 lists what each step and file cost
 	@tools/setup/setup packages
-	@echo 'make test: about 13 minutes; 20 where nothing is compiled yet'
+	@echo 'make test: about 11 minutes; 18 where nothing is compiled yet'
 	@node tools/test_run/report.mjs begin
 	@status=0; $(MAKE) test-steps || status=$$?; node tools/test_run/report.mjs end $$status $(if $(REPORT),--all)
 

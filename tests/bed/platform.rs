@@ -424,6 +424,10 @@ impl Platform for TestPlatform {
     async fn erase_files(&self, folder: &str) -> Result<u64, FileFault> {
         self.world.beside_a_step("erases files");
         self.pause().await;
+        let erasing_ms = self.world.erasing_ms.take();
+        if erasing_ms > 0 {
+            self.world.executor.sleep(erasing_ms).await;
+        }
         if let Some(fault) = self.world.file_fault.get() {
             return Err(fault);
         }

@@ -81,6 +81,8 @@ pub struct World {
     pub page_files: RefCell<BTreeMap<&'static str, &'static str>>,
     /// The time that a bucket takes for a file, in milliseconds.
     pub file_ms: Cell<u64>,
+    /// The time that a bucket takes to delete files when it is asked next, in milliseconds.
+    pub erasing_ms: Cell<u64>,
     /// When each was written last: R2 refuses a second write within a second.
     pub file_writes: RefCell<BTreeMap<String, u64>>,
     /// The failure of every attempt to store or delete a file.
@@ -202,6 +204,7 @@ impl World {
             file_writes: RefCell::default(),
             file_fault: Cell::new(None),
             file_ms: Cell::default(),
+            erasing_ms: Cell::default(),
             log: RefCell::default(),
             rate: RefCell::new(Rate { within: Ok(true), asked: Vec::new() }),
             catalog: RefCell::new(OperatorCatalog::NoNamespace),

@@ -235,6 +235,22 @@ fn two_who_erase_at_once_erase_once() {
     assert_eq!((tables(&bed), bed.world.model.stored()), (0, 0));
 }
 
+#[test]
+fn a_session_begun_anew_is_not_touched_by_an_earlier_request_to_erase_that_ends_late() {
+    let bed = filled(None);
+    // The bucket is slow for the first of two.
+    bed.world.erasing_ms.set(60_000);
+    let (one, two) = (bed.send_erase(), bed.send_erase());
+    bed.run_until(|_| one.heard().is_some() || two.heard().is_some(), "one of them is done");
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 1);
+    assert_eq!(bed.post(&turn("t1", "Anew")).final_text(), "Answer to Anew.");
+    let mut told = [one, two].map(|erased| bed.wait(&erased).unwrap().status);
+    told.sort_unstable();
+    assert_eq!(told, [200, 404]);
+    bed.settle();
+    assert_eq!(bed.status("t1"), "completed");
+}
+
 fn stored(deleted: u64, pending: u64, refused: u64, unreachable: u64) -> Value {
     json!({ "Deleted": deleted, "Pending": pending, "Refused": refused, "Unreachable": unreachable, "Unknown": 0 })
 }

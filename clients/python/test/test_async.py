@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import inspect
+import json
 import sys
 import threading
 import time
@@ -18,6 +20,7 @@ import pytest
 
 import aptix_edge
 from aptix_edge import Aptix, AptixError, AsyncAptix, AsyncTurn, MemoryStore, TextEvent, Tool, ToolContext, Turn
+from aptix_edge._async_io import AsyncIo
 from conftest import Bed, new_id, script
 
 pytestmark = pytest.mark.anyio
@@ -247,6 +250,22 @@ async def test_tools_may_wait_and_plain_ones_have_a_thread(bed: Bed) -> None:
     assert '"sent":true' in outputs[2]
 
 
+async def test_a_plain_function_waits_for_none_of_the_threads_that_the_program_shares() -> None:
+    io, held = AsyncIo(None), threading.Event()
+    shared = anyio.to_thread.current_default_thread_limiter()
+    before, shared.total_tokens = shared.total_tokens, 1
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(anyio.to_thread.run_sync, held.wait)
+        await anyio.wait_all_tasks_blocked()
+        try:
+            with anyio.fail_after(10):
+                assert await io.call(lambda: "done", awaits=False) == "done"
+        finally:
+            held.set()
+            shared.total_tokens = before
+    await io.close()
+
+
 async def test_many_turns_run_beside_each_other(bed: Bed) -> None:
     gate = new_id("gate")
     instruction, _ = script([["text", {"Gate": gate}, "Done."]])
@@ -267,6 +286,35 @@ async def test_the_plain_client_works_where_a_loop_runs_as_in_a_notebook(bed: Be
             assert event.type == "text"
             break
         assert aptix.session(turn.session_id).attach(turn.turn_id).final()["PrimaryOutputText"] == "One two."
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="No task knows whether it is cancelled itself.")
+def test_a_cancellation_that_a_tool_has_met_is_told_to_the_model_and_cancels_nothing() -> None:
+    call = {"ToolCallId": "c", "Name": "look", "ArgumentsJson": "{}"}
+    asks = {"Kind": "client_tool_continuation", "SessionId": "s", "TurnId": "t", "ToolCalls": [call]}
+    asked: list[str] = []
+    told: list[Any] = []
+
+    def take(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        told.extend(json.loads(request.content).get("ToolResults", []))
+        result = {"Kind": "final", "PrimaryOutputText": "Done."} if told else asks
+        return httpx.Response(200, json={"Successful": True, "Result": result})
+
+    async def look() -> str:
+        other: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        other.cancel()
+        return await other
+
+    async def read() -> None:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(take)) as http_client:
+            session = AsyncAptix("http://service", http_client=http_client).session("s")
+            turn = session.turn("Hello", turn_id="t", tools=[Tool("look", look)], cancel_on_abort=True)
+            assert (await turn.final())["PrimaryOutputText"] == "Done."
+
+    asyncio.run(read())
+    assert asked == ["/execute", "/execute"]
+    assert "was cancelled" in told[0]["ErrorMessage"]
 
 
 def test_an_interrupt_ends_the_watching_and_where_it_is_to_the_turn(bed: Bed) -> None:
@@ -340,6 +388,36 @@ def test_a_turn_that_is_interrupted_on_its_way_is_cancelled_once_it_has_arrived(
             with pytest.raises(KeyboardInterrupt), nullcontext() if detaches else turn:
                 (turn.detach if detaches else turn.final)()
         assert asked == ["/execute", "/execute", cancels, cancels]
+
+
+async def test_a_tool_that_was_cut_off_before_it_began_runs_for_who_asks_next() -> None:
+    from aptix_edge._answers import Answerer, Shared
+    from aptix_edge._async_io import AsyncIo
+
+    kept, runs, hangs = MemoryStore(), list[str](), [True]
+
+    class Slow:
+        def get(self, key: str) -> Any:
+            return kept.get(key)
+
+        async def update(self, key: str, value: Any) -> None:
+            kept.update(key, value)
+            if hangs:
+                hangs.clear()
+                await anyio.sleep_forever()
+
+    def look() -> None:
+        runs.append("look")
+
+    io = AsyncIo(None)
+    answerer = Answerer(io, Shared(Slow()), ("s", "t"), [Tool("look", look)], None)
+    call: Any = {"ToolCallId": "c", "Name": "look", "ArgumentsJson": "{}"}
+    with anyio.move_on_after(0.05):
+        await answerer.results([call])
+    assert runs == []
+    [result] = await answerer.results([call])
+    assert (runs, result.get("ResultJson")) == (["look"], "null")
+    await io.close()
 
 
 async def test_a_deadline_counts_the_wait_for_a_credential() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from aptix_edge import AptixConnectionError, AptixError, _credential
+from aptix_edge import AptixConnectionError, AptixError, _credential, _sync_io
 from conftest import Bed, World, for_each, new_id, script
 
 LIFE_S = 600
@@ -115,6 +115,24 @@ def test_a_ticket_that_the_service_takes_no_longer_is_replaced_once_for_all_and_
         session.get()
     assert (caught.value.code, caught.value.who_acts) == ("credential_expired", "client")
     assert service.codes["credential_expired"] - before == 2
+
+
+def test_a_ticket_that_another_thread_gives_up_at_any_moment_is_a_ticket_or_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = {"Ticket": "ticket", "ExpiresAt": "2999-01-01T00:00:00Z"}
+    io = _sync_io.SyncIo(None)
+    bearer = _credential.Bearer(io, lambda: given)
+
+    class Meanwhile:
+        def time(self) -> float:
+            bearer.replaces("ticket")
+            return 0.0
+
+    monkeypatch.setattr(_credential, "time", Meanwhile())
+    for _ in range(3):
+        assert _sync_io.run(bearer.get()) == "ticket"
+    _sync_io.run(io.close())
 
 
 def test_what_has_no_end_is_asked_for_each_time_and_what_fails_is_a_lost_connection(world: World) -> None:

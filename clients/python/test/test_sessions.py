@@ -284,6 +284,24 @@ def test_a_deadline_ends_the_watching_on_time_and_the_turn_runs_on(world: World,
     assert time.monotonic() - began < 3
 
 
+def test_a_deadline_counts_the_wait_for_a_connection_of_ones_own_client(bed: Bed) -> None:
+    with (
+        httpx.Client(limits=httpx.Limits(max_connections=1)) as http_client,
+        Aptix(bed.direct, http_client=http_client) as aptix,
+        aptix.session(new_id()).turn(script([["text", "One ", "two."]])[0]) as turn,
+    ):
+        events = iter(turn)
+        next(events)
+        # Without it, the test would wait for itself.
+        ending = threading.Timer(8, turn.close)
+        ending.start()
+        began = time.monotonic()
+        with pytest.raises(AptixConnectionError, match=r"longer than 0\.2 s"):
+            aptix.session(new_id()).turn("Hello.", deadline_s=0.2).final()
+        ending.cancel()
+        assert time.monotonic() - began < 6
+
+
 def test_a_deadline_counts_the_tools_whose_results_are_kept_for_who_attaches(world: World, bed: Bed) -> None:
     runs: list[str] = []
 

@@ -10,7 +10,7 @@ use crate::entry::request_context::RequestContext;
 use crate::entry::request_id::RequestId;
 use crate::files::FileId;
 use crate::object::TaskKind;
-use crate::persistence::{ErasureReceipt, StoredAtServices};
+use crate::persistence::{ErasureReceipt, Session, StoredAtServices};
 use crate::ports::{Database, FileFault, Platform};
 use crate::users::Ending;
 
@@ -31,13 +31,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             known => known?,
         };
-        if known.is_some() {
+        let life = known.map(|session| session.created_at);
+        if life.is_some() {
             // Only the catalog says whether the model service has responses to delete.
             context.catalog()?;
         }
         self.erasures.begin(received_at);
-        let files = self.erase_files().await?;
-        let receipt = match self.store.session()? {
+        let files = self.erase_files(life).await?;
+        let receipt = match self.session_of(life)? {
             Some(session) => {
                 let catalog = context.catalog()?;
                 let agents = session.agents();
@@ -147,21 +148,28 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Ok(())
     }
 
+    /// The session that began at that time. Another request may have erased it meanwhile, and it may have begun anew.
+    fn session_of(&self, life: Option<u64>) -> Result<Option<Session>> {
+        Ok(self.store.session()?.filter(|session| Some(session.created_at) == life))
+    }
+
     /// Stops the running turn and deletes the session's files. The rows are erased afterwards, so that an
     /// erasure that is cut off here can be repeated. If a turn ran during the deletion, the turn may have
     /// kept a file, and the deletion is repeated.
-    async fn erase_files(&self) -> Result<u64> {
+    async fn erase_files(&self, life: Option<u64>) -> Result<u64> {
         let mut erased = 0;
         loop {
             self.running.stop().await;
-            if self.store.session()?.is_none() {
+            let begun = self.running.begun();
+            if self.session_of(life)?.is_some() {
+                self.reporter.give_lease_back().await?;
+            }
+            if self.session_of(life)?.is_none() {
                 return Ok(erased);
             }
-            let begun = self.running.begun();
-            self.reporter.give_lease_back().await?;
             let folder = FileId::folder(&self.platform.object_id());
             erased += self.files_erased(&folder).await?;
-            if self.running.begun() == begun {
+            if self.running.begun() == begun || self.session_of(life)?.is_none() {
                 return Ok(erased);
             }
         }

@@ -34,6 +34,8 @@ LONGEST_RESULTS = 8_000_000
 """Longer results would not pass: a request has a greatest length. One has so many characters, all of a pause so many
 bytes.
 """
+UNDO_S = 2.0
+"""So long at most whoever is cancelled waits for the store."""
 INTERRUPTED = "The call was interrupted and is not run again: whether it took effect is not known."
 
 
@@ -231,12 +233,28 @@ class Answerer:
         began_before = call["ToolCallId"] in records
         if began_before and call["Name"] != APPROVAL and not (tool and tool.repeatable):
             return {"ToolCallId": call["ToolCallId"], "ExecutionMs": 0, "ErrorMessage": INTERRUPTED}
-        await self._record(call, None)
-        result = await self._result(call, tool)
+        begins = threading.Lock()
+        try:
+            await self._record(call, None)
+            result = await self._result(call, tool, begins)
+        except BaseException as error:
+            # What was cut off before it began is not to be taken for a run later.
+            if not isinstance(error, Exception) and begins.acquire(blocking=False):
+                await self._unrecord(call)
+            raise
         await self._record(call, result)
         return result
 
-    async def _result(self, call: ToolCall, tool: Tool | None) -> SubmittedToolResult:
+    async def _unrecord(self, call: ToolCall) -> None:
+        async def undo() -> None:
+            records = {**await self._records()}
+            records.pop(call["ToolCallId"], None)
+            await self._io.resolve(self._shared.store.update(self._key, records or None))
+
+        with suppress(Exception):
+            await self._io.shielded(lambda: self._io.within(undo, UNDO_S))
+
+    async def _result(self, call: ToolCall, tool: Tool | None, begins: threading.Lock) -> SubmittedToolResult:
         began = time.monotonic()
         context = ToolContext(call["ToolCallId"], call["ArgumentsJson"])
         result: SubmittedToolResult = {"ToolCallId": call["ToolCallId"], "ExecutionMs": 0}
@@ -246,7 +264,7 @@ class Answerer:
             elif tool is None:
                 raise LookupError(f"This client has no tool {call['Name']}.")
             else:
-                text = await self._run(tool, context)
+                text = await self._run(tool, context, begins)
             if len(text) > LONGEST_RESULT:
                 raise ValueError(f"The result is too long: {len(text)} characters.")
             result["ResultJson"] = text
@@ -260,10 +278,14 @@ class Answerer:
         result["ExecutionMs"] = round((time.monotonic() - began) * 1000)
         return result
 
-    async def _run(self, tool: Tool, context: ToolContext) -> str:
+    async def _run(self, tool: Tool, context: ToolContext, begins: threading.Lock) -> str:
         arguments = tool.arguments(context)
         awaits = inspect.iscoroutinefunction(tool.run)
-        value: Any = await self._io.call(lambda: tool.run(**arguments), awaits=awaits, timeout_s=finite(tool.timeout_s))
+
+        def run() -> Any:
+            return tool.run(**arguments) if begins.acquire(blocking=False) else None
+
+        value: Any = await self._io.call(run, awaits=awaits, timeout_s=finite(tool.timeout_s))
         return to_json(value)
 
     async def _decision(self, context: ToolContext) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -104,8 +105,12 @@ class AsyncIo:
         self, function: Callable[[], T | Awaitable[T]], *, awaits: bool, timeout_s: float | None = None
     ) -> T:
         async def called() -> T:
-            # A plain function has a thread, since it would hold up the loop.
-            given = function() if awaits else await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
+            if awaits:
+                return await self.resolve(function())
+            # A plain function has a thread, since it would hold up the loop: none of the 40 that the program shares,
+            # since what it waits for may need one.
+            own = anyio.CapacityLimiter(1)
+            given = await anyio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=own)
             return await self.resolve(given)
 
         return await self.within(called, timeout_s)
@@ -116,7 +121,14 @@ class AsyncIo:
         raise TookTooLong
 
     async def resolve(self, value: T | Awaitable[T]) -> T:
-        found: Any = await value if inspect.isawaitable(value) else value
+        try:
+            found: Any = await value if inspect.isawaitable(value) else value
+        except asyncio.CancelledError as error:
+            # That of something that was waited for is a failure as any other. Before Python 3.11 nobody can tell.
+            cancelling = getattr(asyncio.current_task(), "cancelling", None)
+            if cancelling is None or cancelling():
+                raise
+            raise RuntimeError("What was waited for was cancelled.") from error
         return cast("T", found)
 
     async def shielded(self, function: Callable[[], Awaitable[Any]]) -> None:

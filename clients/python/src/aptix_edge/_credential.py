@@ -46,12 +46,13 @@ class Bearer:
             return held[0]
         async with self._lock:
             # Another one has asked meanwhile.
-            if self._held is not None and (self._askings != seen or self._in_time() is not None):
-                return self._held[0]
-            return await self._ask()
+            held = self._held if self._askings != seen else self._in_time()
+            return await self._ask() if held is None else held[0]
 
     def _in_time(self) -> tuple[str | None, float] | None:
-        return self._held if self._held is not None and time.time() < self._held[1] - MARGIN_S else None
+        # Another thread may give it up meanwhile.
+        held = self._held
+        return held if held is not None and time.time() < held[1] - MARGIN_S else None
 
     async def _ask(self) -> str | None:
         try:
@@ -78,7 +79,8 @@ class Bearer:
     def replaces(self, text: str | None) -> bool:
         """Gives up what the service no longer takes; tells whether there may be another one."""
         # What others have got meanwhile stays.
-        if self._held is not None and self._held[0] == text:
+        held = self._held
+        if held is not None and held[0] == text:
             self._held = None
         return callable(self._source)
 

@@ -242,7 +242,8 @@ class Exchange:
             headers["Content-Type"] = "application/json"
         if position:
             headers["Last-Event-ID"] = position
-        timeout = {"connect": min(CONNECT_S, left_s), "read": silence, "write": silence, "pool": None}
+        # A client of the caller's own may have no connection left.
+        timeout = {"connect": min(CONNECT_S, left_s), "read": silence, "write": silence, "pool": finite(left_s)}
         url = httpx.URL(http.base_url + call.path)
         return httpx.Request(
             call.method,
