@@ -120,7 +120,7 @@ def test_a_ticket_that_the_service_takes_no_longer_is_replaced_once_for_all_and_
 def test_a_ticket_that_another_thread_gives_up_at_any_moment_is_a_ticket_or_asked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    given = {"Ticket": "ticket", "ExpiresAt": "2999-01-01T00:00:00Z"}
+    given: Any = {"Ticket": "ticket", "ExpiresAt": "2999-01-01T00:00:00Z"}
     io = _sync_io.SyncIo(None)
     bearer = _credential.Bearer(io, lambda: given)
 
