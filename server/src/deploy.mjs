@@ -65,7 +65,7 @@ const OF_ONE_WORKER = ['CatalogId', 'Routes', 'FilesBucket'];
 function refuseShared({ Environment, inherited = {} }) {
   const shared = OF_ONE_WORKER.filter((name) => name in inherited);
   if (shared.length > 0) {
-    const faults = shared.map((name) => `/Environments/${Environment}/Cloudflare/${name}: is missing; that of /Cloudflare belongs to another Worker`);
+    const faults = shared.map((name) => `/Environments/${Environment}/Cloudflare/${name}: is missing; that of /Cloudflare belongs to another Worker${name === 'Routes' ? '; [] is none, but the address at workers.dev' : ''}`);
     throw new Fault(faults.join('\n'));
   }
 }

@@ -30,7 +30,7 @@ export function wranglerConfig({ Variables, Rates = {}, Metering, Catalog, Envir
       minify: true,
       compatibility_date: PRODUCT.compatibilityDate,
       compatibility_flags: PRODUCT.compatibilityFlags,
-      workers_dev: WorkersDev ?? (Routes ? false : undefined),
+      workers_dev: WorkersDev ?? (Routes?.length > 0 ? false : undefined),
       routes: Routes?.map(route),
     }),
     ...table('assets', { directory: PAGE, binding: 'ASSETS', run_worker_first: true, html_handling: 'none', not_found_handling: 'none' }),

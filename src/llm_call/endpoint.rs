@@ -2,7 +2,7 @@
 
 use crate::catalog::AgentContext;
 use crate::contract::{Fault, Result};
-use crate::outbound::{SecretHeaders, address};
+use crate::outbound::{SecretHeaders, address, hold_key};
 use crate::ports::{Deployment, Platform};
 
 /// A model service to call.
@@ -53,6 +53,11 @@ impl Endpoint {
             secrets,
             query: agent.query.clone(),
         })
+    }
+
+    /// Whether calls carry a key, whichever header holds it.
+    pub fn has_key(&self) -> bool {
+        hold_key(&self.headers)
     }
 
     /// Where requests for responses go.

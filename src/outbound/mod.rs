@@ -15,5 +15,5 @@ pub use document::{Document, fetch_document};
 pub use json_service::{post, post_to};
 pub use notification::notify;
 pub use redaction::as_repeated;
-pub use secret_headers::SecretHeaders;
+pub use secret_headers::{SecretHeaders, hold_key};
 pub use service::{Service, ServiceFailure, in_time};

@@ -12,6 +12,12 @@ use crate::ports::Platform;
 /// The headers that name the caller to a service.
 const KEY_HEADERS: [&str; 2] = ["authorization", "api-key"];
 
+/// Whether headers hold a service's key.
+pub fn hold_key(headers: &[(String, String)]) -> bool {
+    let is_key = |name: &str| KEY_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known));
+    headers.iter().any(|(name, _)| is_key(name))
+}
+
 /// The headers of a call.
 #[derive(Default)]
 pub struct SecretHeaders {
@@ -52,10 +58,7 @@ impl SecretHeaders {
         platform: &P,
         secret: Option<&str>,
     ) -> Result<Self, String> {
-        let is_key = |(name, _): &(String, String)| {
-            KEY_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known))
-        };
-        let secret = secret.filter(|_| !self.headers.iter().any(is_key));
+        let secret = secret.filter(|_| !hold_key(&self.headers));
         if let Some((name, held)) = secret.and_then(|name| Some((name, platform.secret(name)?))) {
             let key = held.trim_ascii();
             check_secret(name, key)?;

@@ -13,7 +13,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::pictures::MAX_FILES;
 use super::running_turn::{Reasoner, RunningTurn};
 use super::settlement::outputs_of;
-use crate::catalog::{BuiltInTool, McpServer};
+use crate::catalog::{BuiltInTool, McpServer, OnError};
 use crate::composition::ToolList;
 use crate::contract::{
     ErrorCode, Fault, Progress, Result, SessionId, ToolOutcome, ToolState, TraceContext, TurnId,
@@ -160,9 +160,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let made = running.turn.progress.files.len() + run.files.len();
         if made > MAX_FILES {
             let message = format!("The turn's tools have made more than {MAX_FILES} files.");
-            return Err(Fault::new(ErrorCode::ServerToolFailed, message)
-                .with("ToolName", call.name.as_str())
-                .with("ToolCallId", call.tool_call_id.as_str()));
+            let on_error = self.catalog.server_tool(&call.name).map(|tool| tool.on_error);
+            if on_error != Some(OnError::ReportToModel) {
+                return Err(Fault::new(ErrorCode::ServerToolFailed, message)
+                    .with("ToolName", call.name.as_str())
+                    .with("ToolCallId", call.tool_call_id.as_str()));
+            }
+            run.files.clear();
+            run.result.outcome = ToolOutcome::Error(message);
         }
         if let ToolOutcome::Result(json) = &run.result.outcome {
             let (platform, most) = (self.platform.as_ref(), MAX_FILES.saturating_sub(made));

@@ -120,6 +120,11 @@ test('one configuration becomes what wrangler uploads, with all that the project
   assert.match(careless.err, /\/Environments\/careless\/Cloudflare\/CatalogId: is missing/);
   const unknown = await command(['deploy', '--config', config, '--env', 'stagign']);
   assert.match(unknown.err, /\/Environments: has no stagign; did you mean staging\?/);
+  // A copy of a Worker that has a domain has none, and an address of its own.
+  writeFileSync(config, JSON.stringify({ Cloudflare: { Routes: ['agent.example.com'] }, Environments: { careless: {}, copy: { Cloudflare: { Routes: [] } } } }));
+  assert.match((await command(['deploy', '--config', config, '--env', 'careless', '--dry-run'], { cwd: ROOT, env: { CI: '1' } })).err, /Routes: is missing; .*; \[\] is none/);
+  assert.equal((await command(['config', '--config', config, '--env', 'copy', '--to', path.join(folder, 'copy')])).code, 0);
+  assert.doesNotMatch(readFileSync(path.join(folder, 'copy/wrangler.toml'), 'utf8'), /workers_dev|agent\.example\.com/);
 });
 
 test("what wrangler reads stays beside the configuration, so that its other commands reach the same Worker and catalog", async () => {

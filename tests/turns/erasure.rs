@@ -432,6 +432,19 @@ fn responses_that_nobody_can_be_asked_about_are_told_as_unreachable_until_that_i
 }
 
 #[test]
+fn a_service_whose_key_stands_in_a_header_is_asked_without_the_secret_that_the_header_replaces() {
+    let bed = filled(None);
+    bed.configure(|catalog| {
+        let agent = &mut catalog["AgentContexts"]["default"];
+        agent["DeleteStored"] = json!(true);
+        agent["ApiKeySecret"] = json!("GONE_KEY");
+        agent["Headers"] = json!({ "api-key": "${OPENAI_API_KEY}" });
+    });
+    assert_eq!(told(&bed.try_erase().unwrap()), stored(3, 0, 0, 0));
+    assert_eq!((tables(&bed), bed.world.model.held.borrow().len()), (0, 0));
+}
+
+#[test]
 fn a_long_list_that_is_partly_refused_is_asked_for_to_its_end() {
     let bed = Bed::new();
     bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));

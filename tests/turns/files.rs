@@ -82,6 +82,23 @@ fn a_result_for_which_the_turn_has_no_room_hands_out_no_files() {
 }
 
 #[test]
+fn files_for_which_the_turn_has_no_room_are_the_failure_of_their_tool() {
+    let bed = Bed::new();
+    bed.world.tools.think(|call| {
+        let texts = (0..100).map(|number| format!("{number} of {}", call["ToolCallId"]));
+        let file =
+            |text: String| json!({ "Name": "own.txt", "MimeType": "text/plain", "Text": text });
+        ToolAnswer::Json(json!({ "Files": texts.map(file).collect::<Vec<_>>() }))
+    });
+    bed.world.model.script([says(vec![call("fragile", json!({})); 11]).into()]);
+    let heard = bed.post(&turn("t1", "Make"));
+    assert_eq!(heard.result()["Files"].as_array().unwrap().len(), 1_000);
+    let mut outputs = bed.world.model.conversation().outputs();
+    outputs.retain(|(_, output)| output.contains("more than 1000 files"));
+    assert_eq!(outputs.len(), 1);
+}
+
+#[test]
 fn no_interruption_loses_a_file_or_lists_one_twice() {
     let names = |heard: &Heard| -> Vec<Value> {
         heard.result()["Files"]

@@ -119,6 +119,10 @@ class Node(BaseModel):
     under: list[Node] = []
 
 
+class Open(BaseModel, extra="allow"):
+    place: Place
+
+
 def test_the_form_of_an_answer_is_one_that_services_take() -> None:
     form = json.loads(_output.output_schema(Node))
     of = form["properties"]
@@ -128,6 +132,7 @@ def test_the_form_of_an_answer_is_one_that_services_take() -> None:
     assert of["pet"] == {"title": "Pet", "anyOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}]}
     assert form["$defs"]["Node"]["properties"] == of
     assert '"default"' not in json.dumps(form)
+    assert json.loads(_output.output_schema(Open))["additionalProperties"] is False, "services demand closed objects"
 
 
 def test_a_function_becomes_a_tool_by_its_hints_and_gets_what_they_say() -> None:

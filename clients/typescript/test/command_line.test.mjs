@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
-import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+import { Gate, answer, call, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
 import { sendMail, withApproval } from './approvals.mjs';
 import { Command, PROGRAM, command, noTerminal } from './command.mjs';
 
@@ -166,6 +166,12 @@ test('a script gets events as lines of JSON, and errors as JSON', async () => {
   assert.deepEqual([code, out, JSON.parse(err).error.code], [1, '', 'session_not_found']);
 });
 
+test('a script that sends several messages is told of the first turn that failed', async () => {
+  rig.model.script(httpError(401, { message: 'No.' }), answer(text('Two.')));
+  const { code, out, err } = await run(['chat', '--no-tools'], { input: 'One?\nTwo?\n' });
+  assert.deepEqual([code, out, /^upstream_rejected: /m.test(err)], [1, 'Two.\n', true], err);
+});
+
 test('the model gets no file from outside of the folder, and writes none that nobody has agreed to', async () => {
   mkdirSync(path.join(folder, 'inside'), { recursive: true });
   writeFileSync(path.join(folder, 'inside/.env'), 'TOKEN=1');
@@ -282,6 +288,19 @@ test('a chat that waits for a message, or for one on standard input, ends with a
   }
 });
 
+test('a chat that is killed leaves the turn that runs to whoever goes on with it; an interrupt ends it', { timeout: 60_000 }, async () => {
+  for (const [signal, status] of [['SIGTERM', 'completed'], ['SIGINT', 'aborted']]) {
+    const gate = new Gate();
+    rig.model.script(answer(text('One ', gate, 'two.')));
+    const chat = new Command(['chat', 'Go on.', '--session', signal, '--no-tools'], { env, cwd: folder, input: '' });
+    await chat.until('One ');
+    chat.process.kill(signal);
+    assert.equal(await chat.ended, 130, chat.shown);
+    gate.open();
+    await eventually(async () => JSON.parse(await says(['turns', signal, '--json'])).Turns[0].Status === status, `the turn is ${status}`);
+  }
+});
+
 test('a store that cannot keep something leaves no part of it', async () => {
   const hash = (words) => createHash('sha256').update(words).digest('hex');
   const state = path.join(folder, 'state-of-none');
@@ -300,6 +319,19 @@ test('a turn is cancelled from elsewhere', async () => {
   gate.open();
   assert.equal(await running.ended, 1);
   assert.match(running.err, /turn_aborted/);
+});
+
+test('a chat goes on with a newer ticket of its user', async () => {
+  const newTicket = async (user = 'dora') => ({ env: { ...env, APTIX_KEY: (await says(['ticket', '--for', user])).trim() } });
+  rig.model.script(answer(text('One.')));
+  await says(['chat', 'One', '--no-tools', '--session', 'of-dora'], await newTicket());
+  rig.model.script(answer(text('Two.')));
+  await says(['chat', 'Two', '--no-tools', '--continue'], await newTicket());
+  assert.equal(JSON.parse(await says(['turns', 'of-dora', '--json'], await newTicket())).Turns.length, 2);
+  // Another user has a newest session of their own.
+  rig.model.script(answer(text('One.')));
+  const { err } = await run(['chat', 'One', '--no-tools', '--continue'], await newTicket('erwin'));
+  assert.doesNotMatch(err, /of-dora/);
 });
 
 test('a back end lists and erases users, and mints tickets that a command takes for a key', async () => {

@@ -340,6 +340,8 @@ test('plain http to another machine is asked for, and refused where nobody can b
   try {
     const { code, err } = await run(['turns', 'x'], { env: open });
     assert.deepEqual([code, /https:\/\/.*APTIX_ALLOW_HTTP/.test(err), seen], [2, true, []], err);
+    // What a shell reads at its start sends nothing.
+    assert.equal((await run(['completion', 'bash'], { env: open })).code, 0);
     const asked = atTerminal(['turns', 'x'], { env: open });
     await asked.until('(y/n)');
     asked.type('n');

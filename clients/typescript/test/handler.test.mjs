@@ -91,6 +91,26 @@ test('a stream on which nothing comes for long says so, since what stands betwee
   assert.deepEqual([await read(), await read(), (await reader.read()).done], ['data: {"type":"finish"}\n\n', 'data: [DONE]\n\n', true]);
 });
 
+test('a response begins although nothing has come for long, as where a turn is resumed while a tool runs', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let say;
+  const words = new Promise((resolve) => (say = resolve));
+  const slow = async function* () {
+    yield await words;
+    throw new AptixError(402, [{ ErrorCode: 'budget_exceeded', Message: 'The budget is used up.' }]);
+  };
+  const transport = { ...of([]), reconnectToStream: async () => ReadableStream.from(slow()) };
+  const answer = chatHandler(() => transport, { onError: () => {} })(new Request('http://app/api/chat/c/stream'));
+  await new Promise((later) => setImmediate(later));
+  t.mock.timers.tick(15_000);
+  const { status, body } = await answer;
+  const reader = body.getReader();
+  const read = async () => new TextDecoder().decode((await reader.read()).value);
+  assert.deepEqual([status, await read()], [200, ': \n\n']);
+  say({ type: 'start' });
+  assert.deepEqual([await read(), /budget_exceeded/.test(await read()), (await reader.read()).done], ['data: {"type":"start"}\n\n', true, true]);
+});
+
 test('a response that is thrown is the answer, and what a page sends wrongly is told as that', async () => {
   const { status, errors } = await told(thrown(new Response('Sign in first.', { status: 401 })));
   assert.deepEqual([status, errors], [401, []]);

@@ -102,6 +102,12 @@ test('a turn asks for the form of its answer, and reads it by that', async () =>
   const ref = { $ref: '#/$defs/Place' };
   assert.deepEqual([type, properties.at, properties.near, $defs.Node.properties], ['object', { description: 'Where.', anyOf: [ref] }, ref, properties]);
   assert.deepEqual([Object.keys(properties.kind), properties.kind.anyOf.length], [['anyOf'], 2]);
+  // An object that would take further members is closed as well.
+  said(text('{"a":1,"in":{"b":2}}'));
+  const loose = z.looseObject({ a: z.int(), in: z.object({ b: z.int() }).catchall(z.int()) });
+  assert.deepEqual(await session.turn({ Instruction: 't' }, { output: loose }).output(), { a: 1, in: { b: 2 } });
+  const open = rig.model.bodies.at(-1).text.format.schema;
+  assert.deepEqual([open.additionalProperties, open.properties.in.additionalProperties], [false, false]);
   // A library that writes no JSON Schema is given one beside it.
   assert.throws(() => session.turn({ Instruction: 'v' }, { output: v.object({ a: v.number() }) }), /valibot tells no JSON Schema of the answer: give it as `OutputSchema`/);
   said(text('{"a":2}'));

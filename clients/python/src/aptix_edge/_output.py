@@ -74,7 +74,7 @@ def _closed(schema: Json) -> Json:
     properties = made.get("properties")
     if not isinstance(properties, dict):
         return made
-    return {"additionalProperties": False, **made, "required": [*properties]}
+    return {**made, "additionalProperties": False, "required": [*properties]}
 
 
 def _changed(name: str, value: Json) -> Json:

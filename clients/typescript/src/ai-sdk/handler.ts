@@ -123,23 +123,24 @@ async function json(request: Request, maxBytes: number): Promise<unknown> {
   }
 }
 
-/** The response, once something has come: what fails before is a failure of the request. */
+/** The response, once something has come or nothing for long: what fails before is a failure of the request. */
 async function answered(stream: ReadableStream<Chunk> | null, left: AbortController, told: (error: unknown) => void): Promise<Response> {
   if (!stream) return new Response(null, { status: 204 });
   const reader = stream.getReader();
   /** Asked for, and not yet told. */
   let next: Promise<ReadableStreamReadResult<Chunk>> | undefined = reader.read();
-  await next;
+  // A turn that is resumed while a tool runs says nothing until the tool has ended.
+  const isSilent = !(await unlessSilent(next));
   const encoder = new TextEncoder();
   const line = (data: string) => encoder.encode(`data: ${data}\n\n`);
+  // A comment, which readers of such a stream skip.
+  const silence = encoder.encode(": \n\n");
   const body = new ReadableStream<Uint8Array>({
+    start: (controller) => (isSilent ? controller.enqueue(silence) : undefined),
     async pull(controller) {
-      let callOff = () => {};
       try {
-        const silent = new Promise<undefined>((passed) => (callOff = after(SILENCE_MS, () => passed(undefined))));
-        const heard = await Promise.race([(next ??= reader.read()), silent]);
-        // A comment, which readers of such a stream skip.
-        if (!heard) return controller.enqueue(encoder.encode(": \n\n"));
+        const heard = await unlessSilent((next ??= reader.read()));
+        if (!heard) return controller.enqueue(silence);
         next = undefined;
         const { done, value } = heard;
         controller.enqueue(line(done ? "[DONE]" : JSON.stringify(value)));
@@ -148,8 +149,6 @@ async function answered(stream: ReadableStream<Chunk> | null, left: AbortControl
         told(error);
         controller.enqueue(line(JSON.stringify({ type: "error", errorText: textOf(error) ?? "The turn failed." })));
         controller.close();
-      } finally {
-        callOff();
       }
     },
     // Not every server aborts the request of a page that has left.
@@ -159,6 +158,17 @@ async function answered(stream: ReadableStream<Chunk> | null, left: AbortControl
     },
   });
   return new Response(body, { headers: HEADERS });
+}
+
+/** What comes; `undefined` where that is nothing for `SILENCE_MS`. */
+async function unlessSilent<T>(next: Promise<T>): Promise<T | undefined> {
+  let callOff = () => {};
+  const silent = new Promise<undefined>((passed) => (callOff = after(SILENCE_MS, () => passed(undefined))));
+  try {
+    return await Promise.race([next, silent]);
+  } finally {
+    callOff();
+  }
 }
 
 /** The service's failure, which a lost connection wraps in the words that a chat knows it by. */

@@ -9,7 +9,7 @@ import { difference } from "./difference.js";
 import { type Consent, fileTools, isHidden } from "./file_tools.js";
 import { Person } from "./person.js";
 import { show } from "./shown_turn.js";
-import { EXIT, type Terminal, UsageError, failed, shown, shownLines } from "./terminal.js";
+import { EXIT, KILLED, type Terminal, UsageError, failed, shown, shownLines } from "./terminal.js";
 
 export interface ChatArguments {
   url: string;
@@ -43,8 +43,8 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
     ...(options.tools && { tools: fileTools(folder, consent(asked, options.allowWrites, terminal)) }),
     onApproval: (request: ApprovalRequest, { signal }: { signal: AbortSignal }) => (asked ? decided(asked, request, edited, signal, terminal) : refused(request, terminal)),
     progress: true,
-    cancelOnAbort: true,
   };
+  const until = (signal: AbortSignal) => ({ ...answers, signal, get cancelOnAbort() { return signal.reason !== KILLED; } });
   const run = async (turn: (signal: AbortSignal) => Turn): Promise<number> => {
     const controller = new AbortController();
     const unlisten = onAbort(terminal.signal, (reason) => controller.abort(reason));
@@ -73,7 +73,7 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
   };
   const goOn = (turnId: string) => {
     if (!terminal.json) terminal.err(`Going on with the turn ${turnId}.\n`);
-    return run((signal) => session.attach(turnId, { ...answers, signal }));
+    return run((signal) => session.attach(turnId, until(signal)));
   };
   // Nothing else ends the wait for a message.
   const unlisten = onAbort(terminal.signal, () => person?.close());
@@ -84,22 +84,25 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
     person?.quit.signal.throwIfAborted();
     if (!terminal.json) terminal.err(`Session ${sessionId}${options.tools ? `, with the files of ${folder}` : ""}\n${options.words === undefined ? HELP : ""}`);
     let code: number = begun === undefined ? EXIT.done : await goOn(begun);
-    const send = (Instruction: string) => run((signal) => session.turn({ ...options.turn, Instruction }, { ...answers, signal }));
+    const send = (Instruction: string) => run((signal) => session.turn({ ...options.turn, Instruction }, until(signal)));
     if (options.words !== undefined) return await send(options.words);
+    /** What the first of the turns before came to that has failed. */
+    let before: number = EXIT.done;
     for (let line; (line = await person!.message()) !== undefined && line.trim() !== "/quit"; ) {
       if (line.trim() === "/help") terminal.err(HELP);
       else if (line.trim() !== "") {
         // A turn of which sight was lost, as with a connection, runs or waits on, and no other one is taken before its end.
         const left = code === EXIT.done ? undefined : await live().catch(() => undefined);
         if (person!.quit.signal.aborted) break;
-        if (left !== undefined) await goOn(left);
+        if (left !== undefined) code = await goOn(left);
+        before ||= code;
         code = await send(line.trimEnd());
       }
     }
     terminal.signal.throwIfAborted();
     if (!terminal.json) terminal.err(`\nIt goes on with: aptix-edge chat --session ${sessionId}\n`);
     // A person has seen what failed; a script that sends lines has not.
-    return terminal.isInteractive ? EXIT.done : code;
+    return terminal.isInteractive ? EXIT.done : before || code;
   } catch (error) {
     if (person?.quit.signal.aborted) return EXIT.interrupted;
     throw error;

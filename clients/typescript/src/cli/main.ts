@@ -18,7 +18,7 @@ import { Person } from "./person.js";
 import { show } from "./shown_turn.js";
 import { fileStore, stateFolder } from "./state.js";
 import { sync } from "./sync.js";
-import { EXIT, type Terminal, UsageError, failed } from "./terminal.js";
+import { EXIT, KILLED, type Terminal, UsageError, failed } from "./terminal.js";
 import { trace } from "./trace_tree.js";
 import * as views from "./views.js";
 
@@ -427,7 +427,7 @@ async function secret(question: string, terminal: Terminal): Promise<string> {
 async function main(args: string[]): Promise<number> {
   const controller = new AbortController();
   process.once("SIGINT", () => controller.abort(new Error("interrupted")));
-  process.once("SIGTERM", () => controller.abort(new Error("ended")));
+  process.once("SIGTERM", () => controller.abort(KILLED));
   // A reader that has enough, such as head, ends the program.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.failed));
   // What is told to people beside the result is not what was asked for: where nobody reads it, the command goes on.
@@ -468,16 +468,17 @@ async function main(args: string[]): Promise<number> {
     url = optional(values, "url") ?? url;
     // The words do not repeat it: it may have a password.
     if (!isAddress(url)) throw new UsageError("The address of the service begins with https:// or http://, and has no user and no password.");
-    if (isOpenToOthers(url) && process.env.APTIX_ALLOW_HTTP !== "1" && name !== "login" && name !== "logout") {
+    // The others ask the service for nothing.
+    const asks = !["login", "logout", "dev", "completion"].includes(name);
+    if (asks && isOpenToOthers(url) && process.env.APTIX_ALLOW_HTTP !== "1") {
       const question = `${url} is another machine, and http:// shows the key and all words to whoever is on the way. Go on? APTIX_ALLOW_HTTP=1 always does.`;
       const otherwise = `${url} is another machine, to which http:// carries the key and all words for anybody to read. Use https://, or say APTIX_ALLOW_HTTP=1.`;
       if (!(await agreed(question, terminal, otherwise))) return EXIT.failed;
     }
-    const credential = process.env.APTIX_KEY || (name === "login" || name === "logout" ? undefined : await keptKey(url));
-    const needsKey = !["login", "logout", "dev", "completion"].includes(name);
-    if (needsKey && credential && !/^[\x21-\x7e]*$/.test(credential.trim())) throw new UsageError("The key has characters that no key has, such as a line break within it. Give it anew in APTIX_KEY, or with: aptix-edge login");
+    const credential = asks ? process.env.APTIX_KEY || (await keptKey(url)) : undefined;
+    if (credential && !/^[\x21-\x7e]*$/.test(credential.trim())) throw new UsageError("The key has characters that no key has, such as a line break within it. Give it anew in APTIX_KEY, or with: aptix-edge login");
     const user = optional(values, "user");
-    const owner = createHash("sha256").update(`${url}\n${credential ?? ""}\n${user ?? ""}`).digest("hex");
+    const owner = createHash("sha256").update(`${url}\n${holderOf(credential ?? "")}\n${user ?? ""}`).digest("hex");
     // Nobody waits a minute at a terminal to learn that nobody listens.
     const options = { baseUrl: url, credential, maxReconnects: 2, ...(user !== undefined && { user }) };
     const store = fileStore(stateFolder(process.env), owner);
@@ -485,6 +486,16 @@ async function main(args: string[]): Promise<number> {
     return await (command.endsItself ? running : unlessAborted(running, terminal.signal));
   } catch (error) {
     return failed(terminal, error, url);
+  }
+}
+
+/** Whose what is kept is: of a key the key; a ticket or a JWT, which another one follows within the hour, names its user. */
+function holderOf(credential: string): string {
+  try {
+    const { T, U, iss, sub } = JSON.parse(Buffer.from(credential.split(".")[1]!, "base64url").toString());
+    return [T ?? iss, U ?? sub].every((each) => typeof each === "string") ? JSON.stringify([T ?? iss, U ?? sub]) : credential;
+  } catch {
+    return credential;
   }
 }
 

@@ -12,7 +12,7 @@ export function stateFolder(env: Record<string, string | undefined>): string {
   return path.join(base, "aptix-edge");
 }
 
-/** A store of one service and one credential: sessions of others may have the same ids. */
+/** A store of one service and one key or user: sessions of others may have the same ids. */
 export function fileStore(folder: string, owner: string): Store {
   const file = (key: string) => path.join(folder, `${createHash("sha256").update(`${owner}\n${key}`).digest("hex")}.json`);
   return {

@@ -7,6 +7,9 @@ export class UsageError extends Error {}
 
 export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, waiting: 4, partly: 5, interrupted: 130 } as const;
 
+/** What ends the program alone, unlike Ctrl-C: a turn that runs goes on without it. */
+export const KILLED = new Error("killed");
+
 export interface Terminal {
   env: Record<string, string | undefined>;
   /** Whether a person can read a question and answer it. */

@@ -50,7 +50,7 @@ function closed(schema: unknown): unknown {
     BY_NAME.test(name) ? mapped(value, closed) : HELD.test(name) ? closed(value) : value,
   );
   const made = { ...others, ...(anyOf && { anyOf }), ...($ref && (Object.keys(others)[0] ? { anyOf: [{ $ref }] } : { $ref })) };
-  return made.properties ? { additionalProperties: false, ...made, required: Object.keys(made.properties) } : made;
+  return made.properties ? { ...made, additionalProperties: false, required: Object.keys(made.properties) } : made;
 }
 
 const mapped = (object: object, change: (value: never, name: string) => unknown): object =>

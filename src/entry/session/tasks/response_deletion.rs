@@ -65,7 +65,7 @@ async fn delete<P: Platform>(
         return Some(DeletionState::Unreachable);
     };
     let lacks = |name: &String| platform.secret(name).is_none();
-    if agent.api_key_secret.as_ref().is_some_and(lacks) {
+    if !endpoint.has_key() && agent.api_key_secret.as_ref().is_some_and(lacks) {
         return Some(DeletionState::Unreachable);
     }
     match delete_response(platform, &endpoint, &response.id).await {
