@@ -105,7 +105,11 @@ fn hides_a_character(path: &str) -> bool {
     while let Some(c) = rest.next() {
         let is_seen = match c {
             '\u{200d}' => is_of_an_emoji(before),
-            '\u{fe0f}' => is_of_an_emoji(before) || rest.clone().next() == Some('\u{20e3}'),
+            '\u{fe0f}' => {
+                is_of_an_emoji(before)
+                    || matches!(before, '©' | '®' | '〰' | '〽' | '㊗' | '㊙')
+                    || rest.clone().next() == Some('\u{20e3}')
+            }
             _ => !is_invisible(c),
         };
         if !is_seen {
@@ -212,6 +216,7 @@ mod tests {
             ("1:2", "1:2"),
             ("100%2f.txt", "100%2f.txt"),
             ("~/x", "~/x"),
+            ("©\u{fe0f} ㊙\u{fe0f}.md", "©\u{fe0f} ㊙\u{fe0f}.md"),
             (
                 "❤\u{fe0f}/👩\u{200d}💻 1\u{fe0f}\u{20e3}.md",
                 "❤\u{fe0f}/👩\u{200d}💻 1\u{fe0f}\u{20e3}.md",

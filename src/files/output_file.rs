@@ -15,15 +15,15 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Whether the contents are equal. An equal `ContentHash` is not enough: for a text it covers only
-    /// the beginning of each line, and for a file kept elsewhere it may be a revision number.
+    /// Whether the contents are equal. Of kept files their hashes say so alone: the same bytes have one `ContentHash` as
+    /// `Text` and another as `DataBase64`, and that of a text covers only the beginning of each line. For a file kept
+    /// elsewhere it may be a revision number.
     fn is_same(&self, other: &Self) -> bool {
+        if let (Some(one), Some(other)) = (&self.sha256, &other.sha256) {
+            return one == other;
+        }
         let hash = &self.reference.content_hash;
-        let same_bytes = match (&self.sha256, &other.sha256) {
-            (Some(one), Some(other)) => one == other,
-            _ => is_sha256(hash) || self.reference.url == other.reference.url,
-        };
-        same_bytes
+        (is_sha256(hash) || self.reference.url == other.reference.url)
             && *hash == other.reference.content_hash
             && self.reference.size_bytes == other.reference.size_bytes
     }
@@ -59,6 +59,7 @@ mod tests {
         for file in [
             file("a", "a1", 3, Some("s1")),
             file("same bytes", "a1", 3, Some("s1")),
+            file("same bytes in base64", "b1", 3, Some("s1")),
             file("other tail of a long line", "a1", 3, Some("s2")),
             file("other line ends", "a1", 4, Some("s3")),
             file("elsewhere", "a1", 3, None),

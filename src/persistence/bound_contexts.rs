@@ -116,11 +116,16 @@ impl Session {
         })
     }
 
-    /// The agent context under which a turn began.
-    pub(super) fn agent_of_turn(&self, turn: u64) -> String {
+    /// The contexts under which a turn began.
+    pub fn contexts_of_turn(&self, turn: u64) -> Contexts {
         let mut earlier = self.others().into_iter().flat_map(|others| &others.earlier);
         let of_turn = earlier.find(|earlier| earlier.through >= turn);
-        of_turn.map_or_else(|| self.bound().agent, |of_turn| of_turn.contexts.agent.clone())
+        of_turn.map_or_else(|| self.bound(), |of_turn| of_turn.contexts.clone())
+    }
+
+    /// The agent context under which a turn began.
+    pub(super) fn agent_of_turn(&self, turn: u64) -> String {
+        self.contexts_of_turn(turn).agent
     }
 
     /// The agent contexts under which its turns began.

@@ -13,7 +13,7 @@ use crate::catalog::{APPROVE_TOOL, Approval, Approvers};
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Operation, Result, ToolCall, ToolOutcome, ToolResult};
 use crate::identity::{ForwardedCaller, Subject};
-use crate::json::{Node, any_text, for_each_member, is_ambiguous, schema_problem};
+use crate::json::{Node, any_text, canonical_json, for_each_member, is_ambiguous, schema_problem};
 use crate::persistence::{
     Call, CallApproval, Decision, RefusedCall, RunsOn, Session, SessionStore, Turn,
 };
@@ -69,9 +69,11 @@ pub(super) fn question(approval: &Approval) -> CallApproval {
     CallApproval { allow_edit: *allow_edit, message: message.clone(), ..CallApproval::default() }
 }
 
-/// Whether the model makes a refused call again: the same tool, and equal arguments as JSON.
+/// Whether the model makes a refused call again: the same tool, and equal arguments as JSON, for which 1 and 1.0 are the
+/// same number.
 pub(super) fn is_made_again(refused: &RefusedCall, made: &FunctionCall) -> bool {
-    let read = |arguments| serde_json::from_str::<Value>(or_empty_object(arguments)).ok();
+    let read =
+        |arguments| serde_json::from_str(or_empty_object(arguments)).ok().map(canonical_json);
     let (known, again) = (&refused.arguments, &made.arguments);
     refused.name == made.name
         && (known == again || read(known).is_some_and(|known| Some(known) == read(again)))

@@ -31,6 +31,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let unplaced = self.store.unplaced_steers(turn)?;
         let steers = self.store.count_steers(turn);
         let mut composed = ComposedSteers::default();
+        if steers.placed > steers.delivered {
+            // The turn had failed before a call of it took them.
+            let kept = self.store.steers(turn)?.into_iter();
+            let kept = kept.filter(|steer| steer.seq.is_some() && steer.delivered.is_none());
+            composed.ids.extend(kept.map(|steer| steer.steer_id));
+        }
         for steer in unplaced {
             if steers.undelivered_bytes() > SLICE_BYTES {
                 self.platform.yield_to_others().await;

@@ -225,12 +225,16 @@ impl<D: Database> UserIndex<D> {
         )
     }
 
-    /// Notes that an attempt to erase a session failed.
-    pub fn attempt_failed(&self, known: &IndexedSession) -> Result<()> {
+    /// Notes how an attempt to erase a session ended: failures in a row are counted.
+    pub fn note_attempt(&self, known: &IndexedSession, failed: bool) -> Result<()> {
         self.database.execute(
-            "UPDATE sessions SET attempts = attempts + 1
+            "UPDATE sessions SET attempts = CASE ? WHEN 1 THEN attempts + 1 ELSE 0 END
              WHERE session_id = ? AND incarnation = ? AND listing_state IN ('expiring', 'erasing', 'collected')",
-            &[known.session_id.as_str().into(), known.summary.incarnation.into()],
+            &[
+                u32::from(failed).into(),
+                known.session_id.as_str().into(),
+                known.summary.incarnation.into(),
+            ],
         )
     }
 

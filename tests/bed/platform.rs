@@ -279,6 +279,10 @@ impl Machine for TestPlatform {
         if self.world.objects_fail.get() {
             return Err(HttpFault::Lost("there is no such object".to_owned()));
         }
+        let late_ms = self.world.begins_again_after_ms.get();
+        if late_ms > 0 && self.world.begins_again.get() == Some(question.class()) {
+            self.world.executor.sleep(late_ms).await;
+        }
         let path = question.as_str();
         let name = &self.world.asked_for(question.class(), name)?;
         let workspace = match question.class() {

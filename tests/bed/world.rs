@@ -113,6 +113,8 @@ pub struct World {
     pub objects_fail: Cell<bool>,
     /// The class of objects of which the one that is asked next begins again instead of responding.
     pub begins_again: Cell<Option<ObjectClass>>,
+    /// After how many milliseconds it does.
+    pub begins_again_after_ms: Cell<u64>,
     /// The inner protocol of the Worker in front, and that in which objects ask each other.
     pub door_protocol: Cell<u32>,
     pub objects_protocol: Cell<u32>,
@@ -216,6 +218,7 @@ impl World {
             has_users: Cell::new(true),
             objects_fail: Cell::new(false),
             begins_again: Cell::new(None),
+            begins_again_after_ms: Cell::new(0),
             door_protocol: Cell::new(INNER_PROTOCOL),
             objects_protocol: Cell::new(INNER_PROTOCOL),
             alarm_at: Rc::default(),

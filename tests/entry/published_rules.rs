@@ -78,7 +78,7 @@ fn any_text() -> impl Strategy<Value = String> {
         8 => prop::sample::select(vec![
             "a", "Z", "9", "C:", "https:", "x+y-z.0:", "1:", "é:", ".", "..", "...", "/", "\\", " ", "=", "+", "_", "-",
             ";", "; charset=utf-8", "text", "😀", "ä", "~", "%2e", "\u{feff}",
-            "./", "//", "./C:", "❤", "👩", "\u{200d}", "\u{fe0f}", "\u{fe0f}\u{20e3}",
+            "./", "//", "./C:", "❤", "©", "👩", "\u{200d}", "\u{fe0f}", "\u{fe0f}\u{20e3}",
         ]).prop_map(str::to_owned),
         1 => prop::sample::select(vec![
             '\0', '\t', '\n', '\u{b}', '\r', '\u{1f}', '\u{7f}', '\u{85}', '\u{9f}', '\u{a0}', '\u{61c}', '\u{1680}',

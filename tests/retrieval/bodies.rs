@@ -185,6 +185,11 @@ fn what_describes_a_document_is_bounded() {
         assert!(with(member, fits).is_ok(), "{member}");
         assert_eq!(refused(with(member, too_much)).len(), 1, "{member}");
     }
+    let shown = "p".repeat(128);
+    let too_long = format!(
+        "invalid_field /Documents/0/Path | Documents[0].Path \"{shown}…\" must be at most 1024 characters long."
+    );
+    assert_eq!(refused(with("Path", json!("p".repeat(1025)))), [too_long]);
 }
 
 #[test]

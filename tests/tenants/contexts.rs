@@ -164,4 +164,6 @@ fn the_search_service_of_the_default_contexts_is_asked_for_whoever_may_begin_the
     bed.world.tools.script([ToolAnswer::Json(json!({ "Chunks": [] }))]);
     search(&key("beta")).result();
     assert_eq!(bed.world.tools.calls().len(), 1);
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["Retrieval"] = json!("None"));
+    assert_eq!(search(&key("acme")).result()["Chunks"], json!([]), "no service is asked");
 }

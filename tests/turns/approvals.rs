@@ -343,7 +343,7 @@ fn a_refused_call_that_the_model_makes_again_in_its_turn_is_refused_unasked() {
         &bed,
         [
             vec![raw(r#"{"to":"ann","n":1}"#)],
-            vec![raw(r#"{ "n": 1, "to": "\u0061nn" }"#)],
+            vec![raw(r#"{ "n": 1.0, "to": "\u0061nn" }"#)],
             vec![raw(r#"{"to":"ann","n":2}"#)],
         ],
     );

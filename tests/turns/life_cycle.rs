@@ -99,6 +99,15 @@ fn a_cancelled_turn_takes_no_results_and_no_repeat_and_blocks_nothing() {
 }
 
 #[test]
+fn a_cancelled_pause_keeps_what_was_said_beside_its_calls() {
+    let bed = Bed::new();
+    let asks = vec![Item::Text(vec!["I need a file.".to_owned()]), call("ask", json!({}))];
+    bed.world.model.script([says(asks).into()]);
+    bed.post(&turn("t1", "Ask")).calls();
+    assert_eq!(bed.try_cancel("t1").unwrap().result()["TextSoFar"], "I need a file.");
+}
+
+#[test]
 fn a_running_turn_can_be_cancelled_at_each_wait_and_drops_what_it_waits_for() {
     // While the model speaks.
     let bed = Bed::new();

@@ -75,6 +75,18 @@ fn a_list_that_begins_again_while_a_turn_asks_for_it_is_asked_once_more() {
 }
 
 #[test]
+fn a_list_that_begins_again_late_is_waited_for_no_longer_than_others() {
+    let bed = bed();
+    bed.world.begins_again.set(Some(ObjectClass::McpList));
+    bed.world.begins_again_after_ms.set(3_000);
+    bed.world.mcp.state.set(McpState::Silent);
+    let since = bed.world.executor.now_ms();
+    assert_eq!(bed.post(&turn("t1", "Hello")).final_text(), "Answer to Hello.");
+    assert_eq!(bed.world.begins_again.get(), None);
+    assert_eq!(bed.world.executor.now_ms() - since, WAIT_MS);
+}
+
+#[test]
 fn a_tool_of_a_server_is_offered_called_and_traced_and_its_server_gets_the_arguments_alone() {
     let bed = bed();
     let request = with(turn("t1", "Find [plan: mcp, server]"), json!({ "Streaming": true }));

@@ -120,6 +120,21 @@ fn chains_that_expire_or_are_lost_now_and_then_are_begun_again() {
 }
 
 #[test]
+fn two_chains_that_are_lost_at_once_are_not_in_a_row_where_one_between_them_has_expired() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One")).final_text();
+    for (id, later_ms) in [("t2", 0), ("t3", 301_000), ("t4", 0)] {
+        bed.world.model.forget();
+        bed.world.executor.set_now_ms(bed.world.executor.now_ms() + later_ms);
+        bed.post(&turn(id, "Lost")).final_text();
+    }
+    bed.post(&turn("t5", "Kept")).final_text();
+    assert_eq!(asked(&bed), [STORED, CHAINED, STORED, CHAINED, STORED, CHAINED, STORED, CHAINED]);
+    bed.assert_chain_held();
+    assert_replays(&bed, "lost chains");
+}
+
+#[test]
 fn a_service_that_gives_no_reasoning_to_send_back_is_asked_for_it_once() {
     let unsupported = "reasoning.encrypted_content is not supported by Llama Stack.";
     let of_model = "litellm.BadRequestError: OpenAIException - Encrypted content is not supported with this model.";

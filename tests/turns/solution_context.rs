@@ -95,6 +95,33 @@ fn a_context_that_an_unanswered_turn_brought_is_left_out_in_its_place() {
 }
 
 #[test]
+fn a_context_that_is_refused_in_words_that_explain_nothing_is_left_out_like_others() {
+    fn gone() -> Reply {
+        http_error(404, json!({ "message": "Item not found.", "code": "item_not_found" }), &[])
+    }
+    fn failed() -> Reply {
+        Answer { ending: Ending::Failed("unsupported_item"), ..says(Vec::new()) }.into()
+    }
+    for refusal in [gone as fn() -> Reply, failed] {
+        for context in ["default", "replay"] {
+            let bed = Bed::new();
+            let first = with(given("t1", "One", "A"), json!({ "ConversationContextId": context }));
+            assert!(!is_left_out(&bed.post(&first)));
+            bed.world.model.rules.refuse_by(move |body, _| {
+                body["input"].to_string().contains("Poison").then(refusal)
+            });
+            assert!(is_left_out(&bed.post(&given("t2", "Two", "Poison"))), "{context}");
+            let calls = bed.world.model.requests();
+            assert!(is_left_out(&bed.post(&turn("t3", "Three"))));
+            assert_eq!(bed.world.model.requests(), calls + 1, "nothing is asked in vain");
+            let heard = |words: &str| bed.world.model.conversation().heard(words);
+            assert_eq!(["One", "Two", "Three", "Poison"].map(heard), [1, 1, 1, 0], "{context}");
+            bed.assert_chain_held();
+        }
+    }
+}
+
+#[test]
 fn a_solution_context_is_not_blamed_for_the_words_of_its_turn() {
     for how in ["its words", "its length"] {
         let bed = refusing(how);

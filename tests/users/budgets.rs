@@ -120,6 +120,22 @@ fn a_user_s_object_that_begins_again_while_a_session_takes_a_lease_is_asked_once
 }
 
 #[test]
+fn a_call_is_made_again_though_its_first_attempt_has_used_up_the_lease() {
+    let bed = people();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["Budget"] =
+            json!({ "UserTokensPerDay": 2_000, "Lease": 1 });
+    });
+    let mut failing = Answer { ending: Ending::Failed("server_error"), ..says(Vec::new()) };
+    failing.failing_usage = true;
+    bed.world.model.script([failing.into()]);
+    let heard = bed.say("alice", "a", "t1", "Hello");
+    heard.final_text();
+    bed.ring_for(2);
+    assert_eq!(spent(&bed), heard.result()["Usage"]["TotalTokens"].as_u64().unwrap());
+}
+
+#[test]
 fn a_turn_that_has_spent_what_a_ticket_grants_goes_on_with_a_ticket_of_more() {
     let bed = people();
     let ticket = |tokens: u64| {

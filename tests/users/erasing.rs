@@ -297,6 +297,20 @@ fn a_session_that_cannot_be_erased_is_tried_again() {
 }
 
 #[test]
+fn a_session_that_waits_for_the_model_service_alone_has_failed_no_more() {
+    let bed = people();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.world.objects_fail.set(true);
+    let first = erase(&bed, "alice");
+    assert_eq!(first.result()["Sessions"], json!({ "Erased": 0, "Pending": 1, "Failed": 1 }));
+    bed.world.objects_fail.set(false);
+    bed.world.model.keeps_everything.set(true);
+    let next = erase(&bed, "alice");
+    assert_eq!(next.result()["Sessions"], json!({ "Erased": 0, "Pending": 1, "Failed": 0 }));
+}
+
+#[test]
 fn what_was_issued_before_an_erasure_opens_no_session_that_cannot_be_erased_yet() {
     let bed = people();
     let ids: Vec<String> = (0..12).map(|number| format!("s{number}")).collect();
@@ -332,6 +346,7 @@ fn an_erasure_after_a_complete_one_erases_what_has_begun_since() {
     assert_eq!(erase(&bed, "alice").result()["Sessions"]["Pending"], 2);
     bed.ring_for(1);
     // Nobody asked for the last receipt.
+    assert_eq!(bed.asked("GET", "/users/alice", "").failure(), (404, "user_not_found"));
     next_ms(&bed);
     let ticket = bed.ticket("alice");
     bed.ask_with(&ticket, "POST", "/execute", &words("new", "t1", "Hello").to_string())

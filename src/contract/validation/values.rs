@@ -95,8 +95,13 @@ impl Reader {
 
     /// The path of a document, in its one form.
     pub(super) fn document_path(&mut self, node: Node<'_, '_>) -> Option<String> {
-        let path = self.text(limits::PATH, node)?;
-        let named = |problem| format!("{} {problem}", quoted_path(&path));
+        let path = node.text(self)?;
+        let named = |problem: &str| format!("{} {problem}", quoted_path(&path));
+        let longest = limits::PATH;
+        if path.len() > longest && path.chars().count() > longest {
+            let problem = format!("must be at most {longest} characters long");
+            return self.refuse(node, &named(&problem));
+        }
         normal_file_path(&path).map_or_else(|problem| self.refuse(node, &named(problem)), Some)
     }
 

@@ -111,7 +111,9 @@ impl BodyRoom {
     ) -> Result<(), Freed> {
         let slots = self.slots.borrow();
         let others = || slots.iter().filter(|slot| !Rc::ptr_eq(slot, asking) && slot.taken() > 0);
-        let mut holdings = Holdings::of(slots.iter().map(|slot| (&slot.owner, slot.taken())));
+        // One that has given way may stand in the list until its time is over: its client has left.
+        let living = slots.iter().filter(|slot| slot.freed.get().is_none());
+        let mut holdings = Holdings::of(living.map(|slot| (&slot.owner, slot.taken())));
         let mut giving: Vec<(&Rc<Slot>, Freed)> = Vec::new();
         let mut still = lacking;
         let mut slow: Vec<_> = others().filter(|slot| slot.is_slow(now_ms)).collect();
@@ -428,6 +430,20 @@ mod tests {
         // A second body of the same user makes both of them a matter of shares.
         let second = room.slot(owner("a", "u"), Some(8 * MIB), 0, 30_000);
         assert!(second.add(vec![0; MIB], 0).unwrap_err().message.contains("share"));
+    }
+
+    #[test]
+    fn a_body_that_has_given_way_makes_the_only_other_one_no_matter_of_shares() {
+        let (room, user) = (Rc::new(BodyRoom::default()), owner("a", "u"));
+        let left = come(&room, &user, 8 * MIB, 0);
+        let first = come(&room, &owner("b", ""), 8 * MIB, 5_000);
+        drop(come(&room, &owner("c", ""), 9 * MIB, 5_000));
+        assert_eq!(code(&left), Some(Freed::Slow));
+        let only = come(&room, &user, 12 * MIB, 5_000);
+        let other = room.slot(owner("d", ""), Some(8 * MIB), 5_000, 30_000);
+        let refused = other.add(vec![0; 5 * MIB], 5_000).unwrap_err();
+        assert!(refused.message.starts_with("Too many"), "{}", refused.message);
+        assert_eq!([&first, &only].map(code), [None; 2]);
     }
 
     #[test]

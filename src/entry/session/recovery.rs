@@ -57,6 +57,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if is_lost {
             session.lose_instance(turn);
         }
+        // Of a turn that waits for its client: its outcome, which had the text, is replaced.
+        if turn.status == TurnStatus::AwaitingTools {
+            let text = turn.progress.text_with_calls.as_ref();
+            turn.progress.text_so_far = text.map(|(_, text)| text.clone());
+        }
         let end = TurnEnd {
             status: if is_aborted { TurnStatus::Aborted } else { TurnStatus::Failed },
             outcome: &outcome,

@@ -74,9 +74,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let by_status = self.index.count_by_status()?;
         let (erasing, _) = self.index.count_leaving()?;
         let total = by_status.total();
-        let known =
-            self.index.user()?.filter(|known| total + erasing > 0 || known.erasure.is_some());
-        let known = known.ok_or_else(no_user)?;
+        let known = self.index.user()?.filter(|_| total + erasing > 0).ok_or_else(no_user)?;
         let view = UserView {
             user,
             sessions: SessionsView { total, by_status, erasing },

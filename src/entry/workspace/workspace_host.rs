@@ -198,7 +198,8 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
                 IndexSearch { agent_context, request, limit, max_bytes, shows_unfit, explain };
             return self.search_index(source, search).await;
         }
-        if !grants.name_context(DEFAULT_CONTEXT) {
+        let asks_service = matches!(retrieval.source, RetrievalSource::Http(_));
+        if asks_service && !grants.name_context(DEFAULT_CONTEXT) {
             let message = "The search service is that of the conversation context default, under which this credential may begin no session. Search with another one.";
             return Err(Fault::new(ErrorCode::ContextNotFound, message).into());
         }

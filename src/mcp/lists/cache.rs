@@ -11,8 +11,8 @@ use super::RETRY_MS;
 use super::allowed_tools::{AllowedTools, ChangedTool, ToolsByServer};
 use super::reply::{StoredToolList, ToolListQuestion};
 use crate::catalog::{Catalog, McpServer};
-use crate::object::{ask_in_time, asked_again};
-use crate::ports::{Platform, object_name};
+use crate::object::{ask, asked_again};
+use crate::ports::{Platform, object_name, with_timeout};
 
 /// How long a turn waits for a list, in milliseconds.
 const WAIT_MS: u64 = 5_000;
@@ -69,10 +69,10 @@ impl ToolListCache {
         }
         let question = ToolListQuestion { server: key.to_owned() };
         // Without a list the turn goes on without the server's tools.
-        let reply =
-            asked_again(async || ask_in_time(platform, &object, &question, WAIT_MS).await).await;
+        let asking = asked_again(async || ask(platform, &object, &question).await);
+        let reply = with_timeout(platform, WAIT_MS, asking).await;
         let now = platform.now_ms();
-        let current = reply.ok().and_then(|reply| {
+        let current = reply.and_then(Result::ok).and_then(|reply| {
             let list: StoredToolList = serde_json::from_str(reply.list?.get()).ok()?;
             let tools = Rc::new(AllowedTools::of(server, list));
             // The object may still have read an earlier catalog.

@@ -276,17 +276,18 @@ impl<D: Database> SessionStore<D> {
         contexts: ForkContexts,
         turns: u64,
     ) -> Result<()> {
-        let known = |session: &Session| {
-            (session.agent_context.clone(), session.state.window.system_message)
-        };
-        let before = known(session);
+        // The parent's own one changes nothing, though its prompt may be another in the catalog by now.
         if contexts.new.contexts.conversation != session.conversation_context {
+            let known = |session: &Session| {
+                (session.agent_context.clone(), session.state.window.system_message)
+            };
+            let before = known(session);
             session.forget_other_contexts();
-        }
-        // The prompt is the first turn's, so that every fork of this fork has it.
-        self.change_contexts(session, contexts.new, 1)?;
-        if known(session) != before {
-            session.part_from_copied(turns);
+            // The prompt is the first turn's, so that every fork of this fork has it.
+            self.change_contexts(session, contexts.new, 1)?;
+            if known(session) != before {
+                session.part_from_copied(turns);
+            }
         }
         session.ask_for(contexts.asked);
         Ok(())

@@ -90,8 +90,9 @@ fn no_lease() -> Fault {
     )
 }
 
-/// Refuses a call that would begin at or over the budget. `under_way` are tokens that are not counted yet:
-/// those of the call's own earlier attempts.
+/// Refuses a call that would begin at or over the budget of its turn or its session. `under_way` are tokens that are not
+/// counted yet: those of the call's own earlier attempts. What its user may spend the lease says that was taken for the
+/// call, whose attempts may go beyond it.
 pub(crate) fn keep_to_budget(running: &RunningTurn<'_>, under_way: u64) -> Result<()> {
     let granted = running.turn.progress.turn_tokens;
     let mut budget = running.agent.budget;
@@ -100,10 +101,7 @@ pub(crate) fn keep_to_budget(running: &RunningTurn<'_>, under_way: u64) -> Resul
     let turn = turn.saturating_add(under_way);
     let session = running.session.state.total_tokens.saturating_add(under_way);
     let spent = |tokens: u64, limit: Option<u64>| limit.is_some_and(|limit| tokens >= limit);
-    let of_user = running.session.state.lease.filter(|_| budget.of_user().is_some());
-    let is_used_up = of_user.is_some_and(|lease| lease.left(session) == 0);
     let what = match (spent(turn, budget.turn_tokens), spent(session, budget.session_tokens)) {
-        (false, false) if is_used_up => "user",
         (false, false) => return Ok(()),
         (true, _) => "turn",
         (false, true) => "session",

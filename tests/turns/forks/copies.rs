@@ -140,6 +140,30 @@ fn a_fork_goes_on_under_a_context_that_is_there() {
 }
 
 #[test]
+fn an_earlier_turn_is_forked_only_where_the_context_is_there_that_it_had() {
+    let bed = Bed::new();
+    let configure = |old: Option<Value>| {
+        bed.configure(|catalog| {
+            let contexts = &mut catalog["ConversationContexts"];
+            contexts["new"] = contexts["default"].clone();
+            if let Some(old) = old {
+                contexts["old"] = with(contexts["default"].clone(), old);
+            }
+        });
+    };
+    configure(Some(json!({})));
+    let first = with(turn("t1", "One"), json!({ "SessionId": "p" }));
+    bed.post(&with(first, json!({ "ConversationContextId": "old" }))).final_text();
+    configure(Some(json!({ "Instead": "new" })));
+    bed.say("p", "t2", "Two").final_text();
+    configure(None);
+    let fork = bed.fork(json!({ "AfterTurnId": "t1" }));
+    assert_eq!(fork.failure(), (404, "context_not_found"));
+    bed.fork(json!({ "AfterTurnId": "t2" })).result();
+    bed.say("f", "next", "Next").final_text();
+}
+
+#[test]
 fn another_context_has_its_own_prompt_and_begins_a_chain_of_its_own() {
     let bed = Bed::new();
     bed.configure(|catalog| {
@@ -195,6 +219,21 @@ fn another_context_has_its_own_prompt_and_begins_a_chain_of_its_own() {
     for session in ["same", "prompt"] {
         assert_replays(&bed, session);
     }
+    bed.assert_chain_held();
+}
+
+#[test]
+fn the_parent_s_own_context_changes_nothing_though_its_prompt_is_another_by_now() {
+    let bed = Bed::new();
+    three_turns(&bed);
+    bed.configure(|catalog| {
+        catalog["ConversationContexts"]["default"]["BootPrompt"] = json!("Be brief.");
+    });
+    bed.fork(json!({ "ConversationContextId": "default" })).result();
+    bed.say("f", "next", "Next").final_text();
+    let request = bed.latest_request();
+    assert!(request["previous_response_id"].is_string(), "{request}");
+    assert_replays(&bed, "f");
     bed.assert_chain_held();
 }
 

@@ -70,6 +70,23 @@ fn a_failed_turn_that_is_repeated_goes_on_with_its_steers() {
 }
 
 #[test]
+fn progress_tells_that_a_repeated_turn_has_taken_the_steer_that_was_kept() {
+    let bed = Bed::new();
+    let failure = http_error(401, json!({}), &[]);
+    let Reply::Http(failure) = failure else { panic!("it is an HTTP error") };
+    let pending = under_way(&bed, "Words", Reply::Http(failure.after(1_000)));
+    assert_eq!(bed.steer("t1", &steer("s1", "Rather this.")).status, 202);
+    assert_eq!(bed.wait(&pending).unwrap().failure().0, 502);
+    assert_eq!(states(&bed, "t1"), [state("s1", "kept")]);
+    let request = with(turn("t1", "Words"), json!({ "Streaming": true }));
+    let repeat = bed.ask("POST", "/execute?Progress=true", &[], &request.to_string());
+    let frames = bed.wait(&repeat).unwrap().frames.unwrap();
+    let delivered = "data: {\"Kind\":\"steer\",\"SteerId\":\"s1\",\"State\":\"delivered\"}";
+    assert_eq!(frames.matches(delivered).count(), 1, "{frames}");
+    assert_eq!(states(&bed, "t1"), [state("s1", "delivered")]);
+}
+
+#[test]
 fn a_refused_turn_that_is_repeated_sends_its_message_before_the_steer_that_was_kept() {
     for (code, failure) in [
         ("invalid_image", (502, "upstream_rejected")),

@@ -60,7 +60,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<ForkPlan> {
         self.recover(context)?;
         let session = find_session(&self.store, parent)?;
-        refuse_context(context, &session, request, grants)?;
         let live = session.open_turn;
         let turn = match &request.after_turn_id {
             Some(turn) => find_turn(&self.store, turn)?.ordinal,
@@ -69,6 +68,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 if live == Some(newest) { newest.saturating_sub(1).max(1) } else { newest }
             }
         };
+        refuse_context(context, &session, turn, request, grants)?;
         if let Some(live) = live.filter(|live| *live <= turn) {
             return Err(turn_not_ended(&self.store.turn_at(live)?.turn_id));
         }
@@ -123,6 +123,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 fn refuse_context(
     context: &RequestContext,
     session: &Session,
+    turn: u64,
     request: &ForkRequest,
     grants: &Grants,
 ) -> Result<()> {
@@ -131,15 +132,15 @@ fn refuse_context(
         Fault::new(ErrorCode::ContextNotFound, message).at("/ConversationContextId")
     };
     let named = request.conversation_context_id.as_ref();
-    let bound = session.bound();
-    let asked = session.asked_conversation().unwrap_or_else(|| bound.conversation.clone());
+    let asked = session.asked_conversation().unwrap_or_else(|| session.bound().conversation);
     if !grants.name_context(named.unwrap_or(&asked)) {
         return Err(unknown());
     }
     let catalog = context.catalog()?;
+    let bound = session.contexts_of_turn(turn);
     let goes_on = catalog.goes_on_under(named.unwrap_or(&bound.conversation));
     let (id, conversation) = goes_on.ok_or_else(unknown)?;
-    // The parent's own context keeps the parent's agent context.
+    // The context that the parent had at that turn keeps the agent context of then.
     let agent =
         if id == bound.conversation { &bound.agent } else { &conversation.agent_context_id };
     catalog.agent_context(agent).map_or(Ok(()), |agent| context.refuse_elsewhere(agent))

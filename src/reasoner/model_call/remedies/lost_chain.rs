@@ -1,7 +1,7 @@
 //! The service does not know, or does not support, the response that the call continues. The session itself
 //! holds the whole conversation, so the call sends all of it and begins a new chain. After two chains in a row
 //! that were lost within minutes, the session begins no new one: the service keeps none. A chain that is lost
-//! later has expired, which says nothing about the next one.
+//! later was kept until then, and has expired: those before it and behind it are not in a row.
 
 use crate::llm_call::CallFailure;
 use crate::persistence::{ChainEnd, Session};
@@ -28,11 +28,10 @@ pub(super) fn applies(
     // It counts once, whatever becomes of the call that begins another.
     session.drop_chain();
     let chain = &mut session.state.chain;
-    if now_ms.saturating_sub(chain.grown_at) <= EARLY_MS {
-        chain.lost_early += 1;
-        if chain.lost_early >= LOST_IN_A_ROW {
-            session.end_chain(ChainEnd::ChainsLost);
-        }
+    let is_early = now_ms.saturating_sub(chain.grown_at) <= EARLY_MS;
+    chain.lost_early = if is_early { chain.lost_early + 1 } else { 0 };
+    if chain.lost_early >= LOST_IN_A_ROW {
+        session.end_chain(ChainEnd::ChainsLost);
     }
     true
 }

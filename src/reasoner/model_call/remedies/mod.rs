@@ -14,7 +14,7 @@
 //! | [`refused_input`] | any other refused input | entries that the model has not got leave the conversation | withheld entries are never sent again |
 //!
 //! Behind them stands the [`ladder`]: what is still refused is made again with less of the conversation, whatever the
-//! service says. Only then are a turn's steers to blame, and at last the turn itself.
+//! service says. Only then are the solution context and a turn's steers to blame, and at last the turn itself.
 //!
 //! Before [`too_long`] and [`refused_input`] blame the turn itself, [`refused_context`] has the call made again without the session's solution context, where the input brings it; and before both, [`refused_steers`] without the steers that it brings.
 //!
@@ -98,6 +98,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<Exchange> {
         let exchange = self.remedied_by_words(running, input, exchange).await?;
         let exchange = self.climb(running, exchange).await?;
+        let exchange = self.climb_without_context(running, exchange).await?;
         let exchange = self.climb_without_steers(running, exchange).await?;
         if let Some(failure) = remediable(running, &exchange) {
             if failure.too_long() {
