@@ -70,6 +70,8 @@ export function take(catalog, folder) {
   renameSync(path.join(folder, '.new'), path.join(folder, 'catalog'));
 }
 
+export const NOT_UTF8 = 'is not UTF-8; store it as UTF-8';
+
 /** The bytes of a catalog's file. */
 export function bytesOf(file) {
   try {
@@ -82,6 +84,6 @@ export function bytesOf(file) {
 /** The text of a catalog's file, without the mark that some editors write before it. */
 export function read(file) {
   const text = textOf(bytesOf(file));
-  if (text === undefined) throw new Fault(`the catalog ${file} is not UTF-8; store it as UTF-8`);
+  if (text === undefined) throw new Fault(`the catalog ${file} ${NOT_UTF8}`);
   return text;
 }

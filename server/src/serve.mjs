@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, openSync, statSync, statfsSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { bytesOf, faultsOf, read, take } from './catalog_file.mjs';
+import { NOT_UTF8, bytesOf, faultsOf, read, take } from './catalog_file.mjs';
 import { secretsOf, valuesOf } from './configuration.mjs';
 import { DataFolder } from './data_folder.mjs';
 import { Fault } from './fault.mjs';
@@ -131,7 +131,7 @@ function catalogFile(file, folder, isChecked, tell) {
     seen = momentOf(file);
     const catalog = textOf(bytesOf(file));
     // As wrong as one with any other fault: what was right before serves a start, too.
-    const faults = catalog === undefined ? ['is not UTF-8; store it as UTF-8'] : isChecked ? [] : await faultsOf(catalog);
+    const faults = catalog === undefined ? [NOT_UTF8] : isChecked ? [] : await faultsOf(catalog);
     if (faults.length > 0) tell({ event: 'catalog_refused', level: 'error', file, faults });
     else take(catalog, folder);
     return faults;

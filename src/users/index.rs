@@ -225,8 +225,12 @@ impl<D: Database> UserIndex<D> {
         )
     }
 
-    /// Notes how an attempt to erase a session ended: failures in a row are counted.
+    /// Notes how an attempt to erase a session ended: failures in a row are counted. Nothing is written where it failed neither
+    /// now nor before.
     pub fn note_attempt(&self, known: &IndexedSession, failed: bool) -> Result<()> {
+        if !failed && known.attempts == 0 {
+            return Ok(());
+        }
         self.database.execute(
             "UPDATE sessions SET attempts = CASE ? WHEN 1 THEN attempts + 1 ELSE 0 END
              WHERE session_id = ? AND incarnation = ? AND listing_state IN ('expiring', 'erasing', 'collected')",

@@ -25,11 +25,10 @@ impl Reader {
     /// A string of at most `longest` characters.
     pub(super) fn text(&mut self, longest: usize, node: Node<'_, '_>) -> Option<String> {
         let text = node.text(self)?;
-        // A text has no more characters than bytes, so most are never counted.
-        if text.len() > longest && text.chars().count() > longest {
-            return self.refuse(node, &format!("must be at most {longest} characters long"));
+        match too_long(longest, &text) {
+            Some(problem) => self.refuse(node, &problem),
+            None => Some(text.into_owned()),
         }
-        Some(text.into_owned())
     }
 
     /// A string that is not empty.
@@ -97,9 +96,7 @@ impl Reader {
     pub(super) fn document_path(&mut self, node: Node<'_, '_>) -> Option<String> {
         let path = node.text(self)?;
         let named = |problem: &str| format!("{} {problem}", quoted_path(&path));
-        let longest = limits::PATH;
-        if path.len() > longest && path.chars().count() > longest {
-            let problem = format!("must be at most {longest} characters long");
+        if let Some(problem) = too_long(limits::PATH, &path) {
             return self.refuse(node, &named(&problem));
         }
         normal_file_path(&path).map_or_else(|problem| self.refuse(node, &named(problem)), Some)
@@ -179,4 +176,11 @@ impl Reader {
         }
         Some(list)
     }
+}
+
+/// What is wrong with a text of more than so many characters.
+fn too_long(longest: usize, text: &str) -> Option<String> {
+    // A text has no more characters than bytes, so most are never counted.
+    let is_too_long = text.len() > longest && text.chars().count() > longest;
+    is_too_long.then(|| format!("must be at most {longest} characters long"))
 }

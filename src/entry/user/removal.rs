@@ -65,13 +65,8 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         ending: Ending,
     ) -> Result<Option<ErasureReceipt>> {
         let removed = self.ask_to_erase(known, received_at, ending).await;
-        self.note_attempt(known, removed.is_err())?;
+        self.index.note_attempt(known, removed.is_err())?;
         removed
-    }
-
-    /// Notes how an attempt ended; nothing is written where it failed neither now nor before.
-    fn note_attempt(&self, known: &IndexedSession, failed: bool) -> Result<()> {
-        if failed || known.attempts > 0 { self.index.note_attempt(known, failed) } else { Ok(()) }
     }
 
     async fn ask_to_erase(
@@ -163,7 +158,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let ask = async |known: &IndexedSession| {
             let question = self.erase_question(known, received_at, Ending::Rows)?;
             let reply = ask_session(self.platform.as_ref(), &known.session_id, &question).await;
-            self.note_attempt(known, matches!(reply, Ok(EraseReply::Failed { .. }) | Err(_)))
+            self.index.note_attempt(known, matches!(reply, Ok(EraseReply::Failed { .. }) | Err(_)))
         };
         ask_each(leaving, ask).await.into_iter().collect()
     }

@@ -161,12 +161,11 @@ class Answerer:
         if place >= len(calls) or calls[place]["Name"] != APPROVAL:
             return False
         call_id, sent = calls[place]["ToolCallId"], results[place].get("ResultJson")
-        # A copy: what a store in memory gives is what it keeps.
-        records = {**await self._records()}
-        kept = records.pop(call_id, None)
+        records = await self._records()
+        kept = records.get(call_id)
         # Where another watcher has asked again meanwhile, the record is of that.
         if kept is not None and kept.get("ResultJson") == sent:
-            await self._io.resolve(self._shared.store.update(self._key, records or None))
+            await self._forget(records, call_id)
         before, _ = self._refused.get(call_id, (None, ""))
         self._refused[call_id] = (sent, str(error))
         return before != sent
@@ -224,6 +223,11 @@ class Answerer:
         records = {**await self._records(), call["ToolCallId"]: result}
         await self._io.resolve(self._shared.store.update(self._key, records))
 
+    async def _forget(self, records: dict[str, SubmittedToolResult | None], call_id: str) -> None:
+        # A copy: what a store in memory gives is what it keeps.
+        left = {known: result for known, result in records.items() if known != call_id}
+        await self._io.resolve(self._shared.store.update(self._key, left or None))
+
     async def _recorded(self, call: ToolCall) -> SubmittedToolResult:
         tool = next((each for each in self._tools or () if each.name == call["Name"]), None)
         records = await self._records()
@@ -247,9 +251,7 @@ class Answerer:
 
     async def _unrecord(self, call: ToolCall) -> None:
         async def undo() -> None:
-            records = {**await self._records()}
-            records.pop(call["ToolCallId"], None)
-            await self._io.resolve(self._shared.store.update(self._key, records or None))
+            await self._forget(await self._records(), call["ToolCallId"])
 
         with suppress(Exception):
             await self._io.shielded(lambda: self._io.within(undo, UNDO_S))
