@@ -54,6 +54,19 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     assert.doesNotMatch(await kept(page), /pelican/);
   });
 
+  test('a message that waits for the turn before it says so, and nothing of the network', async () => {
+    const page = await open();
+    await offline(page, true);
+    const first = await say(page, 'Please read missing.md.');
+    await hasStatus(first, 'unsent');
+    const second = await say(page, 'What can you do?');
+    await second.getByText('as soon as the service can be reached, also after a reload.').waitFor();
+    await offline(page, false);
+    await hasStatus(first, 'awaiting_tools');
+    await second.getByText('Waiting for its turn').waitFor();
+    await second.getByText('as soon as the turn before it has ended, also after a reload.').waitFor();
+  });
+
   test('a reload keeps what waits: its text, and only that; then it is sent under the same id', async () => {
     const page = await open();
     // The page itself comes; all that it asks the service for does not.

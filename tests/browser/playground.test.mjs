@@ -186,6 +186,8 @@ describe('the playground', { skip: withoutBrowser }, () => {
     await hand('drop', 'notes.md', 'text/markdown', Buffer.from('# Of pelicans\n').toString('base64'));
     for (const name of ['dot.png', 'notes.md']) await page.getByRole('list', { name: 'Attachments' }).getByText(name).waitFor();
     await page.getByRole('button', { name: 'Context' }).click();
+    // The tools of an earlier turn stay until others come: nothing brings those of the context back.
+    await page.getByLabel('Offer the tools of this page').locator('..').getByText('the session keeps those that it was last given').waitFor();
     await page.getByLabel('Text about the whole solution').fill('A zoo in Rust.');
     await page.getByLabel('Workspace').fill('zoo');
     await page.getByRole('button', { name: 'Add a condition' }).click();

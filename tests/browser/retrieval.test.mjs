@@ -184,6 +184,21 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     assert.equal(await panel(page).locator('.document').count(), 3);
   });
 
+  test('a search within a scope says that it was, where nothing is found', async () => {
+    const page = await opened();
+    await upload(page, 'sent');
+    await openPanel(page, 'Context');
+    await page.getByRole('button', { name: 'Add a condition' }).click();
+    await page.getByLabel('Key of condition 1').fill('Path');
+    await page.getByLabel('Values of condition 1').fill('elsewhere.md');
+    await openPanel(page, 'Retrieval');
+    await panel(page).getByLabel('What to search for').fill('pelican');
+    await page.keyboard.press('Enter');
+    await panel(page).getByText('Nothing in this scope has any of these words.').waitFor();
+    await panel(page).getByLabel('Within the scope of the context').uncheck();
+    await search(page, 'pelican');
+  });
+
   test('where the service explains a score, the terms, their fields and the sum are shown', async () => {
     const page = await opened({ viewport: PHONE });
     const Explain = { Chunk: 3.5, Document: 1.25, Place: 1, Terms: [{ Term: 'pelican', Score: 2.5, Fields: ['Text', 'Path'] }] };

@@ -22,7 +22,7 @@ import type {
 export interface AptixOptions extends HttpOptions {
   /** Whom a key acts for, by the application's own name; a key that may is needed. A ticket and a JWT name theirs. */
   user?: string;
-  /** Where the results of tools are kept until their turn has ended; in memory, unless given. */
+  /** Where the results of tools are kept until their turn is complete or cancelled; in memory, unless given. */
   store?: Store;
 }
 

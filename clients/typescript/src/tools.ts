@@ -56,8 +56,8 @@ export interface ApprovalRequest {
 export type Decision = boolean | { Approved: boolean; Reason?: string; Arguments?: object; ArgumentsJson?: string };
 
 /**
- * What outlives a reload, such as an extension's `workspaceState`. Each turn has one entry, which is removed at the
- * turn's end.
+ * What outlives a reload, such as an extension's `workspaceState`. Each turn has one entry, which is removed when who
+ * watches it has seen it complete or cancelled. That of a failed turn stays: sent again, it goes on with these results.
  */
 export interface Store {
   get<T>(key: string): T | undefined | PromiseLike<T | undefined>;

@@ -124,8 +124,9 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
   }
 
   /**
-   * The final response; a loop over the turn is waited for, and nothing is read beside it. Rejects with the `AptixError`
-   * that ended the turn, or the watching.
+   * The final response; a loop over the turn is waited for, and nothing is read beside it. Rejects with what
+   * ended the turn, or the watching: an `AptixError`, the reason of the signal, what the store threw, or, where the loop was left,
+   * a `TypeError`.
    */
   async final(): Promise<FinalResponse> {
     if (!this.#isRead) for await (const _ of this);

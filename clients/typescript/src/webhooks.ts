@@ -31,7 +31,7 @@ export type WebhookEvent =
   /** `make check-catalog ONLINE=webhooks` asks whether anybody is there. */
   | { type: "ping"; timestamp: string; data: Record<string, unknown> };
 
-/** A message that holds. It may come twice, with the same `id`: a receiver remembers the ids of a day. */
+/** A message that holds. It may come twice, with the same `id`: a receiver remembers the ids of two days. */
 export interface ReceivedWebhook {
   id: string;
   event: WebhookEvent;

@@ -124,6 +124,7 @@ test('a search shows how well a chunk fits, however little that is', async () =>
   const [, score] = /^rye\.md:1-1 {2}(\S+)\n/.exec(await says(['search', 'dough', '--workspace', 'scores']));
   assert.ok(Number(score) > 0, score);
   assert.equal(await says(['search', 'submarine', '--workspace', 'scores']), 'Nothing has any of these words.\n');
+  assert.equal(await says(['search', 'dough', '--workspace', 'scores', '--scope', 'Path=wheat.md']), 'Nothing in this scope has any of these words.\n');
   assert.equal(await says(['search', 'submarine', '--workspace', 'bare']), 'The workspace bare has no documents.\n');
   // A ticket that may search is not told what the workspace holds.
   const ticket = await says(['ticket', '--for', 'alice', '--operations', 'Search', '--workspaces', 'bare']);
@@ -345,6 +346,10 @@ test('a back end lists and erases users, and mints tickets that a command takes 
   assert.match(await says(['turns', 'of-alice'], withTicket), /completed/);
   // A ticket that makes a narrower one needs no name; a key does.
   assert.equal(JSON.parse(await says(['ticket', '--operations', 'Read', '--json'], withTicket)).User, 'alice');
+  for (const seconds of ['5', '7200']) {
+    const late = await run(['ticket', '--for', 'alice', '--expires', seconds]);
+    assert.deepEqual([late.code, late.err], [2, '--expires is a whole number from 10 to 3600.\n']);
+  }
   const nameless = await run(['ticket']);
   assert.deepEqual([nameless.code, /^missing_field: .*User/.test(nameless.err)], [1, true], nameless.err);
   await says(['erase', '--of-user', 'alice', '--yes']);
@@ -373,6 +378,8 @@ test('wrong usage, a service that is not there, and a key that does not hold are
   assert.deepEqual([nowhere.code, /^The connection was lost: fetch failed \(.*(ENOTFOUND|EAI_AGAIN).*no-such-host.*\)\.\nhttps:/.test(nowhere.err)], [3, true], nowhere.err);
   assert.match((await run(['sessions'])).err, /--user/);
   assert.match(await says(['--help']), /aptix-edge COMMAND/);
+  // Whoever leaves it out permits every one of them.
+  assert.match(await says(['ticket', '--help']), /--contexts … +those with which a session may begin; all\n/);
   for (const name of ['chat', 'sync', 'ticket']) assert.match(await says([name, '--help']), new RegExp(`aptix-edge ${name}`));
   assert.equal(await says(['--version']), `${JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version}\n`);
 });

@@ -168,8 +168,8 @@ function Search() {
   );
 }
 
-function toldOf({ chunks, query: words, ms }: NonNullable<typeof results.value>): string {
-  if (chunks.length === 0) return 'Nothing has any of these words.';
+function toldOf({ chunks, query: words, isScoped, ms }: NonNullable<typeof results.value>): string {
+  if (chunks.length === 0) return `Nothing${isScoped ? ' in this scope' : ''} has any of these words.`;
   return `${chunks.length} ${chunks.length === 1 ? 'chunk' : 'chunks'} for “${words}”, best first, in ${seconds(ms)}.`;
 }
 

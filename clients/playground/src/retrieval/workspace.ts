@@ -24,7 +24,7 @@ export const upload = signal<{ done: number; all: number } | undefined>(undefine
 export const told = signal('');
 export const fault = signal('');
 
-export const results = signal<{ query: string; chunks: readonly Chunk[]; ms: number } | undefined>(undefined);
+export const results = signal<{ query: string; isScoped: boolean; chunks: readonly Chunk[]; ms: number } | undefined>(undefined);
 /** The chunks of the document that is open. */
 export const opened = signal<{ path: string; chunks: readonly Chunk[] } | undefined>(undefined);
 
@@ -111,7 +111,7 @@ export async function search(query: string, limit: number, isScoped: boolean): P
   const scope = isScoped ? ragScope() : undefined;
   const [began, isWanted] = [performance.now(), isNewest('chunks')];
   const { Chunks } = await post<Found>('search', { Query: query, Limit: limit, ...(scope && { RagScope: scope }) });
-  if (isWanted()) results.value = { query, chunks: Chunks, ms: Math.round(performance.now() - began) };
+  if (isWanted()) results.value = { query, isScoped: scope !== undefined, chunks: Chunks, ms: Math.round(performance.now() - began) };
 }
 
 /** The chunks of one document, in its order: a search for the words of its path finds each. */

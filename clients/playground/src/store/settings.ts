@@ -18,7 +18,7 @@ export const solution = signal('');
 export const sentSolution = signal<string | undefined>('');
 export const workspace = signal('');
 export const conditions = signal<readonly Condition[]>([]);
-/** `page`: the tools below; `context`: those that the conversation context declares. */
+/** `page`: the tools below; `context`: those that the session was last given, in a new one those that the conversation context declares. */
 export const toolsFrom = signal<'page' | 'context'>('page');
 export const offered = signal<ReadonlySet<string>>(new Set(READY.map(({ name }) => name)));
 /** Calls of ready tools wait for the user, too. */

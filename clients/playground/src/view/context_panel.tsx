@@ -74,7 +74,7 @@ function Tools() {
   return (
     <section>
       <h3>Tools of this page</h3>
-      <Check label="Offer the tools of this page" hint="Otherwise those that the conversation context declares." value={isOfPage} onChange={(on) => (settings.toolsFrom.value = on ? 'page' : 'context')} />
+      <Check label="Offer the tools of this page" hint="Otherwise the session keeps those that it was last given; a new one has those that its conversation context declares." value={isOfPage} onChange={(on) => (settings.toolsFrom.value = on ? 'page' : 'context')} />
       <fieldset disabled={!isOfPage}>
         <legend class="hidden">Ready tools</legend>
         {READY.map(({ name, shown }) => (

@@ -17,7 +17,7 @@ export function Unsent({ turn }: { turn: ShownTurn }) {
       </h3>
       <p>
         {hasAll
-          ? `This message has not left this page. It is sent by itself as soon as the service can be reached${OUTLIVES[`${outlivesPage.value}`]}`
+          ? `This message has not left this page. It is sent by itself as soon as ${isLost.value ? 'the service can be reached' : 'the turn before it has ended'}${OUTLIVES[`${outlivesPage.value}`]}`
           : 'A reload has kept the words of this message, and not its files. Attach them to a new message, or send the words alone.'}
       </p>
       <div class="actions">

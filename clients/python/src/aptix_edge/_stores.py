@@ -1,4 +1,4 @@
-"""Where the results of tools are kept until their turn has ended."""
+"""Where the results of tools are kept until their turn is complete or cancelled."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 
 class Store(Protocol):
-    """What outlives a program's run. Each turn has one entry, JSON, which is removed at the turn's end. The methods may
-    be `async def` for `AsyncAptix`.
+    """What outlives a program's run. Each turn has one entry, JSON, which is removed when who watches it has seen it
+    complete or cancelled. That of a failed turn stays: sent again, it goes on with these results. The methods may be
+    `async def` for `AsyncAptix`.
     """
 
     def get(self, key: str) -> Any | Awaitable[Any]:
@@ -42,7 +43,7 @@ class MemoryStore:
 
 
 class FileStore:
-    """A store in a folder, which only one process uses at a time: a file for each turn that runs."""
+    """A store in a folder, which only one process uses at a time: a file for each turn whose results are kept."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Path(folder).expanduser()

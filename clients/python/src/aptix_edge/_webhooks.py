@@ -25,7 +25,7 @@ class WebhookError(Exception):
 
 @dataclass(frozen=True)
 class ReceivedWebhook:
-    """A message that holds. It may come twice, with the same `id`: a receiver remembers the ids of a day."""
+    """A message that holds. It may come twice, with the same `id`: a receiver remembers the ids of two days."""
 
     id: str
     event: WebhookMessage

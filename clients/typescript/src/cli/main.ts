@@ -59,11 +59,11 @@ function required(values: Values, name: string): string {
   if (value === undefined) throw new UsageError(`--${name} is required.`);
   return value;
 }
-function count(values: Values, name: string, most: number): number | undefined {
+function count(values: Values, name: string, most: number, least = 1): number | undefined {
   const value = optional(values, name);
   if (value === undefined) return undefined;
   const number = Number(value);
-  if (!Number.isInteger(number) || number < 1 || number > most) throw new UsageError(`--${name} is a whole number from 1 to ${most}.`);
+  if (!Number.isInteger(number) || number < least || number > most) throw new UsageError(`--${name} is a whole number from ${least} to ${most}.`);
   return number;
 }
 function excluded(values: Values, one: string, other: string): void {
@@ -284,7 +284,7 @@ const COMMANDS: Record<string, Command> = {
       turns: text("these alone; all"),
       operations: text("these alone; Execute,Answer,Approve,Watch,Read,Cancel,List,Rename"),
       workspaces: text("those that may be searched; none"),
-      contexts: text("those with which a session may begin; the default"),
+      contexts: text("those with which a session may begin; all"),
       origins: text("the pages that may use it; any that may call"),
       actor: text("who uses it, where that is not the user"),
       tokens: text("the most tokens of a turn; no limit of its own"),
@@ -305,7 +305,7 @@ const COMMANDS: Record<string, Command> = {
         Contexts: all("contexts"),
         Origins: all("origins"),
         TurnTokens: count(values, "tokens", Number.MAX_SAFE_INTEGER),
-        ExpiresInS: count(values, "expires", 86_400),
+        ExpiresInS: count(values, "expires", 3600, 10),
       };
       return views.ticket(aptix, grant, terminal);
     },

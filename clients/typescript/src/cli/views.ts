@@ -18,7 +18,7 @@ export async function search(aptix: Aptix, workspace: string, query: SearchReque
   });
   // What the workspace holds is not told to everybody who may search it.
   const held = async () => (await new Workspace(aptix, workspace).get().catch(() => undefined))?.Documents;
-  const none = async () => ((await held()) === 0 ? `The workspace ${workspace} has no documents.` : "Nothing has any of these words.");
+  const none = async () => ((await held()) === 0 ? `The workspace ${workspace} has no documents.` : `Nothing${query.RagScope ? " in this scope" : ""} has any of these words.`);
   tell(terminal, found, chunks.join("\n\n") || (terminal.json ? "" : await none()));
   return EXIT.done;
 }
