@@ -184,7 +184,7 @@ setup: ## only bring what the other commands need
 	@tools/setup/setup
 
 clean: ## remove what the commands made here; the tools in the per-user cache stay
-	rm -rf build build-dev build-packages build-playground build-playground-shots build-release build-release-differs build-server target node_modules .wrangler $(client)/dist $(client)/node_modules
+	rm -rf build build-dev build-packages build-playground build-playground-shots build-release build-release-differs build-server target node_modules .wrangler $(client)/dist $(client)/node_modules tests/bench/node_modules
 
 # The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
 # build triggers another.

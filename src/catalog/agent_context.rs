@@ -77,7 +77,7 @@ declared_object! {
         "Budget" => budget = Budget::read(),
         /// Model calls for one submission. Absent: the deployment's MAX_ITERATIONS.
         "MaxIterations" => max_iterations = integer(ITERATIONS),
-        /// Days after which a session that nobody touched erases itself. Absent: never.
+        /// Days after which a session in which no turn has moved erases itself. Absent: never.
         "RetentionDays" => retention_days = integer(DAYS),
         /// Hosts, without scheme and port: with a ticket or a token, results of a client's tools may hand the model
         /// pictures and files at their addresses. Others are invalid; data: URLs are always taken.

@@ -58,8 +58,8 @@ declared_object! {
         "AllowEdit" => approval.allow_edit = flag(),
         /// What the human reads beside the call.
         "Message" => approval.message = filled_prose(CHOICE_BYTES),
-        /// Who may decide: whoever may answer; somebody who is not the user, with a ticket that names an Actor; or an
-        /// API key.
+        /// Who may decide: whoever may answer; somebody who is not the user and has asked for nothing of the turn, with a
+        /// ticket that names an Actor; or an API key.
         "By" => approval.by = word(Approvers::ALL),
     }
 }

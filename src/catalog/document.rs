@@ -50,8 +50,8 @@ declared_object! {
         /// Receivers of signed messages about turns that end or wait (Standard Webhooks 1.0), by name. A conversation
         /// context says which ones hear of its turns.
         "Webhooks" => webhooks = named_values(name_problem, Webhook::read),
-        /// Where the titles in the list of a user's sessions come from. Instruction: the first line of a session's
-        /// first instruction. None: clients alone set titles.
+        /// Where the titles in the list of a user's sessions come from. Instruction: the first line of the
+        /// first instruction that has words. None: clients alone set titles.
         "Titles" => titles_sessions = choice([("Instruction", true), ("None", false)]) or true,
     }
 }

@@ -78,7 +78,7 @@ fn a_wrong_webhook_is_refused_at_its_place() {
             changed("SigningSecrets", json!(["API_KEYS_2"])),
             at("SigningSecrets/0"),
             "the secret API_KEYS_2 is the product's own and goes to no service; name another one",
-            false,
+            true,
         ),
         (
             changed("Events", json!([])),

@@ -173,6 +173,8 @@ pub(crate) fn all() -> Vec<Wrong> {
             fault(&at(agent, "Fallbacks/1"), "the agent context \"plain\" names no \"Model\", which a fall-back needs; name one there"),
         ]),
         replaced(&at(agent, "Headers/X-A"), json!("${API_KEYS}"), &own_secret("API_KEYS")),
+        replaced(&at(agent, "Headers/X-A"), json!("${API_KEYS_2}"), &own_secret("API_KEYS_2")),
+        replaced(&at(agent, "ApiKeySecret"), json!("TICKET_KEYS"), &own_secret("TICKET_KEYS")),
         hidden(&at(agent, "Headers/Accept"), json!("*/*"), "\"Accept\" is set by the product itself; remove it"),
         hidden(&at(agent, "Headers/Content-Length"), json!("1"), "\"Content-Length\" is set by the connection; remove it"),
         // Whichever stands first in the document.
@@ -308,7 +310,7 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced("/ServerTools/0/Http/Headers/X-Org", json!("a ${API_KEYS}"), own_secret("API_KEYS").as_str()),
         replaced("/AgentContexts/default/Retrieval/Http/Headers/X-Key", json!("${FILE_LINK_KEY}"), own_secret("FILE_LINK_KEY").as_str()),
         replaced(&at(agent, "ApiKeySecret"), json!("FILE_LINK_KEY"), own_secret("FILE_LINK_KEY").as_str()),
-        hidden(
+        replaced(
             &at(agent, "ApiKeySecret"),
             json!("USER"),
             "no secret is called USER, which stands for the user in headers; name another one",

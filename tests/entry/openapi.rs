@@ -249,6 +249,21 @@ fn the_endpoints_published_are_those_that_are_found() {
 }
 
 #[test]
+fn each_response_published_has_the_id_of_its_request() {
+    let document = document();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let named = response["$ref"].as_str().map(|pointer| &pointer[1..]);
+                let response = named.map_or(response, |named| document.pointer(named).unwrap());
+                let headers = &response["headers"];
+                assert!(headers.get("Aptix-Request-Id").is_some(), "{method} {path} {status}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_request_has_the_members_published_and_no_others() {
     let requests = [
         ("UserTurn", user_turn(), ""),

@@ -11,7 +11,7 @@ export interface paths {
         put?: never;
         /**
          * Runs a User Turn, or takes a Tool Continuation.
-         * @description What fails before the turn starts is JSON with its status; from then on a turn with Streaming is answered with server-sent events. The same submission sent again attaches to the turn while it runs, and gets the stored result afterwards.
+         * @description What fails before the turn starts is JSON with its status; from then on a turn with Streaming is answered with server-sent events, unless Prefer asks for 202. The same submission sent again attaches to the turn while it runs, gets the stored result of a success, and runs a failed turn on.
          */
         post: operations["execute"];
         delete?: never;
@@ -159,7 +159,7 @@ export interface paths {
         put?: never;
         /**
          * Adds words to a turn that runs or waits.
-         * @description The turn's next model call takes them. They are in this turn's conversation exactly once, or refused with turn_ended. The same request sent again shows what has become of them.
+         * @description The turn's next model call takes them; where the turn ends before, the next turn has them. They are in the conversation exactly once, unless the model service refuses them (State refused). Of a turn that has ended they are turn_ended, and nothing is kept. The same request sent again shows what has become of them.
          */
         post: operations["steerTurn"];
         delete?: never;
@@ -923,7 +923,7 @@ export interface components {
             SolutionContextText?: string;
             ResponseContinuationId?: string;
             ModeHistory: components["schemas"]["ModeChange"][];
-            /** @description What decides how turns go on, as it was when the export was made; absent without a valid catalog. */
+            /** @description What decides how turns go on, as it was when the export was made; absent without a valid catalog that has the agent context. */
             Catalog?: {
                 ResendTools: boolean;
                 MaxIterations: number;
@@ -1103,7 +1103,7 @@ export interface components {
             /** @description What the document says of itself. */
             Version?: string;
         };
-        /** @description Responses that the model service may have stored, each counted once; absent unless the agent context says DeleteStored. */
+        /** @description Responses that the model service may have stored, each counted once; absent unless an agent context of the session says DeleteStored or is gone. */
         StoredResponses: {
             Deleted: number;
             Pending: number;
@@ -1117,7 +1117,7 @@ export interface components {
         /** @description A session in the list of its user. */
         SessionEntry: {
             SessionId: components["schemas"]["Identifier"];
-            /** @description Of the first instruction, unless a client has set it; empty where the catalog says so, or no turn had an instruction. */
+            /** @description Of the first instruction that has words, unless a client has set it; empty where the catalog says so, or no turn had one. */
             Title: string;
             /** Format: date-time */
             CreatedAt: string;
@@ -1911,6 +1911,7 @@ export interface operations {
             /** @description The new session is whole and durable. */
             201: {
                 headers: {
+                    "Aptix-Request-Id": components["headers"]["RequestId"];
                     "Idempotent-Replayed"?: "true";
                     [name: string]: unknown;
                 };

@@ -381,7 +381,8 @@ test('wrong usage, a service that is not there, and a key that does not hold are
   // Whoever leaves it out permits every one of them.
   assert.match(await says(['ticket', '--help']), /--contexts … +those with which a session may begin; all\n/);
   for (const name of ['chat', 'sync', 'ticket']) assert.match(await says([name, '--help']), new RegExp(`aptix-edge ${name}`));
-  assert.equal(await says(['--version']), `${JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version}\n`);
+  const version = `${JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version}\n`;
+  for (const args of [['--version'], ['--json', '--version'], ['turns', 'x', '--version'], ['erase', 'x', '--yes', '--version']]) assert.equal(await says(args), version, args.join(' '));
 });
 
 test('a key is kept in the keychain of the system', { skip: process.platform !== 'linux' }, async () => {

@@ -522,14 +522,18 @@ class Export(TypedDict):
     ResponseContinuationId: NotRequired[str]
     ModeHistory: list[ModeChange]
     Catalog: NotRequired[ExportCatalog]
-    """What decides how turns go on, as it was when the export was made; absent without a valid catalog."""
+    """What decides how turns go on, as it was when the export was made; absent without a valid catalog that has the
+    agent context.
+    """
     Turns: list[ExportedTurn]
     Texts: dict[str, str]
     """Texts that model calls refer to by their SHA-256."""
 
 
 class ExportCatalog(TypedDict):
-    """What decides how turns go on, as it was when the export was made; absent without a valid catalog."""
+    """What decides how turns go on, as it was when the export was made; absent without a valid catalog that has the
+    agent context.
+    """
 
     ResendTools: bool
     MaxIterations: int
@@ -722,8 +726,8 @@ class CatalogStamp(TypedDict):
 
 
 class StoredResponses(TypedDict):
-    """Responses that the model service may have stored, each counted once; absent unless the agent context says
-    DeleteStored.
+    """Responses that the model service may have stored, each counted once; absent unless an agent context of the
+    session says DeleteStored or is gone.
     """
 
     Deleted: int
@@ -739,8 +743,8 @@ class SessionEntry(TypedDict):
 
     SessionId: Identifier
     Title: str
-    """Of the first instruction, unless a client has set it; empty where the catalog says so, or no turn had an
-    instruction.
+    """Of the first instruction that has words, unless a client has set it; empty where the catalog says so, or no
+    turn had one.
     """
     CreatedAt: str
     ActiveAt: str

@@ -171,7 +171,7 @@ const COMMANDS: Record<string, Command> = {
       keep: flag("removes nothing"),
       "max-bytes": text("the longest file, in bytes; 2097152"),
       include: list("takes what only the client's own rules leave out, by a pattern as of an ignore file"),
-      verbose: flag("lists every path, those that are left out with the reason"),
+      verbose: flag("lists every path that is sent, removed or left out, the last with the reason"),
     },
     takes: [1, 1],
     endsItself: true,
@@ -459,8 +459,8 @@ async function main(args: string[]): Promise<number> {
     const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
     if (!command) throw name.startsWith("-") ? new UsageError(`A command comes before ${name}. Usage: aptix-edge COMMAND; aptix-edge --help names them.`) : unknown(name);
     const { values, positionals } = parsed(command, rest);
-    if (values.help) {
-      terminal.out(usage(name));
+    if (values.help || values.version) {
+      terminal.out(values.help ? usage(name) : `${VERSION}\n`);
       return EXIT.done;
     }
     const [least, most] = command.takes;
