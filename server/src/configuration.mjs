@@ -3,6 +3,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { secretsIn } from '../../tools/dev/catalog_secrets.mjs';
+import { NOT_UTF8 } from './catalog_file.mjs';
 import { Fault } from './fault.mjs';
 import { JURISDICTIONS } from './jurisdictions.mjs';
 import { PRODUCT } from './package_files.mjs';
@@ -115,8 +116,11 @@ export const valuesOf = ({ Variables }) =>
 function parsed(file) {
   let json;
   try {
-    json = JSON.parse(textOf(readFileSync(file)) ?? '');
+    const text = textOf(readFileSync(file));
+    if (text === undefined) throw new Fault(`${file} ${NOT_UTF8}`);
+    json = JSON.parse(text);
   } catch (error) {
+    if (error instanceof Fault) throw error;
     throw new Fault(error.code ? `${file} cannot be read: ${error.code}` : `${file} is no JSON: ${error.message}`);
   }
   if (!isRecord(json)) throw new Fault(`${file}: is a JSON object`);

@@ -96,7 +96,7 @@ export class DataFolder {
 
   /** `{ Release, Commit, Forms }` of the release that has served the folder last. */
   get written() {
-    if (existsSync(this.restoring)) throw new Fault(`${this.root} has a part of a backup, whose restore came to no end; remove it, and restore again`);
+    if (existsSync(this.restoring)) throw new Fault(`${this.root} has a part of a backup: a restore is under way, or came to no end; in that case remove it, and restore again`);
     return existsSync(this.#release) ? JSON.parse(readFileSync(this.#release, 'utf8')) : undefined;
   }
 

@@ -18,12 +18,14 @@ import { wranglerConfig } from './wrangler_config.mjs';
  * reads stays in `wranglerFile`, for its other commands about this Worker.
  */
 export async function deploy({ settings, wranglerFile, dryRun, print }) {
-  const { Catalog, Cloudflare = {} } = settings;
+  const { Catalog, Cloudflare = {}, Environment } = settings;
   refuseShared(settings);
   const wrangler = found();
   let catalog;
   if (Catalog) {
-    if (!/[^0]/.test(Cloudflare.CatalogId ?? '')) throw new Fault(`/Cloudflare/CatalogId: is ${Cloudflare.CatalogId ? 'no id' : 'missing'}; wrangler kv namespace create my-agent-catalog prints one`);
+    // That of /Cloudflare would be refused: it belongs to another Worker.
+    const at = Environment === undefined ? '' : `/Environments/${Environment}`;
+    if (!/[^0]/.test(Cloudflare.CatalogId ?? '')) throw new Fault(`${at}/Cloudflare/CatalogId: is ${Cloudflare.CatalogId ? 'no id' : 'missing'}; wrangler kv namespace create my-agent-catalog prints one`);
     catalog = read(Catalog);
     const faults = await faultsOf(catalog);
     if (faults.length > 0) throw new Fault(`the catalog ${Catalog} is wrong:\n${faults.join('\n')}`);

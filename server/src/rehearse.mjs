@@ -102,7 +102,7 @@ function checkContexts({ catalog, contextOf }, sessions) {
   for (const session of sessions) {
     const context = contextOf(session);
     if (!known.includes(context)) {
-      throw new Fault(`the catalog has no conversation context ${context}, under which ${session.file} was recorded or is to be tried; CONTEXT names another, of ${known.join(', ')}`);
+      throw new Fault(`the catalog has no conversation context ${context}, under which ${session.file} was recorded or is to be tried; CONTEXT (--context) names another, of ${known.join(', ')}`);
     }
   }
 }

@@ -18,7 +18,7 @@ const TOOL_BYTES: usize = 64 * 1024;
 
 /// The types that the service does not run by itself, and the remedy.
 const REFUSED: [(&str, &str); 9] = [
-    ("function", "list it in \"Tools\""),
+    ("function", "list it in \"Tools\" of a conversation context"),
     ("custom", NOBODY),
     ("namespace", NOBODY),
     ("computer", NOBODY),

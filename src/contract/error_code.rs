@@ -62,7 +62,7 @@ error_codes! {
     Forbidden = "forbidden", 403, Client, false, None,
         "The credential, the page's origin, the host, or a cap of the deployment does not permit this.";
     BudgetExceeded = "budget_exceeded", 403, Operator, false, Some(Failed),
-        "The turn or the session has spent the tokens that the operator permits.";
+        "The turn, the session or the user has spent the tokens that the operator permits.";
     NotFound = "not_found", 404, Client, false, None,
         "There is nothing at this address.";
     SessionNotFound = "session_not_found", 404, Client, false, None,

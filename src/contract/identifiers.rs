@@ -11,6 +11,10 @@ use super::error_code::ErrorCode;
 use super::fault::{Fault, Result};
 use super::limits;
 
+/// What [`SessionId::parse`] and those of the others ask of a text, in words that follow what it names.
+pub const IDENTIFIER_RULE: &str =
+    "must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -, and neither . nor .. alone";
+
 /// Declares an identifier of 1 to 128 characters of `A-Z a-z 0-9 . _ : -`, which is not `.` or `..`.
 macro_rules! identifier {
     ($(#[$doc:meta])* $name:ident) => {
@@ -24,8 +28,7 @@ macro_rules! identifier {
         impl $name {
             /// Reads the identifier; the fault is `invalid_field`, without a path.
             pub fn parse(text: &str) -> Result<Self> {
-                let rule = " must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -, and not . or ..";
-                let message = || format!("{}{rule}", stringify!($name));
+                let message = || format!("{} {IDENTIFIER_RULE}.", stringify!($name));
                 let is_named = is_identifier(text) && !matches!(text, "." | "..");
                 let valid = is_named.then(|| Self(text.to_owned()));
                 valid.ok_or_else(|| Fault::new(ErrorCode::InvalidField, message()))
@@ -106,10 +109,7 @@ mod tests {
         for bad in ["", " ", "a b", "a/b", "é", "a\n", "a\0", ".", "..", &too_long] {
             assert_eq!(
                 TurnId::parse(bad),
-                Err(Fault::new(
-                    ErrorCode::InvalidField,
-                    "TurnId must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -, and not . or .."
-                ))
+                Err(Fault::new(ErrorCode::InvalidField, format!("TurnId {IDENTIFIER_RULE}.")))
             );
         }
         assert!(serde_json::from_str::<SessionId>(r#""a b""#).is_err());

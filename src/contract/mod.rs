@@ -45,7 +45,8 @@ pub use fault::{Fault, Notice, Result, Warning, json_text};
 pub use fingerprint::{fingerprint, fingerprint_in, steer_fingerprint};
 pub use fork::ForkRequest;
 pub use identifiers::{
-    SessionId, SteerId, TENANT_NAME_RULE, TurnId, is_tenant_name, no_session, no_turn,
+    IDENTIFIER_RULE, SessionId, SteerId, TENANT_NAME_RULE, TurnId, is_tenant_name, no_session,
+    no_turn,
 };
 pub use invoke_result::{InvokeResult, outcome_in_session};
 pub use operation::Operation;

@@ -1,7 +1,7 @@
 //! The pages of lists that a query asks for (interface §1).
 
 use super::request::decoded;
-use crate::contract::{ClosedList, ErrorCode, Fault, Result, TurnId, limits};
+use crate::contract::{ClosedList, ErrorCode, Fault, IDENTIFIER_RULE, Result, TurnId, limits};
 use crate::users::{Cursor, ListOrder, SessionFilter};
 
 /// A page of a session's turns, oldest first.
@@ -23,7 +23,8 @@ pub(super) fn turn_page(query: &str) -> Result<TurnPage> {
         match name {
             "After" => {
                 let turn = TurnId::parse(&decoded(value)?);
-                page.after = Some(turn.map_err(|fault| fault.at("/After"))?);
+                let refused = |_| Fault::invalid_member(name, IDENTIFIER_RULE);
+                page.after = Some(turn.map_err(refused)?);
             }
             "Limit" => page.limit = limit(value)?,
             _ => return Err(unknown("After and Limit")),

@@ -15,7 +15,7 @@ pub(super) fn refuse_elsewhere(
     match jurisdiction {
         Some(needed) if !reside(needed) => {
             let message = format!(
-                "The data of this tenant stays in {}, and the catalog does not say of every service of the agent context that it is there. Name another context, or have the operator declare its Residence.",
+                "The data of this tenant stays in {}, and the catalog does not say of every service of the agent context that it is there. Have the operator declare its Residence, or begin a session under another context.",
                 needed.as_str()
             );
             Err(Fault::new(ErrorCode::ContextNotFound, message).with("Reason", "residence"))

@@ -111,7 +111,10 @@ impl Grants {
         }
         match subject {
             Subject::Turn(_, turn) if !self.name_turn(turn) => Err(no_turn(turn)),
-            Subject::Workspace(id) if !self.name_workspace(id) => Err(forbidden(Operation::Search)),
+            Subject::Workspace(id) if !self.name_workspace(id) => {
+                let message = "This credential does not permit a search in this workspace.";
+                Err(lacks(message, Operation::Search.as_str()))
+            }
             Subject::Sessions | Subject::Session(_) if self.turns.is_some() => {
                 let message =
                     "This credential is for some turns alone, and this shows whole sessions.";
@@ -145,7 +148,8 @@ impl ForwardedCaller {
         if may {
             return Ok(());
         }
-        let message = format!("A call of {tool} is decided on by {who}. It still waits.");
+        // The call waits, or its turn has failed behind an earlier decision.
+        let message = format!("A call of {tool} is decided on by {who}. Nothing was changed.");
         Err(lacks(message, Operation::Approve.as_str()))
     }
 }
@@ -165,7 +169,7 @@ fn need(may: Rights, right: Right) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "This key lacks the right {}. The operator gives it in May of its entry of API_KEYS.",
+        "This key lacks the right {}. The operator gives it in May of its entry of API_KEYS; a key of all tenants has no other than Trace.",
         right.as_str()
     );
     Err(Fault::new(ErrorCode::Forbidden, message).with("Right", right.as_str()))
@@ -204,7 +208,9 @@ mod tests {
         assert!(may(&acting, EXPORT), "the right to act implies theirs");
         assert!(!may(&acting, Needs::key(Right::Workspaces)));
         let grants = key(&[Right::Sessions]).grants;
-        assert!(grants.permit(&[], Subject::Workspace("w")).is_err());
+        let refused = grants.permit(&[], Subject::Workspace("w")).unwrap_err();
+        assert!(refused.message.contains("in this workspace"), "{refused}");
+        assert_eq!(refused.details.unwrap()["Operation"], "Search");
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub fn mint(
     let text = keys.sign(&ticket)?.ok_or_else(no_keys)?;
     if text.len() > LONGEST_BYTES {
         let message = format!(
-            "The ticket would be longer than {LONGEST_BYTES} bytes. Name fewer sessions, or the beginning of their ids with one * at the end."
+            "The ticket would be longer than {LONGEST_BYTES} bytes. Name less in its lists, or the beginning of the ids of sessions with one * at the end."
         );
         return Err(Fault::new(ErrorCode::InvalidField, message));
     }
@@ -249,7 +249,10 @@ mod tests {
         let none = mint_with(&TicketKeys::default(), r#"{"User":"a"}"#.to_owned());
         assert_eq!(none.code, ErrorCode::Forbidden);
         let long = vec![format!("\"{}\"", "s".repeat(128)); 50].join(",");
-        let long = mint_with(&keys(), format!(r#"{{"User":"a","Sessions":[{long}]}}"#));
-        assert_eq!(long.code, ErrorCode::InvalidField);
+        for list in ["Sessions", "Turns", "Workspaces", "Contexts"] {
+            let long = mint_with(&keys(), format!(r#"{{"User":"a","{list}":[{long}]}}"#));
+            assert_eq!(long.code, ErrorCode::InvalidField);
+            assert!(long.message.contains("less in its lists"), "{long}");
+        }
     }
 }

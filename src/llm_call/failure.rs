@@ -286,7 +286,8 @@ impl CallFailure {
     }
 }
 
-const TOO_LONG: &str = "This turn does not fit into the model's context window. Send less at once.";
+/// Where nothing compacts, the conversation alone may be what does not fit.
+const TOO_LONG: &str = "The conversation with this turn does not fit into the model's context window. Send less at once, or begin a new session.";
 
 /// Whether a failure inside a successful response concerns the moment and not the request.
 pub(super) fn can_pass(error: &ErrorBody) -> bool {

@@ -109,8 +109,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.deliver_steers(running).await?;
         let limit = running.agent.max_iterations.unwrap_or(self.deployment.max_iterations);
         if running.turn.progress.iterations_of_latest_words() >= limit {
-            let message =
-                format!("The turn was not done after {limit} model calls. Ask for less at once.");
+            let message = format!(
+                "The turn was not done after {limit} model calls. Send the same request again to go on with as many, or ask for less at once."
+            );
             return Err(Fault::new(ErrorCode::IterationLimitExceeded, message));
         }
         let iteration = running.turn.progress.iterations + 1;

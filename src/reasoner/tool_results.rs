@@ -96,14 +96,17 @@ pub(crate) fn not_awaiting<D: Database>(
     let mut ended = pauses.take(turn.progress.submission as usize);
     let given = || request.tool_results.iter().map(|result| result.tool_call_id.as_str());
     if ended.any(|asked| asked.iter().map(|(_, id)| id.as_str()).eq(given())) {
-        return Ok(conflict(turn.turn_id.as_str()));
+        // A new TurnId, as of a user turn, would name a turn that awaits nothing.
+        let message = "These calls have had other results already. Repeat those unchanged; the turn takes no others.";
+        let fault = Fault::new(ErrorCode::TurnConflict, message);
+        return Ok(fault.with("TurnId", turn.turn_id.as_str()));
     }
     let message = format!("The turn is {} and waits for no tool results.", turn.status.as_str());
     let fault = Fault::new(ErrorCode::TurnNotAwaitingTools, message);
     Ok(fault.with("TurnId", turn.turn_id.as_str()))
 }
 
-/// The fault of a request that uses a `TurnId` again with other content.
+/// The fault of a user turn that uses a `TurnId` again with other content.
 pub(crate) fn conflict(turn_id: &str) -> Fault {
     let message = "This TurnId was used with other content. Use a new TurnId, or repeat the request unchanged.";
     Fault::new(ErrorCode::TurnConflict, message).with("TurnId", turn_id)

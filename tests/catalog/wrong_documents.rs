@@ -122,7 +122,7 @@ pub(crate) fn all() -> Vec<Wrong> {
             fault("/Modes/0/HostedTools/1", "needs a \"type\", the service's name for the tool"),
         ]),
         replaced("/Modes/0/HostedTools", json!([{"type": "function", "name": "f"}]), "").with_faults(vec![
-            fault("/Modes/0/HostedTools/0", "\"function\" is no tool that the service runs by itself: list it in \"Tools\""),
+            fault("/Modes/0/HostedTools/0", "\"function\" is no tool that the service runs by itself: list it in \"Tools\" of a conversation context"),
         ]),
         replaced("/Modes/0/HostedTools", json!([{"type": "shell"}]), "").with_faults(vec![
             fault("/Modes/0/HostedTools/0", "needs a container as its \"environment\": its calls would wait for a client that runs them"),
@@ -415,14 +415,14 @@ pub(crate) fn all() -> Vec<Wrong> {
         ("model", "name the model in \"Model\""),
         ("input", "it is the conversation"),
         ("instructions", "write them into a mode's \"Instructions\""),
-        ("tools", "list them in \"Tools\""),
+        ("tools", "list them in \"Tools\" or \"HostedTools\" of a conversation context"),
         ("tool_choice", "a request chooses by ToolChoiceName"),
         ("previous_response_id", "\"Continuation\" decides it"),
         ("conversation", "\"Continuation\" says who remembers the conversation"),
         ("prompt", "write it into \"BootPrompt\" and \"Instructions\""),
         ("store", "\"Continuation\" decides it"),
         ("stream", "every call is a stream"),
-        ("background", "every call is a stream"),
+        ("background", "set \"Background\""),
         ("context_management", "set \"Compaction\""),
         ("prompt_cache_key", "set \"PromptCacheKey\""),
     ] {

@@ -55,7 +55,7 @@ fn all_violations_are_reported_at_once_in_document_order() {
             "invalid_field /InputArtifacts/2/Contents | InputArtifacts[2].Contents must be base64 in the standard alphabet (A-Z a-z 0-9 + /), without white space, line breaks or a data: prefix.",
             "invalid_field /InputArtifacts/2/MimeType | InputArtifacts[2].MimeType must be a media type such as text/plain; leave it out when unknown.",
             "invalid_field /InputArtifacts/2/Origin | InputArtifacts[2].Origin stands more than once in its object; send it once.",
-            "invalid_field /TurnId | TurnId must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -, and not . or ..",
+            "invalid_field /TurnId | TurnId must be 1 to 128 characters of: A-Z a-z 0-9 . _ : -, and neither . nor .. alone.",
             "invalid_field /Streaming | Streaming stands more than once in its object; send it once.",
             "invalid_field /ClipboardImages | ClipboardImages must be an array.",
             "invalid_field /RagScope/Conditions/0/Key | RagScope.Conditions[0].Key must not be empty.",
@@ -338,4 +338,12 @@ fn a_schema_is_an_object_of_json_of_a_bounded_length_and_its_name_stands_beside_
         assert_eq!(faults[0].code.as_str(), "forbidden_field");
         assert_eq!(faults[0].path.as_deref(), Some("/OutputSchema"));
     }
+}
+
+#[test]
+fn an_identifier_is_named_by_its_member() {
+    let fork = r#"{"SessionId":"a","AfterTurnId":".."}"#;
+    let faults = aptix_edge::contract::parse_fork(fork.as_bytes()).unwrap_err();
+    assert!(faults[0].message.starts_with("AfterTurnId must be 1 to 128 "), "{}", faults[0]);
+    assert_eq!(faults[0].path.as_deref(), Some("/AfterTurnId"));
 }

@@ -380,6 +380,7 @@ fn a_key_of_all_tenants_reads_the_traces_of_the_one_that_it_names_and_nothing_el
             for key in [at("local", &user), [vec![reads], user.clone()].concat()] {
                 let refused = asked(&bed, method, target, &key);
                 assert_eq!(refused.failure(), (403, "forbidden"), "{method} {target} {key:?}");
+                assert!(refused.text.contains("a key of all tenants has no other"));
             }
         }
     }

@@ -111,7 +111,7 @@ test('a turn that failed and had not is 3, and wrong use is 2, with its remedy',
   const same = changedCatalog(recording, 'same');
   for (const [exports, args, told] of [
     [files, [], /CATALOG \(--catalog\) or CONTEXT/],
-    [files, ['--catalog', same, '--context', 'nowhere'], /no conversation context nowhere.*CONTEXT names another, of default, replay/],
+    [files, ['--catalog', same, '--context', 'nowhere'], /no conversation context nowhere.*CONTEXT \(--context\) names another, of default, replay/],
     [files, ['--catalog', changedCatalog(recording, 'wrong', other)], /the catalog is wrong:\n\/ServerTools\/0/],
     [[none], ['--catalog', same], /none\.json cannot be rehearsed: it is no export of a session/],
     [[...files, ...files], ['--catalog', same], /has the session of/],

@@ -125,6 +125,11 @@ test('one configuration becomes what wrangler uploads, with all that the project
   assert.match((await command(['deploy', '--config', config, '--env', 'careless', '--dry-run'], { cwd: ROOT, env: { CI: '1' } })).err, /Routes: is missing; .*; \[\] is none/);
   assert.equal((await command(['config', '--config', config, '--env', 'copy', '--to', path.join(folder, 'copy')])).code, 0);
   assert.doesNotMatch(readFileSync(path.join(folder, 'copy/wrangler.toml'), 'utf8'), /workers_dev|agent\.example\.com/);
+  // What is missing is missed where it is taken.
+  writeFileSync(config, JSON.stringify({ Catalog: 'catalog.json', Environments: { bare: {} } }));
+  assert.match((await command(['deploy', '--config', config, '--env', 'bare', '--dry-run'], { cwd: ROOT, env: { CI: '1' } })).err, /: \/Environments\/bare\/Cloudflare\/CatalogId: is missing/);
+  writeFileSync(config, Buffer.from('{"Catalog":"caf\xe9.json"}', 'latin1'));
+  assert.match((await command(['config', '--config', config, '--to', path.join(folder, 'none')])).err, /server\.json is not UTF-8; store it as UTF-8/);
 });
 
 test("what wrangler reads stays beside the configuration, so that its other commands reach the same Worker and catalog", async () => {

@@ -48,6 +48,7 @@ fn ring_workspace(bed: &Bed) {
 fn assert_refused(heard: &Heard) {
     assert_eq!(heard.failure(), (404, "context_not_found"), "{}", heard.text);
     assert_eq!(heard.details()["Reason"], "residence");
+    assert!(!heard.text.contains("Name another context"), "{}", heard.text);
 }
 
 fn assert_unheard(bed: &Bed) {

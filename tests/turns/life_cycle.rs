@@ -45,7 +45,9 @@ fn each_submission_of_a_turn_is_replayed_on_its_own() {
         (second.calls()[0].as_str(), "turn_conflict"),
         ("call_x", "turn_not_awaiting_tools"),
     ] {
-        assert_eq!(bed.post(&results("t1", &[(id, json!("other"))])).failure(), (409, code));
+        let refused = bed.post(&results("t1", &[(id, json!("other"))]));
+        assert_eq!(refused.failure(), (409, code));
+        assert!(!refused.text.contains("new TurnId"), "{}", refused.text);
     }
 }
 

@@ -182,7 +182,9 @@ fn a_turn_that_only_calls_tools_ends_at_the_limit_and_can_go_on() {
     let bed = Bed::new();
     bed.deploy("MAX_ITERATIONS", "3");
     let request = turn("t1", "Look [plan: server, server, server, server]");
-    assert_eq!(bed.post(&request).failure(), (500, "iteration_limit_exceeded"));
+    let refused = bed.post(&request);
+    assert_eq!(refused.failure(), (500, "iteration_limit_exceeded"));
+    assert!(refused.text.contains("Send the same request again"), "{}", refused.text);
     assert_eq!(bed.world.model.requests(), 3);
     let heard = bed.post(&request);
     assert_eq!(heard.final_text(), "Answer to Look.");

@@ -233,6 +233,7 @@ fn a_turn_that_has_spent_its_tokens_makes_no_further_call_until_the_operator_gra
     let limits = json!({ "TurnTokens": 240, "SessionTokens": null });
     let details = json!({ "TurnTokens": 240, "SessionTokens": 240, "Budget": limits });
     assert_eq!(*refused.details(), details);
+    assert!(refused.text.contains("a ticket of more TurnTokens"), "{}", refused.text);
     assert_eq!((bed.world.model.requests(), bed.status("t1").as_str()), (2, "failed"));
     // Another turn has tokens of its own.
     assert_eq!(bed.post(&turn("t2", "Next")).final_text(), "Answer to Next.");
@@ -253,6 +254,7 @@ fn a_session_that_has_spent_its_tokens_can_be_read_and_goes_on_when_the_operator
         let refused = bed.post(&turn("t3", "More"));
         assert_eq!(refused.failure(), (403, "budget_exceeded"));
         assert_eq!(refused.details()["SessionTokens"], 240);
+        assert!(!refused.text.contains("ticket"), "{}", refused.text);
     }
     assert_eq!(bed.world.model.requests(), 2);
     bed.restart();

@@ -45,6 +45,7 @@ fn approval(question: &str) -> Value {
 fn assert_may_not_decide(heard: &Heard) {
     assert_eq!(heard.failure(), (403, "forbidden"), "{}", heard.text);
     assert_eq!(heard.details()["Operation"], "Approve");
+    assert!(!heard.text.contains("still waits"), "{}", heard.text);
 }
 
 fn runs(bed: &Bed) -> usize {

@@ -148,6 +148,18 @@ fn what_ends_the_user_or_the_credential_meanwhile_leaves_no_part_of_a_fork() {
 }
 
 #[test]
+fn a_fork_that_is_too_long_by_itself_is_told_of_no_wait() {
+    let bed = people();
+    bed.deploy("MAX_FORK_BYTES_PER_HOUR", "10");
+    bed.say("alice", "a", "t1", "Small").final_text();
+    let ticket = ticket_for(&bed, json!({}));
+    let refused = bed.ask_with(&ticket, "POST", "/sessions/a/fork", &fork_body("f"));
+    assert_eq!(refused.failure(), (429, "rate_limited"));
+    assert!(refused.text.contains("Fork an earlier turn"), "{}", refused.text);
+    assert!(!refused.text.contains("Wait as"), "{}", refused.text);
+}
+
+#[test]
 fn forks_of_a_user_copy_no_more_bytes_in_an_hour_than_they_may() {
     let bed = people();
     bed.deploy("MAX_FORK_BYTES_PER_HOUR", "1500000");
@@ -172,6 +184,7 @@ fn forks_of_a_user_copy_no_more_bytes_in_an_hour_than_they_may() {
     let wait: u64 = refused.headers["Retry-After"].parse().unwrap();
     assert!((1..=3_660).contains(&wait), "{wait}");
     assert_eq!(refused.details()["Limit"], "fork_bytes");
+    assert!(refused.text.contains("Wait as Retry-After says"), "{}", refused.text);
     let id = format!("f{made}");
     assert_eq!(bed.ask_with(&ticket, "GET", &format!("/sessions/{id}"), "").status, 404);
 

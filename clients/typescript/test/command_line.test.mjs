@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
@@ -300,6 +301,22 @@ test('a chat that is killed leaves the turn that runs to whoever goes on with it
     gate.open();
     await eventually(async () => JSON.parse(await says(['turns', signal, '--json'])).Turns[0].Status === status, `the turn is ${status}`);
   }
+});
+
+test('a hint is one that helps: a cap is no matter of the key, and the user of a ticket is named by --for', async () => {
+  assert.match((await run(['ticket'])).err, /that of a ticket, --for\.$/m);
+  const told = async (Details) => {
+    const refused = createServer((_, response) => {
+      response.writeHead(403, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ Successful: false, Errors: [{ ErrorCode: 'forbidden', Message: 'No more.', Details, SystemError: false }], Warnings: [] }));
+    });
+    await new Promise((listens) => refused.listen(0, '127.0.0.1', listens));
+    const { err } = await run(['turns', 'full'], { env: { ...env, APTIX_URL: `http://127.0.0.1:${refused.address().port}` } });
+    refused.close();
+    return err;
+  };
+  assert.equal(await told({ MaxTurns: 1 }), 'forbidden: No more.\n');
+  assert.match(await told({ Operation: 'Read' }), /Another key or ticket is needed/);
 });
 
 test('a store that cannot keep something leaves no part of it', async () => {

@@ -87,11 +87,6 @@ impl Reader {
         });
     }
 
-    /// Reports a fault of the value at `place`.
-    pub(super) fn fault(&mut self, fault: Fault, place: &Place<'_>) {
-        self.record(fault.code, || fault.at(place.location(NAME_LIMIT).pointer));
-    }
-
     /// Reports a fault, which is built only when there is still room.
     pub(super) fn record(&mut self, code: ErrorCode, fault: impl FnOnce() -> Fault) {
         if self.faults.len() < REPORT_LIMIT {

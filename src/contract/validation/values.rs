@@ -6,7 +6,7 @@
 
 use super::reader::Reader;
 use crate::contract::relative_path::{normal_file_path, quoted_path};
-use crate::contract::{Result, limits};
+use crate::contract::{IDENTIFIER_RULE, Result, limits};
 use crate::encoding::ClosedList;
 use crate::json::{DEPTH_LIMIT, Malformed, Node, Problems, check, not_json};
 
@@ -131,7 +131,7 @@ impl Reader {
         node: Node<'_, '_>,
     ) -> Option<T> {
         let text = node.text(self)?;
-        parse(&text).map_err(|fault| self.fault(fault, &node.place)).ok()
+        parse(&text).ok().or_else(|| self.refuse(node, IDENTIFIER_RULE))
     }
 
     /// An array of at most `most` elements, each read by `element`. An element without a value has been

@@ -93,7 +93,7 @@ impl ErasureMemory {
 
 /// `turn_aborted`: the session was erased after the submission was received.
 pub(super) fn was_erased() -> Fault {
-    let message = "The session was erased before this request was accepted. Send it again to begin the session anew.";
+    let message = "The session was erased before this request was accepted. A user turn that is sent again begins it anew.";
     Fault::new(ErrorCode::TurnAborted, message)
 }
 

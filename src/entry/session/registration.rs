@@ -15,6 +15,10 @@ use crate::object::ask_in_time;
 use crate::ports::{Database, Platform};
 use crate::users::{Registration, RegistrationReply};
 
+const TOO_MANY_FORKS: &str = "Forks of this user copied as many bytes in this hour as the deployment permits. Wait as Retry-After says, or have it forked with an API key.";
+/// No wait helps here.
+const TOO_LONG_A_FORK: &str = "This fork alone copies more bytes than the deployment permits in an hour. Fork an earlier turn, or have it forked with an API key.";
+
 /// How long a turn waits to be registered, in milliseconds.
 const WAIT_MS: u64 = 10_000;
 
@@ -62,7 +66,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             RegistrationReply::Erased => Err(was_erased()),
             RegistrationReply::Revoked => Err(credential_expired()),
             RegistrationReply::CopiedTooMuch { most, retry_after_ms } => {
-                let message = "Forks of this user copied as many bytes in this hour as the deployment permits. Wait as Retry-After says, or have it forked with an API key.";
+                let message = match question.fork_bytes {
+                    Some(bytes) if bytes > most => TOO_LONG_A_FORK,
+                    Some(_) | None => TOO_MANY_FORKS,
+                };
                 let fault = Fault::new(ErrorCode::RateLimited, message).with("Limit", "fork_bytes");
                 Err(fault.with("MaxForkBytesPerHour", most).with("RetryAfterMs", retry_after_ms))
             }

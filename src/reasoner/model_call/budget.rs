@@ -13,6 +13,9 @@ use crate::ports::{Database, Platform, user_name};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 use crate::users::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, is_same_day};
 
+const TURN_SPENT: &str = "The turn has spent the tokens that its agent context, or the client's ticket, grants. When the operator has raised Budget, or with a ticket of more TurnTokens, the same request goes on.";
+const SESSION_SPENT: &str = "The session has spent the tokens that its agent context grants. When the operator has raised Budget, the same request goes on; another session has tokens of its own.";
+
 /// A session stops spending so long before its lease returns, in milliseconds: clocks differ.
 const MARGIN_MS: u64 = 10 * 60 * 1000;
 
@@ -101,14 +104,12 @@ pub(crate) fn keep_to_budget(running: &RunningTurn<'_>, under_way: u64) -> Resul
     let turn = turn.saturating_add(under_way);
     let session = running.session.state.total_tokens.saturating_add(under_way);
     let spent = |tokens: u64, limit: Option<u64>| limit.is_some_and(|limit| tokens >= limit);
-    let what = match (spent(turn, budget.turn_tokens), spent(session, budget.session_tokens)) {
+    let message = match (spent(turn, budget.turn_tokens), spent(session, budget.session_tokens)) {
         (false, false) => return Ok(()),
-        (true, _) => "turn",
-        (false, true) => "session",
+        (true, _) => TURN_SPENT,
+        // No ticket grants a session tokens.
+        (false, true) => SESSION_SPENT,
     };
-    let message = format!(
-        "The {what} has spent the tokens that its agent context, or the client's ticket, grants. When the operator has raised Budget, or with a ticket of more TurnTokens, the same request goes on."
-    );
     Err(Fault::new(ErrorCode::BudgetExceeded, message)
         .with("TurnTokens", turn)
         .with("SessionTokens", session)

@@ -52,6 +52,7 @@ fn a_turn_that_alone_is_too_long_is_shortened_where_compaction_permits_or_leaves
             assert_eq!(last.final_text(), "Answer to Two.");
         } else {
             assert_eq!(last.failure(), (413, "context_window_exceeded"), "{}", last.text);
+            assert!(last.text.contains("begin a new session"), "{}", last.text);
             assert_eq!(bed.world.model_calls.borrow().len(), requests, "nothing was sent");
         }
         bed.post(&with(turn("t3", "Three"), replay)).final_text();

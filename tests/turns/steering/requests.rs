@@ -180,5 +180,6 @@ fn a_steer_that_was_received_before_an_erasure_is_turn_aborted() {
     bed.wait(&erasing).unwrap();
     let failure = bed.wait(&steering).unwrap();
     assert!([(409, "turn_aborted"), (202, "")].contains(&failure.failure()), "{}", failure.text);
+    assert!(!failure.text.contains("Send it again"), "{}", failure.text);
     assert_eq!(bed.steer("t1", &steer("s2", "x")).failure(), (404, "session_not_found"));
 }

@@ -101,10 +101,12 @@ export function failed(terminal: Terminal, error: unknown, url: string): number 
   return told?.code === "turn_awaiting_tools" || told?.code === "turn_in_progress" ? EXIT.waiting : EXIT.failed;
 }
 
-function hint({ code, path }: AptixError, session = "ID"): string {
-  if (path === "/User") return "Here --user names the user.\n";
+function hint({ code, path, details }: AptixError, session = "ID"): string {
+  if (path === "/User") return "Here --user names the user; that of a ticket, --for.\n";
   if (code === "unauthenticated") return "Give the key in APTIX_KEY, or keep it in this system's keychain with: aptix-edge login\n";
-  if (code === "forbidden" || code === "credential_expired") return "Another key or ticket is needed: APTIX_KEY, or aptix-edge login\n";
+  // What the deployment permits nobody, such as more turns of a session, no other credential gets.
+  const lacks = code === "forbidden" && (details?.Operation ?? details?.Right ?? path) !== undefined;
+  if (lacks || code === "credential_expired") return "Another key or ticket is needed: APTIX_KEY, or aptix-edge login\n";
   if (code === "turn_awaiting_tools" || code === "turn_in_progress") return `Go on with it: aptix-edge chat --session ${session}; or give it up: aptix-edge cancel ${session}\n`;
   return "";
 }
